@@ -26,6 +26,7 @@ named_enum! {
 
 named_enum! {
     /// The API that a call was made through.
+    #[derive(PartialOrd, Ord)]
     pub enum CallSurface {
         Chat = "chat",
         Messages = "messages",

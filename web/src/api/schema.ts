@@ -10316,7 +10316,7 @@ export interface operations {
                 /** @description From this time on; default: the start of the month. */
                 from?: string;
                 /**
-                 * @description None or more of `model`, `key` and `day`, separated by commas.
+                 * @description None or more of `model`, `key`, `day` and `surface`, separated by commas.
                  * @example model,day
                  */
                 groupBy?: string;

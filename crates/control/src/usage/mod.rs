@@ -6,7 +6,8 @@ pub use writer::{JournalDrain, QuarantinedEvents};
 
 use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
-use domain::span::plan;
+use domain::grouping::Dimension;
+use domain::span::{Piece, Source, plan};
 use domain::usage::Totals;
 use domain::{Grain, Grouping, Span, Timestamp, WorkspaceId};
 use serde::Serialize;
@@ -31,12 +32,26 @@ pub async fn report(
     now: Timestamp,
 ) -> Result<Report, CommandError> {
     let span = readable(store, Span::or_month_of(now, from, to)?).await?;
-    let found = sums::read(store, workspace, &plan(span, now), grouping).await?;
+    let pieces = match grouping.dimensions().contains(&Dimension::Surface) {
+        true => pieces_of_events(store, span, now).await?,
+        false => plan(span, now),
+    };
+    let found = sums::read(store, workspace, &pieces, grouping).await?;
     let total: Totals = found.iter().map(|sum| sum.totals).sum();
     if total == Totals::default() && workspaces::by_id(store, workspace).await?.is_none() {
         return Err(CommandError::missing("workspace", workspace.as_str()));
     }
     Ok(Report { grouping: grouping.clone(), lines: found, total })
+}
+
+/// Reads single events, because sums do not distinguish surfaces. Where events are deleted, sums without surface are left.
+async fn pieces_of_events(store: &Store, span: Span, now: Timestamp) -> Result<Vec<Piece>, CommandError> {
+    let cleared = retention::events_cleared_before(store).await?.unwrap_or_default();
+    let first = Grain::Hour.start_at_or_after(cleared).clamp(span.from, span.to);
+    let mut pieces = plan(Span { from: span.from, to: first }, now);
+    pieces.push(Piece::plus(Source::Events, Span { from: first, to: span.to }));
+    pieces.retain(|piece| !piece.span.is_empty());
+    Ok(pieces)
 }
 
 /// Extends the edges of the span to whole hours where single events are already deleted and only sums are left.

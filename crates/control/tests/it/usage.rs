@@ -5,7 +5,7 @@ use control::keys::{self, KeyChange};
 use control::usage::{self, Rebuilt};
 use control::{Author, CommandErrorKind, workspaces};
 use domain::grouping::Group;
-use domain::usage::{Actor, CallOrigin, Certainty, Tokens, Totals};
+use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens, Totals};
 use domain::{Caller, Grouping, ModelId, NanoUsd, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
 use expect_test::expect;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ fn event(first: &FirstStart, actor: Actor, model: &str, started_at: &str, certai
         duration_micros: 1,
         held_micros: None,
         sent_micros: Some(700),
-        origin: CallOrigin::default(),
+        origin: CallOrigin { surface: Some(CallSurface::Chat), requested_model: None },
     }
 }
 
@@ -70,6 +70,7 @@ fn shown(report: &usage::Report, first: &FirstStart) -> String {
             actor.as_str().replace(first.key.id.as_str(), "KEY").replace(first.user.id.as_str(), "USER")
         }
         Group::Day(day) => day.to_string(),
+        Group::Surface(surface) => surface.map_or("-", CallSurface::as_str).to_owned(),
     };
     let lines = report.lines.iter().map(|Summed { groups, totals }| {
         let Totals { requests, prompt_tokens, completion_tokens, cached_tokens, cost } = totals;
@@ -98,6 +99,8 @@ async fn the_month_to_date_is_shown_per_group_and_in_total() {
         "#]]
         .assert_eq(&shown(&grouped, &first));
         assert_eq!(grouped.total, all.total);
+        let surfaces = report(&store, &first.workspace.id, "surface").await;
+        assert_eq!(shown(&surfaces, &first), "chat 3 3000 30 600 0.000282\n");
     })
     .await;
 }

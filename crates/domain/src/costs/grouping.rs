@@ -1,10 +1,11 @@
-//! Dimensions by which usage is grouped: model, caller, day.
+//! Dimensions by which usage is grouped: model, caller, day, surface.
 
 use super::parse_list;
 use crate::caller::Actor;
 use crate::model::ModelId;
 use crate::named_enum;
 use crate::time::Day;
+use crate::usage::CallSurface;
 
 named_enum! {
     /// A dimension of usage.
@@ -14,13 +15,15 @@ named_enum! {
         Key = "key",
         /// Days in UTC.
         Day = "day",
+        /// The API of the call, which is known of single events only.
+        Surface = "surface",
     }
 }
 
 /// A list of dimensions is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GroupingError {
-    #[error("`{0}` is not one of model, key and day")]
+    #[error("`{0}` is not one of model, key, day and surface")]
     Unknown(String),
     #[error("`{0}` is named twice")]
     Twice(&'static str),
@@ -31,7 +34,7 @@ pub enum GroupingError {
 pub struct Grouping(Vec<Dimension>);
 
 impl Grouping {
-    /// Parses a comma-separated list of `model`, `key` and `day`, in any order.
+    /// Parses a comma-separated list of dimensions, in any order.
     pub fn parse(text: &str) -> Result<Self, GroupingError> {
         let twice = |dimension: Dimension| GroupingError::Twice(dimension.as_str());
         parse_list(text, Dimension::parse, GroupingError::Unknown, twice).map(Self)
@@ -54,6 +57,8 @@ pub enum Group {
     Model(ModelId),
     Actor(Actor),
     Day(Day),
+    /// `None` if it was not recorded.
+    Surface(Option<CallSurface>),
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 use control::usage::Report;
 use domain::Grouping;
 use domain::grouping::{Dimension, Group};
-use domain::usage::{Actor, Totals};
+use domain::usage::{Actor, CallSurface, Totals};
 use serde::Serialize;
 use store::usage::sums::Summed;
 use utoipa::ToSchema;
@@ -36,6 +36,10 @@ struct UsageLineView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false, nullable = false, format = Date)]
     day: Option<String>,
+    /// If grouped by surface: the API of the calls, or null if it was not recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, required = false)]
+    surface: Option<Option<&'static str>>,
     requests: u64,
     prompt_tokens: u64,
     completion_tokens: u64,
@@ -73,6 +77,7 @@ impl From<Summed> for UsageLineView {
             Group::Actor(Actor::Key(key)) => Self { key: Some(Some(key.to_string())), user: Some(None), ..line },
             Group::Actor(Actor::User(user)) => Self { key: Some(None), user: Some(Some(user.to_string())), ..line },
             Group::Day(day) => Self { day: Some(day.to_string()), ..line },
+            Group::Surface(surface) => Self { surface: Some(surface.map(CallSurface::as_str)), ..line },
         })
     }
 }
@@ -109,6 +114,7 @@ impl UsageReportView {
             Dimension::Model => &["model"][..],
             Dimension::Key => &["key", "user"],
             Dimension::Day => &["day"],
+            Dimension::Surface => &["surface"],
         });
         columns.copied().collect()
     }
@@ -119,6 +125,7 @@ impl UsageReportView {
             Dimension::Model => vec![line.model.clone()],
             Dimension::Key => vec![line.key.clone().flatten(), line.user.clone().flatten()],
             Dimension::Day => vec![line.day.clone()],
+            Dimension::Surface => vec![line.surface.flatten().map(str::to_owned)],
         });
         let UsageLineView { requests, prompt_tokens, completion_tokens, cached_tokens, cost_usd, .. } = line;
         let counts = [requests, prompt_tokens, completion_tokens, cached_tokens].map(u64::to_string);

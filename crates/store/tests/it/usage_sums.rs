@@ -89,6 +89,7 @@ fn expected(events: &[UsageEvent], workspace: &Workspace, span: Span, grouping: 
                 domain::grouping::Dimension::Model => Group::Model(event.model.clone()),
                 domain::grouping::Dimension::Key => Group::Actor(event.caller.actor.clone()),
                 domain::grouping::Dimension::Day => Group::Day(Day::of(event.started_at)),
+                domain::grouping::Dimension::Surface => Group::Surface(event.origin.surface),
             };
             let sum = sums.entry(grouping.dimensions().iter().map(group).collect()).or_default();
             *sum += Totals {

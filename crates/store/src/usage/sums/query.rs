@@ -7,7 +7,7 @@ use crate::error::StoreError;
 use crate::row;
 use domain::grouping::{Dimension, Group};
 use domain::span::{Piece, Sign, Source};
-use domain::usage::Actor;
+use domain::usage::{Actor, CallSurface};
 use domain::{Day, Grain, ModelId, WorkspaceId};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
@@ -31,6 +31,7 @@ fn group(found: &AnyRow, dimension: Dimension) -> Result<Group, StoreError> {
         Dimension::Model => Group::Model(row::parsed(found, "model", |text| ModelId::parse(text).ok())?),
         Dimension::Key => Group::Actor(row::parsed(found, "actor", Actor::parse)?),
         Dimension::Day => Group::Day(Day::of(row::moment(found, "day")?)),
+        Dimension::Surface => Group::Surface(CallSurface::parse(&row::text(found, "surface")?)),
     })
 }
 
@@ -48,6 +49,7 @@ const fn group_column(dimension: Dimension) -> &'static str {
         Dimension::Model => "model",
         Dimension::Key => "actor",
         Dimension::Day => "day",
+        Dimension::Surface => "surface",
     }
 }
 
@@ -57,18 +59,18 @@ fn part(piece: Piece, at: usize) -> String {
         Sign::Plus => "",
         Sign::Minus => "-",
     };
-    let (table, moment, actor, requests) = match piece.source {
-        Source::Sums(grain) => (table(grain), "starts_at", "actor", "requests"),
+    let (table, moment, surface, requests) = match piece.source {
+        Source::Sums(grain) => (table(grain), "starts_at", "''", "requests"),
         Source::Events => {
             let served = "(CASE WHEN certainty = 'void' THEN 0 ELSE 1 END)";
-            ("usage_events", "started_at", "actor", served)
+            ("usage_events", "started_at", "surface", served)
         }
     };
     let [counted, amounts @ ..] = COLUMNS;
     let amounts = amounts.map(|column| format!("{sign}{column} AS {column}")).join(", ");
     format!(
-        "SELECT {moment} - {moment} % {day} AS day, model, {actor} AS actor, {sign}{requests} AS {counted}, {amounts} \
-         FROM {table} WHERE workspace_id = $1 AND {moment} >= ${at} AND {moment} < ${next}",
+        "SELECT {moment} - {moment} % {day} AS day, model, actor, {surface} AS surface, \
+         {sign}{requests} AS {counted}, {amounts} FROM {table} WHERE workspace_id = $1 AND {moment} >= ${at} AND {moment} < ${next}",
         day = Grain::Day.millis(),
         next = at + 1,
     )

@@ -25,7 +25,7 @@ pub(crate) struct UsageQuery {
     /// Before this time; default: now.
     #[param(required = false, nullable = false, format = DateTime)]
     to: Option<String>,
-    /// None or more of `model`, `key` and `day`, separated by commas.
+    /// None or more of `model`, `key`, `day` and `surface`, separated by commas.
     #[param(required = false, nullable = false, example = "model,day")]
     group_by: Option<String>,
     /// `csv`: comma-separated values with a header, without the total.

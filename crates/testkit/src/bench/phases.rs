@@ -159,7 +159,7 @@ impl Bench<'_> {
     }
 
     async fn events(&mut self) -> anyhow::Result<()> {
-        let unpaced = Script { chunks: EVENTS_PER_STREAM, ..Script::default() };
+        let unpaced = unpaced();
         let pace_ms = u64::try_from(PACE.as_millis())?;
         let paced = Script { chunk_delay_ms: pace_ms, ..unpaced.clone() };
         let Amounts { paced_streams, unpaced_streams, .. } = self.amounts;
@@ -167,7 +167,7 @@ impl Bench<'_> {
         let costs = self.costs(PacedStreams(paced_streams)).await?;
         self.add_costs(figures::SSE_PACED, costs);
         self.setup.script(&unpaced).await?;
-        let costs = self.costs(UnpacedStreams(unpaced_streams / TURNS)).await?;
+        let costs = self.costs(UnpacedStreams { request: requests::stream, count: unpaced_streams / TURNS }).await?;
         self.add_costs(figures::SSE_UNPACED, costs);
         self.setup.script(&Script::default()).await
     }
@@ -185,6 +185,11 @@ impl Bench<'_> {
         self.figures.add(figures::MEMORY_STREAMS, nginx, contender);
         Ok(())
     }
+}
+
+/// The script of streams without pauses.
+pub(crate) fn unpaced() -> Script {
+    Script { chunks: EVENTS_PER_STREAM, ..Script::default() }
 }
 
 /// Cost of served unary calls with a prompt of this size.
@@ -249,14 +254,18 @@ impl Load for PacedStreams {
     }
 }
 
-struct UnpacedStreams(usize);
+/// Streams whose events follow each other at once.
+pub(crate) struct UnpacedStreams {
+    pub(crate) request: fn(&Gateway) -> Bytes,
+    pub(crate) count: usize,
+}
 
 impl Load for UnpacedStreams {
     async fn connect(&self, gateway: &Gateway) -> anyhow::Result<Vec<Connection>> {
-        warm_connections(gateway, UNPACED_CONNECTIONS, &requests::stream(gateway), 200).await
+        warm_connections(gateway, UNPACED_CONNECTIONS, &(self.request)(gateway), 200).await
     }
 
     async fn run(&self, gateway: &Gateway, connections: Vec<Connection>) -> anyhow::Result<u64> {
-        Ok(closed_loop::run(connections, &[requests::stream(gateway)], self.0, 200).await?.events)
+        Ok(closed_loop::run(connections, &[(self.request)(gateway)], self.count, 200).await?.events)
     }
 }

@@ -30,6 +30,13 @@ pub(crate) fn stream(gateway: &Gateway) -> Bytes {
     post(gateway, "/v1/chat/completions", &gateway.key, &body.to_string())
 }
 
+/// The same as a message in Anthropic's format.
+pub(crate) fn message_stream(gateway: &Gateway) -> Bytes {
+    let messages = json!([{"role": "user", "content": prompt(1024)}]);
+    let body = json!({"messages": messages, "model": gateway.chat_model, "stream": true, "max_tokens": 1024});
+    post(gateway, "/v1/messages", &gateway.key, &body.to_string())
+}
+
 pub(crate) fn embedding(gateway: &Gateway) -> Bytes {
     let body = json!({"input": prompt(1024), "model": "bench/embed", "encoding_format": "base64"});
     post(gateway, "/v1/embeddings", &gateway.key, &body.to_string())

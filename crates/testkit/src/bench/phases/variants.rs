@@ -1,8 +1,13 @@
-//! Cost of a call with settings that are common in production: several upstreams, and limits in Redis.
+//! Cost of a call with settings that are common in production: several upstreams, limits in Redis, and streams of another
+//! API.
 
-use crate::bench::phases::{Bench, served};
+use crate::bench::load::closed_loop::cost_of;
+use crate::bench::load::requests;
+use crate::bench::phases::{Bench, UnpacedStreams, served, unpaced};
 use crate::bench::report::figures;
+use crate::bench::setup::gateways::Gateway;
 use crate::bench::setup::redis::Redis;
+use crate::fake_engine::Script;
 
 const KIB: usize = 1024;
 const UPSTREAMS: usize = 4;
@@ -22,6 +27,7 @@ impl Bench<'_> {
             }
         };
         for round in 0..self.amounts.rounds {
+            self.messages(&baseline).await?;
             eprintln!("variants, round {} of {}", round + 1, self.amounts.rounds);
             let count = self.amounts.small_prompts;
             let cost = served(&baseline, KIB, count).await?.microseconds_each;
@@ -33,7 +39,19 @@ impl Bench<'_> {
             }
         }
         self.figures
+            .note("Messages: the first column is a stream of chat. Both columns are CPU per event sent.".into());
+        self.figures
             .note("Upstreams and Redis: the first column is Forebay with one upstream and limits in memory.".into());
         Ok(())
+    }
+
+    /// Streams that are translated, against those that are passed on.
+    async fn messages(&mut self, gateway: &Gateway) -> anyhow::Result<()> {
+        self.setup.script(&unpaced()).await?;
+        let count = self.amounts.unpaced_streams;
+        let chat = cost_of(gateway, &UnpacedStreams { request: requests::stream, count }).await?;
+        let messages = cost_of(gateway, &UnpacedStreams { request: requests::message_stream, count }).await?;
+        self.figures.add(figures::MESSAGES_EVENT, chat.microseconds_each, messages.microseconds_each);
+        self.setup.script(&Script::default()).await
     }
 }

@@ -46,6 +46,8 @@ pub(crate) const KEYS_10_000: FigureKind = kind("10,000 keys against 10", "µs C
 pub(crate) const KEYS_1_000_000: FigureKind = kind("1,000,000 keys against 10", "µs CPU", Judgement::Ratio, 1.15, 1.05);
 pub(crate) const KEYS_IN_TURN: FigureKind =
     kind("10,000 keys that all call against 10", "µs CPU", Judgement::Ratio, 1.15, 1.05);
+pub(crate) const MESSAGES_EVENT: FigureKind =
+    kind("Messages event against chat's", "µs CPU", Judgement::Ratio, 2.0, 1.5);
 pub(crate) const UPSTREAMS_4: FigureKind = kind("4 upstreams against 1", "µs CPU", Judgement::None, 0.0, 0.0);
 pub(crate) const LIMITS_IN_REDIS: FigureKind =
     kind("limits in Redis against in memory", "µs CPU", Judgement::None, 0.0, 0.0);

@@ -6,6 +6,7 @@ It speaks only chat completions, in pieces as small as engines send them, and co
 
 import json
 import threading
+import time
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -52,7 +53,9 @@ class Handler(BaseHTTPRequestHandler):
         with self.server.lock:
             self.server.requests += 1
             fault = self.server.faults.pop(0) if self.server.faults and body.get("tools") else None
-        if isinstance(fault, dict):
+        if isinstance(fault, dict) and "delay" in fault:
+            time.sleep(fault["delay"])
+        elif isinstance(fault, dict):
             self.respond(fault["status"], {"error": {"message": fault["message"], "code": fault["status"]}})
             return
         deltas, finish = answer(body)

@@ -98,6 +98,12 @@ class Agent(unittest.TestCase):
         engine("/reset", ["die"])
         self.assert_file_is_written(self.run_agent())
 
+    def test_it_survives_a_cold_start(self):
+        engine("/reset", [{"delay": 20}])
+        self.assert_file_is_written(self.run_agent())
+        state = engine("/state")
+        self.assertEqual(state["requests"], state["served"], "no call is made twice")
+
     def test_it_compacts_a_conversation_that_is_too_long(self):
         too_long = {
             "status": 400,

@@ -31,7 +31,7 @@ impl Span {
         self.from <= moment && moment < self.to
     }
 
-    const fn is_empty(self) -> bool {
+    pub const fn is_empty(self) -> bool {
         self.from.millis() >= self.to.millis()
     }
 

@@ -97,7 +97,7 @@ impl ChatStream {
                     self.chunk.clear();
                     self.chunks.pass(&data, &mut self.meter, &mut self.chunk)?;
                     if let Some(chunk) = self.chunk.strip_prefix(CHUNK_START) {
-                        translator.chunk(chunk, self.meter.tokens().0, &mut self.out)?;
+                        translator.chunk(chunk, self.meter.so_far(), &mut self.out)?;
                     }
                 }
             },
@@ -119,7 +119,7 @@ impl ChatStream {
                 self.chunks.write_usage(&self.meter, &mut self.out);
                 self.out.extend_from_slice(b"data: [DONE]\n\n");
             }
-            Some(translator) => translator.end(self.meter.tokens().0, &mut self.out)?,
+            Some(translator) => translator.end(self.meter.so_far(), &mut self.out)?,
         }
         self.done = true;
         Ok(())

@@ -188,9 +188,13 @@ impl TokenMeter {
         if !self.has_response && !self.has_report {
             return (Tokens::default(), Certainty::Void);
         }
+        (self.so_far(), if self.is_exact() { Certainty::Exact } else { Certainty::Estimated })
+    }
+
+    /// The counts to show a client while the response is running, with the estimated prompt from the start.
+    pub(crate) fn so_far(&self) -> Tokens {
         let prompt = if self.prompt > 0 { self.prompt } else { self.estimated_prompt };
-        let tokens = Tokens { prompt, completion: self.completion(), cached: self.cached.unwrap_or(0).min(prompt) };
-        (tokens, if self.is_exact() { Certainty::Exact } else { Certainty::Estimated })
+        Tokens { prompt, completion: self.completion(), cached: self.cached.unwrap_or(0).min(prompt) }
     }
 
     /// Reports to the router what the engine counted in the prompt.

@@ -483,6 +483,9 @@ impl Image {
             }
             return Ok(url.map(|url| Self { raw_url: url.to_vec() }));
         }
+        if !kind.is("base64") {
+            return Ok(None);
+        }
         let media_type = required(source.media_type, "media_type", &path, checks);
         let data = required(source.data, "data", &path, checks);
         let (Some(media_type), Some(data)) = (media_type, data) else { return Ok(None) };

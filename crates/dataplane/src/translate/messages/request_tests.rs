@@ -47,7 +47,7 @@ fn members_become_those_of_chat_and_unknown_ones_are_left_out() {
         "metadata": {"user_id": "anna"}, "system": "Be brief.", "context_management": {"edits": []}, "n_predict": 9,
         "thinking": {"type": "adaptive"}, "output_config": {"effort": "high"}, "service_tier": "auto",
     }));
-    expect![[r#"{"messages":[{"content":"Be brief.","role":"system"},{"content":"hi","role":"user"}],"model":"m","stop":["a","\n"],"stream":true,"stream_options":{"include_usage":true},"temperature":0.5,"top_k":40,"top_p":0.9,"user":"55579b557896d0ce1764c47fed644f9b35f58bad620674af23f356d80ed0c503"}"#]]
+    expect![[r#"{"model":"m","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"hi"}],"stream":true,"stream_options":{"include_usage":true},"temperature":0.5,"top_p":0.9,"top_k":40,"stop":["a","\n"],"user":"55579b557896d0ce1764c47fed644f9b35f58bad620674af23f356d80ed0c503"}"#]]
     .assert_eq(&body.to_string());
 }
 

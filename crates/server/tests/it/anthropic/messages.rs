@@ -16,7 +16,7 @@ async fn a_message_is_one_chat_call() {
     let mut received = response.json();
     assert!(received["id"].as_str().unwrap().starts_with("msg_"), "{received}");
     received["id"] = json!("msg_…");
-    expect![[r#"{"container":null,"content":[{"citations":[],"text":"Hello Hello Hello ","type":"text"}],"id":"msg_…","model":"acme/tiny","role":"assistant","stop_details":null,"stop_reason":"end_turn","stop_sequence":null,"type":"message","usage":{"cache_creation":null,"cache_creation_input_tokens":0,"cache_read_input_tokens":4,"inference_geo":null,"input_tokens":6,"output_tokens":3,"output_tokens_details":null,"server_tool_use":null,"service_tier":null}}"#]]
+    expect![[r#"{"id":"msg_…","type":"message","role":"assistant","model":"acme/tiny","content":[{"type":"text","text":"Hello Hello Hello ","citations":[]}],"stop_reason":"end_turn","stop_sequence":null,"stop_details":null,"container":null,"usage":{"input_tokens":6,"cache_creation_input_tokens":0,"cache_read_input_tokens":4,"output_tokens":3,"output_tokens_details":null,"cache_creation":null,"inference_geo":null,"server_tool_use":null,"service_tier":null}}"#]]
         .assert_eq(&received.to_string());
 
     let headers = headers_but_ids(&response);

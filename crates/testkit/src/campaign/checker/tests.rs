@@ -308,6 +308,8 @@ fn calls_that_fail_after_the_last_fault_are_found() {
     let rejected = Outcome::Rejected { status: 503, code: "store_unavailable".into() };
     let late = broken(|history| history.calls.push(call(9, 0, 40_000, rejected.clone())));
     assert_eq!(late, ["calls succeed again after the last fault"]);
+    let deleted = Call { model: "dedicated/chat".into(), ..call(9, 0, 40_000, rejected.clone()) };
+    assert_eq!(broken(|history| history.calls.push(deleted)), [""; 0], "an endpoint may be gone");
     assert_eq!(broken(|history| history.calls.push(call(9, 0, 13_000, rejected))), [""; 0], "it may recover first");
 }
 

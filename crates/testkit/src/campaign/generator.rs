@@ -22,7 +22,7 @@ const CALLERS: u64 = 24;
 /// Requests per minute of the limited workspace, which gets more.
 const LIMITED_REQUESTS: u64 = 60;
 /// Tokens that the capped workspace gets per second of the campaign: about half of what is asked for.
-const CAPPED_TOKENS_PER_SECOND: u64 = 500;
+const CAPPED_TOKENS_PER_SECOND: u64 = 1_500;
 /// How often the cap is raised.
 const RAISE_EVERY: Duration = Duration::from_secs(20);
 

@@ -20,7 +20,7 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// A client that leaves does so after this many events.
 const LEAVES_AFTER: usize = 3;
 /// As many bytes as a prompt may have tokens.
-const PROMPT_BYTES: usize = 320;
+const PROMPT_BYTES: usize = 1_088;
 
 /// A call before it is sent.
 struct Planned {
@@ -94,10 +94,10 @@ fn pick(keys: &[UsableKey], random: &mut Random) -> Option<UsableKey> {
     (!keys.is_empty()).then(|| keys[random.index(keys.len())].clone())
 }
 
-/// The usage that the engine reports for a call. No other call has it, until their number exceeds 2^18.
+/// The usage that the engine reports for a call. No other call has it, until their number exceeds 2^20.
 fn usage_of(number: u64, is_long: bool) -> Tokens {
     let shortest = if is_long { 40 } else { 8 };
-    Tokens { prompt: 64 + number % 256, cached: (number >> 8) % 64, completion: shortest + (number >> 14) % 16 }
+    Tokens { prompt: 64 + number % 1_024, cached: (number >> 10) % 64, completion: shortest + (number >> 16) % 16 }
 }
 
 fn body(model: &str, streamed: bool, is_long: bool, scripted: Option<Tokens>) -> Value {
@@ -224,7 +224,7 @@ mod tests {
     fn no_two_calls_have_the_same_usage() {
         let mut seen = HashSet::new();
         let mut random = Random::new(1);
-        assert!((0..100_000).all(|number| seen.insert(usage_of(number, random.one_in(8)))));
+        assert!((0..1 << 20).all(|number| seen.insert(usage_of(number, random.one_in(8)))));
     }
 
     #[test]

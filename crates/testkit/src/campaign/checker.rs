@@ -68,6 +68,7 @@ pub fn check(history: &History) -> Vec<Check> {
         metering::no_event_is_doubled(history),
         metering::sums_equal_events(history),
         metering::invoices_equal_events(history),
+        metering::events_have_the_time_of_the_store(history),
         metering::journals_are_empty(history),
         limits::quotas_are_never_passed(history),
         limits::minute_limits_hold(history),

@@ -2,8 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::Check;
-use crate::campaign::history::{Event, History, Outcome, Period, Sum, Tokens};
+use super::{Check, faults_in};
+use crate::campaign::history::{Call, Event, History, Outcome, Period, Sum, Tokens};
+use crate::campaign::schedule::{Fault, Link};
+
+/// An event may be dated this much before or after its call, in milliseconds.
+const TIME_TOLERANCE: i64 = 3_000;
+/// A node that started this long ago may not have reached the store yet.
+const NODE_START: u64 = 60_000;
 
 /// Every response that a client received completely is one event, with the usage that the client saw.
 pub(super) fn no_event_is_lost(history: &History) -> Check {
@@ -109,6 +115,34 @@ pub(super) fn invoices_equal_events(history: &History) -> Check {
         check.examine(differs.then(|| format!("{key:?}: events {events:?}, invoice {invoice:?}, in nano-dollars")));
     }
     check
+}
+
+/// An event is dated by the store's clock, whatever the clock of its node shows.
+pub(super) fn events_have_the_time_of_the_store(history: &History) -> Check {
+    let mut check = Check::new("events have the time of the store");
+    let events: HashMap<&str, &Event> = history.events.iter().map(|event| (event.request.as_str(), event)).collect();
+    for call in history.calls.iter().filter(|call| !may_use_own_clock(history, call)) {
+        let Some(event) = call.request.as_deref().and_then(|request| events.get(request)) else { continue };
+        let wall = |millis: u64| history.start.wall_millis + i64::try_from(millis).unwrap_or(i64::MAX / 2);
+        let range = wall(call.began) - TIME_TOLERANCE..=wall(call.ended) + TIME_TOLERANCE;
+        check.examine((!range.contains(&event.started_at)).then(|| {
+            let late = event.started_at - wall(call.began);
+            format!("{} of node {} is dated {late:+} ms after its call", event.request, call.node)
+        }));
+    }
+    check
+}
+
+/// A node that has not reached the store since its start has only its own clock.
+fn may_use_own_clock(history: &History, call: &Call) -> bool {
+    let spans = || faults_in(history, call.began.saturating_sub(NODE_START), call.ended);
+    let is_wrong = spans().any(|span| matches!(span.fault, Fault::ClockJump { .. }) && span.nodes.contains(&call.node));
+    let is_cut_off = spans().any(|span| match span.fault {
+        Fault::PostgresPause | Fault::PostgresFailover => true,
+        Fault::Partition { link: Link::Postgres, .. } => span.nodes.contains(&call.node),
+        _ => false,
+    });
+    is_wrong && is_cut_off
 }
 
 /// At the end, no event waits for the store.

@@ -176,6 +176,24 @@ fn invoices_that_differ_from_events_are_found() {
 }
 
 #[test]
+fn events_with_the_time_of_a_wrong_clock_are_found() {
+    let wrong = |history: &mut History| history.events[0].started_at += 7_200_000;
+    let found = broken(wrong);
+    assert!(found.contains(&"events have the time of the store"), "{found:?}");
+    let jump = fault(Fault::ClockJump { victim: Victim::Node(0), seconds: 7_200 }, 0, 0, 9_000);
+    let jumped = broken(|history| {
+        wrong(history);
+        history.faults.push(jump.clone());
+    });
+    assert!(jumped.contains(&"events have the time of the store"), "it knows the store's time: {jumped:?}");
+    let unknowing = broken(|history| {
+        wrong(history);
+        history.faults.extend([jump, fault(Fault::PostgresPause, 0, 0, 500)]);
+    });
+    assert!(!unknowing.contains(&"events have the time of the store"), "it may have started without the store");
+}
+
+#[test]
 fn waiting_journals_are_found() {
     assert_eq!(broken(|history| history.end.waiting_bytes = 1), ["journals are empty"]);
 }

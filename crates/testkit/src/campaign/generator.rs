@@ -19,8 +19,8 @@ use super::schedule::NODES;
 
 /// Tasks that call, each after a pause.
 const CALLERS: u64 = 24;
-/// Requests per minute of the limited workspace, which gets more.
-const LIMITED_REQUESTS: u64 = 60;
+/// Requests per minute of the limited workspace, which gets about seven times as many calls.
+const LIMITED_REQUESTS: u64 = 30;
 /// Tokens that the capped workspace gets per second of the campaign: about half of what is asked for.
 const CAPPED_TOKENS_PER_SECOND: u64 = 1_500;
 /// How often the cap is raised.

@@ -15,6 +15,8 @@ pub(super) struct Snapshot {
     pub(super) live: Vec<Replica>,
     /// The driver's observations.
     pub(super) observed: Vec<ObservedReplica>,
+    /// When they were made, or a little before.
+    pub(super) observed_at: Timestamp,
     /// The nodes' reports of their calls, ordered by endpoint.
     loads: Vec<LoadReport>,
     /// The store's time when the reports were read.
@@ -25,6 +27,7 @@ impl Snapshot {
     /// `None` if the driver cannot list its replicas.
     pub(super) async fn take<D: Driver, S: Rows>(parts: &Parts<D, S>) -> Result<Option<Self>, StoreError> {
         let endpoints = parts.store.endpoints().await?;
+        let observed_at = (parts.now)();
         // Processes before rows: the row of a replica is written before its process starts.
         let observed = match parts.driver.list().await {
             Ok(observed) => observed,
@@ -36,7 +39,7 @@ impl Snapshot {
         let live = parts.store.live_replicas().await?;
         let loads = parts.store.load_reports().await?;
         let store_now = parts.store.clock().await?;
-        Ok(Some(Self { endpoints, live, observed, loads, store_now }))
+        Ok(Some(Self { endpoints, live, observed, observed_at, loads, store_now }))
     }
 
     pub(super) fn endpoint(&self, id: &EndpointId) -> Option<&Endpoint> {

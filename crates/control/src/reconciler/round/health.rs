@@ -124,14 +124,15 @@ impl<D: Driver + Clone, S: Rows> Round<'_, D, S> {
         }
     }
 
-    /// Stores that the replica was seen, and the tail of its log if that has changed.
+    /// Stores when the replica was seen, and the tail of its log if that has changed. A leader that was paused since has not
+    /// seen it later.
     async fn report(&self, replica: &mut Replica) -> Result<(), RoundError> {
         let log_tail = self.parts.driver.log_tail(&name_of(replica)).await;
         let has_new_log = replica.log_tail != log_tail && !log_tail.is_empty();
         if has_new_log {
             replica.log_tail = log_tail;
         }
-        let mut writes = vec![LeaderWrite::Seen { replica: &replica.id, at: self.now }];
+        let mut writes = vec![LeaderWrite::Seen { replica: &replica.id, at: self.snapshot.observed_at }];
         writes.extend(has_new_log.then_some(LeaderWrite::Replica(replica)));
         Ok(self.commit(&writes).await?)
     }

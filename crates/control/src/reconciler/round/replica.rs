@@ -41,7 +41,7 @@ impl<D: Driver + Clone, S: Rows> Round<'_, D, S> {
             }
             ReplicaAction::Retire => {
                 replica.transition(ReplicaState::Draining)?;
-                (replica.intent, replica.drain_until) = (Intent::Go, Some(self.now));
+                (replica.intent, replica.drain_until) = (Intent::Go, None);
                 self.write(replica).await
             }
             ReplicaAction::End { at: Some(at), .. } if self.holds_gpus(replica, at).await => Ok(()),
@@ -87,6 +87,10 @@ impl<D: Driver + Clone, S: Rows> Round<'_, D, S> {
     async fn drain(&self, endpoint: &Endpoint, replica: &mut Replica) -> Result<(), RoundError> {
         let name = name_of(replica);
         if !replica.may_stay(self.now) {
+            // Stored before the stop, like below, since the next leader's clock may be behind the deadline.
+            if replica.drain_until.take().is_some() {
+                self.write(replica).await?;
+            }
             self.stop(&name).await;
             return Ok(());
         }
@@ -106,7 +110,7 @@ impl<D: Driver + Clone, S: Rows> Round<'_, D, S> {
             return Ok(());
         }
         // Stored before the stop: from now on the replica cannot be kept any more.
-        replica.drain_until = Some(self.now);
+        replica.drain_until = None;
         let drained = event(endpoint, replica, EventType::ReplicaDrained, "", self.now);
         self.commit(&[LeaderWrite::Replica(replica), LeaderWrite::Event(&drained)]).await?;
         fault::point("drained-before-stop");

@@ -26,7 +26,7 @@ pub(super) enum Rule {
     Gpus,
     /// A replica with GPUs has an open hold, one without has none.
     Holds,
-    /// The state of a replica follows the table of transitions.
+    /// The state of a replica follows the table of transitions, and one that was stopped does not come back.
     Transitions,
     /// GPU-hours are the lives of the processes: none lost, none billed twice.
     GpuHours,
@@ -116,6 +116,10 @@ impl World {
         if before.state() != after && !before.state().may_become(after) {
             let detail = format!("{} went from {} to {after}", before.id, before.state());
             self.break_rule(Rule::Transitions, detail);
+        }
+        let comes_back = before.state() == ReplicaState::Draining && after == ReplicaState::Ready;
+        if comes_back && self.machine.stopped.contains(before.id.as_str()) {
+            self.break_rule(Rule::Transitions, format!("{} was stopped and is kept", before.id));
         }
     }
 

@@ -10,7 +10,7 @@ use fleet::drivers::{
     Running, StartError, TakenResources,
 };
 use fleet::engine::{EngineLoad, Failure, LoadError, ProbeResult};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 
@@ -23,6 +23,8 @@ pub(super) struct Machine {
     pub(super) processes: BTreeMap<String, Process>,
     pub(super) lives: BTreeMap<String, Life>,
     pub(super) fates: VecDeque<Fate>,
+    /// Replicas that were asked to stop.
+    pub(super) stopped: BTreeSet<String>,
 }
 
 pub(super) struct Process {
@@ -203,6 +205,7 @@ impl World {
             return;
         }
         let now = self.now;
+        self.machine.stopped.insert(name.to_owned());
         if let Some(process) = self.machine.processes.get_mut(name).filter(|process| process.is_alive()) {
             process.stops_at.get_or_insert(now + i64::from(process.fate.stop));
         }

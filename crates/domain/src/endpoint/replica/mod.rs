@@ -26,7 +26,8 @@ pub struct Replica {
     pub id: ReplicaId,
     pub endpoint: EndpointId,
     pub intent: Intent,
-    /// Deadline of the drain once the intent is `Go`; in the past once the process was stopped.
+    /// Deadline of the drain if the intent is `Go`; `None` once the process was stopped, so that the replica cannot be kept
+    /// whatever a node's clock says.
     pub drain_until: Option<Timestamp>,
     /// Private: changed by [`Replica::transition`] alone.
     state: ReplicaState,

@@ -191,8 +191,11 @@ impl ModelFile {
             }
             return Err(io::Error::other("the sync failed"));
         }
-        inode.durable.clone_from(&inode.cached);
-        inode.dirty.clear();
+        inode.durable.resize(inode.cached.len(), 0);
+        for sector in std::mem::take(&mut inode.dirty) {
+            let sector = sector * SECTOR..((sector + 1) * SECTOR).min(inode.cached.len());
+            inode.durable[sector.clone()].copy_from_slice(&inode.cached[sector]);
+        }
         Ok(())
     }
 }

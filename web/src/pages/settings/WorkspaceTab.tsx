@@ -8,6 +8,7 @@ import { EmptyState } from '../../ui/EmptyState'
 import { Loaded } from '../../ui/Loaded'
 import { Panel } from '../../ui/Panel'
 import { PanelSkeleton } from '../../ui/Skeletons'
+import { AliasesPanel } from './AliasesPanel'
 import { LimitsForm } from './LimitsForm'
 import { LimitsView } from './LimitsView'
 import { RemainingQuotaPanel } from './RemainingQuotaPanel'
@@ -47,6 +48,7 @@ function WorkspaceLimits({ workspaceId }: { workspaceId: string }) {
           </Panel>
         )}
       </Loaded>
+      <AliasesPanel workspaceId={workspaceId} isAdmin={isAdmin} />
     </Stack>
   )
 }

@@ -1,0 +1,28 @@
+/** Aliases of a workspace: further names of models. */
+
+import { queryOptions } from '@tanstack/react-query'
+import { client, type Schemas, unwrap } from './client'
+
+export type Alias = Schemas['Alias']
+
+export const workspaceAliasesQuery = (workspaceId: string) =>
+  queryOptions({
+    queryKey: ['aliases', workspaceId],
+    queryFn: async ({ signal }) => {
+      const params = { path: { workspaceId } }
+      return (await unwrap(client.GET('/api/workspaces/{workspaceId}/aliases', { params, signal }))).data
+    },
+  })
+
+export const setAlias = (workspaceId: string, { name, model }: Alias) =>
+  unwrap(
+    client.PUT('/api/workspaces/{workspaceId}/aliases/{alias}', {
+      params: { path: { workspaceId, alias: name } },
+      body: { model },
+    }),
+  )
+
+export const deleteAlias = (workspaceId: string, name: string) =>
+  unwrap(
+    client.DELETE('/api/workspaces/{workspaceId}/aliases/{alias}', { params: { path: { workspaceId, alias: name } } }),
+  )

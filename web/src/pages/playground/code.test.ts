@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
-import { codeFor } from './code'
+import { codeFor, toMessages } from './code'
 
 const request = {
   model: 'acme/one',
@@ -30,6 +30,21 @@ describe('code for a request', () => {
 
   it('is an object literal in Node', () => {
     expect(shown('node')).toContain(JSON.stringify(request, null, 2))
+  })
+
+  it('shows the same chat for the Messages API', () => {
+    const system = { role: 'system', content: 'Be brief.' }
+    const chat = { ...request, messages: [system, ...request.messages], temperature: 0, max_tokens: 9 }
+    expect(toMessages(chat)).toEqual({
+      model: 'acme/one',
+      max_tokens: 9,
+      system: 'Be brief.',
+      messages: request.messages,
+      stop_sequences: ['\n'],
+      temperature: 0,
+      stream: true,
+    })
+    expect(shown('messages')).toContain(`${URL}/messages`)
   })
 
   it('calls the embeddings API for embeddings', () => {

@@ -7,16 +7,53 @@ type Kind = 'chat' | 'embeddings'
 const ROUTES: Record<Kind, string> = { chat: 'chat/completions', embeddings: 'embeddings' }
 
 export function codeFor(kind: Kind, request: Request, baseUrl: string): CodeSnippet[] {
-  return [
+  const snippets = [
     { id: 'curl', label: 'curl', code: curl(kind, request, baseUrl) },
     { id: 'python', label: 'Python', code: python(kind, request, baseUrl) },
     { id: 'node', label: 'Node', code: node(kind, request, baseUrl) },
   ]
+  return kind === 'chat'
+    ? [...snippets, { id: 'messages', label: 'Messages', code: messages(request, baseUrl) }]
+    : snippets
+}
+
+/** An apostrophe ends a quoted string in the shell. */
+const quoted = (body: unknown) => JSON.stringify(body, null, 2).replaceAll("'", `'\\''`)
+
+/** The same chat for Anthropic's Messages API. */
+function messages(request: Request, baseUrl: string): string {
+  return `curl -N ${baseUrl}/messages \\
+  -H "x-api-key: $FOREBAY_API_KEY" \\
+  -H "anthropic-version: 2023-06-01" \\
+  -H "Content-Type: application/json" \\
+  -d '${quoted(toMessages(request))}'`
+}
+
+type ChatMessage = { role: string; content: unknown }
+
+/** Required by the Messages API; lowered to what the context leaves. */
+const DEFAULT_MAX_TOKENS = 4096
+
+/** Members that both APIs have under one name, and those that have another. Others exist only for chat. */
+export function toMessages(request: Request): Record<string, unknown> {
+  const all = (request.messages ?? []) as ChatMessage[]
+  const isSystem = ({ role }: ChatMessage) => role === 'system' || role === 'developer'
+  const system = all.filter(isSystem).map(({ content }) => String(content))
+  const { stop } = request
+  return {
+    model: request.model,
+    max_tokens: request.max_completion_tokens ?? request.max_tokens ?? DEFAULT_MAX_TOKENS,
+    ...(system.length > 0 ? { system: system.join('\n') } : {}),
+    messages: all.filter((message) => !isSystem(message)),
+    ...(stop ? { stop_sequences: [stop].flat() } : {}),
+    ...(request.temperature == null ? {} : { temperature: request.temperature }),
+    ...(request.top_p == null ? {} : { top_p: request.top_p }),
+    ...(request.stream ? { stream: true } : {}),
+  }
 }
 
 function curl(kind: Kind, request: Request, baseUrl: string): string {
-  // An apostrophe ends a quoted string in the shell.
-  const body = JSON.stringify(request, null, 2).replaceAll("'", `'\\''`)
+  const body = quoted(request)
   return `curl ${kind === 'chat' ? '-N ' : ''}${baseUrl}/${ROUTES[kind]} \\
   -H "Authorization: Bearer $FOREBAY_API_KEY" \\
   -H "Content-Type: application/json" \\

@@ -29,7 +29,7 @@ use std::time::Instant;
 use world::Mutation;
 
 /// Seeds of a normal test run.
-const SEEDS: u64 = 1_000;
+const SEEDS: u64 = 600;
 /// A defect is noticed within this many seeds.
 const SEEDS_UNTIL_NOTICED: u64 = 300;
 
@@ -100,6 +100,7 @@ fn every_rule_notices_its_defect() {
         (Mutation::NoEvents, Rule::Explained),
         (Mutation::ShareGpus, Rule::Gpus),
         (Mutation::KeepHolds, Rule::Holds),
+        (Mutation::Rewind, Rule::Transitions),
         (Mutation::BillTooLong, Rule::GpuHours),
         (Mutation::NeverStop, Rule::Convergence),
     ] {

@@ -224,7 +224,7 @@ impl Table {
             LeaderWrite::AddReplica(replica) => {
                 self.replicas.insert(replica.id.clone(), ReplicaRow { replica: replica.clone(), epoch });
             }
-            LeaderWrite::Replica(replica) => self.update_replica(replica, epoch),
+            LeaderWrite::Replica(replica) => self.update_replica(replica, epoch, mutation),
             LeaderWrite::OpenHold(new) => self.open(&new),
             LeaderWrite::CloseHold { replica, at, .. } => {
                 if let Some(row) = self.holds.get_mut(replica).filter(|row| row.hold.ended_at.is_none())
@@ -259,12 +259,16 @@ impl Table {
         }
     }
 
-    fn update_replica(&mut self, replica: &Replica, epoch: u64) {
+    fn update_replica(&mut self, replica: &Replica, epoch: u64, mutation: Option<Mutation>) {
+        let state = match replica.state() {
+            ReplicaState::Starting if mutation == Some(Mutation::Rewind) => ReplicaState::Pending,
+            state => state,
+        };
         if let Some(row) = self.replicas.get_mut(&replica.id)
             && row.epoch <= epoch
             && !row.replica.state().is_over()
         {
-            *row = ReplicaRow { replica: replica.clone(), epoch };
+            *row = ReplicaRow { replica: replica.clone().restored(state), epoch };
         }
     }
 

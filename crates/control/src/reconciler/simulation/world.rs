@@ -58,6 +58,8 @@ pub(super) enum Mutation {
     NeverStop,
     /// The term always looks free.
     EveryoneLeads,
+    /// A starting replica is stored as pending.
+    Rewind,
 }
 
 impl World {

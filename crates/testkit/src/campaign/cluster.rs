@@ -59,7 +59,7 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// Starts everything. All clocks are `base` seconds ahead of the machine's.
+    /// Starts everything. The clock of PostgreSQL, which all nodes follow, is `base` seconds ahead of the machine's.
     pub(super) async fn start(programs: &Programs, output: &Path, base: i64) -> anyhow::Result<Self> {
         let scratch = Path::new(SCRATCH);
         fs::create_dir_all(scratch).with_context(|| format!("cannot create {SCRATCH}"))?;
@@ -74,7 +74,7 @@ impl Cluster {
         let engine = FakeEngine::for_load(SocketAddr::from((Ipv4Addr::UNSPECIFIED, ENGINE_PORT)), 1)?;
         let mut nodes = Vec::new();
         for index in 0..NODES {
-            let mut node = create_node(programs, scratch, output, base, index)?;
+            let mut node = create_node(programs, scratch, output, index)?;
             node.start().await?;
             nodes.push(node);
         }
@@ -136,14 +136,15 @@ impl Admin {
     }
 }
 
-fn create_node(programs: &Programs, scratch: &Path, output: &Path, base: i64, index: usize) -> anyhow::Result<Node> {
+fn create_node(programs: &Programs, scratch: &Path, output: &Path, index: usize) -> anyhow::Result<Node> {
     let name = format!("node-{index}");
     let config = output.join(format!("{name}.toml"));
     fs::write(&config, configuration(programs, index, services(index)))?;
     Ok(Node {
         index,
         disk: Disk::create(scratch, &name)?,
-        clock: Clock::create(scratch, &name, base)?,
+        // That of the machine, like the clocks of its replicas: they date their own ends.
+        clock: Clock::create(scratch, &name, 0)?,
         binary: programs.forebay.clone(),
         config,
         output: output.to_owned(),

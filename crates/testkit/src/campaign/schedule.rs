@@ -82,7 +82,7 @@ pub enum Fault {
     PostgresPause,
     /// The primary dies and its streaming replica is promoted.
     PostgresFailover,
-    /// The clocks of all nodes and of PostgreSQL pass into the next month.
+    /// The clock of PostgreSQL, which all nodes follow, passes into the next month.
     MonthRollover,
 }
 

@@ -135,14 +135,11 @@ pub(super) fn events_have_the_time_of_the_store(history: &History) -> Check {
 
 /// A node that has not reached the store since its start has only its own clock.
 fn may_use_own_clock(history: &History, call: &Call) -> bool {
-    let spans = || faults_in(history, call.began.saturating_sub(NODE_START), call.ended);
-    let is_wrong = spans().any(|span| matches!(span.fault, Fault::ClockJump { .. }) && span.nodes.contains(&call.node));
-    let is_cut_off = spans().any(|span| match span.fault {
+    faults_in(history, call.began.saturating_sub(NODE_START), call.ended).any(|span| match span.fault {
         Fault::PostgresPause | Fault::PostgresFailover => true,
         Fault::Partition { link: Link::Postgres, .. } => span.nodes.contains(&call.node),
         _ => false,
-    });
-    is_wrong && is_cut_off
+    })
 }
 
 /// At the end, no event waits for the store.

@@ -183,12 +183,12 @@ fn events_with_the_time_of_a_wrong_clock_are_found() {
     let jump = fault(Fault::ClockJump { victim: Victim::Node(0), seconds: 7_200 }, 0, 0, 9_000);
     let jumped = broken(|history| {
         wrong(history);
-        history.faults.push(jump.clone());
+        history.faults.push(jump);
     });
     assert!(jumped.contains(&"events have the time of the store"), "it knows the store's time: {jumped:?}");
     let unknowing = broken(|history| {
         wrong(history);
-        history.faults.extend([jump, fault(Fault::PostgresPause, 0, 0, 500)]);
+        history.faults.push(fault(Fault::PostgresPause, 0, 0, 500));
     });
     assert!(!unknowing.contains(&"events have the time of the store"), "it may have started without the store");
 }
@@ -269,6 +269,13 @@ fn wrong_gpu_hours_are_found() {
     });
     assert_eq!(wrong_clock, ["holds match processes"]);
     assert_eq!(broken(|history| history.processes.push(process)), ["holds match processes"]);
+    let jump = fault(Fault::ClockJump { victim: Victim::Leader, seconds: 7_200 }, 0, 30_000, 40_000);
+    let torn = broken(|history| {
+        history.holds[0].started_at -= 20_000;
+        history.invoices[0].gpu_hours = vec![31_111_111];
+        history.faults.push(jump);
+    });
+    assert_eq!(torn, [""; 0], "the clocks of a gateway and of its replicas differed when it ended");
 }
 
 #[test]

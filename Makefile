@@ -4,7 +4,7 @@
 .NOTPARALLEL:
 .PHONY: help run console models test test-kubernetes test-engines test-memory test-isolation check docs docs-check docs-reference docs-reference-check \
 	screenshots bench bench-routing bench-engine bench-dashboard fmt-check language-check lint unit-tests test-build all-tests client-tests \
-	openapi-tests oidc-tests tracing-tests console-checks console-tests
+	openapi-tests oidc-tests tracing-tests console-checks console-tests helm-checks
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 # The console's packages and its build, each updated if its sources are newer.
@@ -56,7 +56,7 @@ test: ## Everything that CI runs: format, language, dependencies, lints, all tes
 # Everything is built first: in parallel, cargo would wait for its lock, and tests read the console's files. The Rust tests
 # leave time for the others; the campaign and the browser need both cores.
 	+@MAKE="$(MAKE)" scripts/test-steps fmt-check language-check supply-chain-check lint docs-check console test-build \
-		all-tests+console-checks,docs-reference-check,client-tests,openapi-tests,oidc-tests,tracing-tests campaign-short console-tests
+		all-tests+console-checks,docs-reference-check,helm-checks,client-tests,openapi-tests,oidc-tests,tracing-tests campaign-short console-tests
 	@echo "==> All good"
 
 test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane that is built once (CI runs it after test)
@@ -94,6 +94,10 @@ docs-reference: ## Write docs/api/reference from the /openapi.json of a debug bu
 docs-reference-check: # needs the debug build of forebay
 	@echo "==> docs/api/reference against /openapi.json"
 	@scripts/openapi-reference "$(TARGET_DIR)/debug/forebay" --check
+
+helm-checks: # needs the debug build of forebay
+	@echo "==> The Helm chart"
+	@scripts/test-helm "$(TARGET_DIR)/debug/forebay"
 
 bench: ## Compare Forebay with nginx as a plain proxy on this machine and print a table
 	@scripts/system-packages bench
@@ -167,6 +171,17 @@ simulate: ## Run many seeds of the control plane's simulation, on all cores (SIM
 dist: $(CONSOLE) ## Build the packages into dist/: tarball, Debian package, SBOMs, checksums (the first time takes half an hour)
 	@scripts/system-packages dist
 	@scripts/dist
+
+.PHONY: image
+image: ## Build the container images into dist/, from its tarball and without a registry
+	@scripts/system-packages image
+	@scripts/build-image
+
+.PHONY: test-image
+test-image: ## Start the images of dist/ as containers and chat; needs root. Not a part of test
+	@scripts/system-packages test-image
+	@scripts/fetch-models
+	@scripts/test-image
 
 .PHONY: test-packages
 test-packages: ## Install the Debian package of dist/ in a clean Debian and chat with it; needs root. Not a part of test

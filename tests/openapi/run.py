@@ -25,6 +25,7 @@ drain_timeout = "1s"
 failed_credentials_per_minute = 1_000_000
 sign_ins_per_minute = 1_000_000
 management_requests_per_minute = 1_000_000
+changes_per_minute = 1_000_000
 
 [workspace_defaults]
 requests_per_minute = 1_000_000

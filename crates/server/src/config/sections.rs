@@ -167,6 +167,8 @@ pub struct LimitsConfig {
     pub sign_ins_per_minute: u64,
     /// Requests of a session, and of a key to `/v1/endpoints`.
     pub management_requests_per_minute: u64,
+    /// Requests of an organization to `/api` and `/v1/endpoints` that may change something.
+    pub changes_per_minute: u64,
 }
 
 impl StoreConfig {
@@ -198,6 +200,7 @@ impl LimitsConfig {
             attempts_factor: section.integer("attempts_factor", ATTEMPTS_FACTOR_RANGE).unwrap_or(10),
             sign_ins_per_minute: per_minute("sign_ins_per_minute", 300),
             management_requests_per_minute: per_minute("management_requests_per_minute", 3_000),
+            changes_per_minute: per_minute("changes_per_minute", 600),
         }
     }
 
@@ -208,6 +211,7 @@ impl LimitsConfig {
             attempts_factor: self.attempts_factor,
             sign_ins: self.sign_ins_per_minute,
             management: self.management_requests_per_minute,
+            changes: self.changes_per_minute,
             workspace_defaults,
         }
     }

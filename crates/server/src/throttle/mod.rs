@@ -8,7 +8,7 @@ mod bucket_table;
 use bucket_table::BucketTable;
 use domain::usage::Actor;
 use domain::workspace::{Limits, lower};
-use domain::{Caller, KeyId, SecretHash};
+use domain::{Caller, KeyId, OrganizationId, SecretHash};
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,6 +27,7 @@ pub(crate) enum ThrottleReason {
     Attempts,
     SignIns,
     Management,
+    Changes,
 }
 
 impl ThrottleReason {
@@ -37,6 +38,7 @@ impl ThrottleReason {
             Self::Attempts => "attempts",
             Self::SignIns => "sign_ins",
             Self::Management => "management",
+            Self::Changes => "changes",
         }
     }
 
@@ -47,6 +49,7 @@ impl ThrottleReason {
             Self::Attempts => "failing calls with this credential",
             Self::SignIns => "sign-ins from this address",
             Self::Management => "requests with this credential",
+            Self::Changes => "changes by this organization",
         }
     }
 }
@@ -86,6 +89,8 @@ pub(crate) struct ThrottleLimits {
     pub sign_ins: u64,
     /// Requests of a session, and of a key to `/v1/endpoints`, per minute.
     pub management: u64,
+    /// Requests of an organization that may change something, per minute.
+    pub changes: u64,
     /// The limits of workspaces without limits of their own.
     pub workspace_defaults: Limits,
 }
@@ -108,6 +113,7 @@ pub(crate) struct Throttles {
     attempts: Throttle<Actor>,
     sign_ins: Throttle<ClientBlock>,
     management: Throttle<ManagementClient>,
+    changes: Throttle<OrganizationId>,
 }
 
 /// A valid credential of the management routes.
@@ -126,6 +132,7 @@ impl Throttles {
             attempts: Throttle::new(ThrottleReason::Attempts),
             sign_ins: Throttle::new(ThrottleReason::SignIns),
             management: Throttle::new(ThrottleReason::Management),
+            changes: Throttle::new(ThrottleReason::Changes),
         }
     }
 
@@ -161,6 +168,12 @@ impl Throttles {
         self.management.take(&ManagementClient::Key(key.clone()), self.limits.management)
     }
 
+    /// Counts a request that may change something. An organization can have many credentials, and a change costs a
+    /// transaction and a round of the reconciler.
+    pub(crate) fn count_change(&self, organization: &OrganizationId) -> Result<(), Throttled> {
+        self.changes.take(organization, self.limits.changes)
+    }
+
     /// A session was started: its requests count for itself.
     pub(crate) fn learn_session(&self, token: SecretHash) {
         self.management.buckets.debit(&ManagementClient::Session(token), self.limits.management);
@@ -180,9 +193,9 @@ impl Throttles {
     }
 
     /// The rejected requests so far, by reason.
-    pub(crate) fn rejected(&self) -> [(ThrottleReason, u64); 4] {
+    pub(crate) fn rejected(&self) -> [(ThrottleReason, u64); 5] {
         let (credentials, attempts) = (self.failed_credentials.rejected(), self.attempts.rejected());
-        [credentials, attempts, self.sign_ins.rejected(), self.management.rejected()]
+        [credentials, attempts, self.sign_ins.rejected(), self.management.rejected(), self.changes.rejected()]
     }
 }
 
@@ -298,6 +311,7 @@ mod tests {
         attempts_factor: 10,
         sign_ins: 2,
         management: 3,
+        changes: 3,
         workspace_defaults: Limits { requests_per_minute: 5, tokens_per_minute: 1, monthly_tokens: 1, max_api_keys: 1 },
     };
 

@@ -190,6 +190,9 @@ impl EndpointsSurface {
             Actor::Key(key) => throttles.count_management(key).map_err(SurfaceError::from)?,
             Actor::User(_) => {} // its session is counted
         }
+        if !is_read(&head.method) {
+            throttles.count_change(&caller.organization).map_err(SurfaceError::from)?;
+        }
         Ok(caller)
     }
 

@@ -7,6 +7,7 @@ use super::path::{self, Id};
 use crate::edge::session_cookie;
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
+use crate::surface::error::SurfaceError;
 use crate::surface_context::SurfaceContext;
 use axum::extract::FromRequestParts;
 use control::sessions::{ActiveSession, Origin};
@@ -129,6 +130,9 @@ impl FromRequestParts<Console> for Member {
             && named != organization.as_str()
         {
             return Err(ConsoleError::NotFound);
+        }
+        if !parts.method.is_safe() {
+            caller.context.throttles.count_change(&organization).map_err(SurfaceError::from)?;
         }
         Ok(Self { caller, organization, role })
     }

@@ -85,12 +85,13 @@ async fn edits(gateway: &Gateway) -> anyhow::Result<Arc<dyn Fn(u64) -> Bytes + S
     }))
 }
 
-/// Most are calls, which are held for a second; some delete an endpoint, and create it again.
+/// Most are calls, which are held for a second; some delete an endpoint, and create it again later.
 fn endpoint_request(key: &str, number: u64) -> Bytes {
-    let chosen = 1 + u32::try_from(number / 16 % u64::from(ENDPOINTS - 1)).unwrap_or_default();
+    let nth = |round: u64| 1 + u32::try_from(round % u64::from(ENDPOINTS - 1)).unwrap_or_default();
+    let (chosen, deleted_before) = (nth(number / 16), nth(number / 16 + u64::from(ENDPOINTS / 2)));
     match number % 16 {
         0 => request("DELETE", &format!("/v1/endpoints/e{chosen}"), &key_header(key), ""),
-        8 => post("/v1/endpoints", &key_header(key), &endpoint(chosen).to_string()),
+        8 => post("/v1/endpoints", &key_header(key), &endpoint(deleted_before).to_string()),
         _ => {
             let body = chat_body(&format!("dedicated/e{chosen}"), "hi", false);
             let headers = format!("x-hold-timeout: 1\r\ncontent-length: {}\r\n", body.len());

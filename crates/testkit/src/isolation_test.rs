@@ -30,8 +30,8 @@ use attackers::{Attackers, Outcomes};
 /// The core of the gateway.
 const GATEWAY_CORE: usize = 0;
 const NEEDED_FILES: usize = 4_096;
-/// From the start of an attack until the victim's calls count, and from its end until they count as quiet.
-const RAMP: Duration = Duration::from_secs(1);
+/// From the end of an attack until the victim's calls count as quiet. They count as attacked from the start.
+const RECOVERY: Duration = Duration::from_secs(1);
 /// A large customer: ten times the default.
 const REQUESTS_PER_MINUTE: u64 = 6_000;
 
@@ -180,19 +180,18 @@ async fn run_attack(options: &Options, attack: Attack) -> anyhow::Result<f64> {
     })
     .await?;
     let plan = attacks::plan(attack, &gateway).await?;
-    victim::call(&gateway.target, options.rate, RAMP).await?;
+    victim::call(&gateway.target, options.rate, RECOVERY).await?;
     let (mut quiet, mut attacked, mut outcomes) = (Spans::default(), Spans::default(), Outcomes::default());
     for _ in 0..options.rounds {
         quiet.add(options, &gateway).await?;
         let attackers = Attackers::start(gateway.target.address, plan.clone())?;
-        tokio::time::sleep(RAMP).await;
         attacked.add(options, &gateway).await?;
         outcomes.add(attackers.stop()?);
-        tokio::time::sleep(RAMP).await;
+        tokio::time::sleep(RECOVERY).await;
     }
     let (quiet, attacked) = (quiet.figures(), attacked.figures());
     let ratio = attacked.p99 / quiet.p99;
-    let seconds = (options.span() + RAMP).as_secs_f64() * f64::from(options.rounds);
+    let seconds = options.span().as_secs_f64() * f64::from(options.rounds);
     let (calls, outcomes) = (quiet.calls + attacked.calls, outcomes.per_second(seconds));
     println!("| {attack:?} | {calls} | {quiet} | {attacked} | {ratio:.2} | {outcomes} |");
     Ok(ratio)

@@ -15,6 +15,8 @@ const EVICTION_SAMPLE: usize = 8;
 /// A key without a bucket has a full one. Keys are chosen by clients, so the maps hash with keys of their own.
 pub(super) struct BucketTable<K> {
     started: Instant,
+    /// Buckets hold this part of the limit, and are refilled as fast as if they held all of it: their clock is faster.
+    part: u64,
     hasher: RandomState,
     shards: [Mutex<HashMap<K, Entry>>; SHARDS],
     /// The buckets of all shards, so that an empty table costs no lock.
@@ -27,9 +29,14 @@ struct Entry {
 }
 
 impl<K: Eq + Hash + Clone> BucketTable<K> {
-    pub(super) fn new() -> Self {
+    /// With buckets that hold a `part`-th of their limit.
+    pub(super) fn new(part: u64) -> Self {
         let shards = std::array::from_fn(|_| Mutex::default());
-        Self { started: Instant::now(), hasher: RandomState::new(), shards, len: AtomicUsize::new(0) }
+        Self { started: Instant::now(), part, hasher: RandomState::new(), shards, len: AtomicUsize::new(0) }
+    }
+
+    fn bucket_millis(&self) -> u64 {
+        self.now_millis() * self.part
     }
 
     pub(super) fn now_millis(&self) -> u64 {
@@ -42,8 +49,9 @@ impl<K: Eq + Hash + Clone> BucketTable<K> {
 
     /// Takes one, or returns how many milliseconds to wait.
     pub(super) fn take(&self, key: &K, limit: u64) -> Result<(), u64> {
+        let limit = limit.div_ceil(self.part);
         self.change(key, limit, |bucket, now| match bucket.wait(limit, 1, now) {
-            Some(wait_millis) => Err(wait_millis),
+            Some(wait_millis) => Err(wait_millis.div_ceil(self.part)),
             None => {
                 bucket.give(limit, -1, now);
                 Ok(())
@@ -58,22 +66,23 @@ impl<K: Eq + Hash + Clone> BucketTable<K> {
         }
         let mut shard = self.shard(key);
         let entry = shard.get(key)?;
-        let now = self.now_millis();
+        let (limit, now) = (limit.div_ceil(self.part), self.bucket_millis());
         if entry.bucket.is_full(limit, now) {
             shard.remove(key);
             self.len.fetch_sub(1, Ordering::Relaxed);
             return None;
         }
-        entry.bucket.wait(limit, 1, now)
+        entry.bucket.wait(limit, 1, now).map(|wait_millis| wait_millis.div_ceil(self.part))
     }
 
     /// Takes one even if nothing is left; the debt is bounded.
     pub(super) fn debit(&self, key: &K, limit: u64) {
+        let limit = limit.div_ceil(self.part);
         self.change(key, limit, |bucket, now| bucket.debit(limit, now));
     }
 
     pub(super) fn give_back(&self, key: &K, limit: u64) {
-        let now = self.now_millis();
+        let (limit, now) = (limit.div_ceil(self.part), self.bucket_millis());
         if let Some(entry) = self.shard(key).get_mut(key) {
             entry.bucket.give(limit, 1, now);
         }
@@ -89,8 +98,9 @@ impl<K: Eq + Hash + Clone> BucketTable<K> {
         self.len.load(Ordering::Relaxed) == 0
     }
 
+    /// `limit` is what the bucket holds.
     fn change<R>(&self, key: &K, limit: u64, change: impl FnOnce(&mut Bucket, u64) -> R) -> R {
-        let now = self.now_millis();
+        let now = self.bucket_millis();
         let mut shard = self.shard(key);
         if let Some(entry) = shard.get_mut(key) {
             entry.limit = limit;
@@ -127,7 +137,7 @@ mod tests {
 
     #[test]
     fn keys_have_buckets_of_their_own() {
-        let table = BucketTable::new();
+        let table = BucketTable::new(1);
         for _ in 0..3 {
             assert_eq!(table.take(&1, 3), Ok(()));
         }
@@ -138,8 +148,18 @@ mod tests {
     }
 
     #[test]
+    fn a_bucket_can_hold_a_part_of_the_limit() {
+        let table = BucketTable::new(5);
+        assert_eq!(table.take(&1, 5), Ok(()));
+        assert!(
+            table.take(&1, 5).is_err_and(|wait| wait <= 12_000),
+            "a fifth of the limit, refilled in a fifth of a minute"
+        );
+    }
+
+    #[test]
     fn a_debt_blocks_and_an_unused_key_costs_nothing() {
-        let table = BucketTable::new();
+        let table = BucketTable::new(1);
         assert_eq!(table.wait(&1, 10), None);
         assert_eq!(table.len.load(Ordering::Relaxed), 0, "asking creates no bucket");
         for _ in 0..30 {
@@ -153,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_table_is_bounded_and_keeps_the_worst() {
-        let table = BucketTable::new();
+        let table = BucketTable::new(1);
         for _ in 0..20 {
             table.debit(&0_u32, 10);
         }

@@ -20,6 +20,9 @@ const IPV6_CLIENT_BITS: u32 = 64;
 /// Failing calls per minute of a caller that may make no serverless calls, but calls to dedicated endpoints.
 const ATTEMPTS_WITHOUT_REQUESTS: u64 = 6_000;
 
+/// An organization may make a fifth of its changes per minute at once: they keep the node busy for a tenth of a second.
+const CHANGES_BURST: u64 = 5;
+
 /// The limit that rejects a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ThrottleReason {
@@ -132,7 +135,7 @@ impl Throttles {
             attempts: Throttle::new(ThrottleReason::Attempts),
             sign_ins: Throttle::new(ThrottleReason::SignIns),
             management: Throttle::new(ThrottleReason::Management),
-            changes: Throttle::new(ThrottleReason::Changes),
+            changes: Throttle::with_burst(ThrottleReason::Changes, CHANGES_BURST),
         }
     }
 
@@ -240,7 +243,12 @@ struct Throttle<K> {
 
 impl<K: Eq + Hash + Clone + std::fmt::Debug> Throttle<K> {
     fn new(reason: ThrottleReason) -> Self {
-        let buckets = BucketTable::new();
+        Self::with_burst(reason, 1)
+    }
+
+    /// With buckets that hold only this part of the limit: 2 for half of it.
+    fn with_burst(reason: ThrottleReason, part: u64) -> Self {
+        let buckets = BucketTable::new(part);
         Self { reason, buckets, rejected: AtomicU64::new(0), log_at_millis: AtomicU64::new(0) }
     }
 

@@ -7,10 +7,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
+/// How long a loop rests after a round before it obeys a nudge, in lengths of the round, and at most.
+const REST_FACTOR: u32 = 4;
+const MAX_REST: Duration = Duration::from_millis(200);
+
 /// A loop: a name for logs, a period, and optionally a nudge and a backoff.
 ///
 /// Rounds never overlap. The next one starts a period after the last one has ended, or at once when nudged; a nudge
-/// during a round is not lost. A failed round is logged and retried after the backoff, or after the period without one.
+/// during a round is not lost. After a round, a nudge has to wait for some times the length of the round: clients cause
+/// nudges, and must not keep the node busy with rounds. A failed round is logged and retried after the backoff, or after the period without one.
 ///
 /// ```ignore
 /// let heartbeat = tasks.every("heartbeat", Duration::from_secs(5));
@@ -73,11 +78,12 @@ impl Loop {
     /// Runs rounds until the task is aborted. Move the state of the loop into `round`, so that the future is `Send`.
     pub async fn run<E: Display>(mut self, mut round: impl AsyncFnMut() -> Result<(), E>) {
         loop {
+            let began = Instant::now();
             let delay = match round().await {
                 Ok(()) => self.succeeded(),
                 Err(error) => self.failed(&error),
             };
-            self.wait(delay).await;
+            self.wait(delay, rest_after(began.elapsed())).await;
         }
     }
 
@@ -121,8 +127,8 @@ impl Loop {
         delay
     }
 
-    /// Waits for the delay or a nudge; without either, until the task is aborted.
-    async fn wait(&self, delay: Option<Duration>) {
+    /// Waits for the delay, or for a nudge after the rest; without either, until the task is aborted.
+    async fn wait(&self, delay: Option<Duration>, rest: Duration) {
         let elapsed = async {
             match delay {
                 Some(delay) => tokio::time::sleep(delay).await,
@@ -131,13 +137,33 @@ impl Loop {
         };
         let nudged = async {
             match &self.nudge {
-                Some(nudge) => nudge.notified().await,
+                Some(nudge) => {
+                    tokio::time::sleep(rest).await;
+                    nudge.notified().await;
+                }
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
             () = elapsed => {}
             () = nudged => {}
+        }
+    }
+}
+
+/// The rest after a round of this length.
+fn rest_after(round: Duration) -> Duration {
+    (round * REST_FACTOR).min(MAX_REST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loop_rests_for_some_lengths_of_its_round() {
+        for (round, rest) in [(0, 0), (5, 20), (50, 200), (1_000, 200)] {
+            assert_eq!(rest_after(Duration::from_millis(round)), Duration::from_millis(rest));
         }
     }
 }

@@ -1,7 +1,7 @@
 use crate::{Backoff, Loop, Tasks};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc};
 
@@ -26,6 +26,24 @@ async fn a_loop_runs_at_once_and_on_every_nudge() {
     assert_eq!(next(&mut rounds).await, 2);
     tasks.abort().await;
     assert_eq!(rounds.recv().await, None, "an aborted loop drops what it owns");
+}
+
+#[tokio::test]
+async fn a_nudged_loop_rests_after_a_long_round() {
+    const ROUND: Duration = Duration::from_millis(20);
+    let tasks = Tasks::new(Handle::current());
+    let (nudge, (sender, mut rounds)) = (Arc::new(Notify::new()), mpsc::channel(8));
+    let again = Arc::clone(&nudge);
+    let began = Instant::now();
+    tasks.spawn(tasks.every("test", HOUR).nudged_by(nudge).run(async move || {
+        again.notify_one();
+        tokio::time::sleep(ROUND).await;
+        sender.send(0).await
+    }));
+    for _ in 0..3 {
+        next(&mut rounds).await;
+    }
+    assert!(began.elapsed() >= 3 * ROUND + 2 * 4 * ROUND, "three rounds and two rests");
 }
 
 #[tokio::test]

@@ -23,6 +23,8 @@ pub struct Call {
     pub dialect: Dialect,
     /// The client's headers that are forwarded to model servers.
     pub headers: HeaderMap,
+    /// Whether the response says where the call was sent.
+    pub shows_placement: bool,
     /// The client's name of the session that the call belongs to, from a header.
     pub session: Option<Box<[u8]>>,
     pub tap: UsageTap,

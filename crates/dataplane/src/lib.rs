@@ -80,7 +80,17 @@ pub struct Response {
     pub format: ResponseFormat,
     /// `None` for dedicated endpoints, which have no rate limits.
     pub rate_limits: Option<RateLimitStatus>,
+    /// Set if the call wants to know it.
+    pub placement: Option<PlacementNote>,
     pub body: ResponseBody,
+}
+
+/// Where a call was sent, for its caller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacementNote {
+    pub replica: Arc<str>,
+    /// Tokens of the prompt that the replica was expected to have cached; `None` if there is only one replica.
+    pub cached_estimate: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use crate::response::{BadUpstreamResponse, TokenMeter, chat, embeddings, upstrea
 use crate::response_memory::{BodyGrant, NoBodyMemory, ResponseMemory};
 use crate::translate::Dialect;
 use crate::upstream::Exchange;
-use crate::{Call, Dataplane, Response, ResponseFormat, hold};
+use crate::{Call, Dataplane, PlacementNote, Response, ResponseFormat, hold};
 use bytes::{Bytes, BytesMut};
 use domain::model::Upstream;
 use fleet::backend::BackendId;
@@ -322,18 +322,32 @@ impl Dataplane {
         tap.first_byte();
         let rate_limits = tap.rate_limits();
         slot.replica().succeeded();
+        let placement = call.shows_placement.then(|| PlacementNote {
+            replica: Arc::clone(&slot.replica().name),
+            cached_estimate: slot.cached_estimate(),
+        });
         match response {
             UpstreamResponse::Whole(bytes, meter, memory) => {
                 tap.meter(&meter);
                 meter.teach(&slot);
-                Response { format: ResponseFormat::Json, rate_limits, body: ResponseBody::whole(bytes, tap, memory) }
+                Response {
+                    format: ResponseFormat::Json,
+                    rate_limits,
+                    placement,
+                    body: ResponseBody::whole(bytes, tap, memory),
+                }
             }
             UpstreamResponse::Stream(mut stream) => {
                 tap.note(|record| record.streamed = true);
                 slot.first_event();
                 let cut = self.cut.subscribe();
                 stream.begin(StreamContext { slot, tap, error_event: call.error_event }, self.timeouts.idle, cut);
-                Response { format: ResponseFormat::EventStream, rate_limits, body: ResponseBody::Stream(stream) }
+                Response {
+                    format: ResponseFormat::EventStream,
+                    rate_limits,
+                    placement,
+                    body: ResponseBody::Stream(stream),
+                }
             }
         }
     }

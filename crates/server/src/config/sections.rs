@@ -298,6 +298,8 @@ pub struct EdgeConfig {
     pub max_calls_per_workspace: Option<u32>,
     /// Memory for request bodies; `None` for a quarter of the process's memory limit.
     pub memory_budget: Option<u64>,
+    /// Whether a caller with `X-Forebay-Debug` learns which replica served it.
+    pub routing_headers: bool,
 }
 
 impl EdgeConfig {
@@ -315,6 +317,7 @@ impl EdgeConfig {
             hold_timeout,
             body_limit,
             memory_budget,
+            routing_headers: section.boolean("routing_headers").unwrap_or(false),
             max_calls_per_workspace: none_if_zero(section, "max_calls_per_workspace", 0),
             body_read_timeout: duration("body_read_timeout", BODY_READ_TIMEOUT_RANGE, 30),
             first_byte_timeout: duration("first_byte_timeout", UPSTREAM_TIMEOUT_RANGE, 600),

@@ -62,6 +62,8 @@ pub(crate) struct Surface {
     pub body_bounds: BodyBounds,
     /// How long a call may wait for a replica of a dedicated endpoint.
     pub hold_timeout: Duration,
+    /// Whether callers may ask where their calls were sent.
+    pub routing_headers: bool,
     pub context: Arc<SurfaceContext>,
     pub console: ConsoleSurface,
     pub endpoints: EndpointsSurface,

@@ -49,7 +49,7 @@ pub enum Phase {
     Embeddings,
     /// CPU per unary call with many keys and many models.
     Size,
-    /// CPU per unary call with four upstreams, and with limits in Redis.
+    /// CPU per unary call with eight upstreams, and with limits in Redis.
     Variants,
     /// Resident memory, idle and with many open streams.
     Memory,

@@ -88,6 +88,7 @@ pub(super) async fn count_tokens(
         request: translation.request,
         dialect: Dialect::Native,
         headers: HeaderMap::new(),
+        shows_placement: false,
         session: None,
         tap,
         hold_timeout: surface.hold_timeout,

@@ -19,15 +19,19 @@ use dataplane::record::Outcome;
 use dataplane::request::ParsedRequest;
 use dataplane::trace::Trace;
 use dataplane::usage_tap::UsageTap;
-use dataplane::{Call, CallError, Dialect, ResponseFormat, TRACEPARENT};
+use dataplane::{Call, CallError, Dialect, PlacementNote, ResponseFormat, TRACEPARENT};
 use domain::usage::Actor;
 use domain::{Caller, RequestId, Timestamp};
-use http::{HeaderMap, HeaderValue, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, Response};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 const X_HOLD_TIMEOUT: &str = "x-hold-timeout";
+/// A caller that sends it learns where its call went, if `edge.routing_headers` is set.
+const X_FOREBAY_DEBUG: &str = "x-forebay-debug";
+const X_FOREBAY_REPLICA: HeaderName = HeaderName::from_static("x-forebay-replica");
+const X_FOREBAY_CACHED_ESTIMATE: HeaderName = HeaderName::from_static("x-forebay-cached-estimate");
 /// Headers with which clients name their session; the first one counts.
 const SESSION_HEADERS: [&str; 3] = ["x-session-id", "session-id", "x-claude-code-session-id"];
 /// A longer name of a session is ignored.
@@ -98,6 +102,7 @@ pub(super) async fn infer(
         request,
         dialect,
         headers: forwarded_headers(headers, trace.as_deref()),
+        shows_placement: surface.routing_headers && headers.has(X_FOREBAY_DEBUG),
         session: session(headers),
         tap,
         hold_timeout: hold_timeout(headers, surface.hold_timeout),
@@ -154,10 +159,15 @@ fn respond(response: dataplane::Response, trace: Option<Arc<CallTrace>>) -> Edge
         ResponseFormat::Json => JSON,
         ResponseFormat::EventStream => EVENT_STREAM,
     };
-    let http_response = Response::new(match trace {
+    let mut http_response = Response::new(match trace {
         Some(trace) => Body::Observed(Box::new(TracedBody::new(response.body, response.format, trace))),
         None => Body::Relayed(response.body),
     });
+    if let Some(PlacementNote { replica, cached_estimate }) = response.placement {
+        let headers = http_response.headers_mut();
+        headers.extend(HeaderValue::from_str(&replica).ok().map(|replica| (X_FOREBAY_REPLICA, replica)));
+        headers.extend(cached_estimate.map(|tokens| (X_FOREBAY_CACHED_ESTIMATE, HeaderValue::from(tokens))));
+    }
     EdgeResponse { lines, rate_limits: response.rate_limits, ..http_response.into() }
 }
 

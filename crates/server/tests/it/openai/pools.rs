@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use testkit::fake_engine::{FakeEngine, Script};
 use testkit::http::Client;
+use tokio::task::JoinSet;
 
 use crate::app::{CHAT, TIMEOUT, TestApp, chat, error_line, stream, wait_until};
+use crate::redis::Redis;
 
 /// Two probes and the period between them, on a busy machine.
 const NOTICED_WITHIN: Duration = Duration::from_secs(10);
@@ -194,6 +196,59 @@ async fn calls_with_the_same_prefix_go_to_one_engine() {
     assert_eq!(counts, [0, 0, 0, 20]);
     let page = Client::new(app.forebay.ops).get("/metrics").await.text();
     assert!(page.contains("reason=\"cached\"} 19"), "{page}");
+}
+
+#[tokio::test]
+async fn a_caller_learns_where_its_call_went_only_if_both_it_and_the_operator_want_that() {
+    let prompt = "You are a helpful assistant. ".repeat(200);
+    for (line, wants, shown) in
+        [("routing_headers = true", true, true), ("routing_headers = true", false, false), ("", true, false)]
+    {
+        let app = TestApp::setup().engines(2).edge(line).start().await;
+        let client = if wants { app.client().header("x-forebay-debug", "1") } else { app.client() };
+        client.post_json("/chat/completions", chat(&prompt)).await;
+        let unary = client.post_json("/chat/completions", chat(&prompt)).await;
+        let streamed = client.post_json("/chat/completions", stream(&prompt)).await;
+        for response in [unary, streamed] {
+            assert_eq!(response.status, 200);
+            assert_eq!(response.header("x-forebay-replica").is_some_and(|name| name.contains('#')), shown);
+            let cached: Option<u64> =
+                response.header("x-forebay-cached-estimate").map(|tokens| tokens.parse().unwrap());
+            assert_eq!(cached.is_some_and(|tokens| tokens > 1_000), shown, "{cached:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_node_avoids_the_engine_that_another_node_keeps_busy() {
+    let redis = Redis::start().await;
+    let limits = format!("[limits]\nurl = \"{}\"\ntimeout = \"2s\"", redis.url());
+    let app = TestApp::setup().engines(2).table(&limits).start().await;
+    let other = TestApp::setup().table(&limits).start_beside(&app).await;
+    let silent = Script { stall_after: Some(0), no_role: true, ..Script::default() };
+    app.engines.iter().for_each(|engine| engine.script(silent.clone()));
+    let client = app.client();
+    let mut long = JoinSet::new();
+    long.spawn(async move { client.open_stream("/chat/completions", stream(&"long ".repeat(10_000))).await });
+    wait_until("the prompt reaches an engine", TIMEOUT, async || call_counts(&app).contains(&1)).await;
+    app.engines.iter().for_each(|engine| engine.script(Script::default()));
+    let busy = call_counts(&app).iter().position(|count| *count == 1).unwrap();
+    let ops = Client::new(other.forebay.ops);
+    wait_until("the other node knows of it", TIMEOUT, async || {
+        let page = ops.get("/metrics").await.text();
+        page.lines().any(|line| line.starts_with("forebay_prefill_tokens_in_flight{") && line.ends_with(" 12500"))
+    })
+    .await;
+    assert_eq!(chats_served(&other, 10).await, 10);
+    assert_eq!(call_counts(&app)[busy], 1, "all calls went to the other engine");
+    drop(long);
+    wait_until("the load is gone", TIMEOUT, async || {
+        let page = ops.get("/metrics").await.text();
+        page.lines()
+            .filter(|line| line.starts_with("forebay_prefill_tokens_in_flight{"))
+            .all(|line| line.ends_with(" 0"))
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -10,7 +10,9 @@ use crate::bench::setup::redis::Redis;
 use crate::fake_engine::Script;
 
 const KIB: usize = 1024;
-const UPSTREAMS: usize = 4;
+const UPSTREAMS: usize = 8;
+/// A conversation of 12,000 tokens.
+const LONG_PROMPT: usize = 48 * KIB;
 
 impl Bench<'_> {
     pub(crate) async fn variants(&mut self) -> anyhow::Result<()> {
@@ -32,7 +34,11 @@ impl Bench<'_> {
             let count = self.amounts.small_prompts;
             let cost = served(&baseline, KIB, count).await?.microseconds_each;
             let several = served(&upstreams, KIB, count).await?.microseconds_each;
-            self.figures.add(figures::UPSTREAMS_4, cost, several);
+            self.figures.add(figures::UPSTREAMS_8, cost, several);
+            let count = self.amounts.medium_prompts;
+            let long = served(&baseline, LONG_PROMPT, count).await?.microseconds_each;
+            let long_several = served(&upstreams, LONG_PROMPT, count).await?.microseconds_each;
+            self.figures.add(figures::UPSTREAMS_8_LARGE, long, long_several);
             if let Some((_, gateway)) = &limits {
                 let shared = served(gateway, KIB, count).await?.microseconds_each;
                 self.figures.add(figures::LIMITS_IN_REDIS, cost, shared);

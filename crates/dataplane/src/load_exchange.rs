@@ -6,12 +6,14 @@ use fleet::LoadSharing;
 use futures_util::StreamExt;
 use redis::{AsyncConnectionConfig, Client, RedisError};
 use std::io;
+use std::pin::pin;
 use std::time::{Duration, Instant};
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{sleep, timeout};
 
 const CHANNEL: &str = "forebay:loads";
-/// How often news is published.
-const PERIOD: Duration = Duration::from_millis(50);
+/// How often news is published, and looked for while there is none.
+const BUSY_PERIOD: Duration = Duration::from_millis(10);
+const IDLE_PERIOD: Duration = Duration::from_millis(50);
 const TIMEOUT: Duration = Duration::from_secs(2);
 /// Pause after a failure before Redis is tried again.
 pub const RETRY_DELAY: Duration = Duration::from_secs(1);
@@ -35,19 +37,21 @@ impl LoadExchange {
         let mut subscriber = timeout(TIMEOUT, self.client.get_async_pubsub()).await.map_err(timed_out)??;
         timeout(TIMEOUT, subscriber.subscribe(CHANNEL)).await.map_err(timed_out)??;
         let (_sink, mut messages) = subscriber.split();
-        let mut ticks = interval(PERIOD);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut pause = pin!(sleep(IDLE_PERIOD));
         loop {
             tokio::select! {
                 message = messages.next() => match message {
                     Some(message) => self.sharing.receive(message.get_payload_bytes(), Instant::now()),
                     None => return Err(io::Error::from(io::ErrorKind::ConnectionReset).into()),
                 },
-                _ = ticks.tick() => {
-                    for message in self.sharing.collect() {
+                () = &mut pause => {
+                    let messages = self.sharing.collect(Instant::now());
+                    let period = if messages.is_empty() { IDLE_PERIOD } else { BUSY_PERIOD };
+                    for message in messages {
                         redis::cmd("PUBLISH").arg(CHANNEL).arg(message).query_async::<()>(&mut publisher).await?;
                     }
                     self.sharing.apply(Instant::now());
+                    pause.as_mut().reset(tokio::time::Instant::now() + period);
                 }
             }
         }

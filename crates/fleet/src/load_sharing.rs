@@ -9,12 +9,15 @@ use crate::routes::Routes;
 use crate::routing::PrefixIndex;
 use crate::routing::exchange::{self, NodeKey, NodeLoad, Peers, ReplicaKey, ReplicaReport};
 use foldhash::quality::FixedState;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// A load that does not change is reported this often, well before it ages out.
+const REPEAT_PERIOD: Duration = Duration::from_millis(500);
 
 /// This node's part of the exchange.
 #[derive(Debug)]
@@ -25,18 +28,18 @@ pub struct LoadSharing {
     /// Distinguishes the loopback addresses of this machine from those of others.
     machine: String,
     peers: Peers,
-    /// Replicas whose last reported load was not zero.
-    reported: HashSet<ReplicaKey>,
+    /// The last report of each replica whose load was not zero.
+    reported: HashMap<ReplicaKey, (Instant, NodeLoad)>,
 }
 
 impl LoadSharing {
     pub fn new(routes: Routes, endpoints: Endpoints) -> Self {
         let node = NodeKey(RandomState::new().hash_one(0));
-        Self { routes, endpoints, node, machine: machine(node), peers: Peers::default(), reported: HashSet::new() }
+        Self { routes, endpoints, node, machine: machine(node), peers: Peers::default(), reported: HashMap::new() }
     }
 
-    /// The messages to send to the other nodes now.
-    pub fn collect(&mut self) -> Vec<Vec<u8>> {
+    /// The messages to send to the other nodes now; none if there is no news.
+    pub fn collect(&mut self, now: Instant) -> Vec<Vec<u8>> {
         let mut reports: BTreeMap<ReplicaKey, ReplicaReport> = BTreeMap::new();
         for (key, replica) in self.replicas() {
             let load = replica.prompt_load();
@@ -49,14 +52,22 @@ impl LoadSharing {
             report.load.running = report.load.running.saturating_add(running);
             report.placed.extend(placed);
         }
-        let is_idle = |report: &ReplicaReport| report.load == NodeLoad::default();
-        // A load that has ended is reported once more.
-        let is_news = |report: &ReplicaReport| {
-            !is_idle(report) || !report.placed.is_empty() || self.reported.contains(&report.replica)
-        };
-        let news: Vec<ReplicaReport> = reports.into_values().filter(is_news).collect();
-        self.reported = news.iter().filter(|report| !is_idle(report)).map(|report| report.replica).collect();
+        let news: Vec<ReplicaReport> = reports.into_values().filter(|report| self.is_news(report, now)).collect();
+        for ReplicaReport { replica, load, .. } in &news {
+            match *load == NodeLoad::default() {
+                true => self.reported.remove(replica),
+                false => self.reported.insert(*replica, (now, *load)),
+            };
+        }
         exchange::encode(self.node, &news)
+    }
+
+    fn is_news(&self, report: &ReplicaReport, now: Instant) -> bool {
+        let has_changed = match self.reported.get(&report.replica) {
+            Some((at, load)) => *load != report.load || now.saturating_duration_since(*at) >= REPEAT_PERIOD,
+            None => report.load != NodeLoad::default(),
+        };
+        has_changed || !report.placed.is_empty()
     }
 
     /// Takes note of a message, which may be our own.
@@ -78,6 +89,21 @@ impl LoadSharing {
             let NodeLoad { prefill_tokens, running } = totals.get(&key).copied().unwrap_or_default();
             replica.prompt_load().set_remote(prefill_tokens, running);
         }
+        self.divide(now);
+    }
+
+    /// Divides the replicas of each model among the nodes that report loads, so that each prefers others.
+    fn divide(&self, now: Instant) {
+        let mut nodes = self.peers.nodes(now);
+        nodes.insert(self.node);
+        let own = nodes.iter().position(|node| *node == self.node).unwrap_or(0);
+        for pool in balanced_pools(&self.routes, &self.endpoints) {
+            let mut keyed: Vec<_> = pool.iter().map(|replica| (key_of(replica, &self.machine), replica)).collect();
+            keyed.sort_unstable_by_key(|(key, _)| *key);
+            for (position, (_, replica)) in keyed.into_iter().enumerate() {
+                replica.prompt_load().set_foreign(position % nodes.len() != own);
+            }
+        }
     }
 
     fn replicas(&self) -> Vec<(ReplicaKey, Arc<Backend>)> {
@@ -88,10 +114,14 @@ impl LoadSharing {
 
 /// The replicas of models and endpoints that have several.
 pub(crate) fn balanced_replicas(routes: &Routes, endpoints: &Endpoints) -> Vec<Arc<Backend>> {
+    balanced_pools(routes, endpoints).into_iter().flatten().collect()
+}
+
+fn balanced_pools(routes: &Routes, endpoints: &Endpoints) -> Vec<Vec<Arc<Backend>>> {
     let mut found = Vec::new();
     let mut add = |replicas: &[Arc<Backend>]| {
         if replicas.len() > 1 {
-            found.extend_from_slice(replicas);
+            found.push(replicas.to_vec());
         }
     };
     routes.table().iter().for_each(|route| add(route.pool.replicas()));
@@ -124,7 +154,6 @@ mod tests {
     use crate::routing::{Fingerprint, FingerprintBuilder};
     use domain::model::{Model, ModelId, Serving, Upstream};
     use domain::{OrganizationId, Timestamp, WorkspaceId};
-    use std::time::Duration;
 
     /// A node that serves an endpoint with these replicas.
     struct Node {
@@ -161,12 +190,12 @@ mod tests {
         }]);
         let replicas = endpoints.all()[0].view().route.pool.replicas().to_vec();
         let mut sharing = LoadSharing::new(Routes::default(), endpoints);
-        sharing.collect();
+        sharing.collect(Instant::now());
         Node { sharing, replicas }
     }
 
     fn send(from: &mut Node, to: &mut Node, now: Instant) -> usize {
-        let messages = from.sharing.collect();
+        let messages = from.sharing.collect(now);
         messages.iter().for_each(|message| to.sharing.receive(message, now));
         to.sharing.apply(now);
         messages.len()
@@ -198,11 +227,37 @@ mod tests {
         let (mut one, mut other) = (node(&[1, 2]), node(&[1, 2]));
         let now = Instant::now();
         one.replicas[1].prompt_load().begin(5);
-        let sent: Vec<usize> = (0..2).map(|_| send(&mut one, &mut other, now)).collect();
+        let sent = [0, 100, 600].map(|millis| send(&mut one, &mut other, now + Duration::from_millis(millis)));
+        assert_eq!(sent, [1, 0, 1], "repeated before it ages out");
         one.replicas[1].prompt_load().end(5);
-        let after: Vec<usize> = (0..3).map(|_| send(&mut one, &mut other, now)).collect();
-        assert_eq!((sent, after), (vec![1, 1], vec![1, 0, 0]));
+        let after = [700, 800, 2_000].map(|millis| send(&mut one, &mut other, now + Duration::from_millis(millis)));
+        assert_eq!(after, [1, 0, 0]);
         assert_eq!(other.replicas[1].prompt_load().queued_tokens(), 0);
+    }
+
+    #[test]
+    fn nodes_that_are_busy_prefer_different_replicas() {
+        let (mut one, mut other) = (node(&[1, 2, 3, 4]), node(&[4, 3, 2, 1]));
+        let now = Instant::now();
+        let own = |node: &Node| {
+            let preferred = node.replicas.iter().filter(|replica| !replica.prompt_load().is_foreign());
+            let mut names: Vec<String> = preferred.map(|replica| replica.name.to_string()).collect();
+            names.sort();
+            names
+        };
+        one.sharing.apply(now);
+        assert_eq!(own(&one).len(), 4, "alone");
+        for node in [&one, &other] {
+            node.replicas[0].prompt_load().begin(1);
+        }
+        send(&mut one, &mut other, now);
+        send(&mut other, &mut one, now);
+        let mut all = [own(&one), own(&other)].concat();
+        assert_eq!((own(&one).len(), own(&other).len()), (2, 2));
+        all.sort();
+        assert_eq!(all, ["1", "2", "3", "4"]);
+        one.sharing.apply(now + Duration::from_secs(3));
+        assert_eq!(own(&one).len(), 4);
     }
 
     #[test]

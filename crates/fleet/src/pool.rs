@@ -184,7 +184,8 @@ impl Pool {
         let cached = self.ratio.tokens(covered_bytes(depth)).min(tokens);
         let load = replica.prompt_load();
         let (queued, running) = (load.queued_tokens(), load.running(replica.in_flight()));
-        Candidate { replica, queued, running, cached, uncached: tokens - cached, has_session }
+        let (uncached, is_foreign) = (tokens - cached, load.is_foreign());
+        Candidate { replica, queued, running, cached, uncached, has_session, is_foreign }
     }
 
     /// Takes the slot and records where the prompt is.

@@ -4,7 +4,7 @@
 //! Reports are added up and forgotten after [`MAX_AGE`] without a newer one.
 
 use super::fingerprint::PrefixHash;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 /// A report counts for this long.
@@ -23,7 +23,7 @@ const HASH_BYTES: usize = 16;
 pub struct ReplicaKey(pub u64);
 
 /// Identifies a node until it restarts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeKey(pub u64);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -108,6 +108,12 @@ impl Peers {
         if self.received.len() < MAX_REPORTS || self.received.contains_key(&(node, replica)) {
             self.received.insert((node, replica), (now, load));
         }
+    }
+
+    /// The nodes with a report that is not too old.
+    pub fn nodes(&self, now: Instant) -> BTreeSet<NodeKey> {
+        let recent = self.received.iter().filter(|(_, (at, _))| now.saturating_duration_since(*at) < MAX_AGE);
+        recent.map(|((node, _), _)| *node).collect()
     }
 
     /// The sums per replica of reports that are not too old.

@@ -1,6 +1,6 @@
 //! The prompt work of a replica: what this node has sent there, what other nodes report, and what the engine says.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// A waiting call that this node knows nothing of counts as this many tokens before any call was seen.
 const INITIAL_MEAN: u64 = 1_024;
@@ -29,6 +29,7 @@ pub struct PromptLoad {
     /// The same from all other nodes, and their running calls.
     remote_prefill_tokens: AtomicU64,
     remote_running: AtomicU32,
+    is_foreign: AtomicBool,
     /// Tokens that the engine's own report adds.
     correction: AtomicU64,
     mean_uncached: AtomicU64,
@@ -43,6 +44,7 @@ impl Default for PromptLoad {
             prefilling: AtomicU32::default(),
             remote_prefill_tokens: AtomicU64::default(),
             remote_running: AtomicU32::default(),
+            is_foreign: AtomicBool::default(),
             correction: AtomicU64::default(),
             mean_uncached: AtomicU64::new(INITIAL_MEAN),
             predicted_cached: AtomicU64::default(),
@@ -93,6 +95,15 @@ impl PromptLoad {
     pub fn set_remote(&self, prefill_tokens: u64, running: u32) {
         self.remote_prefill_tokens.store(prefill_tokens, Ordering::Relaxed);
         self.remote_running.store(running, Ordering::Relaxed);
+    }
+
+    /// Whether another node prefers the replica.
+    pub fn is_foreign(&self) -> bool {
+        self.is_foreign.load(Ordering::Relaxed)
+    }
+
+    pub fn set_foreign(&self, is_foreign: bool) {
+        self.is_foreign.store(is_foreign, Ordering::Relaxed);
     }
 
     /// Applies the engine's own report; `None` if it has none. Only waiting calls that no node knows of count: those of

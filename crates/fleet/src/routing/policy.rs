@@ -6,6 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// What a running call adds to the cost of a replica, in prompt tokens.
 pub const RUNNING_TOKENS: u64 = 64;
 
+/// A replica that another node prefers costs this part of the uncached tokens more. Simulated on the conversation trace
+/// with three nodes, whose calls arrive in bursts: 1.65 times the waiting time of one node without it, 1.3 with it.
+const FOREIGN_SHARE: u64 = 2;
+
 named_enum! {
     /// Why a replica was chosen.
     pub enum Reason {
@@ -42,11 +46,16 @@ pub struct Candidate<T> {
     pub uncached: u64,
     /// It has served the session of the call before.
     pub has_session: bool,
+    /// Another node prefers it. Nodes that decide at the same moment do not know of each other's calls; with different
+    /// preferences they do not all send them to the same replica.
+    pub is_foreign: bool,
 }
 
 impl<T> Candidate<T> {
     pub fn cost(&self) -> u64 {
-        self.queued.saturating_add(self.uncached).saturating_add(self.running.saturating_mul(RUNNING_TOKENS))
+        let detour = if self.is_foreign { self.uncached / FOREIGN_SHARE } else { 0 };
+        let own = self.uncached.saturating_add(detour);
+        self.queued.saturating_add(own).saturating_add(self.running.saturating_mul(RUNNING_TOKENS))
     }
 }
 
@@ -117,7 +126,15 @@ mod tests {
     use proptest::prelude::*;
 
     fn candidate(replica: usize, queued: u64, cached: u64) -> Candidate<usize> {
-        Candidate { replica, queued, running: 0, cached, uncached: 1_000 - cached, has_session: false }
+        Candidate {
+            replica,
+            queued,
+            running: 0,
+            cached,
+            uncached: 1_000 - cached,
+            has_session: false,
+            is_foreign: false,
+        }
     }
 
     fn choose(candidates: impl IntoIterator<Item = Candidate<usize>>) -> (usize, Reason) {
@@ -140,6 +157,14 @@ mod tests {
         let busy = Candidate { running: 10, ..candidate(0, 0, 0) };
         assert_eq!(choose([busy, candidate(1, 639, 0)]).0, 1);
         assert_eq!(choose([busy, candidate(1, 641, 0)]).0, 0);
+    }
+
+    #[test]
+    fn nodes_prefer_different_replicas_of_equal_load() {
+        let foreign = |queued, cached| Candidate { is_foreign: true, ..candidate(0, queued, cached) };
+        assert_eq!(choose([foreign(0, 0), candidate(1, 499, 0)]).0, 1);
+        assert_eq!(choose([foreign(0, 0), candidate(1, 501, 0)]).0, 0);
+        assert_eq!(choose([foreign(0, 900), candidate(1, 0, 0)]), (0, Reason::Cached));
     }
 
     #[test]

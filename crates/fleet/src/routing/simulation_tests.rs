@@ -85,6 +85,7 @@ impl SimulatedReplica {
             cached,
             uncached: prompt.bytes() / 4 - cached,
             has_session: false,
+            is_foreign: false,
         }
     }
 }

@@ -166,6 +166,8 @@ fn check_request(bytes: &[u8], parsed: Result<ParsedRequest, ParseError>) {
         return;
     }
     assert_eq!(members["model"], Value::from(request.model.as_str()));
+    // An empty member counts as a digest of eight bytes.
+    assert!(request.fingerprint("tenant", None).bytes() <= 8 * text.len() as u64);
     let limit = request.estimate.limit_to_send(7);
     for engine in [EngineKind::ForebayEngine, EngineKind::Vllm, EngineKind::Sglang, EngineKind::LlamaServer] {
         let mut edits = request.upstream_edits("up", true, limit);

@@ -6,7 +6,14 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local count = #KEYS - 1
 local used, requests, ttl = tonumber(ARGV[count + 1]), tonumber(ARGV[count + 2]), tonumber(ARGV[count + 3])
 local debited = tonumber(redis.call('HGET', KEYS[count + 1], 'd'))
-if not debited then return 0 end
+if not debited then
+  -- An undone charge may still be on its way, on another connection: the mark makes it take nothing.
+  if requests > 0 then
+    redis.call('HSET', KEYS[count + 1], 'd', '')
+    redis.call('EXPIRE', KEYS[count + 1], 10)
+  end
+  return 0
+end
 for i = 1, count do
   local capacity = tonumber(ARGV[i])
   local give = requests

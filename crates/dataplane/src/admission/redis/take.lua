@@ -32,10 +32,12 @@ for i = 1, count do
     if missing > wait then wait, slowest = missing, i end
   end
 end
-if wait == 0 or changed then
+-- The reservation exists if the charge came so late that it was undone before.
+local taken = wait == 0 and redis.call('HSETNX', KEYS[count + 1], 'd', ARGV[4 * count + 1]) == 1
+if taken or changed then
   for i = 1, count do
     local capacity, level = tonumber(ARGV[4 * i - 3]), levels[i]
-    if wait == 0 then level = level - tonumber(ARGV[4 * i - 2]) end
+    if taken then level = level - tonumber(ARGV[4 * i - 2]) end
     levels[i] = level
     redis.call('HSET', KEYS[i], 'v', string.format('%.3f', level), 't', now)
     -- A bucket never expires while its level is negative.
@@ -43,10 +45,7 @@ if wait == 0 or changed then
     redis.call('PEXPIRE', KEYS[i], string.format('%.0f', math.min(full, 1e12)))
   end
 end
-if wait == 0 then
-  redis.call('HSET', KEYS[count + 1], 'd', ARGV[4 * count + 1])
-  redis.call('EXPIRE', KEYS[count + 1], ARGV[4 * count + 2])
-end
+if taken then redis.call('EXPIRE', KEYS[count + 1], ARGV[4 * count + 2]) end
 -- Larger numbers are not exact in Redis.
 local response = { math.min(wait, 1e12), slowest }
 for i = 1, count do response[i + 2] = math.max(math.floor(levels[i]), -1e15) end

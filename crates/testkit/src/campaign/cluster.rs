@@ -67,9 +67,7 @@ impl Cluster {
         // libfaketime names its shared memory by process ids, which begin at 1 in here.
         run("mount", ["-t", "tmpfs", "-o", "mode=1777", "none", "/dev/shm"])?;
         let network = Network::create()?;
-        let postgres_clock = Clock::create(scratch, "postgres", base)?;
-        let environment = if base == 0 { Vec::new() } else { postgres_clock.environment().to_vec() };
-        let postgres = Postgres::start(scratch, output, environment).await?;
+        let postgres = Postgres::start(scratch, output, base).await?;
         let redis = Redis::start(output).await?;
         let engine = FakeEngine::for_load(SocketAddr::from((Ipv4Addr::UNSPECIFIED, ENGINE_PORT)), 1)?;
         let mut nodes = Vec::new();

@@ -41,25 +41,32 @@ pub(super) fn one_leader_at_a_time(history: &History) -> Check {
     check
 }
 
+/// A state of the term, since when it has not changed, and which node led then.
+struct Standing {
+    term: (u64, u64),
+    since: u64,
+    leader: Option<usize>,
+}
+
 /// While the store responds, the term is renewed or taken over within 15 seconds of the last renewal, or of the begin of
-/// the fault that took the leader.
+/// the fault that took the leader. At least one node is free of faults at any time, so no other fault excuses more.
 pub(super) fn a_leader_within_fifteen_seconds(history: &History) -> Check {
     let mut check = Check::new("a leader within 15 s");
-    let mut since: Option<(u64, u64, u64)> = None;
+    let mut last: Option<Standing> = None;
     for sample in &history.samples {
         let Some(store) = &sample.store else {
-            since = None;
+            last = None;
             continue;
         };
-        let renewed = (store.epoch, store.renewals);
-        let unchanged =
-            since.filter(|(_, epoch, renewals)| (*epoch, *renewals) == renewed && !is_store_down(history, sample));
-        let Some((from, ..)) = unchanged else {
-            since = Some((sample.at, store.epoch, store.renewals));
+        let term = (store.epoch, store.renewals);
+        let unchanged = last.as_ref().filter(|standing| standing.term == term && !is_store_down(history, sample));
+        let Some(standing) = unchanged else {
+            let leader = sample.leading.iter().position(|leads| *leads == Some(true));
+            last = Some(Standing { term, since: sample.at, leader });
             check.examine(None);
             continue;
         };
-        let from = from.max(last_disturbance(history, sample.at));
+        let from = standing.since.max(last_disturbance(history, standing.leader, sample.at));
         let waited = sample.at.saturating_sub(from);
         check.examine(
             (waited > SUCCEEDED_WITHIN + TOLERANCE)
@@ -74,9 +81,10 @@ fn is_store_down(history: &History, sample: &Sample) -> bool {
     history.faults.iter().any(|span| down(span.fault) && span.began <= sample.at && sample.at <= span.ended)
 }
 
-/// The begin of the latest fault that can take away a leader.
-fn last_disturbance(history: &History, now: u64) -> u64 {
+/// The begin of the latest fault that can take away this leader.
+fn last_disturbance(history: &History, leader: Option<usize>, now: u64) -> u64 {
     let disturbs = |fault: Fault| !matches!(fault, Fault::ClockJump { .. } | Fault::MonthRollover);
-    let begun = history.faults.iter().filter(|span| disturbs(span.fault) && span.began <= now).map(|span| span.began);
-    begun.max().unwrap_or_default()
+    let hits = |nodes: &[usize]| leader.is_none_or(|leader| nodes.contains(&leader));
+    let spans = history.faults.iter().filter(|span| disturbs(span.fault) && hits(&span.nodes) && span.began <= now);
+    spans.map(|span| span.began).max().unwrap_or_default()
 }

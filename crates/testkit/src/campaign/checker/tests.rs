@@ -375,6 +375,11 @@ fn a_missing_leader_is_found() {
         history.faults.push(fault(full, 0, 30_000, 46_000));
     });
     assert_eq!(restarted, [""; 0], "the time starts with the fault");
+    let elsewhere = broken(|history| {
+        silent(45_000)(history);
+        history.faults.push(fault(full, 1, 30_000, 46_000));
+    });
+    assert_eq!(elsewhere, ["a leader within 15 s"], "it hit another node");
 }
 
 #[test]

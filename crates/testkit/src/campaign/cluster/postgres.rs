@@ -42,7 +42,6 @@ pub(crate) struct Postgres {
     binaries: PathBuf,
     scratch: PathBuf,
     output: PathBuf,
-    environment: Vec<(String, String)>,
     primary: Server,
     standby: Option<Server>,
     servers: u16,
@@ -51,12 +50,8 @@ pub(crate) struct Postgres {
 }
 
 impl Postgres {
-    /// Starts a primary and its replica.
-    pub(super) async fn start(
-        scratch: &Path,
-        output: &Path,
-        environment: Vec<(String, String)>,
-    ) -> anyhow::Result<Self> {
+    /// Starts a primary and its replica, with a clock that is `ahead` seconds ahead of the machine's.
+    pub(super) async fn start(scratch: &Path, output: &Path, ahead: i64) -> anyhow::Result<Self> {
         let binaries = find_binaries()?;
         let folder = scratch.join("postgres-0");
         create_folder(&folder)?;
@@ -72,7 +67,7 @@ impl Postgres {
             "--locale=C",
             "--no-sync",
         ])?;
-        let primary = launch(&binaries, &folder, output, &environment, FIRST_PORT)?;
+        let primary = launch(&binaries, &folder, output, FIRST_PORT)?;
         let (address, follows) = watch::channel(FIRST_PORT);
         let mut forwarder = JoinSet::new();
         for host in (0..NODES).map(services).chain([Ipv4Addr::LOCALHOST]) {
@@ -80,18 +75,10 @@ impl Postgres {
             forwarder.spawn(forward(listener, follows.clone()));
         }
         let (scratch, output) = (scratch.to_owned(), output.to_owned());
-        let mut postgres = Self {
-            binaries,
-            scratch,
-            output,
-            environment,
-            primary,
-            standby: None,
-            servers: 1,
-            address,
-            _forwarder: forwarder,
-        };
+        let mut postgres =
+            Self { binaries, scratch, output, primary, standby: None, servers: 1, address, _forwarder: forwarder };
         postgres.wait_for(FIRST_PORT, "SELECT 1", "1").await?;
+        postgres.ask(FIRST_PORT, &clock(ahead)).await?;
         postgres.add_standby().await?;
         Ok(postgres)
     }
@@ -112,7 +99,7 @@ impl Postgres {
         let kept = fs::read_to_string(&settings)?;
         let kept: Vec<&str> = kept.lines().filter(|line| !line.starts_with("synchronous_standby_names")).collect();
         fs::write(&settings, kept.join("\n") + "\n")?;
-        self.standby = Some(launch(&self.binaries, &folder, &self.output, &self.environment, port)?);
+        self.standby = Some(launch(&self.binaries, &folder, &self.output, port)?);
         self.wait_for(self.primary.port, "SELECT state FROM pg_stat_replication", "streaming").await?;
         self.ask(self.primary.port, "ALTER SYSTEM SET synchronous_standby_names = '*'").await?;
         self.ask(self.primary.port, "SELECT pg_reload_conf()").await?;
@@ -207,24 +194,25 @@ fn create_folder(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn launch(
-    binaries: &Path,
-    folder: &Path,
-    output: &Path,
-    environment: &[(String, String)],
-    port: u16,
-) -> anyhow::Result<Server> {
+fn launch(binaries: &Path, folder: &Path, output: &Path, port: u16) -> anyhow::Result<Server> {
     // setpriv becomes the program, so the child is the server itself.
     let user = [format!("--reuid={OWNER}"), format!("--regid={OWNER}"), "--init-groups".to_owned(), "--".to_owned()];
-    let mut launch = Launch::new("setpriv").arguments(user).arguments(["env"]);
-    // Set for the server alone: what libfaketime creates in setpriv belongs to root.
-    launch = launch.arguments(environment.iter().map(|(name, value)| format!("{name}={value}")));
-    launch =
-        launch.arguments([binaries.join("postgres")]).arguments(["-D", text(folder)?, "-c", &format!("port={port}")]);
+    let mut launch = Launch::new("setpriv").arguments(user).arguments([binaries.join("postgres")]);
+    launch = launch.arguments(["-D", text(folder)?, "-c", &format!("port={port}")]);
     for setting in SETTINGS {
         launch = launch.arguments(["-c", setting]);
     }
     Ok(Server { child: launch.start(&format!("postgres-{port}"), output)?, port })
+}
+
+/// Moves the clock that queries read: a function of our own hides the built-in one. Under libfaketime, the timeouts of
+/// PostgreSQL would never end: it reads the clock in signal handlers, where libfaketime shows the machine's.
+fn clock(ahead: i64) -> String {
+    format!(
+        "CREATE SCHEMA campaign; ALTER ROLE forebay SET search_path = public, campaign, pg_catalog;
+         CREATE FUNCTION campaign.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
+         AS $$ SELECT pg_catalog.clock_timestamp() + interval '{ahead} seconds' $$"
+    )
 }
 
 /// Carries connections to the primary of the moment they are made.

@@ -1,14 +1,15 @@
 //! The row of a usage event: the columns of its two tables, and how an event is read back.
 //!
 //! Properties that many events share are columns of `usage_kinds` (see [`super::dimensions`]); everything else is in
-//! `usage_calls`. The view `usage_events` joins both. A new field of [`UsageEvent`] becomes one line in a list of columns
-//! and one in [`from_row`].
+//! `usage_calls`. The view `usage_events` joins both. A new field of [`UsageEvent`] becomes one line in a list of columns,
+//! one in [`READ`] and one in [`from_row`].
 
 use crate::db::{Query, Store};
 use crate::error::StoreError;
 use crate::row;
 use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens};
 use domain::{Caller, ModelId, OrganizationId, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
+use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 use std::sync::Arc;
 
@@ -109,13 +110,18 @@ pub(super) fn bind_value<'q>(query: Query<'q>, value: Value<'_>) -> Query<'q> {
     }
 }
 
+/// The columns that [`from_row`] reads. They are named, because a statement that another node has prepared with `*` would
+/// fail once an upgrade adds a column to the view.
+pub(super) const READ: &str = "request_id, organization_id, workspace_id, actor, model, replica, streamed, status, code, \
+     prompt_tokens, completion_tokens, cached_tokens, certainty, input_per_1m, cached_input_per_1m, output_per_1m, cost, \
+     started_at, first_byte_micros, duration_micros, held_micros, sent_micros, surface, requested_model";
+
 /// The newest events of a workspace first.
 pub async fn list(store: &Store, workspace: &WorkspaceId, limit: u32) -> Result<Vec<UsageEvent>, StoreError> {
-    let query = sqlx::query(
-        "SELECT * FROM usage_events WHERE workspace_id = $1 ORDER BY started_at DESC, request_id DESC LIMIT $2",
-    )
-    .bind(workspace.as_str())
-    .bind(i64::from(limit.min(MAX_LISTED)));
+    let text = format!(
+        "SELECT {READ} FROM usage_events WHERE workspace_id = $1 ORDER BY started_at DESC, request_id DESC LIMIT $2"
+    );
+    let query = sqlx::query(AssertSqlSafe(text)).bind(workspace.as_str()).bind(i64::from(limit.min(MAX_LISTED)));
     store.rows(query).await?.iter().map(from_row).collect()
 }
 

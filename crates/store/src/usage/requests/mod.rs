@@ -67,8 +67,9 @@ pub async fn list(store: &Store, filter: &Filter, limit: u32) -> Result<Vec<Logg
     let limit = limit.clamp(1, MAX_LISTED);
     let mut calls = Vec::new();
     for table in filter.tables() {
+        let columns = if table == REJECTED { rejected::READ } else { event::READ };
         let text = format!(
-            "SELECT * FROM {table} WHERE {} ORDER BY started_at DESC, request_id DESC LIMIT {limit}",
+            "SELECT {columns} FROM {table} WHERE {} ORDER BY started_at DESC, request_id DESC LIMIT {limit}",
             condition(filter)
         );
         for found in &store.rows(bind(sqlx::query(AssertSqlSafe(text)), filter)).await? {

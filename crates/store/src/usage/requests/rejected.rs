@@ -59,6 +59,10 @@ pub async fn insert_rejected(tx: &mut Tx, calls: &[RejectedCall]) -> Result<(), 
     Ok(())
 }
 
+/// The columns that [`from_row`] reads.
+pub(super) const READ: &str = "request_id, workspace_id, key_id, user_id, model, status, code, started_at, duration_micros, \
+     held_micros, surface, requested_model";
+
 pub(super) fn from_row(found: &AnyRow) -> Result<RejectedCall, StoreError> {
     let key = row::optional_parsed(found, "key_id", |text| KeyId::parse(text).ok())?.map(Actor::Key);
     let user = row::optional_parsed(found, "user_id", |text| UserId::parse(text).ok())?.map(Actor::User);

@@ -21,8 +21,8 @@ use super::schedule::NODES;
 const CALLERS: u64 = 24;
 /// Requests per minute of the limited workspace, which gets about seven times as many calls.
 const LIMITED_REQUESTS: u64 = 30;
-/// Tokens that the capped workspace gets per second of the campaign: about half of what is asked for.
-const CAPPED_TOKENS_PER_SECOND: u64 = 1_500;
+/// Tokens that the capped workspace gets per second of the campaign: about a quarter of what is asked for.
+const CAPPED_TOKENS_PER_SECOND: u64 = 600;
 /// How often the cap is raised.
 const RAISE_EVERY: Duration = Duration::from_secs(20);
 
@@ -199,7 +199,7 @@ async fn raise_cap(load: Arc<Load>) -> anyhow::Result<()> {
         if load.is_stopped() {
             return Ok(());
         }
-        cap += cap / 20;
+        cap += load.tenants.cap / 40;
         let action = Action::SetQuota { workspace: workspace.clone(), monthly_tokens: cap };
         load.administrate(&format!("workspaces set {workspace} --monthly-tokens {cap}"), action).await?;
     }

@@ -252,12 +252,10 @@ mod tests {
     fn a_prompt_returns_to_its_replica_until_waiting_there_costs_more() {
         let pool = pool(4, None);
         let home = pick(&pool, b'a').unwrap().replica().id;
-        let other = pick(&pool, b'b').unwrap();
         for _ in 0..20 {
             let slot = pick(&pool, b'a').unwrap();
             assert_eq!((slot.replica().id, slot.cached_estimate()), (home, Some(2_048)));
         }
-        drop(other);
         let running = |_| {
             let mut slot = pick(&pool, b'a').unwrap();
             slot.first_event();

@@ -66,8 +66,10 @@ async fn calls_with_the_same_prefix_go_to_one_replica() {
         all
     };
     let before = served().await;
+    // Prompts are remembered by whole kilobytes.
+    let prompt = "the same long beginning ".repeat(200);
     for _ in 0..10 {
-        assert_eq!(plant.app.ask(chat("chat", "the same long beginning")).await.status, 200);
+        assert_eq!(plant.app.ask(chat("chat", &prompt)).await.status, 200);
     }
     let after = served().await;
     let mut more: Vec<u64> = after.iter().zip(&before).map(|(after, before)| after - before).collect();

@@ -6,7 +6,8 @@
 use super::tests::{Client, TestBody};
 use super::*;
 use Hyper::{Laxer, OtherStatus, Same};
-use http::Request;
+use bytes::Bytes;
+use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -14,7 +15,7 @@ use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
 use std::convert::Infallible;
 use std::sync::Arc;
-use tokio::io::DuplexStream;
+use tokio::io::{AsyncReadExt, DuplexStream};
 use tokio::task::JoinSet;
 
 /// A request as its handler saw it.

@@ -1,11 +1,15 @@
 //! Connections over an in-memory stream, checked byte for byte.
 
 use super::*;
+use crate::request_head::MAX_REQUEST_HEAD;
+use bytes::Bytes;
+use http::{HeaderValue, Response, StatusCode, header};
+use http_body::Body;
 use http_body::{Frame, SizeHint};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tokio::io::DuplexStream;
+use tokio::io::{AsyncReadExt, DuplexStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 

@@ -86,6 +86,14 @@ impl Checks {
         Ok(false)
     }
 
+    /// Whether the next value is an object. Unlike in [`Checks::is`], null is invalid as well.
+    pub(crate) fn is_object(&mut self, reader: &mut Reader<'_>, path: &dyn Display) -> ReadResult<bool> {
+        if reader.kind()? == ValueKind::Null {
+            self.invalid(path, || "must be an object, not null".into());
+        }
+        self.is(reader, path, ValueKind::Object)
+    }
+
     pub(crate) fn boolean(&mut self, reader: &mut Reader<'_>, path: &dyn Display) -> ReadResult<Option<bool>> {
         if self.is(reader, path, ValueKind::Bool)? { reader.boolean().map(Some) } else { Ok(None) }
     }

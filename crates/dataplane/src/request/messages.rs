@@ -53,10 +53,8 @@ fn check_message(
     path: &Path<'_>,
     estimate: &mut TokenEstimate,
 ) -> Result<(), JsonError> {
-    let kind = reader.kind()?;
-    if kind != ValueKind::Object {
-        checks.invalid(path, || format!("must be an object, not {}", kind.name()));
-        return reader.skip();
+    if !checks.is_object(reader, path)? {
+        return Ok(());
     }
     let mut role = None;
     let mut has_content = false;
@@ -139,10 +137,8 @@ fn check_part(
     path: &Path<'_>,
     estimate: &mut TokenEstimate,
 ) -> Result<(), JsonError> {
-    let kind = reader.kind()?;
-    if kind != ValueKind::Object {
-        checks.invalid(path, || format!("must be an object, not {}", kind.name()));
-        return reader.skip();
+    if !checks.is_object(reader, path)? {
+        return Ok(());
     }
     let mut needs = None;
     let mut has_type = false;

@@ -13,10 +13,8 @@ pub(super) fn check(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), 
 }
 
 fn check_tool(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<(), JsonError> {
-    let kind = reader.kind()?;
-    if kind != ValueKind::Object {
-        checks.invalid(path, || format!("must be an object, not {}", kind.name()));
-        return reader.skip();
+    if !checks.is_object(reader, path)? {
+        return Ok(());
     }
     let mut has_type = false;
     let mut is_function = false;

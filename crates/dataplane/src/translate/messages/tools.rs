@@ -32,10 +32,7 @@ pub(super) fn write(
     if !tools.is_empty() && checks.is(&mut reader, &"tools", ValueKind::Array)? {
         reader.array(|reader, index| {
             let path = Path::Index(&"tools", index);
-            if reader.kind()? == ValueKind::Null {
-                checks.invalid(&path, || "must be an object, not null".into());
-            }
-            if !checks.is(reader, &path, ValueKind::Object)? {
+            if !checks.is_object(reader, &path)? {
                 return Ok(());
             }
             let tool = Tool::read(reader, &path, checks)?;

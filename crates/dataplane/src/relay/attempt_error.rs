@@ -1,0 +1,145 @@
+//! Why an attempt at a replica failed, and what that means for the call.
+
+use crate::error::{CallError, UpstreamRejection};
+use crate::resolve::Target;
+use crate::response::{BadUpstreamResponse, upstream_error};
+use crate::response_memory::NoBodyMemory;
+use fleet::connect::is_local_failure;
+use http::StatusCode;
+use http1::ResponseHead;
+use http1::client::{CollectError, ExchangeError, SendError};
+use std::io;
+
+/// The maximum `Retry-After` of an engine; the timers of some clients overflow on more.
+const MAX_RETRY_AFTER_SECS: u64 = 3600;
+
+/// Why one attempt at a replica failed.
+#[derive(Debug)]
+pub(super) enum AttemptError {
+    /// The replica does not accept connections.
+    Unreachable(String),
+    /// The connection broke before the request was written, or inside of the response.
+    Lost(String),
+    /// The connection broke after the request was written and before the response began: the request may have ended the
+    /// engine, or the replica closed a connection from the pool just as it was taken.
+    Crashed { cause: String, on_reused: bool },
+    /// The replica returned a server error or an invalid response.
+    Bad(String),
+    /// No connection could be opened for a reason on our side.
+    Ours(String),
+    /// The replica is at its capacity.
+    Busy { retry_after_secs: Option<u64> },
+    /// Another replica would return the same.
+    Final(CallError),
+}
+
+impl AttemptError {
+    pub(super) fn into_call_error(self, target: &Target) -> CallError {
+        match self {
+            Self::Busy { .. } if matches!(target, Target::Dedicated(_)) => CallError::Overloaded,
+            Self::Unreachable(_) | Self::Ours(_) => CallError::NotServing { retry_after_secs: None },
+            Self::Lost(cause) | Self::Crashed { cause, .. } | Self::Bad(cause) => CallError::BadGateway { cause },
+            Self::Busy { retry_after_secs } => CallError::NotServing { retry_after_secs },
+            Self::Final(error) => error,
+        }
+    }
+
+    /// One word for traces.
+    pub(super) fn reason(&self) -> &'static str {
+        match self {
+            Self::Unreachable(_) => "unreachable",
+            Self::Lost(_) | Self::Crashed { .. } | Self::Bad(_) => "bad_gateway",
+            Self::Ours(_) => "no_connection",
+            Self::Busy { .. } => "busy",
+            Self::Final(error) => error.code(),
+        }
+    }
+
+    /// Whether the engine did its work and the request is to blame that the result cannot be used.
+    pub(super) fn is_of_the_request(&self) -> bool {
+        matches!(self, Self::Final(CallError::Invalid { .. }))
+    }
+
+    pub(super) fn cause(&self) -> Option<String> {
+        match self {
+            Self::Unreachable(cause)
+            | Self::Lost(cause)
+            | Self::Crashed { cause, .. }
+            | Self::Bad(cause)
+            | Self::Ours(cause) => Some(cause.clone()),
+            Self::Busy { .. } => Some("the replica is at its capacity".into()),
+            Self::Final(_) => None,
+        }
+    }
+}
+
+pub(super) fn collect_error(error: CollectError<NoBodyMemory>) -> AttemptError {
+    match error {
+        CollectError::Exchange(ExchangeError::Stalled(limit)) => {
+            AttemptError::Final(CallError::UpstreamTimeout { limit })
+        }
+        CollectError::Exchange(error) => connection_error(&error),
+        CollectError::NoMemory(missing) => AttemptError::Final(missing.into()),
+        other @ CollectError::TooLarge(_) => AttemptError::Bad(other.to_string()),
+    }
+}
+
+pub(super) fn connect_error(error: &io::Error) -> AttemptError {
+    let cause = format!("cannot connect: {error}");
+    if is_local_failure(error) { AttemptError::Ours(cause) } else { AttemptError::Unreachable(cause) }
+}
+
+pub(super) fn send_error(error: &SendError, on_reused: bool) -> AttemptError {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    let cause = format!("no response: {error}");
+    // Not an invalid response.
+    let is_end = matches!(error.cause.kind(), UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe);
+    if error.is_written && is_end { AttemptError::Crashed { cause, on_reused } } else { AttemptError::Lost(cause) }
+}
+
+pub(super) fn connection_error(error: &ExchangeError) -> AttemptError {
+    match error {
+        ExchangeError::Connection(_) => AttemptError::Lost(error.to_string()),
+        ExchangeError::Stalled(_) => AttemptError::Bad(error.to_string()),
+    }
+}
+
+pub(super) fn bad_response(error: BadUpstreamResponse) -> AttemptError {
+    match error {
+        BadUpstreamResponse::Ignored(param) => AttemptError::Final(CallError::Invalid {
+            param: param.into(),
+            why: "is not supported by this model".into(),
+        }),
+        other @ (BadUpstreamResponse::NotJson(_)
+        | BadUpstreamResponse::Unexpected(_)
+        | BadUpstreamResponse::Reported(_)) => AttemptError::Bad(other.to_string()),
+    }
+}
+
+/// The meaning of a status other than 200.
+pub(super) fn status_error(head: &ResponseHead, body: &[u8]) -> AttemptError {
+    let status = match head.status {
+        StatusCode::BAD_REQUEST => UpstreamRejection::BadRequest,
+        StatusCode::PAYLOAD_TOO_LARGE => UpstreamRejection::TooLarge,
+        StatusCode::UNPROCESSABLE_ENTITY => UpstreamRejection::Unprocessable,
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+            let seconds = head.retry_after_secs.map(|seconds| seconds.min(MAX_RETRY_AFTER_SECS));
+            return AttemptError::Busy { retry_after_secs: seconds };
+        }
+        status => {
+            let cause = format!("status {}: {}", status.as_u16(), upstream_error::message(body));
+            return match status.is_server_error() {
+                true => AttemptError::Bad(cause),
+                false => AttemptError::Final(CallError::BadGateway { cause }),
+            };
+        }
+    };
+    let error = upstream_error::read(body);
+    let message = if error.message.is_empty() { "the model rejected the request".into() } else { error.message };
+    AttemptError::Final(CallError::Rejected {
+        status,
+        message,
+        param: error.param,
+        context_length: error.context_length,
+    })
+}

@@ -1,0 +1,249 @@
+//! Sends a call to a replica and returns its response.
+//!
+//! Until the first byte has gone to the client, a replica that fails is replaced by another one, once. A request that was
+//! written and lost may have ended the engine, so it is written at most twice in all, see [`crate::quarantine`].
+
+mod attempt_error;
+mod send;
+mod whole;
+
+use crate::body::{ResponseBody, StreamBody, StreamContext};
+use crate::error::CallError;
+use crate::quarantine::MAX_LOSSES;
+use crate::request::{Operation, StreamOptions};
+use crate::resolve::Target;
+use crate::response::TokenMeter;
+use crate::response::chat_stream::ChatStream;
+use crate::response_memory::BodyGrant;
+use crate::upstream::Exchange;
+use crate::{Call, Dataplane, PlacementNote, Response, ResponseFormat, hold};
+use attempt_error::{AttemptError, bad_response, connection_error};
+use bytes::Bytes;
+use fleet::backend::BackendId;
+use fleet::{Backend, Slot};
+use http1::client::ExchangeError;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The retries of a call.
+#[derive(Default)]
+struct Retries {
+    /// The call was moved to another replica.
+    moved: bool,
+    /// The request was sent again to the same replica, on a fresh connection.
+    resent: bool,
+    /// How often the request was written and lost before its response began.
+    losses: u8,
+}
+
+/// One attempt at a replica.
+#[derive(Clone, Copy)]
+struct Attempt<'a> {
+    replica: &'a Backend,
+    call: &'a Call,
+    /// Set if the call may not reuse what the replica has cached for others.
+    cache_salt: Option<&'a str>,
+    /// The estimated tokens of the prompt.
+    prompt: u64,
+    needs_fresh_connection: bool,
+}
+
+/// The normalized response of a replica.
+enum UpstreamResponse {
+    Whole(Bytes, TokenMeter, Option<Box<dyn BodyGrant>>),
+    Stream(Box<StreamBody>),
+}
+
+impl Dataplane {
+    pub(crate) async fn relay(&self, call: &mut Call, target: Target, mut slot: Slot) -> Result<Response, CallError> {
+        let mut tried = Vec::new();
+        let mut retries = Retries::default();
+        let prompt = call.request.prompt_tokens(target.route().model.context_length);
+        loop {
+            let began = call.begin_attempt(slot.replica());
+            let cache_salt = target.isolates_cache().then(|| call.caller.cache_salt(&self.salt_secret));
+            let needs_fresh_connection = retries.resent;
+            let attempt = Attempt { replica: slot.replica(), call: &*call, cache_salt, prompt, needs_fresh_connection };
+            let error = match self.attempt(attempt, began).await {
+                Ok(response) => return Ok(self.respond(response, slot, call)),
+                Err(error) if may_drop_limit(&error, call) && call.tap.drop_limit() => {
+                    call.tap.attempt_failed(error.reason());
+                    continue;
+                }
+                Err(error) => error,
+            };
+            retries.losses += u8::from(matches!(error, AttemptError::Crashed { .. }));
+            record_failure(slot.replica(), &error);
+            call.tap.attempt_failed(error.reason());
+            if !error.is_of_the_request() {
+                call.tap.forgive_prompt();
+            }
+            tried.push(slot.replica().id);
+            drop(slot);
+            match Box::pin(self.pick_another(&target, call, &error, &tried, &mut retries)).await {
+                Some(Ok(next)) => slot = next,
+                Some(Err(error)) => {
+                    self.note_losses(call, retries.losses);
+                    return Err(error);
+                }
+                None => {
+                    self.note_losses(call, retries.losses);
+                    let cause = error.cause();
+                    call.tap.note(|record| record.cause = cause);
+                    return Err(error.into_call_error(&target));
+                }
+            }
+        }
+    }
+
+    /// A slot for the next attempt after a failed one, or `None` if the call is not retried. Calls are moved once, except
+    /// that a call to an endpoint tries all of its replicas if they are busy. Without another replica, a call that was lost
+    /// on a reused connection is sent again to the same one.
+    async fn pick_another(
+        &self,
+        target: &Target,
+        call: &Call,
+        error: &AttemptError,
+        tried: &[BackendId],
+        retries: &mut Retries,
+    ) -> Option<Result<Slot, CallError>> {
+        if matches!(error, AttemptError::Final(_)) || retries.losses >= MAX_LOSSES {
+            return None;
+        }
+        let tries_all = matches!((error, target), (AttemptError::Busy { .. }, Target::Dedicated(_)));
+        let may_move = tries_all || !retries.moved;
+        let search = call.slot_search(target.tenant(&call.caller, &self.salt_secret), tried);
+        let (route, now) = (target.route(), Instant::now());
+        if may_move && let Ok(slot) = route.pool.pick(|| search.prompt(), tried, now) {
+            retries.moved |= !tries_all;
+            return Some(Ok(slot));
+        }
+        let (lost, tried_before) = tried.split_last()?;
+        if matches!(error, AttemptError::Crashed { on_reused: true, .. })
+            && !retries.resent
+            && let Ok(slot) = route.pool.pick(|| search.prompt(), tried_before, now)
+        {
+            retries.resent = true;
+            return Some(Ok(slot));
+        }
+        match (error, target) {
+            (
+                AttemptError::Unreachable(_) | AttemptError::Lost(_) | AttemptError::Crashed { .. },
+                Target::Dedicated(endpoint),
+            ) if may_move => {
+                retries.moved = true;
+                hold::replace(endpoint, *lost, search).await
+            }
+            _ => None,
+        }
+    }
+
+    async fn attempt(&self, attempt: Attempt<'_>, began: Instant) -> Result<UpstreamResponse, AttemptError> {
+        let limit = self.timeouts.first_byte;
+        tokio::time::timeout_at((began + limit).into(), pin!(self.exchange(attempt)))
+            .await
+            .unwrap_or(Err(AttemptError::Final(CallError::UpstreamTimeout { limit })))
+    }
+
+    async fn exchange(&self, attempt: Attempt<'_>) -> Result<UpstreamResponse, AttemptError> {
+        let exchange = self.send(attempt).await?;
+        match &attempt.call.request.operation {
+            Operation::Chat { streaming: Some(options) } => open_stream(exchange, options, attempt).await,
+            Operation::Chat { streaming: None } | Operation::Embeddings(_) => self.read_whole(exchange, attempt).await,
+        }
+    }
+
+    fn respond(&self, response: UpstreamResponse, mut slot: Slot, call: &mut Call) -> Response {
+        let mut tap = call.tap.take();
+        tap.first_byte();
+        let rate_limits = tap.rate_limits();
+        slot.replica().succeeded();
+        let placement = call.shows_placement.then(|| PlacementNote {
+            replica: Arc::clone(&slot.replica().name),
+            cached_estimate: slot.cached_estimate(),
+        });
+        match response {
+            UpstreamResponse::Whole(bytes, meter, memory) => {
+                tap.meter(&meter);
+                meter.teach(&slot);
+                Response {
+                    format: ResponseFormat::Json,
+                    rate_limits,
+                    placement,
+                    body: ResponseBody::whole(bytes, tap, memory),
+                }
+            }
+            UpstreamResponse::Stream(mut stream) => {
+                tap.note(|record| record.streamed = true);
+                slot.first_event();
+                let cut = self.cut.subscribe();
+                stream.begin(StreamContext { slot, tap, error_event: call.error_event }, self.timeouts.idle, cut);
+                Response {
+                    format: ResponseFormat::EventStream,
+                    rate_limits,
+                    placement,
+                    body: ResponseBody::Stream(stream),
+                }
+            }
+        }
+    }
+}
+
+/// Waits for the first event, so that a failure before it becomes an error with its own status.
+async fn open_stream(
+    mut exchange: Exchange,
+    options: &StreamOptions,
+    Attempt { call, prompt, .. }: Attempt<'_>,
+) -> Result<UpstreamResponse, AttemptError> {
+    let request = &call.request;
+    let translator = call.dialect.stream();
+    let mut stream = ChatStream::new(&request.model, options, request.choices(), prompt, translator);
+    loop {
+        let written = match exchange.data().await {
+            Some(Ok(data)) => stream.pass(data),
+            // Engines send the head of a stream at once, so this is still prefill.
+            Some(Err(ExchangeError::Connection(error))) => {
+                return Err(AttemptError::Crashed { cause: error.to_string(), on_reused: false });
+            }
+            Some(Err(error)) => return Err(connection_error(&error)),
+            None => stream.end(),
+        };
+        let (written, error) = match written {
+            Ok(written) => (written, None),
+            Err(error) => (stream.take_written(), Some(error)),
+        };
+        match error {
+            // Complete events are sent first; the error follows them.
+            _ if !written.is_empty() => {
+                return Ok(UpstreamResponse::Stream(Box::new(StreamBody::new(written, error, exchange, stream))));
+            }
+            Some(error) => return Err(bad_response(error)),
+            None => {}
+        }
+    }
+}
+
+/// Whether the engine rejected the limit that we added to a call without one, because it does not fit next to the prompt.
+/// Such an engine has room for fewer tokens than the limit, so the call is still bounded without it.
+fn may_drop_limit(error: &AttemptError, call: &Call) -> bool {
+    matches!(error, AttemptError::Final(CallError::Rejected { context_length: true, .. }))
+        && !call.request.estimate.has_limit()
+}
+
+/// Updates health and circuit breaker of the replica.
+fn record_failure(replica: &Backend, error: &AttemptError) {
+    match error {
+        AttemptError::Unreachable(cause) => {
+            if replica.unreachable() {
+                tracing::warn!(replica.name = %replica.name, cause, "replica {} is unreachable", replica.name);
+            }
+        }
+        AttemptError::Lost(_)
+        | AttemptError::Crashed { on_reused: false, .. }
+        | AttemptError::Bad(_)
+        | AttemptError::Final(CallError::UpstreamTimeout { .. }) => replica.failed(Instant::now()),
+        AttemptError::Ours(cause) => tracing::error!(cause, "could not open a connection"),
+        AttemptError::Crashed { on_reused: true, .. } | AttemptError::Busy { .. } | AttemptError::Final(_) => {}
+    }
+}

@@ -1,0 +1,94 @@
+//! Writes the request of a call to a replica.
+
+use super::Attempt;
+use super::attempt_error::{AttemptError, connect_error, send_error, status_error};
+use crate::json::edits::Edits;
+use crate::request::Operation;
+use crate::upstream::Exchange;
+use crate::{Call, Dataplane};
+use bytes::BytesMut;
+use domain::model::Upstream;
+use fleet::Backend;
+use http::StatusCode;
+use http1::client::Request;
+use std::convert::Infallible;
+
+/// The maximum size of an error body.
+const MAX_ERROR_BYTES: usize = 64 << 10;
+/// Smaller requests are copied into one buffer, which is cheaper than a vectored write.
+const COPY_BELOW: usize = 16 << 10;
+/// Enough for the head of nearly every request.
+const HEAD_CAPACITY: usize = 512;
+
+impl Dataplane {
+    /// Sends the request and checks the head of the response.
+    pub(super) async fn send(&self, attempt: Attempt<'_>) -> Result<Exchange, AttemptError> {
+        let request = self.upstream_request(attempt);
+        let Attempt { replica, call, prompt, .. } = attempt;
+        let on_written = || call.tap.prompt_was_sent(prompt);
+        let connection = match attempt.needs_fresh_connection {
+            true => Box::pin(self.connections.open(replica)).await,
+            false => self.connections.get(replica).await,
+        };
+        let mut connection = connection.map_err(|error| connect_error(&error))?;
+        let mut sent = connection.send(&request, on_written).await;
+        if let Err(error) = &sent
+            && connection.was_used
+            && !error.is_written
+        {
+            // The replica closed an idle connection just as it was taken, and cannot have acted on the request.
+            connection = Box::pin(self.connections.open(replica)).await.map_err(|error| connect_error(&error))?;
+            sent = connection.send(&request, on_written).await;
+        }
+        self.connections.pool.put_back_buffer(request.start);
+        let head = sent.map_err(|error| send_error(&error, connection.was_used))?;
+        let mut exchange = self.connections.exchange(connection, replica);
+        if head.status != StatusCode::OK {
+            let unmetered = |_| Ok::<_, Infallible>(());
+            let body = exchange.collect(MAX_ERROR_BYTES, self.timeouts.idle, unmetered).await.unwrap_or_default();
+            return Err(status_error(&head, &body));
+        }
+        if call.request.is_stream() != head.is_event_stream() || head.is_encoded {
+            return Err(AttemptError::Bad(format!("unexpected response type {}", head.media_type)));
+        }
+        Ok(exchange)
+    }
+
+    /// The request as it is sent: the head, and the client's body with our edits.
+    fn upstream_request(&self, Attempt { replica, call, cache_salt, .. }: Attempt<'_>) -> Request {
+        let Upstream { model, continuous_usage, engine, .. } = &replica.upstream;
+        let mut edits: Edits<'_> = call.request.upstream_edits(model, *continuous_usage, call.tap.limit());
+        if let (Some(engine), Some(salt)) = (engine, cache_salt) {
+            call.request.isolate_cache(*engine, salt, &mut edits);
+        }
+        let body = &call.request.body;
+        let length = edits.length(body.len());
+        let is_small = body.len() < COPY_BELOW;
+        let mut start = self.connections.pool.take_buffer(HEAD_CAPACITY + if is_small { length } else { 0 });
+        write_head(replica, call, length, &mut start);
+        if is_small {
+            edits.write_to(body, &mut start);
+            return Request { start, rest: Vec::new() };
+        }
+        Request { start, rest: edits.pieces(body) }
+    }
+}
+
+/// Writes the headers that are the same for every call, then those of this call.
+fn write_head(replica: &Backend, call: &Call, length: usize, text: &mut BytesMut) {
+    text.extend_from_slice(match call.request.operation {
+        Operation::Chat { .. } => &replica.template.chat,
+        Operation::Embeddings(_) => &replica.template.embeddings,
+    });
+    for (name, value) in &call.headers {
+        text.extend_from_slice(name.as_str().as_bytes());
+        text.extend_from_slice(b": ");
+        text.extend_from_slice(value.as_bytes());
+        text.extend_from_slice(b"\r\n");
+    }
+    text.extend_from_slice(b"x-request-id: ");
+    text.extend_from_slice(call.tap.request_id().as_bytes());
+    text.extend_from_slice(b"\r\ncontent-length: ");
+    text.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
+    text.extend_from_slice(b"\r\n\r\n");
+}

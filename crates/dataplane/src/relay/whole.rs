@@ -1,0 +1,70 @@
+//! Reads a response that is not streamed.
+
+use super::attempt_error::{AttemptError, bad_response, collect_error};
+use super::{Attempt, UpstreamResponse};
+use crate::request::Operation;
+use crate::response::{BadUpstreamResponse, TokenMeter, chat, embeddings};
+use crate::response_memory::ResponseMemory;
+use crate::translate::Dialect;
+use crate::upstream::Exchange;
+use crate::{Call, Dataplane};
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// The maximum size of a response that is not streamed.
+const MAX_RESPONSE_BYTES: usize = 64 << 20;
+/// A larger response is normalized on another thread.
+const NORMALIZE_INLINE: usize = 128 << 10;
+
+impl Dataplane {
+    pub(super) async fn read_whole(
+        &self,
+        mut exchange: Exchange,
+        Attempt { call, prompt, .. }: Attempt<'_>,
+    ) -> Result<UpstreamResponse, AttemptError> {
+        let mut memory = ResponseMemory::new(&*self.memory, &call.caller.workspace);
+        let whole = exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, |bytes| memory.grow_for(bytes));
+        let whole = whole.await.map_err(collect_error)?;
+        let (request, meter) = (&call.request, TokenMeter::new(prompt));
+        let normalized = if whole.len() <= NORMALIZE_INLINE {
+            normalize(&whole, &request.model, &request.operation, &call.dialect, meter)
+        } else {
+            Box::pin(self.normalize_elsewhere(whole, call, meter)).await
+        };
+        let (response, meter) = normalized.map_err(bad_response)?;
+        Ok(UpstreamResponse::Whole(response, meter, memory.into_grant()))
+    }
+
+    /// On another thread: nothing else on this core would be served meanwhile.
+    async fn normalize_elsewhere(
+        &self,
+        whole: Bytes,
+        call: &Call,
+        meter: TokenMeter,
+    ) -> Result<(Bytes, TokenMeter), BadUpstreamResponse> {
+        let turn = Arc::clone(&self.normalizing).acquire_owned().await.expect("the semaphore is never closed");
+        let Call { request, dialect, .. } = call;
+        let (model, operation, dialect) = (request.model.clone(), request.operation.clone(), dialect.clone());
+        let normalized = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            normalize(&whole, &model, &operation, &dialect, meter)
+        });
+        normalized.await.unwrap_or(Err(BadUpstreamResponse::Unexpected("the response could not be read")))
+    }
+}
+
+/// Reads, normalizes, meters and translates a response that is not streamed.
+fn normalize(
+    response: &Bytes,
+    model: &str,
+    operation: &Operation,
+    dialect: &Dialect,
+    mut meter: TokenMeter,
+) -> Result<(Bytes, TokenMeter), BadUpstreamResponse> {
+    let normalized = match operation {
+        Operation::Chat { .. } => chat::normalize(response, model, &mut meter),
+        Operation::Embeddings(options) => embeddings::normalize(response, model, options, &mut meter),
+    };
+    let translated = dialect.translate(normalized?, meter.tokens().0)?;
+    Ok((translated, meter))
+}

@@ -1,6 +1,6 @@
 //! Reports of all nodes about their calls to an endpoint, so that the leader sees more than its own calls.
 
-use crate::autoscaler::signal::{self, Concurrency, FRESH_MILLIS};
+use crate::autoscaler::signal::{self, Concurrency, FRESH_MILLIS, PrefillQueue};
 use crate::endpoint::scaling::Milli;
 use crate::ids::{EndpointId, ReplicaId};
 use crate::time::Timestamp;
@@ -29,6 +29,8 @@ pub struct ReplicaCalls {
     /// Whether the node still sends new calls to it.
     pub routed: bool,
     pub in_flight: u64,
+    /// Those of its calls that have had no event yet.
+    pub prefill: PrefillQueue,
 }
 
 /// The reports of all nodes on one endpoint. Stale reports are ignored.
@@ -58,6 +60,12 @@ impl<'a> Loads<'a> {
         let reports: Vec<signal::NodeReport> =
             self.reports.iter().map(|report| signal::NodeReport { at: report.at, load: report.load }).collect();
         signal::concurrency(&reports, down_secs, self.now)
+    }
+
+    /// Prompts in flight at all replicas.
+    pub fn prefill(&self) -> PrefillQueue {
+        let queues = self.fresh().flat_map(|report| &report.replicas).map(|calls| calls.prefill);
+        queues.fold(PrefillQueue::default(), PrefillQueue::plus)
     }
 
     pub fn in_flight(&self, replica: &ReplicaId) -> u64 {
@@ -100,6 +108,7 @@ mod tests {
             replica: replica(*number),
             routed: *routed,
             in_flight: *in_flight,
+            prefill: PrefillQueue { tokens: 100 * in_flight, calls: *in_flight },
         };
         LoadReport {
             node: node.into(),
@@ -119,6 +128,7 @@ mod tests {
         assert_eq!((loads.open_calls(), loads.quiet_millis()), (7, Some(0)));
         assert_eq!((loads.in_flight(&replica(1)), loads.in_flight(&replica(2))), (6, 1));
         assert_eq!(loads.concurrency(600).signal, Signal::Seen(7_000));
+        assert_eq!(loads.prefill(), PrefillQueue { tokens: 700, calls: 7 });
         assert_eq!(Loads::new(&[], at(100)).quiet_millis(), None, "no call is known");
         assert_eq!(Loads::new(&reports, at(160)).quiet_millis(), Some(60_000), "also from a stale report");
     }

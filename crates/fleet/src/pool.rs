@@ -38,6 +38,8 @@ pub struct Slot {
     replica: Arc<Backend>,
     /// The call tests whether a failing replica has recovered.
     is_trial: bool,
+    /// The uncached tokens of a prompt that counts as in flight.
+    prefill: Option<u64>,
     /// `None` if the replica was not chosen among several.
     placement: Option<Placement>,
 }
@@ -46,11 +48,8 @@ pub struct Slot {
 #[derive(Debug)]
 struct Placement {
     bytes: u64,
-    /// Estimated tokens that the replica has in its cache, and has to compute.
+    /// Estimated tokens that the replica has in its cache.
     cached: u64,
-    uncached: u64,
-    /// The prompt counts as in flight.
-    is_prefilling: bool,
     ratio: Arc<TokenRatio>,
 }
 
@@ -66,10 +65,16 @@ impl Slot {
 
     /// The first event of the response has arrived, so the prompt was processed.
     pub fn first_event(&mut self) {
-        if let Some(placement) = &mut self.placement
-            && std::mem::take(&mut placement.is_prefilling)
-        {
-            self.replica.prompt_load().end(placement.uncached);
+        if let Some(tokens) = self.prefill.take() {
+            self.replica.prompt_load().end(tokens);
+        }
+    }
+
+    /// Counts the prompt as in flight at a replica that was not chosen among several, where it was not counted before.
+    pub fn count_prompt(&mut self, tokens: u64) {
+        if self.placement.is_none() && self.prefill.is_none() {
+            self.replica.prompt_load().begin(tokens);
+            self.prefill = Some(tokens);
         }
     }
 
@@ -144,7 +149,7 @@ impl Pool {
                 return Err(PickError);
             }
             self.decisions.count(Reason::Only);
-            return take(only, false, None);
+            return take(only, false);
         }
         let prompt = prompt();
         let tokens = self.ratio.tokens(prompt.bytes());
@@ -196,9 +201,9 @@ impl Pool {
         is_trial: bool,
     ) -> Result<Slot, PickError> {
         let Candidate { replica, cached, uncached, .. } = candidate;
-        let ratio = Arc::clone(&self.ratio);
-        let placement = Placement { bytes: prompt.bytes(), cached, uncached, is_prefilling: true, ratio };
-        let slot = take(replica, is_trial, Some(placement))?;
+        let mut slot = take(replica, is_trial)?;
+        slot.count_prompt(uncached);
+        slot.placement = Some(Placement { bytes: prompt.bytes(), cached, ratio: Arc::clone(&self.ratio) });
         if !prompt.hashes().is_empty() || prompt.session().is_some() {
             replica.prefixes(|prefixes| prefixes.place(prompt));
         }
@@ -206,14 +211,11 @@ impl Pool {
     }
 }
 
-fn take(replica: &Arc<Backend>, is_trial: bool, placement: Option<Placement>) -> Result<Slot, PickError> {
+fn take(replica: &Arc<Backend>, is_trial: bool) -> Result<Slot, PickError> {
     if !replica.enter() {
         return Err(PickError);
     }
-    if let Some(placement) = &placement {
-        replica.prompt_load().begin(placement.uncached);
-    }
-    Ok(Slot { replica: Arc::clone(replica), is_trial, placement })
+    Ok(Slot { replica: Arc::clone(replica), is_trial, prefill: None, placement: None })
 }
 
 #[cfg(test)]
@@ -302,6 +304,18 @@ mod tests {
         let replica = slot.replica();
         assert_eq!((slot.cached_estimate(), replica.prompt_load().queued_tokens()), (None, 0));
         assert!(replica.prefixes(|prefixes| prefixes.is_empty()));
+    }
+
+    #[test]
+    fn a_prompt_at_a_single_replica_is_counted_on_request() {
+        let pool = pool(1, None);
+        let mut slot = pool.pick(|| panic!("the prompt is not read"), &[], Instant::now()).unwrap();
+        slot.count_prompt(70);
+        slot.count_prompt(70);
+        let load = pool.replicas()[0].prompt_load();
+        assert_eq!((load.own_prefill_tokens(), load.prefilling()), (70, 1));
+        slot.first_event();
+        assert_eq!((load.own_prefill_tokens(), load.prefilling()), (0, 0));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use domain::autoscaler::signal;
 use domain::autoscaler::{Decision, Memory, Notice, Observation, Signal, TICK_MILLIS, decide};
 use domain::endpoint::event::{Actor, Event, EventType};
 use domain::endpoint::replica::Replica;
-use domain::endpoint::scaling::{DEFAULT_CONCURRENCY, Metric, Mode};
+use domain::endpoint::scaling::{DEFAULT_CONCURRENCY, DEFAULT_PREFILL_TARGET, Metric, Mode};
 use domain::endpoint::state::{State, Trigger};
 use domain::{Endpoint, Timestamp};
 use fleet::drivers::Driver;
@@ -104,6 +104,8 @@ async fn observe<D: Driver + Clone, S: Rows>(round: &Round<'_, D, S>, endpoint: 
         last_activity: last_call.max(became_ready),
         no_shrink_until: concurrency.no_shrink_until.map(|until| until.plus_millis(ahead)),
         concurrency: calls,
+        prefill: loads.prefill(),
+        prefill_target: endpoint.shape.flavor.prefill_target.unwrap_or(DEFAULT_PREFILL_TARGET),
     }
 }
 

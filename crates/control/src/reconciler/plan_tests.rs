@@ -1,6 +1,7 @@
 //! Tables of replicas and endpoints with the actions that follow.
 
 use super::*;
+use domain::autoscaler::PrefillQueue;
 use domain::endpoint::labels::Labels;
 use domain::endpoint::replica::Status;
 use domain::endpoint::scaling::{Scaling, ScalingPatch};
@@ -142,6 +143,7 @@ fn endpoint(state: State, desired: u32) -> Endpoint {
         price_per_gpu_hour: NanoUsd::ZERO,
         weights: None,
         default_target: None,
+        prefill_target: None,
         max_len: None,
     };
     let max = ScalingPatch { max: Some(9), ..ScalingPatch::default() };
@@ -240,7 +242,8 @@ fn the_plan_of_an_endpoint_follows_from_its_replicas_and_failures() {
 #[test]
 fn the_least_busy_replica_is_drained() {
     let replicas = [1, 2].map(|number| numbered(number, Intent::Run, ReplicaState::Ready));
-    let calls = |number, in_flight| ReplicaCalls { replica: id(number), routed: true, in_flight };
+    let prefill = PrefillQueue::default();
+    let calls = |number, in_flight| ReplicaCalls { replica: id(number), routed: true, in_flight, prefill };
     let report = LoadReport {
         node: "node_1".into(),
         endpoint: EndpointId::new(NOW, 1),

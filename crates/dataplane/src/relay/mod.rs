@@ -61,6 +61,10 @@ impl Dataplane {
         let mut retries = Retries::default();
         let prompt = call.request.prompt_tokens(target.route().model.context_length);
         loop {
+            if matches!(target, Target::Dedicated(_)) {
+                // The autoscaler reads the prompts in flight, also those at the only replica of an endpoint.
+                slot.count_prompt(prompt);
+            }
             let began = call.begin_attempt(slot.replica());
             let cache_salt = target.isolates_cache().then(|| call.caller.cache_salt(&self.salt_secret));
             let needs_fresh_connection = retries.resent;

@@ -1,6 +1,6 @@
 //! A scaling decision with its inputs, and the sentence that explains it.
 
-use super::{Observation, Signal};
+use super::{Observation, PrefillQueue, Signal};
 use crate::endpoint::scaling::{Metric, Milli, Target};
 use serde::Serialize;
 use std::fmt;
@@ -16,6 +16,8 @@ pub struct Decision {
     pub mean: Option<Milli>,
     pub ready: u32,
     pub open_calls: u64,
+    pub prefill: PrefillQueue,
+    pub prefill_target: u64,
     pub panic: bool,
     /// An event to record that does not change the number.
     pub notice: Option<Notice>,
@@ -36,6 +38,10 @@ pub enum Reason {
         secs: u32,
     },
     Below {
+        secs: u32,
+    },
+    /// More prompt tokens are in flight than the replicas should have.
+    PrefillQueue {
         secs: u32,
     },
     Idle {
@@ -65,6 +71,8 @@ impl Decision {
             mean: None,
             ready: observed.ready,
             open_calls: observed.open_calls,
+            prefill: observed.prefill,
+            prefill_target: observed.prefill_target,
             panic: false,
             notice: None,
         }
@@ -87,6 +95,9 @@ impl Decision {
             mean_per_replica: self.mean.map(decimal),
             ready: self.ready,
             open_calls: self.open_calls,
+            prefill_tokens: self.prefill.tokens,
+            prefill_calls: self.prefill.calls,
+            prefill_target: self.prefill_target,
             panic: self.panic,
             old_replicas: self.from,
             new_replicas: self.to,
@@ -104,6 +115,9 @@ pub struct DecisionInputs {
     pub mean_per_replica: Option<String>,
     pub ready: u32,
     pub open_calls: u64,
+    pub prefill_tokens: u64,
+    pub prefill_calls: u64,
+    pub prefill_target: u64,
     pub panic: bool,
     pub old_replicas: u32,
     pub new_replicas: u32,
@@ -139,6 +153,15 @@ impl fmt::Display for Decision {
             Reason::Above { secs: 0 } | Reason::Below { secs: 0 } => write!(f, "{measure} {mean} against {target}"),
             Reason::Above { secs } | Reason::Below { secs } => {
                 write!(f, "{measure} {mean} against {target} for {secs} s")
+            }
+            Reason::PrefillQueue { secs } => {
+                let PrefillQueue { tokens, calls } = self.prefill;
+                write!(
+                    f,
+                    "{tokens} prompt tokens of {calls} calls in flight, at most {} per replica",
+                    self.prefill_target
+                )?;
+                if secs > 0 { write!(f, ", for {secs} s") } else { Ok(()) }
             }
             Reason::Idle { secs } => write!(f, "no call for {secs} s"),
             Reason::ByConcurrency { load, target } => {

@@ -10,7 +10,7 @@ pub mod signal;
 
 pub use decision::{Decision, DecisionInputs, Notice, Reason};
 pub use memory::Memory;
-pub use signal::Signal;
+pub use signal::{PrefillQueue, Signal};
 
 use crate::endpoint::scaling::{Metric, Milli, Mode, Scaling, Target};
 use crate::time::Timestamp;
@@ -38,6 +38,10 @@ pub struct Observation {
     pub no_shrink_until: Option<Timestamp>,
     /// The concurrency, and the flavor's target for it: the fallback while the metric is missing.
     pub concurrency: Option<(Milli, u32)>,
+    /// Prompts in flight, whatever the metric.
+    pub prefill: PrefillQueue,
+    /// The prompt tokens in flight that a replica should have at most; 0 if they are not considered.
+    pub prefill_target: u64,
 }
 
 /// Decides the number of replicas, and updates the memory.
@@ -47,7 +51,9 @@ pub struct Observation {
 /// 2. If `by_load` is at least twice what is ready, the endpoint panics for a minute: it scales up at once, never down.
 /// 3. Otherwise it scales up to the *lowest* need of the scale-up window (both `by_load` and `by_mean` must ask for it), and
 ///    down to the *highest* need of the scale-down window.
-/// 4. One step at most doubles (or adds four) and at most halves, within `minReplicas` and `maxReplicas`. Zero is reached
+/// 4. The prompts in flight ask for replicas of their own, and the larger need counts. They scale up after the scale-up window
+///    only, and prevent a scale-down that the queue does not allow.
+/// 5. One step at most doubles (or adds four) and at most halves, within `minReplicas` and `maxReplicas`. Zero is reached
 ///    only from one idle replica.
 ///
 /// Example: 2 replicas, target 10, scale-up window 30 s. A load of 30 needs 3, and after three ticks of it the lowest need of
@@ -79,8 +85,12 @@ pub fn decide(memory: &mut Memory, observed: &Observation, now: Timestamp) -> De
     }
     let panic = memory.is_panicking(now);
     // A lagging mean alone never scales up.
-    memory.recommend_up(clamp(by_mean.min(by_load)), now);
-    let recommended = clamp(if panic { by_mean.max(by_load) } else { by_mean });
+    let sustained = by_mean.min(by_load);
+    let by_queue = observed.prefill.replicas(observed.prefill_target);
+    memory.recommend_up(clamp(sustained.max(by_queue)), now);
+    // A queue of one moment keeps the replicas that are there, and asks for no others.
+    let kept = by_queue.min(u64::from(current));
+    let recommended = clamp(kept.max(if panic { by_mean.max(by_load) } else { by_mean }));
     memory.recommend(recommended, now);
 
     let idle = observed.open_calls == 0;
@@ -90,7 +100,9 @@ pub fn decide(memory: &mut Memory, observed: &Observation, now: Timestamp) -> De
     } else {
         let up = memory.least_up(windows.up_secs, now);
         let down = memory.most_recommended(down_secs, now);
-        if up > current {
+        if up > current && by_queue > sustained {
+            (up, Reason::PrefillQueue { secs: windows.up_secs })
+        } else if up > current {
             (up, Reason::Above { secs: windows.up_secs })
         } else if down < current {
             (down, Reason::Below { secs: down_secs })
@@ -110,7 +122,11 @@ pub fn decide(memory: &mut Memory, observed: &Observation, now: Timestamp) -> De
     let (desired, reason) =
         if falls_asleep { (0, Reason::Idle { secs: windows.to_zero_secs }) } else { (desired, reason) };
     let reason = match reason {
-        Reason::Panic | Reason::Above { .. } | Reason::Below { .. } if desired == current => Reason::Steady,
+        Reason::Panic | Reason::Above { .. } | Reason::PrefillQueue { .. } | Reason::Below { .. }
+            if desired == current =>
+        {
+            Reason::Steady
+        }
         other => other,
     };
     Decision { mean: Some(mean.per_replica(current)), panic, notice, ..Decision::new(observed, desired, reason) }

@@ -48,6 +48,29 @@ pub fn concurrency(reports: &[NodeReport], down_secs: u32, now: Timestamp) -> Co
     }
 }
 
+/// Prompts that were sent to an endpoint's replicas and have had no event yet, over all nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PrefillQueue {
+    /// Their tokens that are probably not cached.
+    pub tokens: u64,
+    pub calls: u64,
+}
+
+impl PrefillQueue {
+    /// The replicas with which each has at most `target` tokens in flight. A prompt cannot be divided, so more replicas
+    /// than calls are never needed. A target of 0 means that the queue is not considered.
+    ///
+    /// Example: four prompts of 30,000 tokens with a target of 32,768 need four replicas, one of 120,000 needs one.
+    pub fn replicas(self, target: u64) -> u64 {
+        if target == 0 { 0 } else { self.tokens.div_ceil(target).min(self.calls) }
+    }
+
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self { tokens: self.tokens.saturating_add(other.tokens), calls: self.calls.saturating_add(other.calls) }
+    }
+}
+
 /// The metrics of one engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EngineLoad {

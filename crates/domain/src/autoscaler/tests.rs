@@ -72,6 +72,8 @@ impl Setup {
             last_activity: at(0),
             no_shrink_until: None,
             concurrency: None,
+            prefill: PrefillQueue::default(),
+            prefill_target: 1_000,
         }
     }
 
@@ -288,6 +290,43 @@ fn missing_replicas_never_reverse_a_direction_and_a_majority_makes_the_metric_mi
 }
 
 #[test]
+fn prompts_in_flight_scale_up_after_the_window_and_say_so() {
+    let setup = setup(1);
+    let run = |prefill: &[PrefillQueue]| {
+        let mut memory = Memory::seeded(1, at(0));
+        let mut decisions = (1..).zip(prefill).map(|(tick, prefill)| {
+            let observed = Observation { prefill: *prefill, ..setup.observe(1, Signal::Seen(2_000)) };
+            decide(&mut memory, &observed, at(tick * 10))
+        });
+        decisions.find(Decision::changes)
+    };
+    let queue = |tokens, calls| PrefillQueue { tokens, calls };
+    let decision = run(&[queue(2_500, 5); 3]).unwrap();
+    assert_eq!(
+        decision.to_string(),
+        "1 → 3: 2500 prompt tokens of 5 calls in flight, at most 1000 per replica, for 30 s"
+    );
+    let inputs = decision.inputs();
+    assert_eq!((inputs.prefill_tokens, inputs.prefill_calls, inputs.prefill_target), (2_500, 5, 1_000));
+    assert_eq!(run(&[queue(2_500, 5), queue(0, 0), queue(2_500, 5)]), None, "not for the whole window");
+    assert_eq!(run(&[queue(9_000, 1); 9]), None, "a single prompt cannot be divided");
+    assert_eq!(queue(9_000, 9).replicas(0), 0, "not considered");
+}
+
+#[test]
+fn prompts_in_flight_prevent_a_scale_down_and_ask_for_nothing_else() {
+    let setup = setup(3).down(30);
+    let mut memory = Memory::seeded(3, at(0));
+    let mut decide_with = |tick: i64, tokens| {
+        let prefill = PrefillQueue { tokens, calls: 9 };
+        decide(&mut memory, &Observation { prefill, ..setup.observe(3, Signal::Seen(1_000)) }, at(tick * 10)).to
+    };
+    assert_eq!((1..=6).map(|tick| decide_with(tick, 2_500)).collect::<Vec<_>>(), [3; 6]);
+    assert_eq!(decide_with(7, 9_000), 3, "a queue of one moment");
+    assert_eq!((8..=10).map(|tick| decide_with(tick, 0)).collect::<Vec<_>>(), [3, 3, 2]);
+}
+
+#[test]
 fn a_restarted_autoscaler_continues_from_its_stored_memory() {
     let mut memory = Memory::seeded(4, at(0));
     let setup = setup(4);
@@ -313,7 +352,7 @@ proptest! {
     #[test]
     fn a_constant_load_never_oscillates_and_the_bounds_always_hold(
         current in 1..=64_u32, min in 0..=64_u32, spread in 0..=64_u32, load in 0..2_000_000_u64, target in 1..=200_u32,
-        up_secs in 0..=120_u32, down_secs in 0..=120_u32,
+        up_secs in 0..=120_u32, down_secs in 0..=120_u32, tokens in 0..100_000_u64, prefilling in 0..=100_u64,
     ) {
         let max = (min + spread).clamp(1, 64);
         let min = min.min(max);
@@ -323,7 +362,9 @@ proptest! {
         let mut numbers = vec![setup.current];
         for tick in 1..=60 {
             let current = *numbers.last().unwrap();
-            let decision = decide(&mut memory, &setup.observe(current, Signal::Seen(load)), at(tick * 10));
+            let prefill = PrefillQueue { tokens, calls: prefilling };
+            let observed = Observation { prefill, ..setup.observe(current, Signal::Seen(load)) };
+            let decision = decide(&mut memory, &observed, at(tick * 10));
             prop_assert!((min.max(1)..=max).contains(&decision.to));
             numbers.push(decision.to);
         }

@@ -218,6 +218,8 @@ pub struct Flavor {
     pub weights: Option<String>,
     /// Target number of concurrent calls per replica.
     pub default_target: Option<u32>,
+    /// Prompt tokens in flight per replica above which an endpoint scales up; 0 to ignore them.
+    pub prefill_target: Option<u64>,
     pub max_len: Option<u64>,
 }
 

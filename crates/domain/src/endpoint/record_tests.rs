@@ -16,6 +16,7 @@ fn flavor(gpu_count: u32, weights: &str) -> Flavor {
         price_per_gpu_hour: NanoUsd::parse("2.50").unwrap(),
         weights: Some(weights.into()),
         default_target: None,
+        prefill_target: None,
         max_len: None,
     }
 }

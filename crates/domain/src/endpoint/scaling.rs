@@ -9,6 +9,8 @@ use std::ops::RangeInclusive;
 
 pub const DEFAULT_CONCURRENCY: u32 = 16;
 pub const DEFAULT_KV_MILLI: u32 = 700;
+/// Prompt tokens in flight per replica: about five seconds of work of a GPU.
+pub const DEFAULT_PREFILL_TARGET: u64 = 32_768;
 
 const REPLICAS: RangeInclusive<u32> = 1..=64;
 const MIN_REPLICAS: RangeInclusive<u32> = 0..=64;

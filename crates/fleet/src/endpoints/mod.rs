@@ -103,6 +103,9 @@ pub struct ReplicaLoad {
     /// Whether it gets new calls.
     pub routed: bool,
     pub in_flight: u32,
+    /// Uncached prompt tokens of calls without an event so far, and the number of these calls.
+    pub prefill_tokens: u64,
+    pub prefilling: u32,
 }
 
 /// Too many calls, or too many bytes, are held.
@@ -177,6 +180,8 @@ impl LiveEndpoint {
                 name: Arc::clone(&replica.name),
                 routed,
                 in_flight: replica.in_flight(),
+                prefill_tokens: replica.prompt_load().own_prefill_tokens(),
+                prefilling: replica.prompt_load().prefilling(),
             }
         };
         let mut leaving = self.leaving.lock();
@@ -186,7 +191,8 @@ impl LiveEndpoint {
         let mut replicas: Vec<ReplicaLoad> = routed.chain(leaving.iter().map(report(false))).collect();
         for name in self.draining.lock().iter() {
             if replicas.iter().all(|replica| replica.name != *name) {
-                replicas.push(ReplicaLoad { name: Arc::clone(name), routed: false, in_flight: 0 });
+                let name = Arc::clone(name);
+                replicas.push(ReplicaLoad { name, routed: false, in_flight: 0, prefill_tokens: 0, prefilling: 0 });
             }
         }
         Load {

@@ -77,7 +77,7 @@ fn describe_flavor(text: &mut String, flavor: &Flavor, folder: &Path) {
             gpu_type.as_str()
         ),
     );
-    line(text, format_args!("shape {weights:?} {target:?} {max_len:?}"));
+    line(text, format_args!("shape {weights:?} {target:?} {max_len:?} {:?}", flavor.prefill_target));
     line(text, format_args!("run by {} {:?}", flavor.driver.as_str(), flavor.image));
 }
 

@@ -30,6 +30,7 @@ const IN_FLIGHT_RANGE: RangeInclusive<u64> = 1..=1_000_000;
 const REPLICAS_RANGE: RangeInclusive<u64> = 1..=64;
 const GPUS_OF_A_REPLICA_RANGE: RangeInclusive<u64> = 1..=1024;
 const TARGET_RANGE: RangeInclusive<u64> = 1..=1024;
+const PREFILL_TARGET_RANGE: RangeInclusive<u64> = 0..=1_000_000_000;
 
 pub(super) fn read(root: &Section<'_>, operator_prefix: &str) -> Catalogue {
     let mut seen = HashSet::new();
@@ -326,6 +327,7 @@ fn read_flavor(
     let weights = read_weights(section, driver).or_else(|| engine.and_then(|engine| engine.weights.clone()));
     let image = section.parsed("image", "an image", |text| (!text.is_empty()).then(|| text.to_owned()));
     let default_target = section.integer("default_target", TARGET_RANGE).and_then(|target| u32::try_from(target).ok());
+    let prefill_target = section.integer("prefill_target", PREFILL_TARGET_RANGE);
     let max_len = section.integer("max_len", TOKENS_RANGE);
     Some(Flavor {
         name: name?.to_owned(),
@@ -338,6 +340,7 @@ fn read_flavor(
         price_per_gpu_hour,
         weights,
         default_target,
+        prefill_target,
         max_len,
     })
 }

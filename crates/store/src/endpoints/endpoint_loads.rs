@@ -4,6 +4,7 @@ use crate::cluster::leader::Fenced;
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::row;
+use domain::autoscaler::PrefillQueue;
 use domain::endpoint_load::{LoadReport, ReplicaCalls};
 use domain::{EndpointId, ReplicaId, Timestamp};
 use serde_json::{Value, json};
@@ -53,7 +54,11 @@ pub async fn prune(tx: &mut Fenced, before: Timestamp) -> Result<u64, StoreError
 }
 
 fn to_json(calls: &ReplicaCalls) -> Value {
-    json!({"replica": calls.replica.as_str(), "routed": calls.routed, "inFlight": calls.in_flight})
+    let PrefillQueue { tokens, calls: prefilling } = calls.prefill;
+    json!({
+        "replica": calls.replica.as_str(), "routed": calls.routed, "inFlight": calls.in_flight,
+        "prefillTokens": tokens, "prefilling": prefilling,
+    })
 }
 
 fn read(found: &AnyRow) -> Result<LoadReport, StoreError> {
@@ -75,6 +80,11 @@ fn replicas(text: &str) -> Option<Vec<ReplicaCalls>> {
             replica: ReplicaId::parse(one["replica"].as_str()?).ok()?,
             routed: one["routed"].as_bool()?,
             in_flight: one["inFlight"].as_u64()?,
+            // Absent in the reports of older nodes.
+            prefill: PrefillQueue {
+                tokens: one["prefillTokens"].as_u64().unwrap_or(0),
+                calls: one["prefilling"].as_u64().unwrap_or(0),
+            },
         })
     };
     all.iter().map(calls).collect()

@@ -21,6 +21,8 @@ struct Text {
     price_per_gpu_hour: i64,
     weights: Option<String>,
     default_target: Option<u32>,
+    #[serde(default)]
+    prefill_target: Option<u64>,
     max_len: Option<u64>,
     modality: String,
     context_length: u64,
@@ -44,6 +46,7 @@ pub(super) fn write(shape: &Shape) -> String {
         price_per_gpu_hour: flavor.price_per_gpu_hour.nanos(),
         weights: flavor.weights.clone(),
         default_target: flavor.default_target,
+        prefill_target: flavor.prefill_target,
         max_len: flavor.max_len,
         modality: shape.modality.as_str().to_owned(),
         context_length: shape.context_length,
@@ -70,6 +73,7 @@ pub(super) fn read(text: &str) -> Option<Shape> {
         price_per_gpu_hour: NanoUsd::from_nanos(text.price_per_gpu_hour),
         weights: text.weights,
         default_target: text.default_target,
+        prefill_target: text.prefill_target,
         max_len: text.max_len,
     };
     let modality = Modality::parse(&text.modality)?;

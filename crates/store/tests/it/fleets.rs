@@ -32,6 +32,7 @@ pub(crate) fn new_endpoint(workspace: &Workspace, name: &str, gpu_count: u32, pa
         price_per_gpu_hour: NanoUsd::parse("2.50").unwrap(),
         weights: Some("models/tiny.gguf".into()),
         default_target: Some(4),
+        prefill_target: None,
         max_len: None,
     };
     let scaling = Scaling::create(&patch, flavor.default_target).unwrap();

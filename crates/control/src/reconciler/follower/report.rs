@@ -2,7 +2,7 @@
 
 use crate::reconciler::Parts;
 use domain::EndpointId;
-use domain::autoscaler::TICK_MILLIS;
+use domain::autoscaler::{PrefillQueue, TICK_MILLIS};
 use domain::endpoint_load::{LoadReport, ReplicaCalls};
 use domain::{ReplicaId, Timestamp};
 use fleet::LiveEndpoint;
@@ -65,7 +65,8 @@ impl Reporter {
 fn report(node: &str, endpoint: &EndpointId, load: &Load, now: Timestamp) -> LoadReport {
     let calls = |one: &ReplicaLoad| {
         let replica = ReplicaId::parse(&one.name).ok()?;
-        Some(ReplicaCalls { replica, routed: one.routed, in_flight: one.in_flight.into() })
+        let prefill = PrefillQueue { tokens: one.prefill_tokens, calls: one.prefilling.into() };
+        Some(ReplicaCalls { replica, routed: one.routed, in_flight: one.in_flight.into(), prefill })
     };
     LoadReport {
         node: node.to_owned(),

@@ -5,7 +5,7 @@ use super::table::EndpointRow;
 use super::world::{Mutation, World, moment};
 use crate::endpoints::stepped;
 use domain::allotment::{Change, Ledger};
-use domain::autoscaler::wake_size;
+use domain::autoscaler::{PrefillQueue, wake_size};
 use domain::endpoint::labels::Labels;
 use domain::endpoint::replica::{Replica, ReplicaState, Status};
 use domain::endpoint::scaling::{Metric, Mode, Scaling, Target, Windows};
@@ -32,6 +32,7 @@ pub(super) fn catalogue() -> Catalogue {
         price_per_gpu_hour: NanoUsd::ZERO,
         weights: Some("weights".into()),
         default_target: None,
+        prefill_target: None,
         max_len: None,
     };
     let model = Model {
@@ -163,5 +164,6 @@ fn calls_to(replica: &Replica, calls: u32) -> Option<ReplicaCalls> {
     let routed = replica.is_serving();
     let is_known = routed || replica.state() == ReplicaState::Draining;
     let in_flight = if routed { calls.into() } else { 0 };
-    is_known.then(|| ReplicaCalls { replica: replica.id.clone(), routed, in_flight })
+    let prefill = PrefillQueue::default();
+    is_known.then(|| ReplicaCalls { replica: replica.id.clone(), routed, in_flight, prefill })
 }

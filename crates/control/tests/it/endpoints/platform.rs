@@ -46,6 +46,7 @@ pub(crate) fn catalogue() -> Catalogue {
         price_per_gpu_hour: NanoUsd::parse("2.50").unwrap(),
         weights: Some("weights".into()),
         default_target: (gpu_count == 4).then_some(32),
+        prefill_target: None,
         max_len: None,
     };
     let mut flavors: Vec<Flavor> = (1..=4).map(|count| flavor(count, EngineKind::Vllm)).collect();

@@ -2,6 +2,7 @@
 
 use super::stage::Stage;
 use crate::databases::on_both;
+use domain::autoscaler::PrefillQueue;
 use fleet::engine::EngineLoad;
 use serde_json::json;
 
@@ -38,6 +39,30 @@ async fn a_full_cache_scales_up_and_the_event_explains_it() {
         assert_eq!((&data["oldReplicas"], &data["newReplicas"]), (&json!(2), &json!(3)));
         assert_eq!((&data["meanPerReplica"], &data["target"]), (&json!("0.91"), &json!("0.70")));
         assert_eq!(stage.live().await.len(), 3, "and the third one is starting");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn waiting_prompts_scale_up_and_the_event_explains_it() {
+    on_both(async |_, store| {
+        let mut stage = Stage::new(store).await;
+        stage.create(json!({"minReplicas": 1, "maxReplicas": 4})).await;
+        stage.after(1).await;
+        stage.all_become_healthy().await;
+        let replica = stage.live().await[0].id.clone();
+        for _ in 0..4 {
+            stage.report_prompts("other", &replica, PrefillQueue { tokens: 90_000, calls: 5 }).await;
+            stage.after(10).await;
+        }
+        assert_eq!(stage.summary().await, "serving () 1/3");
+        let scaled = stage.events().await.into_iter().find(|event| event.kind.as_str() == "endpoint.scaled").unwrap();
+        assert_eq!(
+            scaled.message,
+            "1 → 3: 90000 prompt tokens of 5 calls in flight, at most 32768 per replica, for 30 s"
+        );
+        let data: serde_json::Value = serde_json::from_str(&scaled.data).unwrap();
+        assert_eq!((&data["prefillTokens"], &data["prefillTarget"]), (&json!(90_000), &json!(32_768)));
     })
     .await;
 }

@@ -3,6 +3,7 @@
 use crate::NOW;
 use crate::endpoints::platform::{Platform, catalogue};
 use control::reconciler::{Parts, Reach, Reconciler, RoundError};
+use domain::autoscaler::PrefillQueue;
 use domain::endpoint::event::Event;
 use domain::endpoint::replica::Replica;
 use domain::endpoint_load::{LoadReport, ReplicaCalls};
@@ -239,22 +240,30 @@ impl Stage {
 
     /// A node's report of its calls to replicas: whether it routes to them, and how many are in flight.
     pub(super) async fn report(&self, node: &str, load: u64, replicas: &[(&ReplicaId, bool, u64)]) {
-        self.write_report(node, load, (load > 0).then_some(0), replicas).await;
-    }
-
-    /// A node's report of when its last call was.
-    pub(super) async fn report_quiet(&self, node: &str, seconds: i64) {
-        self.write_report(node, 0, Some(seconds), &[]).await;
-    }
-
-    async fn write_report(&self, node: &str, load: u64, quiet_secs: Option<i64>, replicas: &[(&ReplicaId, bool, u64)]) {
-        let store = &self.platform.store;
-        let at = store.clock().await.unwrap();
         let calls = |(replica, routed, in_flight): &(&ReplicaId, bool, u64)| ReplicaCalls {
             replica: (*replica).clone(),
             routed: *routed,
             in_flight: *in_flight,
+            prefill: PrefillQueue::default(),
         };
+        let replicas = replicas.iter().map(calls).collect();
+        self.write_report(node, load, (load > 0).then_some(0), replicas).await;
+    }
+
+    /// A node's report of prompts in flight at a replica.
+    pub(super) async fn report_prompts(&self, node: &str, replica: &ReplicaId, prefill: PrefillQueue) {
+        let calls = ReplicaCalls { replica: replica.clone(), routed: true, in_flight: prefill.calls, prefill };
+        self.write_report(node, prefill.calls, Some(0), vec![calls]).await;
+    }
+
+    /// A node's report of when its last call was.
+    pub(super) async fn report_quiet(&self, node: &str, seconds: i64) {
+        self.write_report(node, 0, Some(seconds), Vec::new()).await;
+    }
+
+    async fn write_report(&self, node: &str, load: u64, quiet_secs: Option<i64>, replicas: Vec<ReplicaCalls>) {
+        let store = &self.platform.store;
+        let at = store.clock().await.unwrap();
         let report = LoadReport {
             node: node.into(),
             endpoint: self.id().await,
@@ -262,7 +271,7 @@ impl Stage {
             load: load * 1_000,
             open_calls: load,
             last_call_at: quiet_secs.map(|seconds| at.plus_millis(-seconds * 1_000)),
-            replicas: replicas.iter().map(calls).collect(),
+            replicas,
         };
         let mut tx = store.begin().await.unwrap();
         store::endpoint_loads::report(&mut tx, &report).await.unwrap();

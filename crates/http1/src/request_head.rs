@@ -155,7 +155,7 @@ fn method(text: &str) -> Result<Method, RequestHeadError> {
 struct ConnectionHeaders {
     is_http10: bool,
     keep_alive: bool,
-    /// `Connection: close` was present; it wins over `keep-alive`.
+    /// `Connection: close` was present, or a `Connection` that cannot be read; both win over `keep-alive`.
     closes: bool,
     expects_continue: bool,
     has_host: bool,
@@ -196,7 +196,10 @@ impl ConnectionHeaders {
         if found.has_host || is_http10 { Ok(found) } else { Err(RequestHeadError::Malformed) }
     }
 
+    /// Options are tokens, which are ASCII (RFC 9110, section 7.6.1). With any other byte it is unknown what the client
+    /// meant, and closing is safe.
     fn read_connection(&mut self, value: &[u8]) {
+        self.closes |= !value.is_ascii();
         for word in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
             if word.eq_ignore_ascii_case(b"close") {
                 self.closes = true;
@@ -251,6 +254,8 @@ mod tests {
             ("1.1", "connection: close, keep-alive\r\n", false),
             ("1.0", "", false),
             ("1.0", "connection: Keep-Alive\r\n", true),
+            ("1.0", "connection: keep-alive, \u{e9}\r\n", false),
+            ("1.1", "connection: \u{e9}\r\n", false),
         ] {
             let head = parse(format!("GET / HTTP/{version}\r\nHost: h\r\n{connection}\r\n")).unwrap().unwrap();
             assert_eq!(head.keep_alive, keep_alive, "{version} {connection}");

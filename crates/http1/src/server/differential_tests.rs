@@ -162,6 +162,7 @@ const AMBIGUOUS: &str = "a proxy in front may have used the other header";
 const ONE_CODING: &str = "no other coding is implemented, and a list may be read in two ways";
 const LINE_FEED: &str = "a proxy in front may not see the end of a line there";
 const EMPTY_LINES: &str = "RFC 9112, section 2.2: a server should skip at least one, and more serve no client";
+const NO_TOKEN: &str = "RFC 9110, section 7.6.1: options are tokens, and closing is safe";
 const ONE_HOST: &str = "RFC 9112, section 3.2: a server must reject it";
 
 const HOST: &str = "Host: h\r\n";
@@ -332,6 +333,8 @@ fn the_next_request_is_found_alike() {
         (format!("GARBAGE\r\n\r\n{NEXT}"), REJECTED, Same),
         (get("GET / HTTP/1.0", ""), "GET /: 200", Same),
         (get("GET / HTTP/1.0", "Connection: keep-alive\r\n"), "GET /, GET /next: 200 200", Same),
+        (get("GET / HTTP/1.0", "Connection: keep-alive, \u{e9}\r\n"), "GET /: 200", Same),
+        (get("GET / HTTP/1.1", "Host: h\r\nConnection: \u{e9}\r\n"), "GET /: 200", Laxer(NO_TOKEN)),
         (get("GET / HTTP/1.1", "Host: h\r\nConnection: close\r\n"), "GET /: 200", Same),
         (get("GET / HTTP/1.1", "Host: h\r\nConnection: keep-alive, Close\r\n"), "GET /: 200", Same),
         (post("Connection: close, Content-Length\r\nContent-Length: 5\r\n", "hello"), "POST / \"hello\": 200", Same),

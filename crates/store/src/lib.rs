@@ -37,7 +37,8 @@ pub use endpoints::{
     autoscaler, endpoint_events, endpoint_loads, gauges, holds, idempotency, leader_writes, replica_roots, replicas,
 };
 pub use error::{Conflict, StoreError};
-pub use keys::{api_keys, secrets};
+pub use keys::content_keys::{ContentKeyError, ContentKeys};
+pub use keys::{api_keys, content_keys, secrets};
 pub use migrate::{Migrated, Schema};
 pub use page::Page;
 pub use usage::journal::{Journal, JournalReader};

@@ -1,4 +1,5 @@
-//! API keys of workspaces, and the secrets that all nodes share.
+//! API keys of workspaces, the operator's keys for content, and the secrets that all nodes share.
 
 pub mod api_keys;
+pub mod content_keys;
 pub mod secrets;

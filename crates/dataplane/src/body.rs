@@ -112,7 +112,7 @@ impl StreamBody {
             return Poll::Ready(Some(first));
         }
         if let Some(error) = self.error.take() {
-            return self.end_with(&CallError::BadGateway { cause: error.to_string() });
+            return self.end_with_response(&error);
         }
         while let Some(exchange) = &mut self.exchange {
             if self.stream.is_done() {
@@ -133,10 +133,10 @@ impl StreamBody {
                     self.stream.end()
                 }
                 Some(Err(ExchangeError::Stalled(limit))) => {
-                    return self.end_with(&CallError::UpstreamTimeout { limit });
+                    return self.fail_with(&CallError::UpstreamTimeout { limit });
                 }
                 Some(Err(error @ ExchangeError::Connection(_))) => {
-                    return self.end_with(&CallError::BadGateway { cause: error.to_string() });
+                    return self.fail_with(&CallError::BadGateway { cause: error.to_string() });
                 }
             };
             match passed {
@@ -149,7 +149,7 @@ impl StreamBody {
                     }
                     return Poll::Ready(Some(written));
                 }
-                Err(error) => return self.end_with(&CallError::BadGateway { cause: error.to_string() }),
+                Err(error) => return self.end_with_response(&error),
             }
         }
         Poll::Ready(None)
@@ -162,11 +162,30 @@ impl StreamBody {
         }
     }
 
+    /// Ends the stream because of something that the engine sent.
+    fn end_with_response(&mut self, error: &BadUpstreamResponse) -> Poll<Option<Bytes>> {
+        let call_error = CallError::BadGateway { cause: error.to_string() };
+        match error {
+            BadUpstreamResponse::Untranslatable(_) => self.end_with(&call_error),
+            BadUpstreamResponse::NotJson(_)
+            | BadUpstreamResponse::Unexpected(_)
+            | BadUpstreamResponse::Reported(_)
+            | BadUpstreamResponse::Ignored(_) => self.fail_with(&call_error),
+        }
+    }
+
+    /// Ends the stream because the replica failed.
+    fn fail_with(&mut self, error: &CallError) -> Poll<Option<Bytes>> {
+        if let Some(context) = &self.context {
+            context.slot.replica().failed(Instant::now());
+        }
+        self.end_with(error)
+    }
+
     /// Ends the stream with an error event after all complete events, and without `[DONE]`.
     fn end_with(&mut self, error: &CallError) -> Poll<Option<Bytes>> {
         self.exchange = None;
         let Some(context) = &mut self.context else { return Poll::Ready(None) };
-        context.slot.replica().failed(Instant::now());
         if let CallError::BadGateway { cause } = error {
             let cause = cause.clone();
             context.tap.note(|record| record.cause = Some(cause));

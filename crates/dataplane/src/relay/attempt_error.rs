@@ -2,7 +2,7 @@
 
 use crate::error::{CallError, UpstreamRejection};
 use crate::resolve::Target;
-use crate::response::{BadUpstreamResponse, upstream_error};
+use crate::response::{BadUpstreamResponse, TokenMeter, upstream_error};
 use crate::response_memory::NoBodyMemory;
 use fleet::connect::is_local_failure;
 use http::StatusCode;
@@ -29,6 +29,8 @@ pub(super) enum AttemptError {
     Ours(String),
     /// The replica is at its capacity.
     Busy { retry_after_secs: Option<u64> },
+    /// The model wrote something that the client's API cannot express, see [`BadUpstreamResponse::Untranslatable`].
+    Untranslatable { cause: String, meter: Box<TokenMeter> },
     /// Another replica would return the same.
     Final(CallError),
 }
@@ -38,7 +40,9 @@ impl AttemptError {
         match self {
             Self::Busy { .. } if matches!(target, Target::Dedicated(_)) => CallError::Overloaded,
             Self::Unreachable(_) | Self::Ours(_) => CallError::NotServing { retry_after_secs: None },
-            Self::Lost(cause) | Self::Crashed { cause, .. } | Self::Bad(cause) => CallError::BadGateway { cause },
+            Self::Lost(cause) | Self::Crashed { cause, .. } | Self::Bad(cause) | Self::Untranslatable { cause, .. } => {
+                CallError::BadGateway { cause }
+            }
             Self::Busy { retry_after_secs } => CallError::NotServing { retry_after_secs },
             Self::Final(error) => error,
         }
@@ -48,16 +52,21 @@ impl AttemptError {
     pub(super) fn reason(&self) -> &'static str {
         match self {
             Self::Unreachable(_) => "unreachable",
-            Self::Lost(_) | Self::Crashed { .. } | Self::Bad(_) => "bad_gateway",
+            Self::Lost(_) | Self::Crashed { .. } | Self::Bad(_) | Self::Untranslatable { .. } => "bad_gateway",
             Self::Ours(_) => "no_connection",
             Self::Busy { .. } => "busy",
             Self::Final(error) => error.code(),
         }
     }
 
-    /// Whether the engine did its work and the request is to blame that the result cannot be used.
-    pub(super) fn is_of_the_request(&self) -> bool {
-        matches!(self, Self::Final(CallError::Invalid { .. }))
+    /// Whether the engine did its work, although the result cannot be used.
+    pub(super) fn is_after_the_work(&self) -> bool {
+        matches!(self, Self::Final(CallError::Invalid { .. }) | Self::Untranslatable { .. })
+    }
+
+    /// Whether the call ends with this error, however many replicas there are.
+    pub(super) fn is_final(&self) -> bool {
+        matches!(self, Self::Final(_) | Self::Untranslatable { .. })
     }
 
     pub(super) fn cause(&self) -> Option<String> {
@@ -66,6 +75,7 @@ impl AttemptError {
             | Self::Lost(cause)
             | Self::Crashed { cause, .. }
             | Self::Bad(cause)
+            | Self::Untranslatable { cause, .. }
             | Self::Ours(cause) => Some(cause.clone()),
             Self::Busy { .. } => Some("the replica is at its capacity".into()),
             Self::Final(_) => None,
@@ -104,12 +114,16 @@ pub(super) fn connection_error(error: &ExchangeError) -> AttemptError {
     }
 }
 
-pub(super) fn bad_response(error: BadUpstreamResponse) -> AttemptError {
+/// `meter` has counted the response.
+pub(super) fn bad_response(error: BadUpstreamResponse, meter: TokenMeter) -> AttemptError {
     match error {
         BadUpstreamResponse::Ignored(param) => AttemptError::Final(CallError::Invalid {
             param: param.into(),
             why: "is not supported by this model".into(),
         }),
+        BadUpstreamResponse::Untranslatable(_) => {
+            AttemptError::Untranslatable { cause: error.to_string(), meter: Box::new(meter) }
+        }
         other @ (BadUpstreamResponse::NotJson(_)
         | BadUpstreamResponse::Unexpected(_)
         | BadUpstreamResponse::Reported(_)) => AttemptError::Bad(other.to_string()),

@@ -80,7 +80,11 @@ impl Dataplane {
             retries.losses += u8::from(matches!(error, AttemptError::Crashed { .. }));
             record_failure(slot.replica(), &error);
             call.tap.attempt_failed(error.reason());
-            if !error.is_of_the_request() {
+            if let AttemptError::Untranslatable { meter, .. } = &error {
+                meter.teach(&slot);
+                call.tap.meter(meter);
+            }
+            if !error.is_after_the_work() {
                 call.tap.forgive_prompt();
             }
             tried.push(slot.replica().id);
@@ -112,7 +116,7 @@ impl Dataplane {
         tried: &[BackendId],
         retries: &mut Retries,
     ) -> Option<Result<Slot, CallError>> {
-        if matches!(error, AttemptError::Final(_)) || retries.losses >= MAX_LOSSES {
+        if error.is_final() || retries.losses >= MAX_LOSSES {
             return None;
         }
         let tries_all = matches!((error, target), (AttemptError::Busy { .. }, Target::Dedicated(_)));
@@ -222,7 +226,7 @@ async fn open_stream(
             _ if !written.is_empty() => {
                 return Ok(UpstreamResponse::Stream(Box::new(StreamBody::new(written, error, exchange, stream))));
             }
-            Some(error) => return Err(bad_response(error)),
+            Some(error) => return Err(bad_response(error, stream.meter)),
             None => {}
         }
     }
@@ -247,6 +251,7 @@ fn record_failure(replica: &Backend, error: &AttemptError) {
         | AttemptError::Crashed { on_reused: false, .. }
         | AttemptError::Bad(_)
         | AttemptError::Final(CallError::UpstreamTimeout { .. }) => replica.failed(Instant::now()),
+        AttemptError::Untranslatable { .. } => replica.succeeded(),
         AttemptError::Ours(cause) => tracing::error!(cause, "could not open a connection"),
         AttemptError::Crashed { on_reused: true, .. } | AttemptError::Busy { .. } | AttemptError::Final(_) => {}
     }

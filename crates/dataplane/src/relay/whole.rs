@@ -25,14 +25,16 @@ impl Dataplane {
         let mut memory = ResponseMemory::new(&*self.memory, &call.caller.workspace);
         let whole = exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, |bytes| memory.grow_for(bytes));
         let whole = whole.await.map_err(collect_error)?;
-        let (request, meter) = (&call.request, TokenMeter::new(prompt));
+        let (request, mut meter) = (&call.request, TokenMeter::new(prompt));
         let normalized = if whole.len() <= NORMALIZE_INLINE {
-            normalize(&whole, &request.model, &request.operation, &call.dialect, meter)
+            normalize(&whole, &request.model, &request.operation, &call.dialect, &mut meter)
         } else {
-            Box::pin(self.normalize_elsewhere(whole, call, meter)).await
+            Box::pin(self.normalize_elsewhere(whole, call, &mut meter)).await
         };
-        let (response, meter) = normalized.map_err(bad_response)?;
-        Ok(UpstreamResponse::Whole(response, meter, memory.into_grant()))
+        match normalized {
+            Ok(response) => Ok(UpstreamResponse::Whole(response, meter, memory.into_grant())),
+            Err(error) => Err(bad_response(error, meter)),
+        }
     }
 
     /// On another thread: nothing else on this core would be served meanwhile.
@@ -40,16 +42,21 @@ impl Dataplane {
         &self,
         whole: Bytes,
         call: &Call,
-        meter: TokenMeter,
-    ) -> Result<(Bytes, TokenMeter), BadUpstreamResponse> {
+        meter: &mut TokenMeter,
+    ) -> Result<Bytes, BadUpstreamResponse> {
         let turn = Arc::clone(&self.normalizing).acquire_owned().await.expect("the semaphore is never closed");
         let Call { request, dialect, .. } = call;
         let (model, operation, dialect) = (request.model.clone(), request.operation.clone(), dialect.clone());
+        let mut counting = meter.clone();
         let normalized = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            normalize(&whole, &model, &operation, &dialect, meter)
+            let response = normalize(&whole, &model, &operation, &dialect, &mut counting);
+            (response, counting)
         });
-        normalized.await.unwrap_or(Err(BadUpstreamResponse::Unexpected("the response could not be read")))
+        let failed = |_| BadUpstreamResponse::Unexpected("the response could not be read");
+        let (response, counted) = normalized.await.map_err(failed)?;
+        *meter = counted;
+        response
     }
 }
 
@@ -59,12 +66,11 @@ fn normalize(
     model: &str,
     operation: &Operation,
     dialect: &Dialect,
-    mut meter: TokenMeter,
-) -> Result<(Bytes, TokenMeter), BadUpstreamResponse> {
+    meter: &mut TokenMeter,
+) -> Result<Bytes, BadUpstreamResponse> {
     let normalized = match operation {
-        Operation::Chat { .. } => chat::normalize(response, model, &mut meter),
-        Operation::Embeddings(options) => embeddings::normalize(response, model, options, &mut meter),
+        Operation::Chat { .. } => chat::normalize(response, model, meter),
+        Operation::Embeddings(options) => embeddings::normalize(response, model, options, meter),
     };
-    let translated = dialect.translate(normalized?, meter.tokens().0)?;
-    Ok((translated, meter))
+    Ok(dialect.translate(normalized?, meter.tokens().0)?)
 }

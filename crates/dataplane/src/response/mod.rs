@@ -32,13 +32,8 @@ pub(crate) enum BadUpstreamResponse {
     /// The engine ignored a member that must be obeyed.
     #[error("the engine ignored `{0}`")]
     Ignored(&'static str),
-}
-
-impl From<TranslateError> for BadUpstreamResponse {
-    fn from(error: TranslateError) -> Self {
-        match error {
-            TranslateError::NotJson(error) => Self::NotJson(error),
-            TranslateError::Unexpected(what) => Self::Unexpected(what),
-        }
-    }
+    /// The model wrote something that the client's API cannot express. The engine has done its work: the tokens are
+    /// billed, another attempt may write the same, and the replica is healthy.
+    #[error("cannot be translated: {0}")]
+    Untranslatable(#[from] TranslateError),
 }

@@ -22,7 +22,7 @@ pub enum Dialect {
     Messages(Arc<MessageOptions>),
 }
 
-/// A chat response that cannot be translated; the cause is for our log.
+/// A chat response that cannot be translated, because of what the model wrote; the cause is for our log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TranslateError {
     #[error("not JSON: {0}")]

@@ -32,6 +32,11 @@ impl Ending {
         }
     }
 
+    /// Whether the response ended at a limit, possibly within a tool call.
+    pub(super) fn is_cut(&self) -> bool {
+        self.finish == Some(FinishReason::Length)
+    }
+
     pub(super) fn stop_reason(&self, options: &MessageOptions, tokens: Tokens, has_tools: bool) -> StopReason<'_> {
         let is_full = tokens.total() >= options.context_length && tokens.completion < options.max_tokens;
         match self.finish {

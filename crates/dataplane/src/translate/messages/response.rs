@@ -18,9 +18,12 @@ pub(in crate::translate) fn translate(
     options: &MessageOptions,
     tokens: Tokens,
 ) -> Result<Bytes, TranslateError> {
-    let part = ChatPart::read(response)?;
+    let mut part = ChatPart::read(response)?;
     let mut ending = Ending::default();
     ending.note(&part);
+    if ending.is_cut() {
+        part.tool_calls.retain(|call| !is_unfinished(call));
+    }
     let mut out = Vec::with_capacity(response.len() + 512);
     write_start(options, &mut out);
     out.put(b",\"content\":[");
@@ -31,6 +34,13 @@ pub(in crate::translate) fn translate(
     ending.write_usage(tokens, &mut out);
     out.put(b"}");
     Ok(out.into())
+}
+
+/// Whether a tool call lacks something that the engine would have sent. Invalid arguments are another matter.
+fn is_unfinished(call: &ToolPart<'_>) -> bool {
+    let mut arguments = Arguments::default();
+    let is_valid = call.arguments.is_none_or(|text| arguments.push(text).is_ok());
+    call.name.is_none() || (is_valid && !arguments.are_complete())
 }
 
 /// `{"id":…,"type":"message","role":"assistant","model":…`.

@@ -212,6 +212,17 @@ impl MessageStream {
         }
     }
 
+    /// Leaves out the calls that were cut by the token limit. One that is open stops as it is, as in Anthropic's API:
+    /// completed arguments could be taken for what the model wanted to write.
+    fn end_cut_calls(&mut self, out: &mut BytesMut) {
+        if self.queue.front().is_some_and(|first| first.is_open && first.is_unfinished_call()) {
+            self.queue.pop_front();
+            write_stop(self.ended, out);
+            self.ended += 1;
+        }
+        self.queue.retain(|block| !block.is_unfinished_call());
+    }
+
     fn end_first(&mut self, out: &mut BytesMut) {
         if let Some(block) = self.queue.pop_front() {
             block.end(self.ended, out);
@@ -221,6 +232,14 @@ impl MessageStream {
 }
 
 impl Block {
+    /// Whether this is a tool call that lacks something.
+    fn is_unfinished_call(&self) -> bool {
+        match &self.kind {
+            BlockKind::Text | BlockKind::Thinking => false,
+            BlockKind::Tool(call) => call.name.is_none() || !call.arguments.are_complete(),
+        }
+    }
+
     /// Opens the block and sends what it holds. Returns false if it is not known yet what to open.
     fn open(&mut self, index: u64, options: &MessageOptions, calls: &[KnownCall], out: &mut BytesMut) -> bool {
         let name = match &self.kind {
@@ -266,10 +285,14 @@ impl Block {
                 }
             }
         }
-        out.put(b"event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":");
-        out.put_number(index);
-        out.put(b"}\n\n");
+        write_stop(index, out);
     }
+}
+
+fn write_stop(index: u64, out: &mut BytesMut) {
+    out.put(b"event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":");
+    out.put_number(index);
+    out.put(b"}\n\n");
 }
 
 fn write_delta(index: u64, start: &[u8], text: &[u8], out: &mut BytesMut) {
@@ -301,6 +324,9 @@ impl StreamTranslator for MessageStream {
 
     fn end(&mut self, tokens: Tokens, out: &mut BytesMut) -> Result<(), TranslateError> {
         self.start(tokens, out);
+        if self.ending.is_cut() {
+            self.end_cut_calls(out);
+        }
         if self.ended == 0 && self.queue.is_empty() {
             let mut empty = Block { kind: BlockKind::Text, held: Vec::new(), is_open: false };
             empty.open(0, &self.options, &[], out);

@@ -269,9 +269,55 @@ fn arguments_that_are_not_json_end_the_stream_with_an_error() {
         vec![arguments(0, "{}")],
     ] {
         let (text, result) = pass(options(), &[engine_stream(&deltas, "tool_calls").as_bytes()]);
-        assert!(matches!(result, Err(BadUpstreamResponse::Unexpected(_))), "{deltas:?}");
+        assert!(matches!(result, Err(BadUpstreamResponse::Untranslatable(_))), "{deltas:?}");
         assert!(!text.contains("message_delta"), "{text}");
     }
+}
+
+/// The pieces of arguments in the block with this index, joined.
+fn joined_arguments(events: &str, index: u64) -> String {
+    let data = events.lines().filter_map(|line| line.strip_prefix("data: "));
+    let events = data.map(|data| serde_json::from_str::<Value>(data).unwrap());
+    let of_block = events.filter(|event| event["index"] == index);
+    of_block.filter_map(|event| event["delta"]["partial_json"].as_str().map(str::to_owned)).collect()
+}
+
+#[test]
+fn a_call_that_was_cut_by_the_limit_stops_as_it_is_in_a_stream() {
+    let complete = call(0, "a", "f", "{\"x\":1}");
+    for (last, expected) in [(call(1, "b", "g", "{\"y\":\"hal"), "{\"y\":\"hal"), (call(1, "b", "g", ""), "")] {
+        // The third call is behind one that is not complete, so that it was never begun.
+        let deltas = [complete.clone(), last, call(2, "c", "h", "{\"z\"")];
+        let text = translated(&deltas, "length");
+        assert_eq!(joined_arguments(&text, 0), "{\"x\":1}");
+        assert_eq!(joined_arguments(&text, 1), expected);
+        assert_eq!(text.matches("event: content_block_start").count(), 2, "{text}");
+        assert_eq!(text.matches("event: content_block_stop").count(), 2, "{text}");
+        assert!(text.contains("\"stop_reason\":\"max_tokens\""), "{text}");
+        assert!(text.ends_with("event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"), "{text}");
+    }
+    let nameless = translated(&[arguments(0, "{\"y\":")], "length");
+    assert_eq!(read_events(&nameless).0, [Block::Text(String::new())]);
+}
+
+#[test]
+fn a_call_that_was_cut_by_the_limit_is_left_out_of_a_whole_response() {
+    let whole = |arguments: Value| {
+        let function = |arguments: Value| json!({"function": {"name": "f", "arguments": arguments}});
+        let message = json!({"content": "Hi", "tool_calls": [function(json!("{\"x\":1}")), function(arguments)]});
+        let response = json!({"choices": [{"index": 0, "message": message, "finish_reason": "length"}]});
+        let tokens = Tokens { prompt: 9, completion: 50, cached: 0 };
+        let translated = Dialect::Messages(Arc::new(options())).translate(response.to_string().into(), tokens)?;
+        Ok::<Value, BadUpstreamResponse>(serde_json::from_slice(&translated).unwrap())
+    };
+    for cut in [json!("{\"y\":\"hal"), json!(""), json!("nul"), Value::Null] {
+        let message = whole(cut.clone()).unwrap();
+        assert_eq!(message["stop_reason"], "max_tokens", "{cut}");
+        let inputs: Vec<&Value> = message["content"].as_array().unwrap().iter().map(|block| &block["input"]).collect();
+        assert_eq!(inputs, [&Value::Null, &json!({"x": 1})], "{cut}");
+    }
+    assert_eq!(whole(json!("{}")).unwrap()["content"].as_array().unwrap().len(), 3);
+    assert!(whole(json!("{x")).is_err(), "invalid arguments stay an error");
 }
 
 fn stop_reason(finish: &str, choice: Value, tokens: (u64, u64)) -> String {

@@ -1,5 +1,7 @@
 use super::{client, create, error_line, events, message};
 use crate::app::{EMBEDDING, TestApp, UPSTREAM_NAME};
+use domain::NanoUsd;
+use domain::usage::{Certainty, Tokens};
 use http::Method;
 use serde_json::json;
 use testkit::fake_engine::Script;
@@ -108,15 +110,56 @@ async fn a_stream_that_breaks_ends_with_an_error_event() {
     assert_eq!(app.usage(1).await[0].tokens.completion, 2);
 }
 
+/// One more than open the circuit breaker of a replica.
+const MANY: usize = 6;
+
+/// A response whose tool call has these arguments.
+fn engine_response(arguments: &str, finish: &str) -> Script {
+    let call = json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": arguments}});
+    let message = json!({"role": "assistant", "content": "Hi", "tool_calls": [call]});
+    let choice = json!({"index": 0, "message": message, "finish_reason": finish});
+    let usage = json!({"prompt_tokens": 10, "completion_tokens": 7, "total_tokens": 17});
+    let body = json!({"id": "c", "model": UPSTREAM_NAME, "choices": [choice], "usage": usage}).to_string();
+    Script { raw_body: Some(body), ..Script::default() }
+}
+
 #[tokio::test]
-async fn tool_arguments_that_are_not_json_are_a_bad_gateway() {
-    let app = TestApp::start().await;
-    let call = json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": "{x"}});
-    let message_of_engine = json!({"role": "assistant", "content": null, "tool_calls": [call]});
-    let choice = json!({"index": 0, "message": message_of_engine, "finish_reason": "tool_calls"});
-    let body = json!({"id": "c", "model": UPSTREAM_NAME, "choices": [choice]}).to_string();
-    for _ in 0..2 {
-        app.engine().push(Script { raw_body: Some(body.clone()), ..Script::default() });
+async fn tool_arguments_that_are_not_json_are_billed_once_and_not_blamed_on_the_engine() {
+    let app = TestApp::setup().engines(2).start().await;
+    app.engines.iter().for_each(|engine| engine.script(engine_response("{x", "tool_calls")));
+    for _ in 0..2 * MANY {
+        assert_eq!(error_line(&create(&app, message("hi")).await), "502 api_error bad_gateway");
     }
-    assert_eq!(error_line(&create(&app, message("hi")).await), "502 api_error bad_gateway");
+    assert_eq!(app.engines.iter().map(|engine| engine.calls().len()).sum::<usize>(), 2 * MANY, "nothing is retried");
+    for event in app.usage(2 * MANY).await {
+        let tokens = Tokens { prompt: 10, completion: 7, cached: 0 };
+        assert_eq!((event.status, event.tokens, event.certainty), (502, tokens, Certainty::Exact));
+        assert!(event.cost > NanoUsd::ZERO);
+    }
+}
+
+#[tokio::test]
+async fn streamed_tool_arguments_that_are_not_json_do_not_count_as_failures_of_the_engine() {
+    let app = TestApp::start().await;
+    let call = json!([{"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": "{x"}}]);
+    let choice = json!({"index": 0, "delta": {"tool_calls": call}, "finish_reason": null});
+    let chunk = json!({"id": "c", "created": 1, "choices": [choice]}).to_string();
+    for _ in 0..MANY {
+        let events = events(&app, Script { raw_events: Some(vec![chunk.clone()]), ..Script::default() }).await;
+        assert!(events.last().unwrap().raw.starts_with("event: error\n"), "{events:#?}");
+    }
+    assert_eq!(create(&app, message("hi")).await.status_line(), "200 OK");
+    let billed = app.usage(MANY + 1).await;
+    assert!(billed.iter().all(|event| event.tokens.total() > 0), "{billed:#?}");
+}
+
+#[tokio::test]
+async fn a_tool_call_that_the_limit_has_cut_is_left_out() {
+    let app = TestApp::start().await;
+    app.engine().push(engine_response("{\"path\":\"/et", "length"));
+    let response = create(&app, message("hi")).await;
+    assert_eq!(response.status_line(), "200 OK");
+    let body = response.json();
+    assert_eq!(body["stop_reason"], "max_tokens");
+    assert_eq!(body["content"], json!([{"type": "text", "text": "Hi", "citations": []}]));
 }

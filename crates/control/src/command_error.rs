@@ -1,5 +1,6 @@
 //! Errors of commands.
 
+use crate::catalogue_error::CatalogueError;
 use domain::Timestamp;
 use domain::attempts::Lockout;
 use domain::ids::IdError;
@@ -22,6 +23,8 @@ pub enum CommandError {
     Missing { noun: &'static str, id: String },
     #[error(transparent)]
     Conflict(#[from] Conflict),
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueError),
     #[error("e-mail address or password is wrong")]
     BadCredentials,
     #[error("no account has this e-mail address; ask for an invitation")]
@@ -75,7 +78,7 @@ impl CommandError {
         match self {
             Self::BadName(_) | Self::BadEmail(_) | Self::BadValue { .. } => CommandErrorKind::Invalid,
             Self::Missing { .. } => CommandErrorKind::Missing,
-            Self::Conflict(_) => CommandErrorKind::Conflict,
+            Self::Conflict(_) | Self::Catalogue(_) => CommandErrorKind::Conflict,
             Self::BadCredentials => CommandErrorKind::Unauthenticated,
             Self::TooManyAttempts { .. } => CommandErrorKind::TooMany,
             Self::NoAccount
@@ -104,6 +107,7 @@ impl CommandError {
                 Conflict::WorkspaceInUse { .. } | Conflict::WorkspaceHasEndpoints { .. } => "workspace_in_use",
                 Conflict::LastAdmin => "last_admin",
             },
+            Self::Catalogue(error) => error.code(),
             Self::BadCredentials => "bad_credentials",
             Self::NoAccount => "no_account",
             Self::TooManyAttempts { .. } => "too_many_attempts",

@@ -7,6 +7,8 @@
 pub mod accounts;
 pub mod allotments;
 pub mod bill_check;
+pub mod catalogue;
+mod catalogue_error;
 mod command_error;
 pub mod costs;
 pub mod endpoints;
@@ -28,5 +30,6 @@ pub use accounts::{
     sign_in, single_sign_on, users, workspaces,
 };
 pub(crate) use accounts::{author, entropy, snapshot};
+pub use catalogue_error::CatalogueError;
 pub use command_error::{CommandError, CommandErrorKind};
 pub use prices::gpu_prices;

@@ -33,7 +33,7 @@ pub use limits::{attempts, quota};
 
 pub use cache_salt::SaltSecret;
 pub use caller::Caller;
-pub use catalogue::Catalogue;
+pub use catalogue::{Catalogue, CatalogueMode};
 pub use endpoint::{Endpoint, EndpointName};
 pub use gpu_type::GpuType;
 pub use grouping::Grouping;

@@ -10,6 +10,8 @@ pub enum Change {
     Organization(OrganizationId),
     User(UserId),
     Endpoint(EndpointId),
+    /// A model or an alias of the catalogue in the store.
+    Catalogue,
     /// Changes were missed, or written by a newer version: everything cached must be read again.
     Everything,
 }
@@ -22,6 +24,7 @@ impl Change {
             Self::Organization(_) => "organization",
             Self::User(_) => "user",
             Self::Endpoint(_) => "endpoint",
+            Self::Catalogue => "catalogue",
             Self::Everything => "everything",
         }
     }
@@ -33,7 +36,7 @@ impl Change {
             Self::Organization(id) => id.as_str(),
             Self::User(id) => id.as_str(),
             Self::Endpoint(id) => id.as_str(),
-            Self::Everything => "",
+            Self::Catalogue | Self::Everything => "",
         }
     }
 
@@ -44,6 +47,7 @@ impl Change {
             "organization" => OrganizationId::parse(subject).ok().map(Self::Organization),
             "user" => UserId::parse(subject).ok().map(Self::User),
             "endpoint" => EndpointId::parse(subject).ok().map(Self::Endpoint),
+            "catalogue" => Some(Self::Catalogue),
             _ => None,
         };
         known.unwrap_or(Self::Everything)

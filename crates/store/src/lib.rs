@@ -8,6 +8,7 @@
 //! Folders group the modules by noun; their modules are re-exported here, so `accounts/users.rs` is `store::users`.
 
 mod accounts;
+pub mod catalogue;
 mod change;
 mod clock;
 mod cluster;

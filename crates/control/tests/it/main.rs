@@ -6,6 +6,7 @@
 mod databases;
 
 mod bootstrap;
+mod catalogue;
 mod endpoints;
 mod invitations;
 mod keys;

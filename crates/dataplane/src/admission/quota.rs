@@ -308,7 +308,9 @@ impl Quota {
         let is_affected = |lease: &LocalLease| match change {
             Change::Workspace(id) => lease.workspace == *id,
             Change::Everything => true,
-            Change::Key(_) | Change::Organization(_) | Change::User(_) | Change::Endpoint(_) => false,
+            Change::Key(_) | Change::Organization(_) | Change::User(_) | Change::Endpoint(_) | Change::Catalogue => {
+                false
+            }
         };
         for lease in self.all().into_iter().filter(|lease| is_affected(lease)) {
             lease.state().forget_spent();

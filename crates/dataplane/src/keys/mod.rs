@@ -237,7 +237,7 @@ impl KeyDirectory {
                 self.cache.clear();
                 self.rejected.clear();
             }
-            Change::Organization(_) | Change::User(_) | Change::Endpoint(_) => {}
+            Change::Organization(_) | Change::User(_) | Change::Endpoint(_) | Change::Catalogue => {}
         }
     }
 

@@ -38,7 +38,7 @@ impl RecentChanges {
         self.kept.range(first..).any(|change| match change {
             Change::Key(changed) => *changed == segment,
             Change::Workspace(changed) => workspace == Some(changed),
-            Change::Organization(_) | Change::User(_) | Change::Endpoint(_) => false,
+            Change::Organization(_) | Change::User(_) | Change::Endpoint(_) | Change::Catalogue => false,
             Change::Everything => true,
         })
     }

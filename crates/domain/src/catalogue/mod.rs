@@ -1,4 +1,4 @@
-//! The catalogue: all serverless models, read from the configuration and replaced as a whole on reload.
+//! The catalogue: all serverless models, read from the configuration and the store, and replaced as a whole.
 
 pub mod alias;
 pub mod gpu_type;
@@ -7,10 +7,34 @@ mod request_rules;
 
 use crate::alias::Alias;
 use crate::model::{Model, ModelId};
+use crate::named_enum;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// All models and aliases of the configuration.
+named_enum! {
+    /// Where the catalogue comes from.
+    #[derive(Default)]
+    pub enum CatalogueMode {
+        /// The configuration file alone.
+        File = "file",
+        /// The store alone: operators manage it through the API.
+        Store = "store",
+        #[default]
+        Both = "both",
+    }
+}
+
+impl CatalogueMode {
+    pub const fn has_file(self) -> bool {
+        matches!(self, Self::File | Self::Both)
+    }
+
+    pub const fn has_store(self) -> bool {
+        matches!(self, Self::Store | Self::Both)
+    }
+}
+
+/// All models and aliases.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     models: Vec<Arc<Model>>,
@@ -42,6 +66,11 @@ impl Catalogue {
     /// In the order of the configuration.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Model>> {
         self.models.iter()
+    }
+
+    /// Whether a model or an alias has exactly this name.
+    pub fn has_name(&self, name: &str) -> bool {
+        self.by_id.contains_key(name) || self.aliases.iter().any(|alias| alias.name.as_str() == name)
     }
 
     /// In the order of the configuration.

@@ -6,6 +6,7 @@ mod api_keys;
 mod attempts;
 mod audit;
 mod bill_check;
+mod catalogue;
 mod changes;
 mod databases;
 mod endpoints;

@@ -1,0 +1,121 @@
+use crate::NOW;
+use crate::databases::on_both;
+use control::Author;
+use control::catalogue::{self, FixedPart, KeyChange, ModelDraft};
+use domain::model::{ChatTraits, Modality, Model, RequestRules, Serving};
+use domain::{Catalogue, CatalogueMode, ModelId, Price};
+use serde_json::{Map, json};
+use store::audit::{self, Filter};
+
+const AUTHOR: Author = Author::CommandLine;
+
+/// A file with the model `acme/file`.
+fn file() -> Catalogue {
+    let model = Model {
+        id: ModelId::parse("acme/file").unwrap(),
+        name: "File".into(),
+        modality: Modality::Chat,
+        context_length: 4096,
+        price: Price::default(),
+        optimized: false,
+        share_prefix_cache: false,
+        chat: ChatTraits::default(),
+        rules: RequestRules::default(),
+        serving: Serving::Upstreams(Vec::new()),
+        flavors: Vec::new(),
+    };
+    Catalogue::new(vec![model], "hash")
+}
+
+fn draft(id: &str, url: &str, sealed: Option<&str>) -> ModelDraft {
+    let mut definition = Map::new();
+    definition.insert("upstreams".into(), json!([{ "url": url }]));
+    let keys = sealed.map(|sealed| KeyChange { url: url.into(), sealed: Some(sealed.into()) });
+    ModelDraft {
+        id: ModelId::parse(id).unwrap(),
+        definition,
+        enabled: true,
+        urls: vec![url.into()],
+        keys: keys.into_iter().collect(),
+    }
+}
+
+#[tokio::test]
+async fn a_model_is_created_changed_and_deleted_with_its_keys() {
+    on_both(async |_, store| {
+        let file = file();
+        let fixed = FixedPart { mode: CatalogueMode::Both, file: &file };
+        let create = async |draft: ModelDraft| catalogue::create_model(&store, &AUTHOR, fixed, &draft, NOW).await;
+        let new = create(draft("acme/own", "http://a/v1", Some("sealed-a"))).await.unwrap();
+        assert_eq!(new.version, 1);
+        for taken in ["acme/own", "acme/file"] {
+            assert_eq!(create(draft(taken, "http://a/v1", None)).await.unwrap_err().code(), "name_taken");
+        }
+
+        let change = async |draft: ModelDraft, version| {
+            catalogue::change_model(&store, &AUTHOR, fixed, &draft, version, NOW).await
+        };
+        let changed = change(draft("acme/own", "http://a/v1", None), 1).await.unwrap();
+        assert_eq!(changed.version, 2);
+        assert_eq!(store::catalogue::read(&store).await.unwrap().keys[0].sealed, "sealed-a", "the key stays");
+        assert_eq!(change(draft("acme/own", "http://b/v1", None), 1).await.unwrap_err().code(), "version_conflict");
+        assert_eq!(change(draft("acme/file", "http://b/v1", None), 1).await.unwrap_err().code(), "entry_from_file");
+        assert_eq!(change(draft("acme/none", "http://b/v1", None), 1).await.unwrap_err().code(), "not_found");
+        change(draft("acme/own", "http://b/v1", None), 2).await.unwrap();
+        assert_eq!(store::catalogue::read(&store).await.unwrap().keys, [], "the key belongs to its address");
+
+        let id = ModelId::parse("acme/own").unwrap();
+        catalogue::create_alias(&store, &AUTHOR, fixed, ("own", "acme/own"), NOW).await.unwrap();
+        let refused = catalogue::delete_model(&store, &AUTHOR, fixed, &id, NOW).await.unwrap_err();
+        assert_eq!(refused.code(), "model_in_use");
+        catalogue::delete_alias(&store, &AUTHOR, fixed, "own", NOW).await.unwrap();
+        catalogue::delete_model(&store, &AUTHOR, fixed, &id, NOW).await.unwrap();
+
+        let entries = audit::list(&store, &Filter::default(), 100).await.unwrap();
+        let mut actions: Vec<&str> = entries.iter().map(|entry| entry.entry.action.as_str()).collect();
+        actions.sort_unstable();
+        assert_eq!(
+            actions,
+            ["alias.create", "alias.delete", "model.change", "model.change", "model.create", "model.delete"]
+        );
+        assert!(entries.iter().all(|entry| !format!("{entry:?}").contains("sealed-a")));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn aliases_stand_for_models_of_the_file_and_of_the_store() {
+    on_both(async |_, store| {
+        let file = file();
+        let fixed = FixedPart { mode: CatalogueMode::Both, file: &file };
+        let create = async |name, model| catalogue::create_alias(&store, &AUTHOR, fixed, (name, model), NOW).await;
+        assert_eq!(create("gpt", "acme/file").await.unwrap().version, 1);
+        assert_eq!(create("gpt", "acme/file").await.unwrap_err().code(), "name_taken");
+        assert_eq!(create("acme/file", "acme/file").await.unwrap_err().code(), "name_taken");
+        assert_eq!(create("x", "acme/none").await.unwrap_err().field(), Some("model"));
+        assert_eq!(create("dedicated/x", "acme/file").await.unwrap_err().field(), Some("name"));
+        catalogue::create_model(&store, &AUTHOR, fixed, &draft("acme/own", "http://a/v1", None), NOW).await.unwrap();
+        let change =
+            async |version| catalogue::change_alias(&store, &AUTHOR, fixed, ("gpt", "acme/own"), version, NOW).await;
+        assert_eq!(change(7).await.unwrap_err().code(), "version_conflict");
+        assert_eq!(change(1).await.unwrap().version, 2);
+        let as_model = catalogue::create_model(&store, &AUTHOR, fixed, &draft("a/b", "http://a/v1", None), NOW).await;
+        as_model.unwrap();
+        assert_eq!(create("a/b", "acme/file").await.unwrap_err().code(), "name_taken");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_mode_decides_what_may_be_written() {
+    on_both(async |_, store| {
+        let file = file();
+        let create = async |mode, id| {
+            let fixed = FixedPart { mode, file: &file };
+            catalogue::create_model(&store, &AUTHOR, fixed, &draft(id, "http://a/v1", None), NOW).await
+        };
+        assert_eq!(create(CatalogueMode::File, "acme/own").await.unwrap_err().code(), "catalogue_read_only");
+        create(CatalogueMode::Store, "acme/file").await.unwrap();
+    })
+    .await;
+}

@@ -161,6 +161,14 @@ bench-dashboard: ## Fill a store with a million requests and time dashboards, on
 	@echo "==> PostgreSQL"
 	@scripts/with-services sh -c 'cargo bench --package server --bench dashboard -- --store "$$FOREBAY_TEST_POSTGRES" $(BENCH_ARGS)'
 
+.PHONY: test-upgrade
+test-upgrade: ## Upgrade from the previous release under load, go back, and upgrade again; needs root. Not a part of test
+	@scripts/system-packages campaign
+	@scripts/fetch-models
+	@echo "==> Building the binaries"
+	cargo build --package server --package engine --package testkit --bins
+	@scripts/test-upgrade
+
 .PHONY: simulate
 simulate: ## Run many seeds of the control plane's simulation, on all cores (SIMULATION_SEEDS=20000 SIMULATION_FIRST_SEED=0)
 	@echo "==> Building the simulation, then $(SIMULATION_SEEDS) seeds from $(SIMULATION_FIRST_SEED) on"

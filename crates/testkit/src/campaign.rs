@@ -51,6 +51,10 @@ pub struct Options {
     /// The fixed faults of CI instead: about 65 seconds.
     #[arg(long)]
     short: bool,
+    /// The gateway of the previous release, forebay-engine beside it. Nodes begin with it, are upgraded one by one, rolled
+    /// back and upgraded again, under load and without other faults: about three minutes.
+    #[arg(long, value_name = "PROGRAM", conflicts_with_all = ["short", "seconds"])]
+    previous: Option<PathBuf>,
     /// Print the schedule and do nothing.
     #[arg(long)]
     print_schedule: bool,
@@ -84,7 +88,11 @@ pub async fn run(options: &Options) -> anyhow::Result<bool> {
     }
     let seed =
         options.seed.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs()));
-    let schedule = if options.short { schedule::short() } else { schedule::plan(seed, options.seconds) };
+    let schedule = match options {
+        Options { previous: Some(_), .. } => schedule::upgrade(),
+        Options { short: true, .. } => schedule::short(),
+        Options { seconds, .. } => schedule::plan(seed, *seconds),
+    };
     println!("==> Campaign of {} s, seed {seed}", schedule.length / 1_000);
     if options.print_schedule {
         for planned in &schedule.faults {
@@ -100,10 +108,10 @@ pub async fn run(options: &Options) -> anyhow::Result<bool> {
     let holds = report(&history);
     println!("==> History and logs are in {}", results.display());
     if !holds {
-        let command = if options.short {
-            "make campaign-short".to_owned()
-        } else {
-            format!("make campaign CAMPAIGN_SEED={seed} CAMPAIGN_SECONDS={}", options.seconds)
+        let command = match options {
+            Options { previous: Some(_), .. } => "make test-upgrade".to_owned(),
+            Options { short: true, .. } => "make campaign-short".to_owned(),
+            Options { seconds, .. } => format!("make campaign CAMPAIGN_SEED={seed} CAMPAIGN_SECONDS={seconds}"),
         };
         println!("==> FAILED; to repeat it: {command}");
     }
@@ -126,11 +134,16 @@ fn prepare_results(folder: &Path) -> anyhow::Result<PathBuf> {
 
 fn programs(options: &Options) -> anyhow::Result<Programs> {
     let find = |path: &Path| fs::canonicalize(path).with_context(|| format!("{} does not exist", path.display()));
-    let forebay = find(&options.forebay)?;
-    let engine = forebay.with_file_name("forebay-engine");
-    ensure!(engine.is_file(), "{} does not exist", engine.display());
+    let find_gateway = |path: &Path| {
+        let gateway = find(path)?;
+        let engine = gateway.with_file_name("forebay-engine");
+        ensure!(engine.is_file(), "{} does not exist", engine.display());
+        Ok(gateway)
+    };
+    let forebay = find_gateway(&options.forebay)?;
+    let previous = options.previous.as_deref().map(find_gateway).transpose()?;
     let weights = find(&options.weights).context("`make models` downloads the weights")?;
-    Ok(Programs { forebay, fake_engine: find(&options.fake_engine)?, weights })
+    Ok(Programs { forebay, previous, fake_engine: find(&options.fake_engine)?, weights })
 }
 
 /// Starts everything, lets load and faults run, waits until all has settled, and reads what is left.

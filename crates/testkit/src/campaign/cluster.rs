@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::sync::{Mutex, watch};
 
 use super::namespace::run;
-use super::schedule::NODES;
+use super::schedule::{NODES, Release};
 use crate::fake_engine::FakeEngine;
 use clock::Clock;
 use disk::Disk;
@@ -40,9 +40,18 @@ pub(super) const ALLOTMENT: u64 = 4;
 #[derive(Debug, Clone)]
 pub(super) struct Programs {
     pub(super) forebay: PathBuf,
+    /// The gateway of the previous release, with which all nodes begin.
+    pub(super) previous: Option<PathBuf>,
     pub(super) fake_engine: PathBuf,
     /// Weights of a small chat model, for replicas of the real engine.
     pub(super) weights: PathBuf,
+}
+
+impl Programs {
+    /// The gateway with which nodes begin.
+    fn first(&self) -> &PathBuf {
+        self.previous.as_ref().unwrap_or(&self.forebay)
+    }
 }
 
 pub(super) struct Cluster {
@@ -55,6 +64,8 @@ pub(super) struct Cluster {
     /// PostgreSQL's programs.
     pub(super) binaries: PathBuf,
     admin: Admin,
+    current: PathBuf,
+    previous: Option<PathBuf>,
     _engine: FakeEngine,
 }
 
@@ -79,7 +90,7 @@ impl Cluster {
         let config = output.join("admin.toml");
         fs::write(&config, configuration(programs, 0, Ipv4Addr::LOCALHOST))?;
         let admin = Admin {
-            binary: programs.forebay.clone(),
+            binary: programs.first().clone(),
             config,
             data_folder: nodes[0].data_folder(),
             clock: Clock::create(scratch, "admin", base)?,
@@ -93,8 +104,18 @@ impl Cluster {
             store,
             binaries: postgres::find_binaries()?,
             admin,
+            current: programs.forebay.clone(),
+            previous: programs.previous.clone(),
             _engine: engine,
         })
+    }
+
+    /// The program of a release.
+    pub(super) fn gateway(&self, release: Release) -> anyhow::Result<PathBuf> {
+        match release {
+            Release::Current => Ok(self.current.clone()),
+            Release::Previous => self.previous.clone().context("there is no program of the previous release"),
+        }
     }
 
     /// The first node's `bootstrap.json`.
@@ -143,7 +164,7 @@ fn create_node(programs: &Programs, scratch: &Path, output: &Path, index: usize)
         disk: Disk::create(scratch, &name)?,
         // That of the machine, like the clocks of its replicas: they date their own ends.
         clock: Clock::create(scratch, &name, 0)?,
-        binary: programs.forebay.clone(),
+        binary: programs.first().clone(),
         config,
         output: output.to_owned(),
         child: None,

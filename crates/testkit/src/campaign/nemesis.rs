@@ -89,6 +89,13 @@ impl Nemesis {
                 self.sleep_until(until).await;
                 node.start().await
             }
+            Fault::Install { release, .. } => {
+                let mut node = node.lock().await;
+                node.stop().await?;
+                node.binary = self.cluster.gateway(release)?;
+                self.sleep_until(until).await;
+                node.start().await
+            }
             Fault::Pause { .. } => {
                 let node = node.lock().await;
                 node.pause()?;
@@ -179,6 +186,7 @@ impl Nemesis {
             }
             Fault::Kill { .. }
             | Fault::Stop { .. }
+            | Fault::Install { .. }
             | Fault::Pause { .. }
             | Fault::Partition { .. }
             | Fault::SlowDisk { .. }

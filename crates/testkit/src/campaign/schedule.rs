@@ -11,6 +11,10 @@ pub const NODES: usize = 3;
 const WARM_UP: u64 = 5_000;
 /// After the last fault, for calls that must succeed again.
 const CALM_END: u64 = 20_000;
+/// An upgrade stops a node for this long at least, goes on to the next node, and returns to the first one.
+const UPGRADE_PAUSE: u64 = 1_000;
+const UPGRADE_STEP: u64 = 12_000;
+const UPGRADE_ROUND: u64 = 45_000;
 /// Two hours, forward or back.
 const CLOCK_JUMP_SECONDS: i64 = 7_200;
 
@@ -44,6 +48,13 @@ pub enum Ending {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+pub enum Release {
+    Previous,
+    Current,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Fault {
     /// SIGKILL, and a restart.
     Kill {
@@ -52,6 +63,11 @@ pub enum Fault {
     /// SIGTERM, and a restart.
     Stop {
         victim: Victim,
+    },
+    /// SIGTERM, and a start of this release.
+    Install {
+        victim: Victim,
+        release: Release,
     },
     /// SIGSTOP, and SIGCONT.
     Pause {
@@ -91,6 +107,7 @@ impl Fault {
         match self {
             Self::Kill { victim }
             | Self::Stop { victim }
+            | Self::Install { victim, .. }
             | Self::Pause { victim }
             | Self::Partition { victim, .. }
             | Self::SlowDisk { victim }
@@ -108,7 +125,10 @@ impl Fault {
     pub fn ends_process(self) -> bool {
         matches!(
             self,
-            Self::Kill { .. } | Self::Stop { .. } | Self::FullDisk { ending: Ending::Stopped | Ending::Killed, .. }
+            Self::Kill { .. }
+                | Self::Stop { .. }
+                | Self::Install { .. }
+                | Self::FullDisk { ending: Ending::Stopped | Ending::Killed, .. }
         )
     }
 
@@ -133,6 +153,8 @@ impl fmt::Display for Fault {
         match self {
             Self::Kill { victim } => write!(f, "kill {victim}"),
             Self::Stop { victim } => write!(f, "stop {victim}"),
+            Self::Install { victim, release: Release::Previous } => write!(f, "roll {victim} back"),
+            Self::Install { victim, release: Release::Current } => write!(f, "upgrade {victim}"),
             Self::Pause { victim } => write!(f, "pause {victim}"),
             Self::Partition { victim, link } => {
                 let peer = match link {
@@ -197,6 +219,18 @@ pub fn short() -> Schedule {
     Schedule { length: 65_000, faults: faults.map(planned).to_vec() }
 }
 
+/// An upgrade of all nodes, one after the other, the way back, and the upgrade again.
+pub fn upgrade() -> Schedule {
+    let rounds = [(Release::Current, 0), (Release::Previous, 1), (Release::Current, 2)];
+    let steps = rounds.into_iter().flat_map(|(release, round)| (0..NODES).map(move |node| (release, round, node)));
+    let planned = |(release, round, node): (Release, u64, usize)| {
+        let at = WARM_UP + round * UPGRADE_ROUND + node as u64 * UPGRADE_STEP;
+        let fault = Fault::Install { victim: Victim::Node(node), release };
+        Planned { at, until: at + UPGRADE_PAUSE, fault }
+    };
+    Schedule { length: WARM_UP + 3 * UPGRADE_ROUND + CALM_END, faults: steps.map(planned).collect() }
+}
+
 /// Faults one after the other, each kind once before any is repeated. Some have another fault in their middle.
 pub fn plan(seed: u64, seconds: u64) -> Schedule {
     let mut random = Random::new(seed);
@@ -256,7 +290,7 @@ fn one_of_each(random: &mut Random, is_first: bool) -> Vec<Fault> {
 /// In milliseconds. A partition or a jump is longer than the term of a leader, some of the time.
 fn duration(fault: Fault, random: &mut Random) -> u64 {
     match fault {
-        Fault::Kill { .. } | Fault::Stop { .. } => random.between(1_000, 4_000),
+        Fault::Kill { .. } | Fault::Stop { .. } | Fault::Install { .. } => random.between(1_000, 4_000),
         Fault::Pause { .. } | Fault::RedisPause | Fault::PostgresPause => random.between(3_000, 14_000),
         Fault::Partition { .. } => random.between(4_000, 18_000),
         Fault::ClockJump { .. } => random.between(12_000, 24_000),
@@ -321,6 +355,25 @@ mod tests {
         let schedule = short();
         assert!(schedule.faults.is_sorted_by_key(|planned| planned.at));
         assert!(schedule.faults.iter().all(|planned| planned.until < schedule.length));
+    }
+
+    #[test]
+    fn an_upgrade_stops_one_node_at_a_time_and_ends_with_the_current_release_everywhere() {
+        let schedule = upgrade();
+        let is_apart = |pair: &[Planned]| pair[0].until + UPGRADE_STEP / 2 <= pair[1].at;
+        assert!(schedule.faults.windows(2).all(is_apart));
+        assert!(schedule.faults.last().is_some_and(|last| last.until + CALM_END <= schedule.length));
+        for node in 0..NODES {
+            let releases: Vec<_> = schedule
+                .faults
+                .iter()
+                .filter_map(|planned| match planned.fault {
+                    Fault::Install { victim, release } if victim == Victim::Node(node) => Some(release),
+                    _ => None,
+                })
+                .collect();
+            assert_eq!(releases, [Release::Current, Release::Previous, Release::Current]);
+        }
     }
 
     #[test]

@@ -72,6 +72,7 @@ fn hides_changes(fault: &FaultSpan, node: usize) -> bool {
         | Fault::Pause { .. }
         | Fault::Kill { .. }
         | Fault::Stop { .. }
+        | Fault::Install { .. }
         | Fault::FullDisk { .. }
         | Fault::SlowDisk { .. } => fault.nodes.contains(&node),
         Fault::Partition { .. }

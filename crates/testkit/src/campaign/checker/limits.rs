@@ -108,6 +108,7 @@ fn losses(span: &FaultSpan, nodes: u64) -> u64 {
         Fault::Partition { .. }
         | Fault::Kill { .. }
         | Fault::Stop { .. }
+        | Fault::Install { .. }
         | Fault::SlowDisk { .. }
         | Fault::FullDisk { .. }
         | Fault::ClockJump { .. }

@@ -21,7 +21,7 @@ pub(crate) struct Node {
     pub(crate) index: usize,
     pub(crate) disk: Disk,
     pub(crate) clock: Clock,
-    pub(super) binary: PathBuf,
+    pub(crate) binary: PathBuf,
     pub(super) config: PathBuf,
     pub(super) output: PathBuf,
     pub(super) child: Option<Child>,

@@ -45,6 +45,15 @@ async function keyAction(page: Page, action: string) {
   await expect(page.getByRole('dialog')).toBeVisible()
 }
 
+const ALIASES = ['claude-sonnet-4-5', 'gpt-5-mini', 'agents/coding-assistant-with-a-long-name', 'claude-*']
+
+async function addAliases(page: Page) {
+  for (const name of ALIASES) {
+    const path = `/api/workspaces/${forebay().workspaceId}/aliases/${encodeURIComponent(name)}`
+    await mutate(page.request, 'PUT', path, { model: CHAT })
+  }
+}
+
 const newEndpoint = `/endpoints/new?model=${encodeURIComponent(CHAT)}`
 
 export const PAGE_STATES: PageState[] = [
@@ -81,6 +90,48 @@ export const PAGE_STATES: PageState[] = [
       await page.getByRole('textbox').last().fill('Name three rivers of Europe.')
       await page.getByRole('button', { name: 'Show code' }).click()
     },
+  },
+  {
+    name: 'playground-messages-code',
+    path: '/playground',
+    take: async (page) => {
+      await page.getByRole('textbox').last().fill('Name three rivers of Europe.')
+      await page.getByRole('button', { name: 'Show code' }).click()
+      await page.getByText('Messages', { exact: true }).click()
+    },
+  },
+  {
+    name: 'settings-aliases',
+    path: '/settings',
+    take: async (page) => {
+      await addAliases(page)
+      await page.reload()
+      const panel = page.getByRole('region', { name: 'Aliases', exact: true })
+      await expect(panel.getByText('claude-*')).toBeVisible()
+      await panel.scrollIntoViewIfNeeded()
+    },
+  },
+  {
+    name: 'settings-alias-rejected',
+    path: '/settings',
+    take: async (page) => {
+      const panel = page.getByRole('region', { name: 'Aliases', exact: true })
+      await panel.getByRole('textbox', { name: 'Name' }).fill('no spaces')
+      await panel.getByRole('combobox', { name: 'Model' }).fill(CHAT)
+      await panel.getByRole('button', { name: 'Save alias' }).click()
+      await expect(panel.getByText(/an alias has/)).toBeVisible()
+      await panel.scrollIntoViewIfNeeded()
+    },
+  },
+  {
+    name: 'model-library-aliases',
+    path: '/models',
+    take: (page) => addAliases(page),
+  },
+  {
+    name: 'model-aliases',
+    path: `/models/${CHAT}`,
+    take: (page) => addAliases(page),
   },
   {
     name: 'playground-similarity',

@@ -1,6 +1,6 @@
 /** Aliases of a workspace: further names of models. */
 
-import { queryOptions } from '@tanstack/react-query'
+import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { client, type Schemas, unwrap } from './client'
 
 export type Alias = Schemas['Alias']
@@ -26,3 +26,9 @@ export const deleteAlias = (workspaceId: string, name: string) =>
   unwrap(
     client.DELETE('/api/workspaces/{workspaceId}/aliases/{alias}', { params: { path: { workspaceId, alias: name } } }),
   )
+
+/** The list of models contains aliases, too. */
+export function refreshAliases(queries: QueryClient, workspaceId: string) {
+  void queries.invalidateQueries({ queryKey: ['models', workspaceId] })
+  return queries.invalidateQueries(workspaceAliasesQuery(workspaceId))
+}

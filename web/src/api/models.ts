@@ -10,7 +10,7 @@ export type Flavor = Schemas['FlavorLine']
 const STATUS_POLL_MS = 10_000
 
 /** Models and aliases, in one list. */
-const recordsQuery = (workspaceId: string) =>
+export const modelRecordsQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['models', workspaceId],
     queryFn: async ({ signal }) => (await unwrap(client.GET('/v1/models', { signal }))).data,
@@ -23,11 +23,11 @@ export const aliasesOf = (records: Model[], id: string) =>
   records.filter((record) => record.alias_of === id).map((record) => record.id)
 
 export const modelsQuery = (workspaceId: string) =>
-  queryOptions({ ...recordsQuery(workspaceId), select: withoutAliases })
+  queryOptions({ ...modelRecordsQuery(workspaceId), select: withoutAliases })
 
 /** The exact aliases of one model. */
 export const aliasesQuery = (workspaceId: string, id: string) =>
-  queryOptions({ ...recordsQuery(workspaceId), select: (records: Model[]) => aliasesOf(records, id) })
+  queryOptions({ ...modelRecordsQuery(workspaceId), select: (records: Model[]) => aliasesOf(records, id) })
 
 export const modelQuery = (workspaceId: string, id: string) =>
   queryOptions({

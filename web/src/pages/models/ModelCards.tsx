@@ -4,6 +4,7 @@ import { paths } from '../../paths'
 import { CopyButton } from '../../ui/CopyButton'
 import { formatCount, formatPrice } from '../../ui/format'
 import { Link } from '../../ui/Link'
+import { ModelAliases } from './ModelAliases'
 import { ModelStatus } from './ModelStatus'
 import classes from './Models.module.css'
 import { ModelTags } from './ModelTags'
@@ -41,6 +42,7 @@ function ModelCard({ model }: { model: Model }) {
         </div>
       </div>
       <ModelTags model={model} />
+      <ModelAliases model={model} />
       <dl className={classes.facts}>
         <Fact name="Input" value={formatPrice(model.pricing.input_per_1m)} unit="per 1M tokens" />
         <Fact

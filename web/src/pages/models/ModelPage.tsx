@@ -1,4 +1,4 @@
-import { Anchor, Breadcrumbs, Button, Code, Group } from '@mantine/core'
+import { Anchor, Breadcrumbs, Button, Code, Group, Stack } from '@mantine/core'
 import { IconMessages, IconServer2 } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
@@ -10,6 +10,7 @@ import { Link } from '../../ui/Link'
 import { Loaded } from '../../ui/Loaded'
 import { PageHeader } from '../../ui/PageHeader'
 import { PanelSkeleton } from '../../ui/Skeletons'
+import { ModelAliases } from './ModelAliases'
 import { ModelCode } from './ModelCode'
 import { ModelFlavors } from './ModelFlavors'
 import { ModelLimits } from './ModelLimits'
@@ -56,18 +57,21 @@ export function ModelPage() {
 
 function ModelId({ id, model }: { id: string; model: Model | undefined }) {
   return (
-    <Group gap="xs" mt={4}>
-      <Group gap={4} wrap="nowrap">
-        <Code fz="sm">{id}</Code>
-        <CopyButton value={id} label="Copy Model ID" />
+    <Stack gap={6} mt={4}>
+      <Group gap="xs">
+        <Group gap={4} wrap="nowrap">
+          <Code fz="sm">{id}</Code>
+          <CopyButton value={id} label="Copy Model ID" />
+        </Group>
+        {model ? (
+          <>
+            <ModelStatus status={model.status} />
+            <ModelTags model={model} />
+          </>
+        ) : null}
       </Group>
-      {model ? (
-        <>
-          <ModelStatus status={model.status} />
-          <ModelTags model={model} />
-        </>
-      ) : null}
-    </Group>
+      {model ? <ModelAliases model={model} /> : null}
+    </Stack>
   )
 }
 

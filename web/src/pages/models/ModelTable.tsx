@@ -6,6 +6,7 @@ import { type Column, DataTable } from '../../ui/DataTable'
 import { formatCount, formatPrice } from '../../ui/format'
 import { Link } from '../../ui/Link'
 import { SORT_BY } from './filter-models'
+import { ModelAliases } from './ModelAliases'
 import { ModelStatus } from './ModelStatus'
 
 const COLUMNS: Column<Model>[] = [
@@ -24,6 +25,7 @@ const COLUMNS: Column<Model>[] = [
           </Text>
           <CopyButton value={model.id} label="Copy Model ID" />
         </Group>
+        <ModelAliases model={model} />
       </Stack>
     ),
   },

@@ -1,11 +1,7 @@
 import { Badge, Group } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
-import { aliasesQuery, type Model } from '../../api/models'
-import { useWorkspace } from '../../api/session'
+import type { Model } from '../../api/models'
 
 export function ModelTags({ model }: { model: Model }) {
-  const workspace = useWorkspace()
-  const aliases = useQuery(aliasesQuery(workspace.id, model.id))
   return (
     <Group gap={6}>
       <Badge variant="default" tt="none" fw={500}>
@@ -16,11 +12,6 @@ export function ModelTags({ model }: { model: Model }) {
           Optimized
         </Badge>
       ) : null}
-      {(aliases.data ?? []).map((alias) => (
-        <Badge key={alias} variant="default" tt="none" fw={500} title="An alias: another name of this model">
-          {alias}
-        </Badge>
-      ))}
     </Group>
   )
 }

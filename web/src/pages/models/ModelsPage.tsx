@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { IconBooks, IconFilterOff } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
-import { modelsQuery } from '../../api/models'
+import { aliasesOf, modelRecordsQuery, withoutAliases } from '../../api/models'
 import { useWorkspace } from '../../api/session'
 import { EmptyState } from '../../ui/EmptyState'
 import { Loaded } from '../../ui/Loaded'
@@ -15,7 +15,7 @@ import { ModelTable } from './ModelTable'
 
 export function ModelsPage() {
   const workspace = useWorkspace()
-  const models = useQuery(modelsQuery(workspace.id))
+  const records = useQuery(modelRecordsQuery(workspace.id))
   const [filters, change] = useFilters(FILTERS)
   const skeleton = filters.view === 'cards' ? <CardSkeletons /> : <TableSkeleton />
   const clear = () => change({ q: '', provider: '', modality: '', status: '' })
@@ -25,11 +25,12 @@ export function ModelsPage() {
         title="Model Library"
         description="All models you can call, with their current status. Prices are per million tokens."
       />
-      <ModelFilters models={models.data ?? []} filters={filters} change={change} />
-      <Loaded query={models} skeleton={skeleton} errorTitle="The models could not be loaded">
+      <ModelFilters models={withoutAliases(records.data ?? [])} filters={filters} change={change} />
+      <Loaded query={records} skeleton={skeleton} errorTitle="The models could not be loaded">
         {(all) => {
-          const shown = filterModels(all, filters)
-          if (all.length === 0) return <NoModels />
+          const models = withoutAliases(all)
+          const shown = filterModels(models, filters, (model) => aliasesOf(all, model.id))
+          if (models.length === 0) return <NoModels />
           if (shown.length === 0) return <NoMatches onClear={clear} />
           return filters.view === 'cards' ? (
             <ModelCards models={shown} />

@@ -39,6 +39,10 @@ describe('filterModels', () => {
     expect(ids({ q: 'TINY acme' })).toEqual(['acme/tiny'])
     expect(ids({ q: 'tiny open' })).toEqual([])
   })
+  it('finds a model by its aliases', () => {
+    const namesOf = ({ id }: Model) => (id === 'acme/tiny' ? ['claude-haiku'] : [])
+    expect(filterModels(models, { ...none, q: 'Claude' }, namesOf).map((one) => one.id)).toEqual(['acme/tiny'])
+  })
   it('filters by provider, modality and status together', () => {
     expect(ids({ provider: 'acme', status: 'degraded' })).toEqual(['acme/tiny'])
     expect(ids({ modality: 'embedding' })).toEqual(['open/vectors'])

@@ -49,10 +49,15 @@ export const SORT_BY: Record<string, (model: Model) => string | number | bigint 
   context: (model) => model.context_length,
 }
 
-export function filterModels(models: readonly Model[], query: ModelQuery): Model[] {
+/** `namesOf` gives the aliases of a model, which the search finds too. */
+export function filterModels(
+  models: readonly Model[],
+  query: ModelQuery,
+  namesOf: (model: Model) => readonly string[] = () => [],
+): Model[] {
   const words = query.q.toLowerCase().split(/\s+/).filter(Boolean)
   const matches = (model: Model) => {
-    const text = `${model.id} ${model.name}`.toLowerCase()
+    const text = [model.id, model.name, ...namesOf(model)].join(' ').toLowerCase()
     return (
       words.every((word) => text.includes(word)) &&
       (!query.provider || model.provider === query.provider) &&

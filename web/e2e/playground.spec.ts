@@ -116,6 +116,33 @@ test('the code matches the request exactly', async ({ page, forebay }) => {
   for (const part of [forebay.url, CHAT, 'seed=7', 'max_tokens=6', "It's a test", 'Hello there'])
     await expect(code).toContainText(part)
   await expectAccessible(page)
+
+  // The same request for the other APIs, in the chosen language.
+  await dialog.getByText('Messages', { exact: true }).click()
+  for (const part of ['from anthropic import', `base_url="${forebay.url}"`, 'max_tokens=6', 'Hello there'])
+    await expect(code).toContainText(part)
+  await expect(dialog.getByText('This API has no seed.')).toBeVisible()
+  await dialog.getByText('Responses', { exact: true }).click()
+  for (const part of ['client.responses.create', 'max_output_tokens=6', 'instructions=', 'store=False', 'Hello there'])
+    await expect(code).toContainText(part)
+  await expectAccessible(page)
+})
+
+test('the code of another API gets the same response', async ({ page, forebay }) => {
+  await open(page)
+  await set(page, 'Max tokens', '6')
+  await box(page).fill('Say hello')
+  await page.getByRole('button', { name: 'Show code' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Code for this request' })
+  await dialog.getByText('Messages', { exact: true }).click()
+  const code = (await dialog.getByRole('region', { name: 'Code for curl' }).textContent()) ?? ''
+  const body = code.slice(code.indexOf("'{") + 1, code.lastIndexOf("'"))
+  const response = await page.request.post(`${forebay.url}/v1/messages`, {
+    headers: { 'x-api-key': forebay.apiKey, 'anthropic-version': '2023-06-01', 'content-type': 'application/json' },
+    data: body,
+  })
+  expect(response.status()).toBe(200)
+  expect(await response.text()).toContain('event: message_stop')
 })
 
 test('malicious model output executes nothing and loads nothing', async ({ page }) => {

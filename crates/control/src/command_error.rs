@@ -4,6 +4,7 @@ use crate::catalogue_error::CatalogueError;
 use domain::Timestamp;
 use domain::attempts::Lockout;
 use domain::ids::IdError;
+use domain::response_retention::ResponseRetentionError;
 use domain::span::SpanError;
 use domain::user::EmailError;
 use domain::workspace::NameError;
@@ -17,6 +18,10 @@ pub enum CommandError {
     BadName(#[from] NameError),
     #[error(transparent)]
     BadEmail(#[from] EmailError),
+    #[error(transparent)]
+    BadRetention(#[from] ResponseRetentionError),
+    #[error("responses are encrypted where they are stored; the operator must first set FOREBAY_CONTENT_KEY")]
+    ContentKeyMissing,
     #[error("{why}")]
     BadValue { field: &'static str, why: &'static str },
     #[error("there is no {noun} `{id}`")]
@@ -76,9 +81,11 @@ impl CommandError {
     /// The class of the error.
     pub const fn kind(&self) -> CommandErrorKind {
         match self {
-            Self::BadName(_) | Self::BadEmail(_) | Self::BadValue { .. } => CommandErrorKind::Invalid,
+            Self::BadName(_) | Self::BadEmail(_) | Self::BadRetention(_) | Self::BadValue { .. } => {
+                CommandErrorKind::Invalid
+            }
             Self::Missing { .. } => CommandErrorKind::Missing,
-            Self::Conflict(_) | Self::Catalogue(_) => CommandErrorKind::Conflict,
+            Self::Conflict(_) | Self::Catalogue(_) | Self::ContentKeyMissing => CommandErrorKind::Conflict,
             Self::BadCredentials => CommandErrorKind::Unauthenticated,
             Self::TooManyAttempts { .. } => CommandErrorKind::TooMany,
             Self::NoAccount
@@ -94,7 +101,8 @@ impl CommandError {
     /// The stable code of the error in API responses.
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::BadName(_) | Self::BadEmail(_) | Self::BadValue { .. } => "invalid_value",
+            Self::BadName(_) | Self::BadEmail(_) | Self::BadRetention(_) | Self::BadValue { .. } => "invalid_value",
+            Self::ContentKeyMissing => "content_key_missing",
             Self::Missing { .. } => "not_found",
             Self::Conflict(conflict) => match conflict {
                 Conflict::KeyLimitReached { .. } => "key_limit_reached",
@@ -125,6 +133,7 @@ impl CommandError {
         match self {
             Self::BadName(_) => Some("name"),
             Self::BadEmail(_) => Some("email"),
+            Self::BadRetention(_) | Self::ContentKeyMissing => Some("responseRetentionDays"),
             Self::BadValue { field, .. } => Some(field),
             Self::OperatorOnly(limit) => Some(limit.field),
             _ => None,

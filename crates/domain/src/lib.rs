@@ -26,7 +26,9 @@ pub mod time;
 pub mod tokens;
 pub mod usage;
 
-pub use accounts::{cache_salt, caller, invitation, key, organization, session, user, workspace, workspace_edit};
+pub use accounts::{
+    cache_salt, caller, invitation, key, organization, response_retention, session, user, workspace, workspace_edit,
+};
 pub use catalogue::{alias, gpu_type, model};
 pub use costs::{forecast, gpu_costs, grouping};
 pub use limits::{attempts, quota};
@@ -47,6 +49,7 @@ pub use model::{Model, ModelId};
 pub use model_ref::ModelRef;
 pub use money::{NanoUsd, Price};
 pub use organization::Organization;
+pub use response_retention::ResponseRetention;
 pub use retention::Retention;
 pub use session::Session;
 pub use span::Span;

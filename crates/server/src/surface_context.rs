@@ -12,7 +12,7 @@ use domain::{Retention, Timestamp};
 use fleet::Routes;
 use std::net::IpAddr;
 use std::sync::Arc;
-use store::Store;
+use store::{ContentKeys, Store};
 use tokio::runtime::Handle;
 
 pub(crate) struct SurfaceContext {
@@ -35,6 +35,8 @@ pub(crate) struct SurfaceContext {
     pub throttles: Arc<Throttles>,
     /// With the catalogue in force.
     pub routes: Routes,
+    /// `None` if the operator has set none.
+    pub content_keys: Option<ContentKeys>,
 }
 
 /// A session cannot be looked up.
@@ -59,6 +61,7 @@ impl SurfaceContext {
             retention: config.retention,
             console_url,
             routes,
+            content_keys: config.content_keys.clone(),
             throttles: Arc::new(Throttles::new(config.limits.throttles(config.workspace_defaults))),
         }
     }

@@ -40,6 +40,7 @@ pub async fn first_start(store: &Store, defaults: &Limits, now: Timestamp) -> Re
         name: NAME.to_owned(),
         own: OwnLimits::default(),
         lowered: OwnLimits::default(),
+        response_retention: None,
         version: 1,
         created_at: now,
     };

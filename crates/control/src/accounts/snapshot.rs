@@ -1,7 +1,7 @@
 //! Snapshots of records for the audit log: everything that can be changed, and never a secret.
 
 use domain::user::{Membership, Role};
-use domain::{ApiKey, Invitation, Organization, Session, User, Workspace};
+use domain::{ApiKey, Invitation, Organization, ResponseRetention, Session, User, Workspace};
 use serde_json::{Value, json};
 
 pub(crate) fn organization(organization: &Organization) -> Value {
@@ -23,6 +23,7 @@ pub(crate) fn workspace(workspace: &Workspace) -> Value {
         "version": workspace.version,
         "operatorLimits": limits(&workspace.own),
         "adminLimits": limits(&workspace.lowered),
+        "responseRetentionDays": workspace.response_retention.map(ResponseRetention::days),
     })
 }
 

@@ -4,17 +4,28 @@ use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
 use crate::{entropy, snapshot};
 use domain::workspace::{Limits, OwnLimits, check_name};
-use domain::workspace_edit::{self, LimitChanges};
-use domain::{OrganizationId, Timestamp, UserId, Workspace, WorkspaceId};
+use domain::workspace_edit::{self, LimitChanges, RetentionChange};
+use domain::{OrganizationId, ResponseRetention, Timestamp, UserId, Workspace, WorkspaceId};
 use serde_json::json;
-use store::{Conflict, Page, Store, workspaces};
+use store::{Conflict, ContentKeys, Page, Store, workspaces};
 
 /// The fields to change; `None` keeps the value. Fails if `version` is not the current one.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Edit<'a> {
     pub name: Option<&'a str>,
     pub limits: LimitChanges,
+    pub response_retention: RetentionChange,
     pub version: Option<u64>,
+}
+
+/// A change of how long responses are stored. Storing needs content keys, so it cannot be turned on without them.
+pub fn retention_change(days: Option<u64>, keys: Option<&ContentKeys>) -> Result<RetentionChange, CommandError> {
+    let Some(days) = days else { return Ok(RetentionChange::Set(None)) };
+    let retention = ResponseRetention::from_days(days)?;
+    match keys {
+        Some(_) => Ok(RetentionChange::Set(Some(retention))),
+        None => Err(CommandError::ContentKeyMissing),
+    }
 }
 
 /// Who changes the limits.
@@ -40,6 +51,7 @@ pub async fn create(
         name: check_name(name)?.to_owned(),
         own,
         lowered: OwnLimits::default(),
+        response_retention: None,
         version: 1,
         created_at: now,
     };
@@ -74,7 +86,7 @@ pub async fn show(store: &Store, id: &WorkspaceId) -> Result<Workspace, CommandE
     workspaces::by_id(store, id).await?.ok_or_else(|| CommandError::missing("workspace", id.as_str()))
 }
 
-/// Changes the name or the limits of a workspace.
+/// Changes the name, the limits or the settings of a workspace.
 pub async fn set(
     store: &Store,
     author: &Author,
@@ -97,7 +109,8 @@ pub async fn set(
         Authority::Admin => workspace_edit::by_admin(&current, &edit.limits, defaults)?,
     };
     let name = name.unwrap_or(&current.name).to_owned();
-    let edited = Workspace { name, own, lowered, ..current.clone() };
+    let response_retention = edit.response_retention.apply(current.response_retention);
+    let edited = Workspace { name, own, lowered, response_retention, ..current.clone() };
     let changed = workspaces::update(&mut tx, edited, now).await?;
     let change = AuditedChange::new("workspace.set", Some(&current.organization), id.as_str())
         .before(snapshot::workspace(&current))

@@ -39,6 +39,7 @@ impl Node {
             name: "Research".into(),
             own: OwnLimits::default(),
             lowered: OwnLimits::default(),
+            response_retention: None,
             version: 1,
             created_at: NOW,
         };

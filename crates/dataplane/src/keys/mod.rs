@@ -178,7 +178,7 @@ impl KeyDirectory {
         }
     }
 
-    /// The caller with the limits and aliases of its workspace, which are cached together with the key.
+    /// The caller with the limits, settings and aliases of its workspace, which are cached together with the key.
     async fn caller_of(&self, key: &ApiKey) -> Result<Arc<Caller>, IdentifyError> {
         let id = key.workspace.clone();
         let read = move |store: Store| async move {
@@ -187,6 +187,7 @@ impl KeyDirectory {
         let (workspace, aliases) = self.read(read).await?;
         let actor = Actor::Key(key.id.clone());
         let caller = Caller {
+            response_retention: workspace.as_ref().and_then(|workspace| workspace.response_retention),
             workspace_limits: workspace.map(|workspace| workspace.stored_limits()).unwrap_or_default(),
             key_limits: OwnPerMinute { requests: key.requests_per_minute, tokens: key.tokens_per_minute },
             ..Caller::new(key.organization.clone(), key.workspace.clone(), actor)

@@ -5,6 +5,7 @@ use crate::cache_salt::{CacheSalt, SaltSecret};
 use crate::ids::{KeyId, OrganizationId, UserId, WorkspaceId};
 use crate::limits::OwnPerMinute;
 use crate::model_ref::ModelRef;
+use crate::response_retention::ResponseRetention;
 use crate::workspace::StoredLimits;
 use std::sync::{Arc, OnceLock};
 
@@ -20,6 +21,8 @@ pub struct Caller {
     pub key_limits: OwnPerMinute,
     /// The aliases of the workspace; `None` if it has none.
     pub aliases: Option<Arc<AliasTable<ModelRef>>>,
+    /// How long the workspace's responses are stored; `None` if they are not.
+    pub response_retention: Option<ResponseRetention>,
     /// Derived at the first call that needs it; callers are cached with their keys.
     pub cache_salt: OnceLock<CacheSalt>,
 }
@@ -28,8 +31,16 @@ impl Caller {
     /// A caller without limits of its own.
     pub fn new(organization: OrganizationId, workspace: WorkspaceId, actor: Actor) -> Self {
         let (workspace_limits, key_limits) = (StoredLimits::default(), OwnPerMinute::default());
-        let aliases = None;
-        Self { organization, workspace, actor, workspace_limits, key_limits, aliases, cache_salt: OnceLock::new() }
+        Self {
+            organization,
+            workspace,
+            actor,
+            workspace_limits,
+            key_limits,
+            aliases: None,
+            response_retention: None,
+            cache_salt: OnceLock::new(),
+        }
     }
 
     /// The same caller with the aliases of its workspace.

@@ -5,6 +5,7 @@ pub mod caller;
 pub mod invitation;
 pub mod key;
 pub mod organization;
+pub mod response_retention;
 pub mod session;
 pub mod user;
 pub mod workspace;

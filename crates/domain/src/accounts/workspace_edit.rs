@@ -3,6 +3,7 @@
 //! Each limit has two stored values: the operator's ceiling, and the administrators' value, which can only lower it. An
 //! administrator cannot exceed the ceiling. When the operator sets a limit, the administrators' value is dropped.
 
+use crate::response_retention::ResponseRetention;
 use crate::workspace::{LimitSet, Limits, OwnLimits, Workspace, lower};
 
 /// A requested change of one limit.
@@ -17,6 +18,24 @@ pub enum LimitChange {
 
 /// Requested changes of all limits.
 pub type LimitChanges = LimitSet<LimitChange>;
+
+/// A requested change of how long responses are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RetentionChange {
+    #[default]
+    Keep,
+    /// `None` stops storing them.
+    Set(Option<ResponseRetention>),
+}
+
+impl RetentionChange {
+    pub const fn apply(self, current: Option<ResponseRetention>) -> Option<ResponseRetention> {
+        match self {
+            Self::Keep => current,
+            Self::Set(retention) => retention,
+        }
+    }
+}
 
 /// An administrator tried to raise a limit above the ceiling. `field` is its JSON name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

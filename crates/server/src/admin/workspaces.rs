@@ -134,7 +134,8 @@ pub(super) async fn run(context: &AdminContext<'_>, command: WorkspaceCommand) -
         }
         WorkspaceCommand::Show(selector) => context.show(&view(workspaces::show(store, &selector.id()?).await?)),
         WorkspaceCommand::Set { selector, name, limits, version } => {
-            let edit = Edit { name: name.as_deref(), limits: limits.changes(), version };
+            let limits = limits.changes();
+            let edit = Edit { name: name.as_deref(), limits, version, ..Edit::default() };
             let authority = Authority::Operator;
             context.show(&view(
                 workspaces::set(store, author, &selector.id()?, edit, authority, context.defaults, *now).await?,

@@ -51,6 +51,8 @@ pub struct Config {
     pub retention: domain::Retention,
     pub telemetry: TelemetryConfig,
     pub catalogue: domain::Catalogue,
+    /// The keys of stored content; `None` if not set.
+    pub content_keys: Option<store::ContentKeys>,
 }
 
 impl Config {
@@ -95,6 +97,7 @@ impl Config {
             drivers: DriversConfig::read(&root.section("drivers")),
             retention: sections::read_retention(&root.section("retention")),
             telemetry: TelemetryConfig::read(&root.section("telemetry")),
+            content_keys: sections::read_content_keys(root.reader),
             server,
             catalogue,
         }

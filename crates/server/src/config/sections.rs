@@ -1,6 +1,6 @@
 //! The sections other than the catalogue: their types, defaults and ranges.
 
-use super::reader::{Section, in_range};
+use super::reader::{Reader, Section, in_range};
 use crate::edge::client_address::Network;
 use crate::edge::tls::TlsFiles;
 use crate::throttle::ThrottleLimits;
@@ -12,7 +12,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
-use store::PoolSizes;
+use store::{ContentKeys, PoolSizes};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
@@ -43,6 +43,7 @@ const GPU_COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000;
 
 const STORE_URL_VARIABLE: &str = "FOREBAY_STORE_URL";
 const LIMITS_URL_VARIABLE: &str = "FOREBAY_LIMITS_URL";
+const CONTENT_KEY_VARIABLE: &str = "FOREBAY_CONTENT_KEY";
 
 /// `[server]`: addresses, TLS, CORS.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -215,6 +216,13 @@ impl LimitsConfig {
             workspace_defaults,
         }
     }
+}
+
+/// From the environment only: a file would be read by more people than should read the content.
+pub(super) fn read_content_keys(reader: &Reader<'_>) -> Option<ContentKeys> {
+    let text = reader.variable(CONTENT_KEY_VARIABLE)?;
+    let keys = ContentKeys::parse(&text);
+    keys.map_err(|error| reader.report(None, format!("{CONTENT_KEY_VARIABLE}: {error}"))).ok()
 }
 
 /// The environment takes precedence over the file. Errors do not quote the URL, which may contain a password.

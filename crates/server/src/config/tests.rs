@@ -13,6 +13,8 @@ const QUICKSTART: &str = include_str!("../../../../config/quickstart.toml");
 /// A line of this has one `# ` too many; without it the whole catalogue of the example is read too.
 const CATALOGUE_STARTS: &str = "# [[models]]";
 
+const CONTENT_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+
 fn nothing_set(_: &str) -> Option<String> {
     None
 }
@@ -249,6 +251,7 @@ fn the_environment_takes_precedence_and_no_secret_is_printed() {
     let environment = |name: &str| match name {
         "FOREBAY_STORE_URL" => Some("postgres://forebay:hunter2@db/forebay".to_owned()),
         "FOREBAY_LIMITS_URL" => Some("redis://:hunter2@redis/0".to_owned()),
+        "FOREBAY_CONTENT_KEY" => Some(CONTENT_KEY.to_owned()),
         "TINY_KEY" => Some("hunter2".to_owned()),
         _ => None,
     };
@@ -257,11 +260,29 @@ fn the_environment_takes_precedence_and_no_secret_is_printed() {
     let config = Config::parse(text, Path::new("."), &environment).unwrap();
     assert_eq!(config.store.url, "postgres://forebay:hunter2@db/forebay");
     assert_eq!(config.limits.url, "redis://:hunter2@redis/0");
-    assert!(!format!("{config:#?}").contains("hunter2"));
+    assert!(config.content_keys.is_some());
+    let shown = format!("{config:#?}");
+    assert!(!shown.contains("hunter2") && !shown.contains(CONTENT_KEY));
 
     let bad = |name: &str| (name == "FOREBAY_STORE_URL").then(|| "oracle://hunter2".to_owned());
     let shown = Config::load(None, &bad).unwrap_err().to_string();
     assert_eq!(shown, "[store] FOREBAY_STORE_URL: does not start with sqlite:, postgres://, postgresql://");
+}
+
+#[test]
+fn a_malformed_content_key_is_reported_and_not_printed() {
+    let load =
+        |value: &str| Config::load(None, &|name| (name == "FOREBAY_CONTENT_KEY").then(|| value.to_owned())).map(|_| ());
+    for (value, problem) in [
+        ("hunter2!", "key 1 is not base64"),
+        ("aHVudGVyMg==", "key 1 has 7 bytes; a content key has 32, such as from `openssl rand -base64 32`"),
+        (format!("{CONTENT_KEY},{CONTENT_KEY}").as_str(), "key 2 is the same as one before it"),
+    ] {
+        let shown = load(value).unwrap_err().to_string();
+        assert_eq!(shown, format!("FOREBAY_CONTENT_KEY: {problem}"));
+    }
+    assert_eq!(load(&format!("{CONTENT_KEY}, ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8=")).ok(), Some(()));
+    assert_eq!(load("").ok(), Some(()), "an empty variable counts as absent");
 }
 
 #[test]

@@ -68,6 +68,7 @@ async fn act(context: &SurfaceContext, signed: &ActiveSession, named: Option<Str
     let aliases = aliases::list(&context.store, &workspace.id).await?;
     let caller = Caller {
         workspace_limits: workspace.stored_limits(),
+        response_retention: workspace.response_retention,
         ..Caller::new(workspace.organization, workspace.id, Actor::User(signed.user.id.clone()))
     };
     Ok(caller.with_aliases(aliases))

@@ -1,5 +1,5 @@
-use domain::Workspace;
 use domain::workspace::Limits;
+use domain::{ResponseRetention, Workspace};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -16,6 +16,9 @@ pub(crate) struct WorkspaceView {
     tokens_per_minute: u64,
     monthly_tokens: u64,
     max_api_keys: u64,
+    /// The days for which responses are stored; null if they are not.
+    #[schema(minimum = 1, maximum = 30)]
+    response_retention_days: Option<u8>,
     /// Increases with every change. A change names the version that it read.
     version: u64,
 }
@@ -31,6 +34,7 @@ impl WorkspaceView {
             tokens_per_minute: limits.tokens_per_minute,
             monthly_tokens: limits.monthly_tokens,
             max_api_keys: limits.max_api_keys,
+            response_retention_days: workspace.response_retention.map(ResponseRetention::days),
             version: workspace.version,
         }
     }

@@ -17,6 +17,8 @@ pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_forebay");
 /// The chat model of every test gateway, and its name at the upstreams.
 pub(crate) const CHAT: &str = "acme/tiny";
 pub(crate) const UPSTREAM_NAME: &str = "tiny-q4";
+/// A value of FOREBAY_CONTENT_KEY.
+pub(crate) const CONTENT_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 pub(crate) const EMBEDDING: &str = "acme/embed";
 /// Far more than any step takes.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);

@@ -6,7 +6,7 @@ use crate::error::{Conflict, StoreError};
 use crate::page::Page;
 use crate::{endpoints, organizations, row, users};
 use domain::workspace::OwnLimits;
-use domain::{OrganizationId, Timestamp, UserId, Workspace, WorkspaceId};
+use domain::{OrganizationId, ResponseRetention, Timestamp, UserId, Workspace, WorkspaceId};
 use sqlx::any::AnyRow;
 
 macro_rules! select {
@@ -14,7 +14,7 @@ macro_rules! select {
         concat!(
             "SELECT w.id, w.organization_id, w.name, w.requests_per_minute, w.tokens_per_minute, w.monthly_tokens, \
              w.max_api_keys, w.lowered_requests_per_minute, w.lowered_tokens_per_minute, w.lowered_monthly_tokens, \
-             w.lowered_max_api_keys, w.version, w.created_at FROM workspaces w ",
+             w.lowered_max_api_keys, w.response_retention_days, w.version, w.created_at FROM workspaces w ",
             $rest
         )
     };
@@ -95,7 +95,7 @@ pub async fn lock(tx: &mut Tx, id: &WorkspaceId) -> Result<Workspace, StoreError
     workspace(&tx.row(query).await?.ok_or_else(|| missing(id))?)
 }
 
-/// Writes name and limits if the workspace still has the version that was read, and increments the version.
+/// Writes name, limits and settings if the workspace still has the version that was read, and increments the version.
 pub async fn update(tx: &mut Tx, edited: Workspace, now: Timestamp) -> Result<Workspace, StoreError> {
     let current = lock(tx, &edited.id).await?;
     if current.version != edited.version {
@@ -105,7 +105,8 @@ pub async fn update(tx: &mut Tx, edited: Workspace, now: Timestamp) -> Result<Wo
     let update = sqlx::query(
         "UPDATE workspaces SET name = $2, requests_per_minute = $3, tokens_per_minute = $4, monthly_tokens = $5, \
          max_api_keys = $6, lowered_requests_per_minute = $7, lowered_tokens_per_minute = $8, \
-         lowered_monthly_tokens = $9, lowered_max_api_keys = $10, version = $11 WHERE id = $1",
+         lowered_monthly_tokens = $9, lowered_max_api_keys = $10, response_retention_days = $11, \
+         version = $12 WHERE id = $1",
     )
     .bind(changed.id.as_str())
     .bind(changed.name.as_str())
@@ -117,6 +118,7 @@ pub async fn update(tx: &mut Tx, edited: Workspace, now: Timestamp) -> Result<Wo
     .bind(row::to_optional_number(changed.lowered.tokens_per_minute))
     .bind(row::to_optional_number(changed.lowered.monthly_tokens))
     .bind(row::to_optional_number(changed.lowered.max_api_keys))
+    .bind(changed.response_retention.map(|retention| i64::from(retention.days())))
     .bind(row::to_number(changed.version));
     tx.execute(update).await?;
     tx.announce(Change::Workspace(changed.id.clone()), now);
@@ -183,7 +185,14 @@ fn workspace(found: &AnyRow) -> Result<Workspace, StoreError> {
             monthly_tokens: row::optional_count(found, "lowered_monthly_tokens")?,
             max_api_keys: row::optional_count(found, "lowered_max_api_keys")?,
         },
+        response_retention: retention(found)?,
         version: row::count(found, "version")?,
         created_at: row::moment(found, "created_at")?,
     })
+}
+
+/// How long the responses of a workspace are stored, from its column `response_retention_days`.
+pub(crate) fn retention(found: &AnyRow) -> Result<Option<ResponseRetention>, StoreError> {
+    let days = row::optional_count(found, "response_retention_days")?;
+    days.map(ResponseRetention::from_days).transpose().map_err(|_| row::corrupt("response_retention_days"))
 }

@@ -27,6 +27,7 @@ pub(crate) fn new_workspace(organization: &Organization) -> Workspace {
         name: "Research".into(),
         own: OwnLimits { monthly_tokens: Some(5_000), ..OwnLimits::default() },
         lowered: OwnLimits::default(),
+        response_retention: None,
         version: 1,
         created_at: NOW,
     }

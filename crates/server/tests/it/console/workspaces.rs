@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::person::{Person, error_of};
-use crate::app::{TestApp, text};
+use crate::app::{CONTENT_KEY, TestApp, text};
 
 #[tokio::test]
 async fn a_workspace_is_created_read_changed_and_deleted() {
@@ -13,7 +13,8 @@ async fn a_workspace_is_created_read_changed_and_deleted() {
     let id = text(&made["id"]).to_owned();
     let expected = json!({
         "id": id, "organizationId": organization, "name": "Labs", "requestsPerMinute": 600,
-        "tokensPerMinute": 200_000, "monthlyTokens": 50_000_000, "maxApiKeys": 20, "version": 1,
+        "tokensPerMinute": 200_000, "monthlyTokens": 50_000_000, "maxApiKeys": 20,
+        "responseRetentionDays": null, "version": 1,
     });
     assert_eq!(made, expected);
     let path = format!("/api/workspaces/{id}");
@@ -183,4 +184,41 @@ async fn aliases_of_a_workspace_come_after_model_ids_and_before_those_of_the_cat
     assert_eq!(admin.delete(&format!("{path}/claude-x")).await.status, 204);
     assert_eq!(error_of(&admin.delete(&format!("{path}/claude-x")).await), "404 not_found");
     crate::app::wait_until("the alias is gone", crate::app::TIMEOUT, async || status("claude-x").await == 422).await;
+}
+
+#[tokio::test]
+async fn administrators_decide_how_long_responses_are_stored() {
+    let app = TestApp::setup().environment("FOREBAY_CONTENT_KEY", CONTENT_KEY).start().await;
+    let (admin, bob) = (Person::new(&app, "ada", "admin").await, Person::new(&app, "bob", "member").await);
+    let path = format!("/api/workspaces/{}", app.workspace());
+    assert_eq!(admin.read(&path).await["responseRetentionDays"], Value::Null, "off by default");
+    let days = |days: Value, version: u64| json!({"version": version, "responseRetentionDays": days});
+    for bad in [0, 31] {
+        assert_eq!(error_of(&admin.patch(&path, days(json!(bad), 1)).await), "422 invalid_value responseRetentionDays");
+    }
+    assert_eq!(error_of(&bob.patch(&path, days(json!(7), 1)).await), "403 admin_only");
+    let on = admin.patch(&path, days(json!(7), 1)).await.json();
+    assert_eq!((&on["responseRetentionDays"], &on["version"]), (&json!(7), &json!(2)));
+    assert_eq!(bob.read(&path).await, on, "members see it");
+    let renamed = admin.patch(&path, json!({"version": 2, "name": "Labs"})).await.json();
+    assert_eq!(renamed["responseRetentionDays"], 7, "an absent member stays");
+    assert_eq!(admin.patch(&path, days(Value::Null, 3)).await.json()["responseRetentionDays"], Value::Null);
+
+    let audit = format!("/api/organizations/{}/audit", text(&app.forebay.bootstrap()["organizationId"]));
+    let list = admin.read(&format!("{audit}?action=workspace.set")).await;
+    let change = |entry: &Value| ["before", "after"].map(|side| entry[side]["responseRetentionDays"].clone());
+    let changes: Vec<_> = list["data"].as_array().unwrap().iter().map(change).collect();
+    assert_eq!(changes, [[json!(7), Value::Null], [json!(7), json!(7)], [Value::Null, json!(7)]]);
+}
+
+#[tokio::test]
+async fn responses_cannot_be_stored_without_a_content_key() {
+    let app = TestApp::start().await;
+    let admin = Person::new(&app, "ada", "admin").await;
+    let path = format!("/api/workspaces/{}", app.workspace());
+    let refused = admin.patch(&path, json!({"version": 1, "responseRetentionDays": 7})).await;
+    assert_eq!(error_of(&refused), "409 content_key_missing responseRetentionDays");
+    assert!(text(&refused.json()["error"]).contains("FOREBAY_CONTENT_KEY"), "{}", refused.json());
+    let off = admin.patch(&path, json!({"version": 1, "responseRetentionDays": null})).await;
+    assert_eq!(off.status, 200, "turning it off needs no key");
 }

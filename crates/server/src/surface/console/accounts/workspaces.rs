@@ -1,15 +1,16 @@
-//! `/api/workspaces`: names and limits.
+//! `/api/workspaces`: names, limits and settings.
 
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{
     Admin, List, Member, PageRequest, Payload, WorkspaceAdmin, WorkspaceCaller, bounds,
 };
+use crate::surface_context::SurfaceContext;
 use crate::view::WorkspaceView;
 use axum::Json;
 use control::workspaces::{self, Authority, Edit};
 use control::{CommandError, access};
 use domain::workspace::{LimitSet, Limits, OwnLimits};
-use domain::workspace_edit::{LimitChange, LimitChanges};
+use domain::workspace_edit::{LimitChange, LimitChanges, RetentionChange};
 use http::StatusCode;
 use serde::{Deserialize, Deserializer};
 use store::Conflict;
@@ -43,6 +44,10 @@ pub(crate) struct WorkspaceEdit {
     #[serde(default, deserialize_with = "null_or_value")]
     #[schema(value_type = Option<u64>, maximum = 1_000_000_000_000_000_u64)]
     max_api_keys: Option<Option<u64>>,
+    /// The days for which responses are stored; null stops storing them.
+    #[serde(default, deserialize_with = "null_or_value")]
+    #[schema(value_type = Option<u64>, minimum = 1, maximum = 30)]
+    response_retention_days: Option<Option<u64>>,
 }
 
 /// Distinguishes null from absent.
@@ -59,6 +64,13 @@ impl WorkspaceEdit {
             max_api_keys: self.max_api_keys,
         };
         limits.try_map(limit_change)
+    }
+}
+
+fn response_retention(edit: &WorkspaceEdit, context: &SurfaceContext) -> Result<RetentionChange, CommandError> {
+    match edit.response_retention_days {
+        None => Ok(RetentionChange::Keep),
+        Some(days) => workspaces::retention_change(days, context.content_keys.as_ref()),
     }
 }
 
@@ -110,17 +122,23 @@ pub(crate) async fn show(caller: WorkspaceCaller) -> Json<WorkspaceView> {
     Json(WorkspaceView::new(caller.workspace, &caller.member.caller.context.defaults))
 }
 
-/// Change a workspace's name or limits. Administrators may lower limits; only the operator raises them above its value.
+/// Change a workspace's name, limits or settings. Administrators may lower limits; only the operator raises them above
+/// its value.
 #[utoipa::path(patch, path = "/api/workspaces/{workspaceId}", tag = "workspaces", request_body = WorkspaceEdit,
     responses((status = 200, body = WorkspaceView),
-        (status = 409, description = "`version_conflict`, with `current`", body = error::ErrorBody)))]
+        (status = 409, description = "`version_conflict`, with `current`; `content_key_missing`", body = error::ErrorBody)))]
 pub(crate) async fn edit(
     WorkspaceAdmin(caller): WorkspaceAdmin,
     Payload(body): Payload<WorkspaceEdit>,
 ) -> Result<Json<WorkspaceView>, ConsoleError> {
-    let edit = Edit { name: body.name.as_deref(), limits: body.limits()?, version: Some(body.version) };
     let authority = if caller.is_operator() { Authority::Operator } else { Authority::Admin };
     let (context, id) = (&caller.context, &caller.workspace.id);
+    let edit = Edit {
+        name: body.name.as_deref(),
+        limits: body.limits()?,
+        response_retention: response_retention(&body, context)?,
+        version: Some(body.version),
+    };
     let changed =
         workspaces::set(&context.store, &caller.author(), id, edit, authority, &context.defaults, caller.now()).await;
     let changed = changed.map_err(|error| conflict(error, &context.defaults))?;

@@ -20,6 +20,7 @@ pub mod nodes;
 pub mod prices;
 pub mod reconciler;
 pub mod requests;
+pub mod responses;
 pub mod retention;
 pub mod series;
 pub mod usage;

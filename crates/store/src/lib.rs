@@ -19,6 +19,7 @@ mod error;
 mod keys;
 mod migrate;
 mod page;
+pub mod responses;
 mod row;
 pub mod usage;
 mod values;

@@ -13,6 +13,10 @@ pub(crate) fn optional_text(row: &AnyRow, column: &str) -> Result<Option<String>
     Ok(row.try_get(column)?)
 }
 
+pub(crate) fn bytes(row: &AnyRow, column: &str) -> Result<Vec<u8>, StoreError> {
+    Ok(row.try_get(column)?)
+}
+
 /// A text column that must parse, such as an id.
 pub(crate) fn parsed<T>(row: &AnyRow, column: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T, StoreError> {
     let text: String = row.try_get(column)?;

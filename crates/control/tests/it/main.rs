@@ -14,6 +14,7 @@ mod members;
 mod organizations;
 mod prices;
 mod reconciler;
+mod responses;
 mod series;
 mod sessions;
 mod single_sign_on;

@@ -24,6 +24,8 @@ use tokio::sync::watch;
 
 const HEARTBEAT_PERIOD: Duration = Duration::from_secs(5);
 const RETENTION_PERIOD: Duration = Duration::from_secs(600);
+/// Content of a workspace that was deleted, or that stores none any more, is deleted this soon.
+const STORED_RESPONSES_PERIOD: Duration = Duration::from_secs(60);
 
 /// The running loops, in the groups in which shutdown ends them.
 pub(super) struct Background {
@@ -137,6 +139,9 @@ fn keep_state(parts: &Parts, loops: &Tasks) {
     let (store, node, kept) = (parts.store.clone(), parts.node.id().to_owned(), parts.config.retention);
     let cleanup = loops.every("retention", RETENTION_PERIOD);
     loops.spawn(cleanup.run(async move || retention::clear_if_leading(&store, &node, &kept, clock::now()).await));
+    let (store, node) = (parts.store.clone(), parts.node.id().to_owned());
+    let responses = loops.every("stored responses", STORED_RESPONSES_PERIOD);
+    loops.spawn(responses.run(async move || control::responses::clear_if_leading(&store, &node, clock::now()).await));
     let (rejections, store) = (Arc::clone(&parts.rejections), parts.store.clone());
     let rejected_calls = loops.every("rejected calls", rejections::FLUSH_PERIOD);
     loops.spawn(rejected_calls.run(async move || rejections.flush(&store).await));

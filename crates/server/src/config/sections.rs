@@ -26,6 +26,7 @@ const UPSTREAM_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=DAY;
 const LIMITS_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=Duration::from_secs(10);
 const BODY_LIMIT_RANGE: RangeInclusive<u64> = 1..=(1 << 30);
 const MEMORY_BUDGET_RANGE: RangeInclusive<u64> = (1 << 10)..=(1 << 50);
+const RESPONSES_RANGE: RangeInclusive<u64> = (1 << 20)..=(1 << 50);
 const JOURNAL_RANGE: RangeInclusive<u64> = (1 << 10)..=(1 << 40);
 const COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000_000_000_000;
 /// A proxy or a load test on the same machine.
@@ -152,6 +153,8 @@ pub struct StoreConfig {
     pub url: String,
     /// Sizes of the pools of connections to PostgreSQL.
     pub pools: PoolSizes,
+    /// The content of all stored responses of a workspace.
+    pub responses_max_bytes: u64,
 }
 
 /// `[limits]`: where per-minute limits are counted, and the limits that protect a node. `Debug` omits the URL, which may contain a password.
@@ -186,6 +189,7 @@ impl StoreConfig {
                 service: connections("connections", defaults.service),
                 people: connections("console_connections", defaults.people),
             },
+            responses_max_bytes: section.size("responses_max_bytes", RESPONSES_RANGE).unwrap_or(1 << 30),
         }
     }
 }

@@ -25,6 +25,7 @@ mod people;
 mod pools;
 mod quota;
 mod requests;
+mod responses;
 mod retention;
 mod series;
 mod sessions;

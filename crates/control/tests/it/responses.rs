@@ -1,0 +1,199 @@
+use crate::databases::on_both;
+use crate::{DEFAULTS, NOW};
+use control::responses::{
+    self, Bounds, CompletedResponse, ConversationError, ItemOrder, ItemQuery, NotStored, ResponseStorage,
+};
+use control::workspaces::{self, Authority, Edit};
+use control::{Author, bootstrap};
+use domain::caller::Actor;
+use domain::workspace_edit::RetentionChange;
+use domain::{Caller, OrganizationId, ResponseRetention, Timestamp, UserId, Workspace, WorkspaceId};
+use serde_json::{Value, json};
+use store::audit::{self, Filter};
+use store::{ContentKeys, Store};
+
+const DAY: i64 = 86_400_000;
+const KEY: [u8; 32] = [7; 32];
+const BOUNDS: Bounds = Bounds { workspace_bytes: 1 << 20, conversation_bytes: 1 << 16 };
+
+fn storage(store: &Store) -> ResponseStorage {
+    ResponseStorage::new(store.clone(), Some(ContentKeys::single(KEY)), BOUNDS)
+}
+
+fn days(days: u64) -> Option<ResponseRetention> {
+    ResponseRetention::from_days(days).ok()
+}
+
+fn caller(workspace: &Workspace, retention: Option<ResponseRetention>) -> Caller {
+    let actor = Actor::User(UserId::new(NOW, 1));
+    let caller = Caller::new(workspace.organization.clone(), workspace.id.clone(), actor);
+    Caller { response_retention: retention, ..caller }
+}
+
+async fn first_caller(store: &Store) -> Caller {
+    let first = bootstrap::first_start(store, &DEFAULTS, NOW).await.unwrap().unwrap();
+    caller(&first.workspace, days(7))
+}
+
+fn other_caller() -> Caller {
+    let (organization, workspace) = (OrganizationId::new(NOW, 99), WorkspaceId::new(NOW, 99));
+    let caller = Caller::new(organization, workspace, Actor::User(UserId::new(NOW, 99)));
+    Caller { response_retention: days(30), ..caller }
+}
+
+/// Saves a response that says `text`, after a question.
+async fn save(
+    storage: &ResponseStorage,
+    caller: &Caller,
+    (id, previous): (&str, Option<&str>),
+    text: &str,
+) -> Result<(), NotStored> {
+    let response = json!({ "id": id, "output": [{ "type": "message", "id": format!("msg_{id}"), "text": text }] });
+    let input = json!([{ "role": "user", "content": format!("question {id}") }]).to_string();
+    let response = response.to_string();
+    let completed = CompletedResponse { id, previous, input: input.as_bytes(), response: response.as_bytes() };
+    storage.save(caller, completed, NOW).await
+}
+
+/// What the call reads: the questions and responses, and its own input.
+async fn conversation(
+    storage: &ResponseStorage,
+    caller: &Caller,
+    previous: Option<&str>,
+    input: &Value,
+) -> Result<Vec<String>, ConversationError> {
+    let found = storage.conversation(caller, previous, input.to_string().as_bytes(), NOW).await?;
+    let shown = |item: &responses::Item| {
+        let item: Value = serde_json::from_str(item.get()).unwrap();
+        item["text"].as_str().or(item["content"].as_str()).unwrap_or("?").to_owned()
+    };
+    Ok(found.history.iter().chain(&found.input).map(shown).collect())
+}
+
+#[tokio::test]
+async fn a_stored_response_is_encrypted_and_belongs_to_its_workspace() {
+    on_both(async |_, store| {
+        let (storage, caller) = (storage(&store), first_caller(&store).await);
+        save(&storage, &caller, ("resp_1", None), "a secret").await.unwrap();
+        let response = storage.find(&caller, "resp_1", NOW).await.unwrap().unwrap();
+        assert!(String::from_utf8(response).unwrap().contains("a secret"));
+        let sealed = store::responses::find(&store, &caller.workspace, "resp_1", NOW).await.unwrap().unwrap();
+        for content in [&sealed.input, &sealed.response] {
+            assert!(!content.windows(6).any(|part| part == b"secret" || part == b"questi"));
+        }
+
+        let other = other_caller();
+        assert_eq!(storage.find(&other, "resp_1", NOW).await.unwrap(), None);
+        assert!(!storage.delete(&other, &Author::CommandLine, "resp_1", NOW).await.unwrap());
+        let query = ItemQuery { limit: 20, order: ItemOrder::OldestFirst, after: None };
+        assert_eq!(storage.input_items(&other, "resp_1", &query, NOW).await.unwrap(), None);
+        let rejected = conversation(&storage, &other, Some("resp_1"), &json!("hi")).await.unwrap_err();
+        assert!(matches!(rejected, ConversationError::PreviousNotFound { id } if id == "resp_1"));
+        let reference = json!([{ "type": "item_reference", "id": "msg_resp_1" }]);
+        let rejected = conversation(&storage, &other, None, &reference).await.unwrap_err();
+        assert!(matches!(rejected, ConversationError::ItemNotFound { index: 0, .. }));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_conversation_is_continued_until_one_of_its_responses_is_deleted() {
+    on_both(async |_, store| {
+        let (storage, caller) = (storage(&store), first_caller(&store).await);
+        save(&storage, &caller, ("resp_1", None), "one").await.unwrap();
+        save(&storage, &caller, ("resp_2", Some("resp_1")), "two").await.unwrap();
+        let next = json!([{ "role": "user", "content": "next" }]);
+        let found = conversation(&storage, &caller, Some("resp_2"), &next).await.unwrap();
+        assert_eq!(found, ["question resp_1", "one", "question resp_2", "two", "next"]);
+        let reference =
+            json!([{ "type": "item_reference", "id": "msg_resp_1" }, { "role": "user", "content": "next" }]);
+        assert_eq!(conversation(&storage, &caller, None, &reference).await.unwrap(), ["one", "next"]);
+
+        let query = ItemQuery { limit: 20, order: ItemOrder::OldestFirst, after: None };
+        let items = async || storage.input_items(&caller, "resp_2", &query, NOW).await.unwrap().unwrap().items.len();
+        assert_eq!(items().await, 3);
+
+        let author = Author::User { id: UserId::new(NOW, 1), address: "192.0.2.1".into() };
+        assert!(storage.delete(&caller, &author, "resp_1", NOW).await.unwrap());
+        assert!(!storage.delete(&caller, &author, "resp_1", NOW).await.unwrap());
+        let rejected = conversation(&storage, &caller, Some("resp_2"), &next).await.unwrap_err();
+        assert!(matches!(rejected, ConversationError::PreviousNotFound { id } if id == "resp_1"), "the missing one");
+        assert_eq!(items().await, 1, "only its own input is left");
+        let filter = Filter { action: Some("response.delete".into()), ..Filter::default() };
+        assert_eq!(audit::list(&store, &filter, 10).await.unwrap().len(), 1);
+        let key = Author::Key { id: domain::KeyId::new(NOW, 1), address: "192.0.2.1".into() };
+        assert!(storage.delete(&caller, &key, "resp_2", NOW).await.unwrap());
+        assert_eq!(audit::list(&store, &filter, 10).await.unwrap().len(), 1, "deletions by programs are not recorded");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_response_that_cannot_be_stored_is_reported() {
+    on_both(async |_, store| {
+        let (storage, caller) = (storage(&store), first_caller(&store).await);
+        let off = Caller { response_retention: None, ..caller.clone() };
+        assert!(storage.is_on(&caller) && !storage.is_on(&off));
+        assert!(matches!(save(&storage, &off, ("resp_1", None), "x").await, Err(NotStored::Off)));
+        let without_key = ResponseStorage::new(store.clone(), None, BOUNDS);
+        assert!(!without_key.is_on(&caller));
+        assert!(matches!(save(&without_key, &caller, ("resp_1", None), "x").await, Err(NotStored::Off)));
+        let huge = "x".repeat(responses::MAX_RESPONSE_BYTES);
+        assert!(matches!(save(&storage, &caller, ("resp_1", None), &huge).await, Err(NotStored::TooLarge { .. })));
+        let large = "x".repeat(700_000);
+        save(&storage, &caller, ("resp_1", None), &large).await.unwrap();
+        assert!(matches!(save(&storage, &caller, ("resp_2", None), &large).await, Err(NotStored::Full)));
+        assert_eq!(storage.find(&caller, "resp_2", NOW).await.unwrap(), None);
+        let rejected = conversation(&storage, &caller, Some("resp_1"), &json!("hi")).await.unwrap_err();
+        assert!(matches!(rejected, ConversationError::TooLarge { limit: 65_536, .. }));
+        store.close().await;
+        assert!(matches!(save(&storage, &caller, ("resp_3", None), "x").await, Err(NotStored::Failed(_))));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn content_can_be_read_after_a_rotation_and_is_gone_without_its_key() {
+    on_both(async |_, store| {
+        let (storage, caller) = (storage(&store), first_caller(&store).await);
+        save(&storage, &caller, ("resp_1", None), "one").await.unwrap();
+        let next = ContentKeys::single([8; 32]);
+        let rotated = next.also_opening(&ContentKeys::single(KEY));
+        let rotated = ResponseStorage::new(store.clone(), Some(rotated), BOUNDS);
+        save(&rotated, &caller, ("resp_2", Some("resp_1")), "two").await.unwrap();
+        let found = conversation(&rotated, &caller, Some("resp_2"), &json!([])).await.unwrap();
+        assert_eq!(found.len(), 4);
+        let without_old = ResponseStorage::new(store.clone(), Some(next), BOUNDS);
+        assert!(without_old.find(&caller, "resp_2", NOW).await.unwrap().is_some());
+        assert_eq!(without_old.find(&caller, "resp_1", NOW).await.unwrap(), None);
+        let rejected = conversation(&without_old, &caller, Some("resp_2"), &json!([])).await.unwrap_err();
+        assert!(matches!(rejected, ConversationError::PreviousNotFound { .. }));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn responses_are_deleted_when_they_are_too_old_or_no_longer_stored() {
+    on_both(async |_, store| {
+        let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
+        let (storage, id) = (storage(&store), first.workspace.id.clone());
+        let set = async |retention| {
+            let edit = Edit { response_retention: RetentionChange::Set(retention), ..Edit::default() };
+            let (author, authority) = (Author::CommandLine, Authority::Admin);
+            workspaces::set(&store, &author, &id, edit, authority, &DEFAULTS, NOW).await.unwrap()
+        };
+        let caller = caller(&set(days(2)).await, days(2));
+        save(&storage, &caller, ("resp_1", None), "one").await.unwrap();
+        let after = |days: i64| Timestamp::from_millis(NOW.millis() + days * DAY + 1);
+        assert!(storage.find(&caller, "resp_1", after(1)).await.unwrap().is_some());
+        assert_eq!(storage.find(&caller, "resp_1", after(2)).await.unwrap(), None, "before the loop has deleted it");
+        assert_eq!(responses::clear_all(&store, after(1)).await.unwrap(), 0);
+        assert_eq!(responses::clear_all(&store, after(2)).await.unwrap(), 1);
+
+        save(&storage, &caller, ("resp_2", None), "two").await.unwrap();
+        set(None).await;
+        assert_eq!(responses::clear_all(&store, NOW).await.unwrap(), 1, "the workspace stores none any more");
+        assert_eq!(store::responses::totals(&store, None, 10).await.unwrap(), []);
+    })
+    .await;
+}

@@ -27,7 +27,7 @@ use domain::usage::Tokens;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The most bytes that blocks hold until it is their turn.
+/// The most bytes that a stream keeps: blocks whose turn has not come, and the names and ids of calls.
 const MAX_HELD_BYTES: usize = 8 << 20;
 const MAX_TOOL_CALLS: usize = 1024;
 
@@ -38,10 +38,26 @@ pub(crate) struct MessageStream {
     queue: VecDeque<Block>,
     /// The number of blocks that have ended.
     ended: u64,
-    held_bytes: usize,
+    held: HeldBytes,
     /// All calls so far, by the order in which they began.
     calls: Vec<KnownCall>,
     ending: Ending,
+}
+
+/// Counts what the stream keeps in memory, which the engine decides on.
+#[derive(Default)]
+struct HeldBytes(usize);
+
+impl HeldBytes {
+    fn add(&mut self, bytes: usize) -> Result<(), TranslateError> {
+        self.0 += bytes;
+        let error = TranslateError::Unexpected("interleaved tool calls are too large");
+        if self.0 <= MAX_HELD_BYTES { Ok(()) } else { Err(error) }
+    }
+
+    fn release(&mut self, bytes: usize) {
+        self.0 -= bytes;
+    }
 }
 
 /// Names a tool call in later chunks.
@@ -79,7 +95,7 @@ impl MessageStream {
             has_started: false,
             queue: VecDeque::new(),
             ended: 0,
-            held_bytes: 0,
+            held: HeldBytes::default(),
             calls: Vec::new(),
             ending: Ending::default(),
         }
@@ -122,15 +138,22 @@ impl MessageStream {
         out: &mut BytesMut,
     ) -> Result<(), TranslateError> {
         if !continues {
-            self.queue.push_back(Block { kind, held: Vec::new(), is_open: false });
+            self.push_block(kind)?;
         }
         self.append(self.queue.len() - 1, text.raw(), out)?;
         self.advance(out);
         Ok(())
     }
 
+    /// Adds a block to the end of the queue.
+    fn push_block(&mut self, kind: BlockKind) -> Result<(), TranslateError> {
+        self.held.add(size_of::<Block>())?;
+        self.queue.push_back(Block { kind, held: Vec::new(), is_open: false });
+        Ok(())
+    }
+
     fn add_tool_piece(&mut self, piece: &ToolPart<'_>, out: &mut BytesMut) -> Result<(), TranslateError> {
-        let position = match self.find_call(piece) {
+        let position = match self.find_call(piece)? {
             Some(position) => position,
             None => self.begin_call(piece)?,
         };
@@ -142,7 +165,12 @@ impl MessageStream {
             return if is_rest { Ok(()) } else { Err(error) };
         };
         if let BlockKind::Tool(call) = &mut self.queue[place].kind {
-            call.name = call.name.take().or_else(|| piece.name.map(|name| name.raw().into()));
+            if call.name.is_none()
+                && let Some(name) = piece.name
+            {
+                self.held.add(name.raw().len())?;
+                call.name = Some(name.raw().into());
+            }
             if let Some(arguments) = piece.arguments
                 && call.arguments.push(arguments)?
             {
@@ -154,17 +182,20 @@ impl MessageStream {
     }
 
     /// The call that a piece belongs to. Some engines number all calls alike, but give each its id.
-    fn find_call(&mut self, piece: &ToolPart<'_>) -> Option<usize> {
-        let position = self.calls.iter().rposition(|call| call.index == piece.index)?;
+    fn find_call(&mut self, piece: &ToolPart<'_>) -> Result<Option<usize>, TranslateError> {
+        let Some(position) = self.calls.iter().rposition(|call| call.index == piece.index) else { return Ok(None) };
         let call = &mut self.calls[position];
         if let Some(id) = piece.id {
             match &call.id {
-                Some(known) if **known != *id.raw() => return None,
+                Some(known) if **known != *id.raw() => return Ok(None),
                 Some(_) => {}
-                None => call.id = Some(id.raw().into()),
+                None => {
+                    self.held.add(id.raw().len())?;
+                    call.id = Some(id.raw().into());
+                }
             }
         }
-        Some(position)
+        Ok(Some(position))
     }
 
     fn begin_call(&mut self, piece: &ToolPart<'_>) -> Result<usize, TranslateError> {
@@ -172,9 +203,10 @@ impl MessageStream {
             return Err(TranslateError::Unexpected("too many tool calls"));
         }
         let position = self.calls.len();
+        self.held.add(piece.id.map_or(0, |id| id.raw().len()))?;
         self.calls.push(KnownCall { index: piece.index, id: piece.id.map(|id| id.raw().into()) });
         let call = ToolCall { position, name: None, arguments: Arguments::default() };
-        self.queue.push_back(Block { kind: BlockKind::Tool(call), held: Vec::new(), is_open: false });
+        self.push_block(BlockKind::Tool(call))?;
         Ok(position)
     }
 
@@ -185,10 +217,7 @@ impl MessageStream {
             block.write_delta(self.ended, text, out);
             return Ok(());
         }
-        self.held_bytes += text.len();
-        if self.held_bytes > MAX_HELD_BYTES {
-            return Err(TranslateError::Unexpected("interleaved tool calls are too large"));
-        }
+        self.held.add(text.len())?;
         block.held.extend_from_slice(text);
         Ok(())
     }
@@ -199,7 +228,7 @@ impl MessageStream {
             if !first.is_open && !first.open(self.ended, &self.options, &self.calls, out) {
                 return;
             }
-            self.held_bytes -= first.held.len();
+            self.held.release(first.held.len());
             first.held = Vec::new();
             let is_complete = match &first.kind {
                 BlockKind::Text | BlockKind::Thinking => true,
@@ -225,6 +254,7 @@ impl MessageStream {
 
     fn end_first(&mut self, out: &mut BytesMut) {
         if let Some(block) = self.queue.pop_front() {
+            self.held.release(size_of::<Block>());
             block.end(self.ended, out);
             self.ended += 1;
         }

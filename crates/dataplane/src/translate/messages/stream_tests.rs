@@ -6,8 +6,8 @@ use super::{MessageOptions, MessageStream};
 use crate::request::StreamOptions;
 use crate::response::BadUpstreamResponse;
 use crate::response::chat_stream::ChatStream;
-use crate::translate::Dialect;
-use bytes::Bytes;
+use crate::translate::{Dialect, StreamTranslator as _};
+use bytes::{Bytes, BytesMut};
 use domain::usage::Tokens;
 use expect_test::expect;
 use proptest::prelude::*;
@@ -271,6 +271,21 @@ fn arguments_that_are_not_json_end_the_stream_with_an_error() {
         let (text, result) = pass(options(), &[engine_stream(&deltas, "tool_calls").as_bytes()]);
         assert!(matches!(result, Err(BadUpstreamResponse::Untranslatable(_))), "{deltas:?}");
         assert!(!text.contains("message_delta"), "{text}");
+    }
+}
+
+#[test]
+fn what_waits_behind_an_open_call_is_bounded_in_blocks_and_names() {
+    let chunk = |delta: &Value| json!({"choices": [{"index": 0, "delta": delta}]}).to_string();
+    let long = "x".repeat(10 << 10);
+    let blocks = [chunk(&json!({"reasoning": "a"})), chunk(&json!({"content": "b"}))];
+    let calls: Vec<String> = (1..1_000).map(|index| chunk(&call(index, &format!("{index}{long}"), "f", "{"))).collect();
+    for chunks in [blocks.iter().cycle().take(300_000).collect::<Vec<_>>(), calls.iter().collect()] {
+        let mut stream = MessageStream::new(Arc::new(options()));
+        let mut out = BytesMut::new();
+        let mut pass = |chunk: &str| stream.chunk(chunk.as_bytes(), Tokens::default(), &mut out);
+        pass(&chunk(&call(0, "a", "one", "{\"x\""))).unwrap();
+        assert!(chunks.into_iter().any(|chunk| pass(chunk).is_err()));
     }
 }
 

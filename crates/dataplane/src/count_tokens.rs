@@ -3,25 +3,35 @@
 //! The engine counts, with its own tokenizer and template, if its kind has a route for it; otherwise, and if it fails, the
 //! length of the prompt gives an estimate.
 
+use crate::admission::TooManyCallsError;
 use crate::error::CallError;
-use crate::json::{self, JsonError, Reader, ValueKind};
+use crate::json::{JsonError, Reader, ValueKind};
 use crate::resolve::Target;
+use crate::response_memory::ResponseMemory;
 use crate::translate::messages::Traits;
 use crate::{Call, Dataplane};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use domain::Caller;
 use domain::limits::RateLimitStatus;
 use domain::model::EngineKind;
 use fleet::Backend;
-use http::StatusCode;
-use http1::client::Request;
-use std::convert::Infallible;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Tokenizing takes milliseconds; an engine that needs longer is not worth the wait.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// The maximum size of a response, which lists the tokens.
-const MAX_RESPONSE_BYTES: usize = 32 << 20;
+/// Longer prompts are estimated: their exact number is not worth the work of the engine, which lists all tokens.
+const MAX_COUNTED_BYTES: usize = 1 << 20;
+/// The maximum size of a response: as many tokens as a counted prompt has bytes, if each takes a few digits.
+const MAX_RESPONSE_BYTES: usize = 8 << 20;
+
+/// How an engine counts the tokens of a chat.
+#[derive(Debug, Clone, Copy)]
+enum Counting {
+    /// One route renders the chat and counts.
+    Tokenize,
+    /// One route renders the chat, another one counts the tokens of a text.
+    RenderAndTokenize,
+}
 
 /// The tokens of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +46,8 @@ pub struct CountedTokens {
 impl Dataplane {
     pub async fn count_tokens(&self, call: &mut Call) -> Result<CountedTokens, CallError> {
         let target = self.resolve(call)?;
+        let running = self.admission.running.enter(&call.caller.workspace);
+        let _running = running.map_err(|TooManyCallsError { max }| CallError::TooManyCalls { max })?;
         let rate_limits = match &target {
             Target::Dedicated(_) => None,
             Target::Serverless(_) => {
@@ -49,28 +61,33 @@ impl Dataplane {
         Ok(CountedTokens { tokens, is_estimate: counted.is_none(), rate_limits })
     }
 
-    /// `None` if no replica is ready, or if its engine cannot count.
+    /// `None` if no replica is ready whose engine can count, or if the count would cost too much.
     async fn count_at_engine(&self, call: &Call, target: &Target) -> Option<u64> {
-        let search = call.slot_search(target.tenant(&call.caller, &self.salt_secret), &[]);
-        let slot = target.route().pool.pick(|| search.prompt(), search.tried, Instant::now()).ok()?;
+        if call.request.body.len() > MAX_COUNTED_BYTES {
+            return None;
+        }
+        let slot = target.route().pool.pick_for_side_request(|replica| counting(replica).is_some()).ok()?;
         let replica = slot.replica();
-        let body = call.request.upstream_edits(&replica.upstream.model, false, None).apply(&call.request.body);
-        match replica.upstream.engine? {
-            EngineKind::Vllm | EngineKind::ForebayEngine => {
-                let response = self.ask(replica, "/tokenize", &body).await?;
+        let chat = call.request.upstream_edits(&replica.upstream.model, false, None).pieces(&call.request.body);
+        let mut memory = ResponseMemory::new(&*self.memory, &call.caller.workspace);
+        match counting(replica)? {
+            Counting::Tokenize => {
+                let response = self.ask_for(replica, call, "/tokenize", chat, &mut memory).await?;
                 read_member(&response, b"count", |reader| {
                     let digits = reader.number()?;
                     Ok(std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()))
                 })
             }
-            EngineKind::LlamaServer => {
-                let rendered = self.ask(replica, "/apply-template", &body).await?;
+            Counting::RenderAndTokenize => {
+                let rendered = self.ask_for(replica, call, "/apply-template", chat, &mut memory).await?;
                 let prompt = read_member(&rendered, b"prompt", |reader| {
-                    Ok(Some(String::from_utf8_lossy(&reader.string()?.decoded()).into_owned()))
+                    let is_text = reader.kind()? == ValueKind::String;
+                    reader.span().map(|span| is_text.then_some(span))
                 })?;
-                let content = json::quote(&prompt);
-                let body = [b"{\"add_special\":true,\"parse_special\":true,\"content\":", &content[..], b"}"].concat();
-                let response = self.ask(replica, "/tokenize", &body).await?;
+                let start = Bytes::from_static(b"{\"add_special\":true,\"parse_special\":true,\"content\":");
+                let text = vec![start, rendered.slice(prompt), Bytes::from_static(b"}")];
+                let mut memory = ResponseMemory::new(&*self.memory, &call.caller.workspace);
+                let response = self.ask_for(replica, call, "/tokenize", text, &mut memory).await?;
                 read_member(&response, b"tokens", |reader| {
                     let mut count = 0;
                     reader.array(|reader, _| {
@@ -80,30 +97,20 @@ impl Dataplane {
                     Ok(Some(count))
                 })
             }
-            // Its route takes no chat.
-            EngineKind::Sglang => None,
         }
     }
 
-    /// The response of a route at the root of the replica.
-    async fn ask(&self, replica: &Backend, route: &str, body: &[u8]) -> Option<Bytes> {
-        let mut start = BytesMut::with_capacity(512 + body.len());
-        let root = replica.address.path.strip_suffix("/v1").unwrap_or(&replica.address.path);
-        start.extend_from_slice(format!("POST {root}{route} HTTP/1.1\r\n").as_bytes());
-        for (name, value) in &replica.template.headers {
-            start.extend_from_slice(name.as_str().as_bytes());
-            start.extend_from_slice(b": ");
-            start.extend_from_slice(value.as_bytes());
-            start.extend_from_slice(b"\r\n");
-        }
-        start.extend_from_slice(format!("content-length: {}\r\n\r\n", body.len()).as_bytes());
-        start.extend_from_slice(body);
-        let mut connection = self.connections.open(replica).await.ok()?;
-        let head = connection.send(&Request { start, rest: Vec::new() }, || ()).await.ok()?;
-        let mut exchange = self.connections.exchange(connection, replica);
-        let is_bounded = |_| Ok::<_, Infallible>(());
-        let response = exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, is_bounded).await.ok()?;
-        (head.status == StatusCode::OK).then_some(response)
+    /// The response of a route at the root of the replica; `None` if there is no memory for it.
+    async fn ask_for(
+        &self,
+        replica: &Backend,
+        call: &Call,
+        route: &str,
+        body: Vec<Bytes>,
+        memory: &mut ResponseMemory<'_>,
+    ) -> Option<Bytes> {
+        let mut exchange = self.ask(replica, call, route, body).await?;
+        exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, |bytes| memory.grow_for(bytes)).await.ok()
     }
 
     /// The traits of the model that a name stands for, which its translated requests depend on. The call itself reports a
@@ -117,6 +124,16 @@ impl Dataplane {
             },
             Ok(None) | Err(_) => Traits::default(),
         }
+    }
+}
+
+/// `None` if the engine cannot count, or is not known.
+fn counting(replica: &Backend) -> Option<Counting> {
+    match replica.upstream.engine? {
+        EngineKind::Vllm | EngineKind::ForebayEngine => Some(Counting::Tokenize),
+        EngineKind::LlamaServer => Some(Counting::RenderAndTokenize),
+        // Its route takes no chat.
+        EngineKind::Sglang => None,
     }
 }
 

@@ -142,6 +142,12 @@ impl Backend {
         })
     }
 
+    /// The head of a request to a route beside OpenAI's API, without the headers that differ between calls.
+    pub fn head_at_root(&self, route: &str) -> Box<[u8]> {
+        let root = self.address.path.strip_suffix("/v1").unwrap_or(&self.address.path);
+        head(&[root, route].concat(), &self.template.headers)
+    }
+
     pub fn health(&self) -> Health {
         match self.health.load(Ordering::Relaxed) {
             0 => Health::Unknown,

@@ -172,6 +172,18 @@ impl Pool {
         self.place(candidate, prompt, false)
     }
 
+    /// A slot for a request that generates nothing, at the suitable replica with the fewest calls. It leaves no prompt in
+    /// the index of prefixes, which belongs to calls that fill caches, and takes no trial from them.
+    pub fn pick_for_side_request(&self, is_suitable: impl Fn(&Backend) -> bool) -> Result<Slot, PickError> {
+        let suitable = self
+            .replicas
+            .iter()
+            .filter(|replica| replica.health() != Health::Down && replica.has_room() && is_suitable(replica));
+        let best =
+            suitable.min_by_key(|replica| (!replica.breaker(|breaker| breaker.is_closed()), replica.in_flight()));
+        take(best.ok_or(PickError)?, false)
+    }
+
     fn candidate<'a>(
         &self,
         replica: &'a Arc<Backend>,
@@ -385,6 +397,24 @@ mod tests {
             pick_another(&pool, b'a', &[trial.replica().id], later).is_ok(),
             "without a better one, a failing replica is used"
         );
+    }
+
+    #[test]
+    fn a_side_request_leaves_no_trace_in_the_routing() {
+        let pool = pool(2, None);
+        let now = Instant::now();
+        for _ in 0..5 {
+            pool.replicas()[0].failed(now);
+        }
+        let slot = pool.pick_for_side_request(|_| true).unwrap();
+        assert_eq!((&*slot.replica().name, slot.cached_estimate()), ("r1", None));
+        assert_eq!(slot.replica().in_flight(), 1);
+        assert!(pool.replicas().iter().all(|replica| replica.prefixes(|prefixes| prefixes.is_empty())));
+        let failing = pool.pick_for_side_request(|replica| &*replica.name == "r0").unwrap();
+        let later = now + Duration::from_secs(2);
+        let trial = pick_another(&pool, b'a', &[], later).unwrap();
+        assert_eq!((&*failing.replica().name, &*trial.replica().name), ("r0", "r0"), "the trial is left to a call");
+        assert!(pool.pick_for_side_request(|_| false).is_err());
     }
 
     #[test]

@@ -4,12 +4,13 @@ use super::Attempt;
 use super::attempt_error::{AttemptError, connect_error, send_error, status_error};
 use crate::json::edits::Edits;
 use crate::request::Operation;
-use crate::upstream::Exchange;
+use crate::upstream::{Connection, Exchange};
 use crate::{Call, Dataplane};
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use domain::model::Upstream;
 use fleet::Backend;
 use http::StatusCode;
+use http1::ResponseHead;
 use http1::client::Request;
 use std::convert::Infallible;
 
@@ -25,24 +26,13 @@ impl Dataplane {
     pub(super) async fn send(&self, attempt: Attempt<'_>) -> Result<Exchange, AttemptError> {
         let request = self.upstream_request(attempt);
         let Attempt { replica, call, prompt, .. } = attempt;
-        let on_written = || call.tap.prompt_was_sent(prompt);
         let connection = match attempt.needs_fresh_connection {
             true => Box::pin(self.connections.open(replica)).await,
             false => self.connections.get(replica).await,
         };
-        let mut connection = connection.map_err(|error| connect_error(&error))?;
-        let mut sent = connection.send(&request, on_written).await;
-        if let Err(error) = &sent
-            && connection.was_used
-            && !error.is_written
-        {
-            // The replica closed an idle connection just as it was taken, and cannot have acted on the request.
-            connection = Box::pin(self.connections.open(replica)).await.map_err(|error| connect_error(&error))?;
-            sent = connection.send(&request, on_written).await;
-        }
-        self.connections.pool.put_back_buffer(request.start);
-        let head = sent.map_err(|error| send_error(&error, connection.was_used))?;
-        let mut exchange = self.connections.exchange(connection, replica);
+        let connection = connection.map_err(|error| connect_error(&error))?;
+        let on_written = || call.tap.prompt_was_sent(prompt);
+        let (head, mut exchange) = self.write(replica, connection, request, on_written).await?;
         if head.status != StatusCode::OK {
             let unmetered = |_| Ok::<_, Infallible>(());
             let body = exchange.collect(MAX_ERROR_BYTES, self.timeouts.idle, unmetered).await.unwrap_or_default();
@@ -52,6 +42,38 @@ impl Dataplane {
             return Err(AttemptError::Bad(format!("unexpected response type {}", head.media_type)));
         }
         Ok(exchange)
+    }
+
+    /// Sends a request of our own about a call to a route beside OpenAI's API. `None` if the replica does not serve it.
+    pub(crate) async fn ask(&self, replica: &Backend, call: &Call, route: &str, body: Vec<Bytes>) -> Option<Exchange> {
+        let mut start = self.connections.pool.take_buffer(HEAD_CAPACITY);
+        start.extend_from_slice(&replica.head_at_root(route));
+        write_call_headers(call, body.iter().map(Bytes::len).sum(), &mut start);
+        let connection = self.connections.get(replica).await.ok()?;
+        let (head, exchange) = self.write(replica, connection, Request { start, rest: body }, || ()).await.ok()?;
+        (head.status == StatusCode::OK && !head.is_encoded).then_some(exchange)
+    }
+
+    /// Writes a request and waits for the head of its response.
+    async fn write(
+        &self,
+        replica: &Backend,
+        mut connection: Connection,
+        request: Request,
+        on_written: impl Fn(),
+    ) -> Result<(ResponseHead, Exchange), AttemptError> {
+        let mut sent = connection.send(&request, &on_written).await;
+        if let Err(error) = &sent
+            && connection.was_used
+            && !error.is_written
+        {
+            // The replica closed an idle connection just as it was taken, and cannot have acted on the request.
+            connection = Box::pin(self.connections.open(replica)).await.map_err(|error| connect_error(&error))?;
+            sent = connection.send(&request, &on_written).await;
+        }
+        self.connections.pool.put_back_buffer(request.start);
+        let head = sent.map_err(|error| send_error(&error, connection.was_used))?;
+        Ok((head, self.connections.exchange(connection, replica)))
     }
 
     /// The request as it is sent: the head, and the client's body with our edits.
@@ -65,7 +87,11 @@ impl Dataplane {
         let length = edits.length(body.len());
         let is_small = body.len() < COPY_BELOW;
         let mut start = self.connections.pool.take_buffer(HEAD_CAPACITY + if is_small { length } else { 0 });
-        write_head(replica, call, length, &mut start);
+        start.extend_from_slice(match call.request.operation {
+            Operation::Chat { .. } => &replica.template.chat,
+            Operation::Embeddings(_) => &replica.template.embeddings,
+        });
+        write_call_headers(call, length, &mut start);
         if is_small {
             edits.write_to(body, &mut start);
             return Request { start, rest: Vec::new() };
@@ -74,12 +100,8 @@ impl Dataplane {
     }
 }
 
-/// Writes the headers that are the same for every call, then those of this call.
-fn write_head(replica: &Backend, call: &Call, length: usize, text: &mut BytesMut) {
-    text.extend_from_slice(match call.request.operation {
-        Operation::Chat { .. } => &replica.template.chat,
-        Operation::Embeddings(_) => &replica.template.embeddings,
-    });
+/// Writes the headers that differ between calls, and the end of the head.
+fn write_call_headers(call: &Call, length: usize, text: &mut BytesMut) {
     for (name, value) in &call.headers {
         text.extend_from_slice(name.as_str().as_bytes());
         text.extend_from_slice(b": ");

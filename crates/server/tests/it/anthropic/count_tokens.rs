@@ -29,5 +29,43 @@ async fn an_engine_that_can_count_gives_the_exact_number() {
     let call = &app.engine().calls()[0];
     assert_eq!((call.path.as_str(), &call.json()["model"]), ("/tokenize", &crate::app::UPSTREAM_NAME.into()));
     assert_eq!(call.json()["messages"], json!([{"role": "user", "content": "hi"}]));
+    assert_eq!(call.header("x-request-id"), response.header("x-request-id"));
     assert!(app.usage(0).await.is_empty());
+}
+
+#[tokio::test]
+async fn counting_teaches_the_routing_nothing() {
+    let app = TestApp::setup().engines(2).upstream("engine = \"vllm\"").edge("routing_headers = true").start().await;
+    let client = client(&app).header("x-forebay-debug", "1");
+    let cached_estimate = async || {
+        let response = client.post_json("/messages", message(&"long ".repeat(2_000))).await;
+        response.header("x-forebay-cached-estimate").unwrap().to_owned()
+    };
+    client.post_json("/messages/count_tokens", message(&"long ".repeat(2_000))).await;
+    assert_eq!(app.engines.iter().map(|engine| engine.calls().len()).sum::<usize>(), 1, "an engine has counted");
+    assert_eq!(cached_estimate().await, "0");
+    assert_ne!(cached_estimate().await, "0", "a call leaves its prompt in the cache");
+}
+
+#[tokio::test]
+async fn a_count_that_costs_too_much_is_estimated() {
+    let app = TestApp::setup().upstream("engine = \"vllm\"").edge("memory_budget = \"4MiB\"").start().await;
+    // The list of tokens has no room in the memory for bodies.
+    app.engine().push(Script { prompt_tokens: 1_000_000, ..Script::default() });
+    let response = client(&app).post_json("/messages/count_tokens", message("hi")).await;
+    assert_eq!((response.status_line().as_str(), response.header("x-forebay-estimate")), ("200 OK", Some("true")));
+
+    let app = TestApp::setup().upstream("engine = \"vllm\"").start().await;
+    let response = client(&app).post_json("/messages/count_tokens", message(&"x".repeat(1 << 20))).await;
+    assert_eq!((response.status_line().as_str(), response.header("x-forebay-estimate")), ("200 OK", Some("true")));
+    assert!(app.engine().calls().is_empty(), "no engine reads a megabyte for a number");
+}
+
+#[tokio::test]
+async fn counts_are_running_calls() {
+    let app = TestApp::setup().edge("max_calls_per_workspace = 1").start().await;
+    app.engine().push(Script { chunks: 100_000, chunk_delay_ms: 10, ..Script::default() });
+    let _running = app.open_stream(crate::app::stream("hi")).await;
+    let response = client(&app).post_json("/messages/count_tokens", message("hi")).await;
+    assert_eq!(error_line(&response), "429 rate_limit_error concurrency_limit_exceeded");
 }

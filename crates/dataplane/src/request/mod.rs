@@ -109,8 +109,8 @@ pub(crate) struct Translated {
     /// Paths are those of the client's request.
     pub(crate) invalid: Option<InvalidParam>,
     pub(crate) remote_media: Option<String>,
-    /// The most tokens to generate. If the context leaves fewer, the limit is lowered to that.
-    pub(crate) soft_limit: u64,
+    /// The most tokens to generate, if the client limits them. If the context leaves fewer, the limit is lowered to that.
+    pub(crate) soft_limit: Option<u64>,
 }
 
 impl ParsedRequest {
@@ -118,7 +118,11 @@ impl ParsedRequest {
     pub(crate) fn translated(body: Bytes, translated: Translated) -> Result<Self, ParseError> {
         let Translated { invalid, remote_media, soft_limit } = translated;
         let request = chat::parse(body)?;
-        Ok(Self { estimate: request.estimate.limited_softly(soft_limit), invalid, remote_media, ..request })
+        let estimate = match soft_limit {
+            Some(limit) => request.estimate.limited_softly(limit),
+            None => request.estimate,
+        };
+        Ok(Self { estimate, invalid, remote_media, ..request })
     }
 
     /// The tokens of the prompt, estimated from its length. They are never more than the call has reserved.

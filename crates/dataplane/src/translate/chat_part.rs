@@ -13,6 +13,8 @@ pub(super) struct ChatPart<'a> {
     /// The stop sequence that ended the text, if the engine reports it.
     pub(super) matched_stop: Option<RawStr<'a>>,
     pub(super) reasoning_tokens: Option<u64>,
+    /// The array of log probabilities of the tokens of `content`.
+    pub(super) logprobs: Option<&'a [u8]>,
 }
 
 /// A tool call, or a piece of it.
@@ -57,6 +59,13 @@ impl<'a> ChatPart<'a> {
                 self.finish = text(reader)?.map(FinishReason::read);
                 Ok(())
             }
+            b"logprobs" if reader.kind()? == ValueKind::Object => reader.object(|reader, name, _| {
+                if name.raw() != b"content" || reader.kind()? != ValueKind::Array {
+                    return reader.skip();
+                }
+                self.logprobs = Some(reader.slice()?);
+                Ok(())
+            }),
             // vLLM and forebay-engine; SGLang.
             b"stop_reason" | b"matched_stop" => {
                 self.matched_stop = text(reader)?.or(self.matched_stop);

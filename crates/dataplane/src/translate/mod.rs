@@ -1,16 +1,21 @@
 //! Other APIs in terms of chat: their requests become chat requests, and chat responses become theirs.
 //!
-//! Everything here is pure: bytes in, bytes out. `messages` is Anthropic's API. [`chat_part`] reads chat responses for all
-//! of them, whole or in chunks, after [`crate::response`] has normalized them.
+//! Everything here is pure: bytes in, bytes out. `messages` is Anthropic's API, `responses` OpenAI's newer one.
+//! [`chat_part`] reads chat responses for all of them, whole or in chunks, after [`crate::response`] has normalized them,
+//! and [`chat_messages`] writes chat requests.
 
+mod chat_messages;
 mod chat_part;
 mod json_pieces;
 pub mod messages;
+pub mod responses;
+mod values;
 mod writer;
 
 use bytes::{Bytes, BytesMut};
 use domain::usage::Tokens;
 use messages::{MessageOptions, MessageStream};
+use responses::ResponseOptions;
 use std::sync::Arc;
 
 /// The API of a call, with what its responses need to know of the request.
@@ -20,6 +25,7 @@ pub enum Dialect {
     #[default]
     Native,
     Messages(Arc<MessageOptions>),
+    Responses(Arc<ResponseOptions>),
 }
 
 /// A chat response that cannot be translated, because of what the model wrote; the cause is for our log.
@@ -37,13 +43,14 @@ impl Dialect {
         match self {
             Self::Native => Ok(response),
             Self::Messages(options) => messages::response::translate(&response, options, tokens),
+            Self::Responses(options) => responses::response::translate(&response, options, tokens),
         }
     }
 
     /// The writer of a streamed response; `None` if chunks are passed on as they are.
     pub(crate) fn stream(&self) -> Option<Box<dyn StreamTranslator>> {
         match self {
-            Self::Native => None,
+            Self::Native | Self::Responses(_) => None,
             Self::Messages(options) => Some(Box::new(MessageStream::new(Arc::clone(options)))),
         }
     }

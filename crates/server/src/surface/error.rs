@@ -30,6 +30,15 @@ pub(crate) enum SurfaceError {
     /// The caller sends too many requests of a kind.
     #[error(transparent)]
     Throttled(#[from] Throttled),
+    /// Unknown, expired, or of another workspace.
+    #[error("no response is stored as `{id}`; send the whole conversation as `input`")]
+    PreviousResponseNotFound { id: String },
+    /// An item of a stored response, with the path of the reference.
+    #[error(
+        "no item is stored as `{id}`; send items instead of references to them (in the AI SDK: \
+         `providerOptions.openai.store = false`)"
+    )]
+    ItemNotFound { id: String, param: String },
     #[error("internal error")]
     Internal,
 }
@@ -57,7 +66,9 @@ impl SurfaceError {
                 CredentialError::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             },
             Self::HeadersTooLarge { .. } => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-            Self::RouteNotFound => StatusCode::NOT_FOUND,
+            Self::RouteNotFound | Self::PreviousResponseNotFound { .. } | Self::ItemNotFound { .. } => {
+                StatusCode::NOT_FOUND
+            }
             Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
             Self::Body(error) => match error {
                 BodyError::TooLarge { .. } | BodyError::RatioTooHigh { .. } => StatusCode::PAYLOAD_TOO_LARGE,
@@ -91,6 +102,8 @@ impl SurfaceError {
             },
             Self::HeadersTooLarge { .. } => "headers_too_large",
             Self::RouteNotFound => "route_not_found",
+            Self::PreviousResponseNotFound { .. } => "previous_response_not_found",
+            Self::ItemNotFound { .. } => "response_not_found",
             Self::MethodNotAllowed { .. } => "method_not_allowed",
             Self::Body(error) => match error {
                 BodyError::TooLarge { .. } | BodyError::RatioTooHigh { .. } => "payload_too_large",
@@ -102,6 +115,15 @@ impl SurfaceError {
             },
             Self::Throttled(_) => "rate_limit_exceeded",
             Self::Internal => "internal_error",
+        }
+    }
+
+    /// The member of the request at fault, or an empty text.
+    pub(crate) fn param(&self) -> &str {
+        match self {
+            Self::PreviousResponseNotFound { .. } => "previous_response_id",
+            Self::ItemNotFound { param, .. } => param,
+            _ => "",
         }
     }
 

@@ -23,7 +23,7 @@ const MAX_REASONS: usize = 10_000;
 const MAX_LOGGED: usize = 200;
 const MINUTE_MILLIS: i64 = 60_000;
 /// Routes that call models.
-const ROUTES: [&str; 3] = ["chat", "embeddings", "messages"];
+const ROUTES: [&str; 4] = ["chat", "embeddings", "messages", "responses"];
 
 #[derive(Default)]
 pub(crate) struct Rejections {

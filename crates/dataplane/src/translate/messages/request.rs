@@ -131,7 +131,7 @@ impl MessagesRequest {
         thinking::write(&thinking, traits.thinking, &mut out);
         out.put(b"}");
         let remote_media = checks.take_remote_media();
-        let translated = Translated { invalid: checks.finish()?, remote_media, soft_limit: max_tokens };
+        let translated = Translated { invalid: checks.finish()?, remote_media, soft_limit: Some(max_tokens) };
         let options = MessageOptions {
             id,
             model: self.model,

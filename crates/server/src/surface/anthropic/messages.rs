@@ -3,22 +3,17 @@
 use super::ERROR_FORMAT;
 use crate::edge::request_body::WholeBody;
 use crate::edge::{EdgeResponse, Headers, Incoming};
-use crate::surface::inference::{self, InferenceError, Prepared, call_error, reject};
-use crate::surface::{Surface, json};
+use crate::surface::Surface;
+use crate::surface::inference::{self, InferenceError, Prepared, reject};
 use bytes::Bytes;
-use dataplane::record::Outcome;
 use dataplane::request::ParseError;
 use dataplane::translate::messages::{ChatTranslation, MessagesRequest};
 use dataplane::usage_tap::UsageTap;
-use dataplane::{Call, CallError, CountedTokens, Dialect};
+use dataplane::{CallError, Dialect};
 use domain::Caller;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 use std::sync::Arc;
 use utoipa::ToSchema;
-
-/// The count is an estimate, because the engine cannot be asked.
-const X_FOREBAY_ESTIMATE: HeaderName = HeaderName::from_static("x-forebay-estimate");
 
 /// The tokens of a prompt.
 #[derive(Serialize, ToSchema)]
@@ -83,31 +78,8 @@ pub(super) async fn count_tokens(
         Ok(translation) => translation,
         Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
     };
-    let mut call = Call {
-        caller,
-        request: translation.request,
-        dialect: Dialect::Native,
-        headers: HeaderMap::new(),
-        shows_placement: false,
-        session: None,
-        tap,
-        hold_timeout: surface.hold_timeout,
-        error_event: ERROR_FORMAT.event,
-    };
-    match surface.dataplane.count_tokens(&mut call).await {
-        Ok(counted) => respond(counted, call.tap),
-        Err(error) => reject(surface, &ERROR_FORMAT, &call_error(error, &call.caller), call.tap),
-    }
-}
-
-fn respond(counted: CountedTokens, mut tap: UsageTap) -> EdgeResponse {
-    tap.settle(Outcome::Served);
-    let count = TokenCount { input_tokens: counted.tokens };
-    let mut response = json(StatusCode::OK, serde_json::to_vec(&count).expect("a count has only text keys"));
-    if counted.is_estimate {
-        response.headers_mut().insert(X_FOREBAY_ESTIMATE, HeaderValue::from_static("true"));
-    }
-    EdgeResponse { rate_limits: counted.rate_limits, ..response.into() }
+    let count = |input_tokens| TokenCount { input_tokens };
+    inference::count_tokens(surface, &ERROR_FORMAT, caller, translation.request, tap, count).await
 }
 
 /// Finds the model first, because the chat request depends on it.

@@ -121,7 +121,7 @@ impl InferenceError {
     pub(crate) fn param(&self) -> &str {
         match self {
             Self::Call(error) => error.param(),
-            Self::Surface(_) => "",
+            Self::Surface(error) => error.param(),
         }
     }
 

@@ -8,7 +8,7 @@ mod error;
 pub(super) use error::{InferenceError, X_SHOULD_RETRY};
 
 use super::error::SurfaceError;
-use super::{MAX_HEADER_BYTES, Surface, is_below};
+use super::{MAX_HEADER_BYTES, Surface, is_below, json};
 use crate::credential::{self, CredentialError, KeyHeaders};
 use crate::edge::memory_budget::Holder;
 use crate::edge::request_body::WholeBody;
@@ -22,7 +22,8 @@ use dataplane::usage_tap::UsageTap;
 use dataplane::{Call, CallError, Dialect, PlacementNote, ResponseFormat, TRACEPARENT};
 use domain::usage::Actor;
 use domain::{Caller, RequestId, Timestamp};
-use http::{HeaderMap, HeaderName, HeaderValue, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use serde::Serialize;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +33,8 @@ const X_HOLD_TIMEOUT: &str = "x-hold-timeout";
 const X_FOREBAY_DEBUG: &str = "x-forebay-debug";
 const X_FOREBAY_REPLICA: HeaderName = HeaderName::from_static("x-forebay-replica");
 const X_FOREBAY_CACHED_ESTIMATE: HeaderName = HeaderName::from_static("x-forebay-cached-estimate");
+/// The count of tokens is an estimate, because the engine cannot be asked.
+const X_FOREBAY_ESTIMATE: HeaderName = HeaderName::from_static("x-forebay-estimate");
 /// Headers with which clients name their session; the first one counts.
 const SESSION_HEADERS: [&str; 3] = ["x-session-id", "session-id", "x-claude-code-session-id"];
 /// A longer name of a session is ignored.
@@ -114,6 +117,39 @@ pub(super) async fn infer(
         Ok(response) => respond(response, trace),
         Err(error) => reject(surface, format, &call_error(error, &call.caller), call.tap),
     }
+}
+
+/// Counts the tokens of the prompt of a chat request, and responds with the count as `body` writes it.
+pub(super) async fn count_tokens<T: Serialize>(
+    surface: &Surface,
+    format: &ErrorFormat,
+    caller: Arc<Caller>,
+    request: ParsedRequest,
+    tap: UsageTap,
+    body: impl FnOnce(u64) -> T,
+) -> EdgeResponse {
+    let mut call = Call {
+        caller,
+        request,
+        dialect: Dialect::Native,
+        headers: HeaderMap::new(),
+        shows_placement: false,
+        session: None,
+        tap,
+        hold_timeout: surface.hold_timeout,
+        error_event: format.event,
+    };
+    let counted = match surface.dataplane.count_tokens(&mut call).await {
+        Ok(counted) => counted,
+        Err(error) => return reject(surface, format, &call_error(error, &call.caller), call.tap),
+    };
+    call.tap.settle(Outcome::Served);
+    let body = serde_json::to_vec(&body(counted.tokens)).expect("a count has only text keys");
+    let mut response = json(StatusCode::OK, body);
+    if counted.is_estimate {
+        response.headers_mut().insert(X_FOREBAY_ESTIMATE, HeaderValue::from_static("true"));
+    }
+    EdgeResponse { rate_limits: counted.rate_limits, ..response.into() }
 }
 
 /// Reads the whole body. After an error the rest of it is read and dropped.

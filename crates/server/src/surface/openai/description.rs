@@ -3,6 +3,7 @@
 //! Bodies of calls are OpenAI's and mostly travel untouched, so only the members that every call needs are described.
 
 use super::error::ErrorEnvelope;
+use super::responses::{self, InputTokenCount};
 use super::{chat, models};
 use crate::surface::openapi::{ErrorDescription, add_errors, operations_of};
 use utoipa::OpenApi as _;
@@ -13,8 +14,15 @@ use utoipa::openapi::{OpenApi, RefOr, Required};
 
 #[derive(utoipa::OpenApi)]
 #[openapi(
-    paths(chat::completions, chat::embeddings, models::list, models::show),
-    components(schemas(ErrorEnvelope<'static>))
+    paths(
+        chat::completions,
+        chat::embeddings,
+        responses::create,
+        responses::input_tokens,
+        models::list,
+        models::show
+    ),
+    components(schemas(ErrorEnvelope<'static>, InputTokenCount))
 )]
 struct Handlers;
 
@@ -51,6 +59,10 @@ const CALL: [ErrorDescription; 13] = [
     ("503", "`model_not_serving`, `request_quarantined`, `store_unavailable`", &["InferenceError"]),
 ];
 
+/// Responses can refer to others.
+const STORED: [ErrorDescription; 1] =
+    [("404", "`model_not_found`, `previous_response_not_found`, `response_not_found`", &["InferenceError"])];
+
 pub(crate) fn description() -> OpenApi {
     let mut description = Handlers::openapi();
     add_encoded_id(&mut description);
@@ -61,6 +73,9 @@ pub(crate) fn description() -> OpenApi {
             if let Some(body) = &mut operation.request_body {
                 body.required = Some(Required::True);
             }
+            if path.starts_with("/v1/responses") {
+                add_errors(operation, &STORED);
+            }
             add_errors(operation, if is_read { &READ } else { &CALL });
             if path.contains('{') {
                 add_errors(operation, &MODEL);
@@ -70,7 +85,11 @@ pub(crate) fn description() -> OpenApi {
         }
     }
     let schemas = &mut description.components.get_or_insert_default().schemas;
-    for (name, schema) in [("ChatRequest", chat_request()), ("EmbeddingsRequest", embeddings_request())] {
+    for (name, schema) in [
+        ("ChatRequest", chat_request()),
+        ("EmbeddingsRequest", embeddings_request()),
+        ("ResponsesRequest", responses_request()),
+    ] {
         schemas.insert(name.into(), RefOr::T(Schema::Object(schema)));
     }
     description
@@ -125,6 +144,19 @@ fn embeddings_request() -> Object {
         .required("model")
         .property("input", ObjectBuilder::new().schema_type(SchemaType::AnyValue).description(Some(input)))
         .required("input")
+        .build()
+}
+
+fn responses_request() -> Object {
+    let input = "A text, or the items of a conversation.";
+    let stream = ObjectBuilder::new().schema_type(or_null(Type::Boolean));
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("model", model_id())
+        .required("model")
+        .property("input", ObjectBuilder::new().schema_type(SchemaType::AnyValue).description(Some(input)))
+        .required("input")
+        .property("stream", stream.description(Some("Events instead of one response.")))
         .build()
 }
 

@@ -1,9 +1,10 @@
-//! OpenAI's surface: `/v1/chat/completions`, `/v1/embeddings`, `/v1/models`.
+//! OpenAI's surface: `/v1/chat/completions`, `/v1/responses`, `/v1/embeddings`, `/v1/models`.
 
 mod chat;
 mod description;
 pub(crate) mod error;
 mod models;
+mod responses;
 
 pub(crate) use description::description;
 
@@ -23,6 +24,8 @@ const ERROR_FORMAT: ErrorFormat = ErrorFormat { response: error::response, event
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Route<'a> {
     Chat,
+    Responses,
+    InputTokens,
     Embeddings,
     Models,
     Model(&'a str),
@@ -33,6 +36,8 @@ fn route(path: &str) -> Route<'_> {
     let trimmed = path.strip_suffix('/').unwrap_or(path);
     match trimmed {
         "/v1/chat/completions" => Route::Chat,
+        "/v1/responses" => Route::Responses,
+        "/v1/responses/input_tokens" => Route::InputTokens,
         "/v1/embeddings" => Route::Embeddings,
         "/v1/models" => Route::Models,
         other => match other.strip_prefix("/v1/models/") {
@@ -50,6 +55,8 @@ pub(super) fn is_route(path: &str) -> bool {
 pub(crate) fn route_name(path: &str) -> &'static str {
     match route(path) {
         Route::Chat => "chat",
+        Route::Responses => "responses",
+        Route::InputTokens => "input_tokens",
         Route::Embeddings => "embeddings",
         Route::Models | Route::Model(_) => "models",
         Route::Unknown => "unknown",
@@ -59,14 +66,14 @@ pub(crate) fn route_name(path: &str) -> &'static str {
 impl Route<'_> {
     const fn allow(self) -> &'static str {
         match self {
-            Self::Chat | Self::Embeddings => "POST",
+            Self::Chat | Self::Responses | Self::InputTokens | Self::Embeddings => "POST",
             Self::Models | Self::Model(_) | Self::Unknown => "GET, HEAD",
         }
     }
 
     fn supports(self, method: &Method) -> bool {
         match self {
-            Self::Chat | Self::Embeddings => method == Method::POST,
+            Self::Chat | Self::Responses | Self::InputTokens | Self::Embeddings => method == Method::POST,
             Self::Models | Self::Model(_) | Self::Unknown => method == Method::GET || method == Method::HEAD,
         }
     }
@@ -91,6 +98,8 @@ pub(crate) async fn respond(
     };
     match route {
         Route::Chat => chat::completions(surface, &mut head.headers, body, caller, tap).await,
+        Route::Responses => responses::create(surface, &mut head.headers, body, caller, tap).await,
+        Route::InputTokens => responses::input_tokens(surface, &mut head.headers, body, caller, tap).await,
         Route::Embeddings => chat::embeddings(surface, &mut head.headers, body, caller, tap).await,
         Route::Models => {
             let list = models::list(&surface.dataplane, &caller, head.uri.query());
@@ -117,7 +126,7 @@ async fn check(
 ) -> Result<Arc<Caller>, InferenceError> {
     let key_headers = match route {
         Route::Models | Route::Model(_) => KeyHeaders::BearerOrApiKey,
-        Route::Chat | Route::Embeddings | Route::Unknown => KeyHeaders::Bearer,
+        Route::Chat | Route::Responses | Route::InputTokens | Route::Embeddings | Route::Unknown => KeyHeaders::Bearer,
     };
     let caller = inference::identify(surface, head, key_headers, peer, tap, now).await?;
     if route == Route::Unknown {

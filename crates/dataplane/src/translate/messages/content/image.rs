@@ -1,8 +1,9 @@
 //! Turns an image block into an address that chat accepts.
 
-use super::block::{Block, required};
+use super::block::Block;
 use crate::json::{RawStr, Reader, ValueKind};
 use crate::request::{Checks, ParseError, Path};
+use crate::translate::values::required;
 
 /// An image as chat has it.
 pub(super) struct Image {

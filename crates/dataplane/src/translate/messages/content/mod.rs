@@ -9,14 +9,13 @@ mod image;
 mod system;
 mod tool_result;
 mod user;
-mod writer;
 
 pub(super) use system::SystemPlace;
 
 use crate::json::{RawStr, Reader, ValueKind};
 use crate::request::{Checks, ParseError, Path};
-use block::value;
-use writer::{JoinedText, Messages};
+use crate::translate::chat_messages::{JoinedText, Messages};
+use crate::translate::values::value;
 
 pub(super) fn write_messages(
     system: &[u8],

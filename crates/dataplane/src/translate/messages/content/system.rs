@@ -2,9 +2,9 @@
 
 use super::Message;
 use super::block::Content;
-use super::writer::JoinedText;
 use crate::json::{Reader, ValueKind};
 use crate::request::{Checks, ParseError, Path};
+use crate::translate::chat_messages::JoinedText;
 use std::fmt::Display;
 
 /// Changes with every call and would defeat prefix caches.

@@ -1,10 +1,10 @@
 //! Writes the result of a tool.
 
-use super::block::{Block, Content, required};
+use super::block::{Block, Content};
 use super::image::Image;
-use super::user::UserTurn;
-use super::writer::{JoinedText, Messages};
 use crate::request::{Checks, ParseError, Path};
+use crate::translate::chat_messages::{JoinedText, Messages, UserTurn};
+use crate::translate::values::required;
 use crate::translate::writer::Output;
 
 const ERROR_PREFIX: &[u8] = b"Error: ";
@@ -46,7 +46,7 @@ fn read_content(
         Some(Content::Blocks(blocks)) => blocks.each(path, &["text", "image"], checks, |part, path, checks| {
             if part.kind() == b"image" {
                 if let Some(image) = Image::read(part, path, checks)? {
-                    images.add_image(&image);
+                    images.add_image(&image.raw_url);
                 }
             } else if let Some(raw) = part.text(path, checks) {
                 text.add(raw);

@@ -3,53 +3,8 @@
 use super::block::Content;
 use super::image::Image;
 use super::tool_result;
-use super::writer::{JoinedText, Messages};
 use crate::request::{Checks, ParseError, Path};
-use crate::translate::writer::Output;
-
-/// The part of a user's turn that follows the results of tools.
-#[derive(Default)]
-pub(super) struct UserTurn {
-    /// `{"type":…},…` of all parts.
-    parts: Vec<u8>,
-    text: JoinedText,
-    has_images: bool,
-}
-
-impl UserTurn {
-    fn add_text(&mut self, raw: &[u8]) {
-        self.text.add(raw);
-        self.begin_part();
-        self.parts.put(b"{\"type\":\"text\",\"text\":");
-        self.parts.put_raw_text(raw);
-        self.parts.put(b"}");
-    }
-
-    pub(super) fn add_image(&mut self, image: &Image) {
-        self.has_images = true;
-        self.begin_part();
-        self.parts.put(b"{\"type\":\"image_url\",\"image_url\":{\"url\":");
-        self.parts.put_raw_text(&image.raw_url);
-        self.parts.put(b"}}");
-    }
-
-    fn begin_part(&mut self) {
-        if !self.parts.is_empty() {
-            self.parts.put(b",");
-        }
-    }
-
-    /// Writes the turn: text alone as a string, which every chat template accepts.
-    fn write(&self, out: &mut Messages<'_>) {
-        if !self.has_images {
-            return out.text("user", &self.text.raw);
-        }
-        let out = out.begin("user");
-        out.put(b",\"content\":[");
-        out.put(&self.parts);
-        out.put(b"]}");
-    }
-}
+use crate::translate::chat_messages::{Messages, UserTurn};
 
 pub(super) fn write(
     content: &[u8],
@@ -66,6 +21,7 @@ pub(super) fn write(
         None => return Ok(()),
     };
     let mut result_images = UserTurn::default();
+    // Follows the results of tools.
     let mut turn = UserTurn::default();
     let mut has_results = false;
     blocks.each(path, &["text", "image", "tool_result"], checks, |block, path, checks| {
@@ -76,7 +32,7 @@ pub(super) fn write(
             }
             b"image" => {
                 if let Some(image) = Image::read(block, path, checks)? {
-                    turn.add_image(&image);
+                    turn.add_image(&image.raw_url);
                 }
             }
             _ => {
@@ -87,10 +43,10 @@ pub(super) fn write(
         }
         Ok(())
     })?;
-    if result_images.has_images {
+    if !result_images.is_empty() {
         result_images.write(out);
     }
-    if !turn.parts.is_empty() || !has_results {
+    if !turn.is_empty() || !has_results {
         turn.write(out);
     }
     Ok(())

@@ -1,0 +1,59 @@
+//! OpenAI's Responses API.
+//!
+//! [`request`] turns a request into a chat request. A response consists of [`output`] items; [`resource`] writes them
+//! with the other members of a response.
+
+mod format;
+mod input;
+mod item;
+mod output;
+mod parts;
+mod reasoning;
+pub mod request;
+mod resource;
+pub(super) mod response;
+mod tool_choice;
+mod tools;
+
+#[cfg(test)]
+mod request_tests;
+
+pub use request::{ChatTranslation, History, ResponseContext, ResponsesRequest};
+
+use bytes::Bytes;
+use std::sync::{Arc, OnceLock};
+use tools::ToolTable;
+
+/// What the response needs to know of the request.
+#[derive(Debug, Clone)]
+pub struct ResponseOptions {
+    /// The part of all ids that belongs to this response.
+    unique: String,
+    /// The members of the response that are known from the beginning, without brackets.
+    members: Vec<u8>,
+    tools: ToolTable,
+    /// Reasoning is also sent as its own summary.
+    has_summary: bool,
+    /// Reasoning items carry their text in a form that clients send back unread.
+    has_encrypted_reasoning: bool,
+    /// Seconds since 1970.
+    now: fn() -> i64,
+    /// Set if the response is to be stored.
+    finished: Option<FinishedResponse>,
+}
+
+/// The final response, as JSON, once it has been written. Shared with the code that stores it.
+#[derive(Debug, Clone, Default)]
+pub struct FinishedResponse(Arc<OnceLock<Bytes>>);
+
+impl FinishedResponse {
+    /// `None` until the response is complete, and if it failed.
+    pub fn get(&self) -> Option<&Bytes> {
+        self.0.get()
+    }
+
+    fn set(&self, response: Bytes) {
+        // A response ends once.
+        let _ = self.0.set(response);
+    }
+}

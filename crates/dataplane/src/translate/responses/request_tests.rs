@@ -1,0 +1,376 @@
+#![expect(clippy::needless_pass_by_value, reason = "callers pass literals")]
+
+use super::request::{ChatTranslation, History, ResponseContext, ResponsesRequest};
+use crate::request::ParseError;
+use crate::translate::messages::Traits;
+use domain::model::ThinkingSwitch;
+use domain::usage::Tokens;
+use expect_test::expect;
+use serde_json::{Value, json};
+
+const TRAITS: Traits = Traits { context_length: 1000, thinking: ThinkingSwitch::None, merge_system: false };
+
+fn context(history: History) -> ResponseContext {
+    ResponseContext { unique: "1".into(), now: || 7, history, stored: None }
+}
+
+fn translate(body: &Value, traits: Traits) -> Result<ChatTranslation, ParseError> {
+    ResponsesRequest::parse(body.to_string().into())?.into_chat(traits, context(History::default()))
+}
+
+/// A request with these members besides the required ones.
+fn request(members: Value) -> Value {
+    let mut body = json!({"model": "m", "input": "hi"});
+    body.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    body
+}
+
+fn chat_with(members: Value, traits: Traits) -> Value {
+    let translation = translate(&request(members), traits).unwrap();
+    assert_eq!(translation.request.invalid, None);
+    serde_json::from_slice(&translation.request.body).unwrap()
+}
+
+fn chat(members: Value) -> Value {
+    chat_with(members, TRAITS)
+}
+
+fn messages(input: Value) -> Value {
+    chat(json!({"input": input}))["messages"].clone()
+}
+
+/// `400 param`, `422 param` or `fine`.
+fn verdict(members: Value) -> String {
+    match translate(&request(members), TRAITS) {
+        Err(ParseError::Unreadable(why)) => format!("400 {why}"),
+        Err(ParseError::Missing { param } | ParseError::BadName { param, .. }) => format!("400 {param}"),
+        Ok(ChatTranslation { request, .. }) => {
+            request.invalid.map_or("fine".into(), |found| format!("422 {}", found.param))
+        }
+    }
+}
+
+#[test]
+fn a_plain_request() {
+    expect![[r#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#]]
+        .assert_eq(str::from_utf8(&translate(&request(json!({})), TRAITS).unwrap().request.body).unwrap());
+}
+
+#[test]
+fn members_become_those_of_chat_and_unknown_ones_are_left_out() {
+    let body = chat(json!({
+        "instructions": "Be brief.", "temperature": 0.5, "top_p": 0.9, "presence_penalty": 1, "frequency_penalty": -1,
+        "top_logprobs": 2, "truncation": "auto", "metadata": {"a": "b"}, "service_tier": "auto", "user": "anna",
+        "prompt_cache_key": "session", "parallel_tool_calls": false, "store": false, "n_predict": 9, "background": false,
+        "text": {"verbosity": "low"}, "reasoning": {"effort": "high"}, "include": [],
+    }));
+    expect![[r#"{"model":"m","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"hi"}],"temperature":0.5,"top_p":0.9,"presence_penalty":1,"frequency_penalty":-1,"logprobs":true,"top_logprobs":2,"prompt_cache_key":"session"}"#]]
+    .assert_eq(&body.to_string());
+}
+
+#[test]
+fn thinking_uses_the_switch_of_the_model() {
+    let with = |effort: &str, thinking: ThinkingSwitch| {
+        chat_with(json!({"reasoning": {"effort": effort}}), Traits { thinking, ..TRAITS })
+    };
+    assert_eq!(with("low", ThinkingSwitch::ReasoningEffort)["reasoning_effort"], "low");
+    let switch = |effort: &str| with(effort, ThinkingSwitch::EnableThinking)["chat_template_kwargs"].clone();
+    assert_eq!(switch("high"), json!({"enable_thinking": true}));
+    assert_eq!(switch("none"), json!({"enable_thinking": false}));
+}
+
+#[test]
+fn formats_of_text() {
+    let format = |format: Value| chat(json!({"text": {"format": format}}))["response_format"].clone();
+    assert_eq!(format(json!({"type": "text"})), Value::Null);
+    assert_eq!(format(json!({"type": "json_object"})), json!({"type": "json_object"}));
+    let schema = json!({"type": "json_schema", "name": "n", "schema": {"type": "object"}, "strict": true});
+    let expected = json!({"name": "n", "schema": {"type": "object"}, "strict": true});
+    assert_eq!(format(schema), json!({"type": "json_schema", "json_schema": expected}));
+}
+
+#[test]
+fn roles_and_parts() {
+    let items = json!([
+        {"role": "developer", "content": "Be brief."},
+        {"type": "message", "role": "user", "id": "msg_9", "status": "completed", "content": [
+            {"type": "input_text", "text": "Look:"},
+            {"type": "input_image", "image_url": "data:image/png;base64,AA==", "detail": "auto"}]},
+        {"type": "message", "role": "assistant", "content": [
+            {"type": "output_text", "text": "A", "annotations": []}, {"type": "refusal", "refusal": "No."}]},
+        {"role": "system", "content": [{"type": "input_text", "text": "Now be long."}]},
+    ]);
+    let expected = json!([
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": [{"type": "text", "text": "Look:"},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}]},
+        {"role": "assistant", "content": "A\nNo."},
+        {"role": "system", "content": "Now be long."},
+    ]);
+    assert_eq!(messages(items.clone()), expected);
+    let merged = chat_with(json!({"input": items, "instructions": "First."}), Traits { merge_system: true, ..TRAITS });
+    assert_eq!(merged["messages"][0]["content"], "First.\nBe brief.\nNow be long.");
+    assert_eq!(merged["messages"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_tool_loop_has_one_message_per_turn() {
+    let items = json!([
+        {"role": "user", "content": "Read both."},
+        {"type": "reasoning", "id": "rs_1", "summary": [], "content": [{"type": "reasoning_text", "text": "hm"}]},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Reading."}]},
+        {"type": "function_call", "id": "fc_1", "call_id": "a", "name": "read", "arguments": "{\"p\":\"x\"}"},
+        {"type": "function_call", "call_id": "b", "name": "see", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "a", "output": "text \"x\""},
+        {"type": "function_call_output", "call_id": "b", "output": [
+            {"type": "input_text", "text": "an image"}, {"type": "input_image", "image_url": "data:image/png;base64,AA=="}]},
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "so"}], "encrypted_content": "gAAAA"},
+        {"type": "function_call", "call_id": "c", "name": "read", "arguments": ""},
+        {"type": "function_call_output", "call_id": "c", "output": ""},
+    ]);
+    let call = |id: &str, name: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
+    let expected = json!([
+        {"role": "user", "content": "Read both."},
+        {"role": "assistant", "content": "Reading.", "reasoning_content": "hm",
+            "tool_calls": [call("a", "read", "{\"p\":\"x\"}"), call("b", "see", "{}")]},
+        {"role": "tool", "tool_call_id": "a", "content": "text \"x\""},
+        {"role": "tool", "tool_call_id": "b", "content": "an image"},
+        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}]},
+        {"role": "assistant", "content": null, "reasoning_content": "so", "tool_calls": [call("c", "read", "")]},
+        {"role": "tool", "tool_call_id": "c", "content": ""},
+    ]);
+    assert_eq!(messages(items), expected);
+}
+
+#[test]
+fn our_own_encrypted_reasoning_is_opened_and_foreign_one_is_skipped() {
+    let own = super::reasoning::encrypt(br#"h\"m"#);
+    let thought = |content: &str| {
+        let items = json!([{"type": "reasoning", "summary": [], "encrypted_content": content},
+            {"role": "assistant", "content": "ok"}, {"role": "user", "content": "go"}]);
+        messages(items)[0]["reasoning_content"].clone()
+    };
+    assert_eq!(thought(&own), "h\"m");
+    for foreign in ["gAAAAABp", "forebay1:***", "forebay1:Ig==", "forebay1:Igo="] {
+        assert_eq!(thought(foreign), Value::Null, "{foreign}");
+    }
+}
+
+#[test]
+fn stored_items_come_before_the_input_and_replace_references() {
+    let body = json!({"model": "m", "previous_response_id": "resp_0", "input": [
+        {"type": "item_reference", "id": "fc_1"}, {"type": "function_call_output", "call_id": "a", "output": "done"}]});
+    let request = ResponsesRequest::parse(body.to_string().into()).unwrap();
+    assert_eq!(request.previous_response_id.as_deref(), Some("resp_0"));
+    assert_eq!(request.references().unwrap(), [("input[0].id".to_owned(), "fc_1".to_owned())]);
+    assert_eq!(request.input_items().unwrap().len(), 2);
+    let stored = json!({"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"});
+    let history = History {
+        previous: vec![json!({"role": "user", "content": "earlier"}).to_string().into()],
+        referenced: [("fc_1".to_owned(), stored.to_string().into())].into(),
+    };
+    let translation = request.into_chat(TRAITS, context(history)).unwrap();
+    let chat: Value = serde_json::from_slice(&translation.request.body).unwrap();
+    let roles: Vec<&Value> = chat["messages"].as_array().unwrap().iter().map(|message| &message["role"]).collect();
+    assert_eq!(roles, ["user", "assistant", "tool"]);
+}
+
+#[test]
+fn invalid_members_are_named() {
+    for (members, expected) in [
+        (json!({"input": null}), "400 input"),
+        (json!({"input": []}), "422 input"),
+        (json!({"input": 5}), "422 input"),
+        (json!({"input": ["hi"]}), "422 input[0]"),
+        (json!({"input": [{"role": "user", "content": "a"}, {"type": "web_search_call"}]}), "400 input[1].type"),
+        (json!({"input": [{"role": "critic", "content": "a"}]}), "422 input[0].role"),
+        (json!({"input": [{"content": "a"}]}), "400 input[0].role"),
+        (
+            json!({"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "f"}]}]}),
+            "422 input[0].content[0].type",
+        ),
+        (json!({"input": [{"type": "function_call", "name": "f", "arguments": "{}"}]}), "400 input[0].call_id"),
+        (json!({"input": [{"type": "function_call_output", "call_id": "a"}]}), "400 input[0].output"),
+        (json!({"background": true}), "422 background"),
+        (json!({"conversation": "conv_1"}), "422 conversation"),
+        (json!({"temperature": 3}), "422 temperature"),
+        (json!({"max_output_tokens": 0}), "422 max_output_tokens"),
+        (json!({"truncation": "always"}), "422 truncation"),
+        (json!({"reasoning": {"effort": "huge"}}), "422 reasoning.effort"),
+        (json!({"text": {"format": {"type": "json_schema", "name": "n"}}}), "400 text.format.schema"),
+        (json!({"tools": [{"type": "function"}]}), "400 tools[0].name"),
+        (json!({"tools": {}}), "422 tools"),
+        (json!({"tool_choice": "any"}), "422 tool_choice"),
+        (json!({"Input": "hi"}), "400 Input"),
+        (json!({"include": ["x"], "tools": [], "tool_choice": "auto"}), "fine"),
+    ] {
+        assert_eq!(verdict(members.clone()), expected, "{members}");
+    }
+}
+
+fn tools(tools: Value, choice: Value) -> Value {
+    let chat = chat(json!({"tools": tools, "tool_choice": choice}));
+    json!([
+        chat["tools"]
+            .as_array()
+            .map(|all| { all.iter().map(|tool| tool["function"]["name"].clone()).collect::<Vec<_>>() }),
+        chat["tool_choice"]
+    ])
+}
+
+#[test]
+fn tools_become_functions() {
+    let parameters = json!({"type": "object", "properties": {"p": {"type": "string"}}});
+    let declared = json!([
+        {"type": "function", "name": "read", "description": "Reads.", "parameters": parameters, "strict": true},
+        {"type": "custom", "name": "apply_patch", "description": "Patches.",
+            "format": {"type": "grammar", "syntax": "lark", "definition": "start: \"x\""}},
+        {"type": "web_search"},
+        {"type": "tool_search", "execution": "client", "description": "Finds tools.", "parameters": parameters},
+        {"type": "tool_search", "execution": "server"},
+    ]);
+    let translation = translate(&request(json!({"tools": declared})), TRAITS).unwrap();
+    assert_eq!(translation.left_out_tools, ["web_search", "tool_search"]);
+    let chat: Value = serde_json::from_slice(&translation.request.body).unwrap();
+    let functions: Vec<&Value> = chat["tools"].as_array().unwrap().iter().map(|tool| &tool["function"]).collect();
+    assert_eq!(
+        functions[0],
+        &json!({"name": "read", "description": "Reads.", "parameters": parameters, "strict": true})
+    );
+    assert_eq!(functions[1]["description"], "Patches.\n\nThe input must match this lark grammar:\nstart: \"x\"");
+    assert_eq!(functions[1]["parameters"]["required"], json!(["input"]));
+    assert_eq!(functions[2], &json!({"name": "tool_search", "description": "Finds tools.", "parameters": parameters}));
+    assert_eq!(functions.len(), 3);
+}
+
+#[test]
+fn choices_among_tools() {
+    let function = |name: &str| json!({"type": "function", "name": name});
+    let declared = json!([function("a"), {"type": "custom", "name": "b"},
+        {"type": "namespace", "name": "ns", "tools": [function("a"), function("c")]}, {"type": "web_search"}]);
+    let forced = |name: &str| json!({"type": "function", "function": {"name": name}});
+    let allowed = |tools: Value| json!({"type": "allowed_tools", "mode": "required", "tools": tools});
+    let all = json!(["a", "b", "ns__a", "ns__c"]);
+    for (choice, expected) in [
+        (Value::Null, json!([all, null])),
+        (json!("none"), json!([all, "none"])),
+        (json!("required"), json!([all, "required"])),
+        (function("a"), json!([all, forced("a")])),
+        (json!({"type": "custom", "name": "b"}), json!([all, forced("b")])),
+        (json!({"type": "function", "name": "c", "namespace": "ns"}), json!([all, forced("ns__c")])),
+        (json!({"type": "web_search_preview"}), json!([all, null])),
+        (allowed(json!([function("b"), function("c")])), json!([["b", "ns__c"], "required"])),
+        (allowed(json!([{"type": "namespace", "name": "ns"}])), json!([["ns__a", "ns__c"], "required"])),
+        (allowed(json!([{"type": "image_generation"}])), json!([null, null])),
+    ] {
+        assert_eq!(tools(declared.clone(), choice.clone()), expected, "{choice}");
+    }
+    assert_eq!(tools(json!([]), json!("auto")), json!([null, null]));
+}
+
+#[test]
+fn names_that_collide_get_a_number() {
+    let function = |name: &str| json!({"type": "function", "name": name});
+    let declared = json!([function("a__b"), {"type": "namespace", "name": "a", "tools": [function("b")]},
+        function("x.y"), function("x/y"), function(&"z".repeat(80)), function("a__b")]);
+    let long = "z".repeat(64);
+    assert_eq!(tools(declared, Value::Null)[0], json!(["a__b", "a__b_2", "x_y", "x_y_2", long]));
+}
+
+#[test]
+fn tools_can_come_in_mid_conversation() {
+    let function = |name: &str| json!({"type": "function", "name": name});
+    let body = chat(json!({"tools": [function("a")], "input": [
+        {"role": "user", "content": "hi"},
+        {"type": "additional_tools", "tools": [function("a"), {"type": "namespace", "name": "mcp__x",
+            "tools": [function("find"), {"type": "custom", "name": "raw"}]}]},
+        {"type": "tool_search_call", "call_id": "s", "execution": "client", "arguments": {"q": "mail"}},
+        {"type": "tool_search_output", "call_id": "s", "execution": "client", "tools": [function("mail")]},
+        {"type": "custom_tool_call", "call_id": "c", "namespace": "mcp__x", "name": "raw", "input": "a \"b\"\n"},
+        {"type": "custom_tool_call_output", "call_id": "c", "output": "ok"},
+        {"type": "function_call", "call_id": "g", "namespace": "gone", "name": "f", "arguments": "{}"},
+    ]}));
+    let names: Vec<&Value> = body["tools"].as_array().unwrap().iter().map(|tool| &tool["function"]["name"]).collect();
+    assert_eq!(names, ["a", "mcp__x__find", "mcp__x__raw", "mail"]);
+    let called = |place: usize| body["messages"][place]["tool_calls"][0]["function"].clone();
+    assert_eq!(called(1), json!({"name": "tool_search", "arguments": "{\"q\":\"mail\"}"}));
+    assert_eq!(called(3), json!({"name": "mcp__x__raw", "arguments": "{\"input\":\"a \\\"b\\\"\\n\"}"}));
+    assert_eq!(called(5), json!({"name": "gone__f", "arguments": "{}"}));
+    assert_eq!(body["messages"][2]["tool_call_id"], "s");
+}
+
+/// The response to a chat message.
+fn response(members: Value, message: Value, finish: &str) -> Value {
+    let options = translate(&request(members), TRAITS).unwrap().options;
+    let chat = json!({"choices": [{"index": 0, "message": message, "finish_reason": finish}],
+        "usage": {"completion_tokens_details": {"reasoning_tokens": 3}}});
+    let tokens = Tokens { prompt: 9, completion: 5, cached: 4 };
+    let translated = super::response::translate(chat.to_string().as_bytes(), &options, tokens).unwrap();
+    serde_json::from_slice(&translated).unwrap()
+}
+
+#[test]
+fn a_response_has_every_member() {
+    let text = json!({"role": "assistant", "content": "Hi \"é\""});
+    expect![[r#"{"id":"resp_1","object":"response","created_at":7,"model":"m","previous_response_id":null,"instructions":null,"max_output_tokens":null,"max_tool_calls":null,"user":null,"safety_identifier":null,"prompt_cache_key":null,"temperature":1,"top_p":1,"metadata":{},"presence_penalty":0,"frequency_penalty":0,"top_logprobs":0,"tools":[],"tool_choice":"auto","parallel_tool_calls":true,"text":{"format":{"type":"text"}},"reasoning":{"effort":null,"summary":null},"store":false,"truncation":"disabled","background":false,"service_tier":"default","status":"completed","completed_at":7,"incomplete_details":null,"error":null,"output":[{"id":"msg_1_0","type":"message","role":"assistant","content":[{"type":"output_text","text":"Hi \"é\"","annotations":[],"logprobs":[]}],"status":"completed"}],"usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":4},"output_tokens":5,"output_tokens_details":{"reasoning_tokens":3},"total_tokens":14}}"#]]
+    .assert_eq(&response(json!({}), text, "stop").to_string());
+}
+
+#[test]
+fn effective_values_are_repeated() {
+    let function = json!({"type": "function", "name": "f"});
+    let members = json!({"temperature": 0.5, "metadata": {"a": "b"}, "instructions": "Be brief.", "max_output_tokens": 9,
+        "tools": [function, {"type": "web_search"}], "tool_choice": "required", "store": true, "truncation": "auto",
+        "text": {"format": {"type": "json_schema", "name": "n", "schema": {}}}, "reasoning": {"effort": "low"}});
+    let response = response(members.clone(), json!({"content": "x"}), "stop");
+    for name in ["temperature", "metadata", "instructions", "max_output_tokens", "tool_choice"] {
+        assert_eq!(response[name], members[name], "{name}");
+    }
+    let tool = json!({"type": "function", "name": "f", "description": null, "parameters": null, "strict": false});
+    assert_eq!(response["tools"], json!([tool]));
+    let format = json!({"type": "json_schema", "description": null, "name": "n", "schema": {}, "strict": false});
+    assert_eq!(response["text"], json!({"format": format}));
+    assert_eq!((&response["store"], &response["truncation"]), (&json!(false), &json!("disabled")));
+    assert_eq!(response["reasoning"], json!({"effort": "low", "summary": null}));
+}
+
+#[test]
+fn tools_are_turned_back_by_declaration() {
+    let tools = json!([{"type": "custom", "name": "patch"}, {"type": "tool_search", "execution": "client"},
+        {"type": "namespace", "name": "mcp__x", "tools": [{"type": "function", "name": "a__b"}]}]);
+    let call = |name: &str, arguments: &str| json!({"id": name, "function": {"name": name, "arguments": arguments}});
+    let calls = [
+        call("patch", r#"{"input":"*** \"é\"\n"}"#),
+        call("patch", "not json"),
+        call("tool_search", r#"{"q":"x"}"#),
+        call("mcp__x__a__b", ""),
+        call("unknown", "{}"),
+        json!({"function": {"name": "unknown", "arguments": "{}"}}),
+    ];
+    let message = json!({"content": null, "reasoning": "hm", "tool_calls": calls});
+    let response = response(json!({"tools": tools, "include": ["reasoning.encrypted_content"]}), message, "tool_calls");
+    let mut output = response["output"].as_array().unwrap().clone();
+    for item in &mut output {
+        item.as_object_mut().unwrap().retain(|name, _| name != "id" && name != "status");
+    }
+    let expected = json!([
+        {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "hm"}],
+            "encrypted_content": "forebay1:aG0="},
+        {"type": "custom_tool_call", "call_id": "patch", "name": "patch", "input": "*** \"é\"\n"},
+        {"type": "custom_tool_call", "call_id": "patch", "name": "patch", "input": "not json"},
+        {"type": "tool_search_call", "call_id": "tool_search", "execution": "client", "arguments": {"q": "x"}},
+        {"type": "function_call", "call_id": "mcp__x__a__b", "name": "a__b", "namespace": "mcp__x", "arguments": "{}"},
+        {"type": "function_call", "call_id": "unknown", "name": "unknown", "arguments": "{}"},
+        {"type": "function_call", "call_id": "call_1_5", "name": "unknown", "arguments": "{}"},
+    ]);
+    assert_eq!(json!(output), expected);
+    assert_eq!(response["status"], "completed");
+}
+
+#[test]
+fn a_cut_by_length_is_incomplete() {
+    let response = response(json!({}), json!({"content": "Hel"}), "length");
+    assert_eq!((&response["status"], &response["completed_at"]), (&json!("incomplete"), &Value::Null));
+    assert_eq!(response["incomplete_details"], json!({"reason": "max_output_tokens"}));
+    assert_eq!(response["output"][0]["status"], "incomplete");
+}

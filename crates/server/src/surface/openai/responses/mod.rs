@@ -1,0 +1,112 @@
+//! `POST /v1/responses` and the count of its input, which are translated to chat.
+
+mod stored;
+
+use super::ERROR_FORMAT;
+use crate::clock;
+use crate::edge::request_body::WholeBody;
+use crate::edge::{EdgeResponse, Headers, Incoming};
+use crate::surface::Surface;
+use crate::surface::inference::{self, InferenceError, Prepared, reject};
+use bytes::Bytes;
+use dataplane::request::ParseError;
+use dataplane::translate::responses::{ChatTranslation, ResponseContext, ResponsesRequest};
+use dataplane::usage_tap::UsageTap;
+use dataplane::{CallError, Dialect};
+use domain::Caller;
+use serde::Serialize;
+use std::sync::Arc;
+use utoipa::ToSchema;
+
+/// The tokens of an input.
+#[derive(Serialize, ToSchema)]
+#[schema(as = InputTokenCount)]
+pub(super) struct InputTokenCount {
+    /// `response.input_tokens`
+    object: &'static str,
+    input_tokens: u64,
+}
+
+/// Create a response.
+#[utoipa::path(post, path = "/v1/responses", operation_id = "createResponse", tag = "inference",
+    request_body = ref("#/components/schemas/ResponsesRequest"),
+    responses(
+        (status = 200, description = "OpenAI's response, or its events",
+            content((Object = "application/json"), (String = "text/event-stream"))),
+        (status = 504, description = "the edge's timeout, not JSON", body = String, content_type = "text/html")))]
+pub(super) async fn create(
+    surface: &Surface,
+    headers: &mut Headers,
+    body: &mut Incoming,
+    caller: Arc<Caller>,
+    mut tap: UsageTap,
+) -> EdgeResponse {
+    let trace = inference::begin_trace(surface, headers, &mut tap);
+    // The memory is returned at the end of this function, when the call and its body are dropped.
+    let whole = match inference::read_body(surface, headers, body, &caller).await {
+        Ok(whole) => whole,
+        Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
+    };
+    let translation = match translate(surface, &whole, &caller, &tap).await {
+        Ok(translation) => translation,
+        Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
+    };
+    let ChatTranslation { request, options, left_out_tools } = translation;
+    if !left_out_tools.is_empty() {
+        tracing::debug!(
+            request.id = tap.request_id().as_str(),
+            "left out hosted tools of a response: {}",
+            left_out_tools.join(", ")
+        );
+    }
+    let prepared = Prepared { caller, request, dialect: Dialect::Responses(Arc::new(options)), trace, tap };
+    inference::infer(surface, &ERROR_FORMAT, headers, body, prepared).await
+}
+
+/// Count the tokens of an input, without creating a response.
+#[utoipa::path(post, path = "/v1/responses/input_tokens", operation_id = "countInputTokens", tag = "inference",
+    request_body = ref("#/components/schemas/ResponsesRequest"),
+    responses((status = 200, body = InputTokenCount,
+        headers(("x-forebay-estimate" = String, description = "`true` if the engine cannot count")))))]
+pub(super) async fn input_tokens(
+    surface: &Surface,
+    headers: &mut Headers,
+    body: &mut Incoming,
+    caller: Arc<Caller>,
+    tap: UsageTap,
+) -> EdgeResponse {
+    let whole = match inference::read_body(surface, headers, body, &caller).await {
+        Ok(whole) => whole,
+        Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
+    };
+    match translate(surface, &whole, &caller, &tap).await {
+        Ok(ChatTranslation { request, .. }) => {
+            let count = |input_tokens| InputTokenCount { object: "response.input_tokens", input_tokens };
+            inference::count_tokens(surface, &ERROR_FORMAT, caller, request, tap, count).await
+        }
+        Err(error) => reject(surface, &ERROR_FORMAT, &error, tap),
+    }
+}
+
+/// Finds the model first, because the chat request depends on it.
+async fn translate(
+    surface: &Surface,
+    WholeBody { bytes, memory }: &WholeBody,
+    caller: &Caller,
+    tap: &UsageTap,
+) -> Result<ChatTranslation, InferenceError> {
+    let request = surface.body_bounds.parse(bytes.clone(), memory, ResponsesRequest::parse).await.map_err(failed)?;
+    let traits = surface.dataplane.chat_traits(caller, &request.model);
+    let context = ResponseContext {
+        unique: tap.request_id().as_str().trim_start_matches("req_").to_owned(),
+        now: || clock::now().seconds(),
+        history: stored::load(surface, caller, &request).await?,
+        stored: stored::receiver(surface, caller, &request),
+    };
+    let into_chat = move |_: Bytes| request.into_chat(traits, context);
+    surface.body_bounds.parse(bytes.clone(), memory, into_chat).await.map_err(failed)
+}
+
+fn failed(error: ParseError) -> InferenceError {
+    InferenceError::Call(CallError::from(error))
+}

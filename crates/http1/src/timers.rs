@@ -71,6 +71,15 @@ impl IdleTimer {
     }
 }
 
+/// How far a peer lags behind what there is for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lag {
+    /// Data has waited for it without a break for [`StallTimer::GRACE`]. Reported once, until it has caught up.
+    Behind,
+    /// It took too little in a window.
+    Stalled,
+}
+
 /// Detects a peer that takes data too slowly, without reading the clock while it keeps up.
 ///
 /// While data waits for the peer, it has to take [`StallTimer::MIN_BYTES_PER_SEC`] on average in each window. A window
@@ -83,17 +92,28 @@ pub struct StallTimer {
     window: Duration,
     /// Bytes that the peer took in the current window.
     taken: usize,
-    is_blocked: bool,
+    /// `None` while no data waits.
+    blocked: Option<Blocked>,
     /// `None` until data first has to wait.
     sleep: Option<Pin<Box<Sleep>>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Blocked {
+    /// Not for long.
+    Briefly,
+    /// [`Lag::Behind`] was reported.
+    Behind,
 }
 
 impl StallTimer {
     /// Far below what a person reads, or any network delivers.
     pub const MIN_BYTES_PER_SEC: u32 = 512;
+    /// Longer than a network usually takes to deliver what a socket has accepted.
+    pub const GRACE: Duration = Duration::from_secs(1);
 
     pub fn new(window: Duration) -> Self {
-        Self { window, taken: 0, is_blocked: false, sleep: None }
+        Self { window, taken: 0, blocked: None, sleep: None }
     }
 
     /// The peer took some data.
@@ -101,24 +121,31 @@ impl StallTimer {
         self.taken += bytes;
     }
 
-    /// The peer took everything that there was for it.
-    pub fn caught_up(&mut self) {
-        self.is_blocked = false;
+    /// The peer took everything that there was for it; whether it had been behind.
+    pub fn caught_up(&mut self) -> bool {
+        self.blocked.take() == Some(Blocked::Behind)
     }
 
-    /// Data waits for the peer: ready once it took too little in a window.
-    pub fn poll_blocked(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let window = self.window;
-        let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep(window)));
-        if !std::mem::replace(&mut self.is_blocked, true) {
+    /// Data waits for the peer: ready once it is behind, and again once it took too little in a window.
+    pub fn poll_blocked(&mut self, cx: &mut Context<'_>) -> Poll<Lag> {
+        let (window, grace) = (self.window, Self::GRACE.min(self.window));
+        let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep(grace)));
+        if self.blocked.is_none() {
+            self.blocked = Some(Blocked::Briefly);
             self.taken = 0;
-            sleep.as_mut().reset(Instant::now() + window);
+            sleep.as_mut().reset(Instant::now() + grace);
+        }
+        if self.blocked == Some(Blocked::Briefly) {
+            ready!(sleep.as_mut().poll(cx));
+            self.blocked = Some(Blocked::Behind);
+            sleep.as_mut().reset(Instant::now() + (window - grace));
+            return Poll::Ready(Lag::Behind);
         }
         let least = (window.as_secs_f64() * f64::from(Self::MIN_BYTES_PER_SEC)) as usize;
         loop {
             ready!(sleep.as_mut().poll(cx));
             if std::mem::take(&mut self.taken) < least.max(1) {
-                return Poll::Ready(());
+                return Poll::Ready(Lag::Stalled);
             }
             sleep.as_mut().reset(Instant::now() + window);
         }
@@ -175,18 +202,21 @@ mod tests {
     #[tokio::test]
     async fn a_peer_must_take_a_little_in_each_window_unless_it_has_caught_up() {
         let window = Duration::from_millis(400);
-        let is_stalled =
-            |timer: &mut StallTimer| timer.poll_blocked(&mut Context::from_waker(std::task::Waker::noop())).is_ready();
+        let polled = |timer: &mut StallTimer| timer.poll_blocked(&mut Context::from_waker(std::task::Waker::noop()));
         let mut timer = StallTimer::new(window);
-        assert!(!is_stalled(&mut timer));
+        assert_eq!(polled(&mut timer), Poll::Pending);
         timer.took(1_000);
         tokio::time::sleep(window).await;
-        assert!(!is_stalled(&mut timer), "it took enough, and a new window begins");
-        timer.caught_up();
+        assert_eq!(polled(&mut timer), Poll::Ready(Lag::Behind));
+        assert_eq!(polled(&mut timer), Poll::Pending, "it took enough, and a new window begins");
+        assert!(timer.caught_up());
         tokio::time::sleep(window).await;
-        assert!(!is_stalled(&mut timer), "nothing was waiting for it");
+        assert_eq!(polled(&mut timer), Poll::Pending, "nothing was waiting for it");
+        assert!(!timer.caught_up(), "it was not behind again");
+        assert_eq!(polled(&mut timer), Poll::Pending);
         timer.took(1);
-        poll_fn(|cx| timer.poll_blocked(cx)).await;
+        assert_eq!(poll_fn(|cx| timer.poll_blocked(cx)).await, Lag::Behind);
+        assert_eq!(poll_fn(|cx| timer.poll_blocked(cx)).await, Lag::Stalled);
     }
 
     #[tokio::test]

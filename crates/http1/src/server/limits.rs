@@ -27,6 +27,10 @@ pub struct Limits {
 pub enum Cutoff {
     /// The client took too little of the response.
     Stalled,
+    /// The client did not keep up, and there was no memory for what waits for it, see [`Backlog`].
+    ///
+    /// [`Backlog`]: super::Backlog
+    NoMemory,
     /// The call took too long.
     TimedOut,
 }

@@ -33,7 +33,7 @@ mod respond;
 mod tests;
 
 pub use body::{BodyReceiver, ReceiveError, RequestBody};
-pub use handler::HandlerResponse;
+pub use handler::{Backlog, HandlerResponse};
 pub use head_budget::HeadBudget;
 pub use limits::{CALL_TICKS, Cutoff, Limits};
 
@@ -174,8 +174,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
             };
             let keep_alive = prefs.keep_alive && all_read && !self.is_overrun && !self.stop.is_set();
-            let (body, ending, keep_alive) = self.begin_response(response, &ConnectionPrefs { keep_alive, ..prefs });
-            self.send(body, ending).await?;
+            let (response, keep_alive) = self.begin_response(response, &ConnectionPrefs { keep_alive, ..prefs });
+            self.send(response).await?;
             if keep_alive && !self.is_overrun {
                 continue;
             }

@@ -2,7 +2,8 @@
 
 use super::output::Ending;
 use super::receive::ConnectionPrefs;
-use super::{Connection, ConnectionEnd, Cutoff, HandlerResponse};
+use super::{Backlog, Connection, ConnectionEnd, Cutoff, HandlerResponse};
+use crate::timers::Lag;
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use http_body::Body;
@@ -12,14 +13,21 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite};
 
+/// The part of a response that follows its head.
+pub(super) struct OutgoingBody<B, K> {
+    body: B,
+    ending: Ending,
+    /// Memory while the client does not keep up.
+    backlog: K,
+}
+
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    /// Adds the head of a response to the output; returns the body, where it ends, and whether the connection stays
-    /// open.
+    /// Adds the head of a response to the output; returns the rest, and whether the connection stays open.
     pub(super) fn begin_response<R: HandlerResponse>(
         &mut self,
         mut response: R,
         prefs: &ConnectionPrefs,
-    ) -> (R::Body, Ending, bool) {
+    ) -> (OutgoingBody<R::Body, R::Backlog>, bool) {
         let (status, length) = (response.response().status(), response.response().body().size_hint().exact());
         let ending = match length {
             _ if prefs.is_head || has_no_body(status) => Ending::Over,
@@ -43,14 +51,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         };
         let headers = response.response().headers();
         self.output.add_head(status, headers, |out| response.write_lines(out), ending, connection);
-        (response.into_body(), ending, keep_alive)
+        let (body, backlog) = response.into_parts();
+        (OutgoingBody { body, ending, backlog }, keep_alive)
     }
 
-    pub(super) async fn send<B>(&mut self, mut body: B, mut ending: Ending) -> io::Result<()>
+    pub(super) async fn send<B, K>(&mut self, mut response: OutgoingBody<B, K>) -> io::Result<()>
     where
         B: Body<Data = Bytes, Error = io::Error> + Unpin,
+        K: Backlog,
     {
-        poll_fn(|cx| match self.poll_send(cx, &mut body, &mut ending) {
+        poll_fn(|cx| match self.poll_send(cx, &mut response) {
             Poll::Pending => self.poll_timeout(cx),
             sent @ Poll::Ready(_) => sent,
         })
@@ -67,20 +77,36 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         io::ErrorKind::TimedOut.into()
     }
 
-    /// Writes the output; fails if the client takes it too slowly.
-    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    /// Writes the output; fails if the client takes it too slowly, or if there is no memory for what waits for it.
+    fn poll_flush(&mut self, cx: &mut Context<'_>, backlog: &mut impl Backlog) -> Poll<io::Result<()>> {
         if let flushed @ Poll::Ready(_) = self.output.poll_flush(cx, &mut self.stream) {
             return flushed;
         }
         self.stall.took(self.output.take_count());
-        self.stall.poll_blocked(cx).map(|()| Err(self.cut_off(Cutoff::Stalled)))
+        loop {
+            let cutoff = match ready!(self.stall.poll_blocked(cx)) {
+                Lag::Behind if backlog.take() => continue,
+                Lag::Behind => Cutoff::NoMemory,
+                Lag::Stalled => Cutoff::Stalled,
+            };
+            return Poll::Ready(Err(self.cut_off(cutoff)));
+        }
+    }
+
+    /// The client has taken everything that there is.
+    fn caught_up(&mut self, backlog: &mut impl Backlog) {
+        if self.stall.caught_up() {
+            backlog.give_back();
+        }
     }
 
     /// Writes what the body produces, and fails if the client disconnects while there is nothing to write.
-    fn poll_send<B>(&mut self, cx: &mut Context<'_>, body: &mut B, ending: &mut Ending) -> Poll<io::Result<()>>
+    fn poll_send<B, K>(&mut self, cx: &mut Context<'_>, response: &mut OutgoingBody<B, K>) -> Poll<io::Result<()>>
     where
         B: Body<Data = Bytes, Error = io::Error> + Unpin,
+        K: Backlog,
     {
+        let OutgoingBody { body, ending, backlog } = response;
         loop {
             let mut is_waiting = false;
             while !ending.is_over() && self.output.has_room() && !is_waiting {
@@ -97,13 +123,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     Poll::Pending => is_waiting = true,
                 }
             }
-            ready!(self.poll_flush(cx))?;
+            ready!(self.poll_flush(cx, backlog))?;
+            if ending.is_over() || is_waiting {
+                self.caught_up(backlog);
+            }
             if ending.is_over() {
-                self.stall.caught_up();
                 return Poll::Ready(Ok(()));
             }
             if is_waiting {
-                self.stall.caught_up();
                 return self.poll_disconnect(cx);
             }
         }
@@ -114,8 +141,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.keep_input(Vec::new());
         self.call.restart();
         let prefs = ConnectionPrefs { is_head: false, is_http10: false, keep_alive: false };
-        let (body, ending, _) = self.begin_response(response, &prefs);
-        self.send(body, ending).await?;
+        let (response, _) = self.begin_response(response, &prefs);
+        self.send(response).await?;
         Ok(ConnectionEnd::InputPending)
     }
 }

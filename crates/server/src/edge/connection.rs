@@ -2,11 +2,12 @@
 
 use super::http2_stream::{StreamBody, StreamExecutor};
 use super::limits::ConnectionLimits;
+use super::listener;
 use super::panic_guard::PanicGuard;
 use super::peers::CountedConnection;
 use super::{EdgeResponse, Incoming, RequestHead, Service};
 use http::Request;
-use http1::server::{HeadBudget, Limits};
+use http1::server::{Cutoff, HeadBudget, Limits};
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -20,6 +21,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an HTTP/2 client may be silent before it is pinged.
@@ -41,6 +43,24 @@ pub(super) struct Peer<V> {
     pub(super) heads: Arc<HeadBudget>,
     pub(super) limits: ConnectionLimits,
     pub(super) _counted: CountedConnection,
+}
+
+/// The connection to a client, plain or with TLS.
+trait ClientStream: AsyncRead + AsyncWrite + Unpin {
+    /// Closing resets the connection. Else the kernel keeps what the client has not taken, for minutes.
+    fn reset_on_close(&self);
+}
+
+impl ClientStream for TcpStream {
+    fn reset_on_close(&self) {
+        listener::reset_on_close(self);
+    }
+}
+
+impl ClientStream for TlsStream<TcpStream> {
+    fn reset_on_close(&self) {
+        self.get_ref().0.reset_on_close();
+    }
 }
 
 /// Serves a connection until it ends, or until `stop` turns true and its last response is written.
@@ -65,30 +85,41 @@ async fn serve_tls<V: Service>(stream: TcpStream, tls: TlsAcceptor, peer: Peer<V
     serve_http1(stream, peer, stop).await;
 }
 
-async fn serve_http1<S, V>(stream: S, peer: Peer<V>, stop: watch::Receiver<bool>)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    V: Service,
-{
+async fn serve_http1<S: ClientStream, V: Service>(mut stream: S, peer: Peer<V>, stop: watch::Receiver<bool>) {
     let ConnectionLimits { stall_timeout: stall, call_timeout: call, figures, .. } = &peer.limits;
     let limits = Limits { stall: *stall, call: *call, ..Limits::new(Arc::clone(&peer.heads)) };
     let handler = |head, body| respond(&peer, head, Incoming::Http1(body));
     let reject = |error| peer.service.reject_head(error, peer.address);
-    if let Some(cutoff) = http1::server::serve(stream, limits, stop, handler, reject).await {
-        figures.count(cutoff);
+    let Some(cutoff) = http1::server::serve(&mut stream, limits, stop, handler, reject).await else { return };
+    figures.count(cutoff);
+    match cutoff {
+        Cutoff::Stalled | Cutoff::NoMemory => stream.reset_on_close(),
+        Cutoff::TimedOut => {}
     }
 }
 
-async fn serve_http2<S, V>(stream: S, peer: Peer<V>, mut stop: watch::Receiver<bool>)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    V: Service,
-{
+async fn serve_http2<S: ClientStream, V: Service>(mut stream: S, peer: Peer<V>, stop: watch::Receiver<bool>) {
+    if let Err(error) = serve_streams(&mut stream, peer, stop).await
+        && error.is_timeout()
+    {
+        stream.reset_on_close();
+    }
+}
+
+/// Fails with a timeout if the client does not respond to a ping.
+async fn serve_streams<S: ClientStream, V: Service>(
+    stream: &mut S,
+    peer: Peer<V>,
+    mut stop: watch::Receiver<bool>,
+) -> hyper::Result<()> {
     let executor = StreamExecutor { limits: peer.limits.clone() };
     let service = service_fn(move |request: Request<hyper::body::Incoming>| {
         let (parts, body) = request.into_parts();
         let response = respond(&peer, parts.into(), Incoming::Http2(body));
-        async { Ok::<_, Infallible>(response.await.into_response().map(StreamBody::new)) }
+        async {
+            let (response, backlog) = response.await.into_response();
+            Ok::<_, Infallible>(response.map(|body| StreamBody::new(body, backlog)))
+        }
     });
     let mut connection = pin!(
         http2::Builder::new(executor)
@@ -102,10 +133,10 @@ where
             .serve_connection(TokioIo::new(stream), service)
     );
     tokio::select! {
-        _ = connection.as_mut() => return,
+        ended = connection.as_mut() => return ended,
         _ = stop.wait_for(|stop| *stop) => connection.as_mut().graceful_shutdown(),
     }
-    let _ = connection.await;
+    connection.await
 }
 
 fn respond<V: Service>(
@@ -133,8 +164,14 @@ mod tests {
     use std::future::poll_fn;
     use std::io;
     use std::net::Ipv4Addr;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+    use tokio::net::TcpListener;
     use tokio::sync::mpsc;
     use tokio::task::JoinSet;
+
+    impl ClientStream for DuplexStream {
+        fn reset_on_close(&self) {}
+    }
 
     type Pieces = mpsc::Sender<io::Result<Bytes>>;
 
@@ -163,19 +200,44 @@ mod tests {
         fn cut_streams(&self) {}
     }
 
-    #[tokio::test]
-    async fn an_http2_client_that_does_not_read_a_stream_loses_that_stream_only() {
-        let (responses, mut opened) = mpsc::channel(1);
-        let limits = ConnectionLimits {
-            stall_timeout: Duration::from_millis(100),
+    fn limits(stall_timeout: Duration) -> ConnectionLimits {
+        ConnectionLimits {
+            stall_timeout,
             call_timeout: Duration::from_secs(3_600),
             peers: Arc::new(PeerTable::new(None, Vec::new())),
             figures: Arc::default(),
-        };
-        let figures = Arc::clone(&limits.figures);
+        }
+    }
+
+    fn peer(limits: ConnectionLimits, responses: mpsc::Sender<Pieces>) -> Peer<TestService> {
         let (address, heads) = (IpAddr::from(Ipv4Addr::LOCALHOST), Arc::new(HeadBudget::new(0)));
         let _counted = limits.peers.admit(address).unwrap();
-        let peer = Peer { address, service: Arc::new(TestService { responses }), heads, limits, _counted };
+        Peer { address, service: Arc::new(TestService { responses }), heads, limits, _counted }
+    }
+
+    #[tokio::test]
+    async fn the_connection_of_a_client_that_stalled_is_reset_so_that_the_kernel_keeps_nothing() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
+        let (responses, mut opened) = mpsc::channel(1);
+        let (_stop, stopping) = watch::channel(false);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(serve_http1(stream, peer(limits(Duration::from_millis(100)), responses), stopping));
+        client.write_all(b"GET / HTTP/1.1\r\nhost: h\r\n\r\n").await.unwrap();
+        let stalled = opened.recv().await.unwrap();
+        while stalled.send(Ok(Bytes::from_static(&[b'x'; 4_096]))).await.is_ok() {}
+        tasks.join_all().await;
+        let error = client.read_to_end(&mut Vec::new()).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
+    }
+
+    #[tokio::test]
+    async fn an_http2_client_that_does_not_read_a_stream_loses_that_stream_only() {
+        let (responses, mut opened) = mpsc::channel(1);
+        let limits = limits(Duration::from_millis(100));
+        let figures = Arc::clone(&limits.figures);
+        let peer = peer(limits, responses);
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (_stop, stopping) = watch::channel(false);
         let mut tasks = JoinSet::new();
@@ -191,7 +253,7 @@ mod tests {
         let _unread = client.send_request(request()).await.unwrap();
         let stalled = opened.recv().await.unwrap();
         while stalled.send(Ok(Bytes::from_static(&[b'x'; 4_096]))).await.is_ok() {}
-        assert_eq!(figures.cut_off(), [("stalled", 1), ("timed_out", 0)]);
+        assert_eq!(figures.cut_off(), [("stalled", 1), ("no_memory", 0), ("timed_out", 0)]);
 
         let mut response = client.send_request(request()).await.unwrap().into_body();
         let served = opened.recv().await.unwrap();

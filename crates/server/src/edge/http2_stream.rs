@@ -5,14 +5,16 @@
 //! what it handed out, and when data waits for the client for too long, the task ends, which resets the stream and drops
 //! the body.
 
+use super::backlog::ResponseBacklog;
 use super::body::Body;
 use super::limits::ConnectionLimits;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
-use http1::server::{CALL_TICKS, Cutoff};
-use http1::timers::{IdleTimer, StallTimer};
+use http1::server::{Backlog, CALL_TICKS, Cutoff};
+use http1::timers::{IdleTimer, Lag, StallTimer};
 use hyper::rt::Executor;
 use hyper_util::rt::TokioExecutor;
+use parking_lot::Mutex;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
@@ -34,6 +36,8 @@ struct Progress {
     bytes: AtomicUsize,
     /// It was not asked for more since: the last piece waits for the client.
     is_blocked: AtomicBool,
+    /// Memory while the client does not keep up.
+    backlog: Mutex<ResponseBacklog>,
 }
 
 /// Runs the tasks of streams.
@@ -62,11 +66,15 @@ async fn watch<F: Future>(stream: F, limits: ConnectionLimits) {
         }
         if progress.is_blocked.load(Ordering::Relaxed) {
             stall.took(progress.bytes.swap(0, Ordering::Relaxed));
-            if stall.poll_blocked(cx).is_ready() {
-                return Poll::Ready(Some(Cutoff::Stalled));
+            while let Poll::Ready(lag) = stall.poll_blocked(cx) {
+                match lag {
+                    Lag::Behind if progress.backlog.lock().take() => {}
+                    Lag::Behind => return Poll::Ready(Some(Cutoff::NoMemory)),
+                    Lag::Stalled => return Poll::Ready(Some(Cutoff::Stalled)),
+                }
             }
-        } else {
-            stall.caught_up();
+        } else if stall.caught_up() {
+            progress.backlog.lock().give_back();
         }
         call.poll(cx).map(|_| Some(Cutoff::TimedOut))
     });
@@ -86,8 +94,9 @@ pub(super) struct StreamBody {
 
 impl StreamBody {
     /// Must be called in the task of the stream.
-    pub(super) fn new(body: Body) -> Self {
+    pub(super) fn new(body: Body, backlog: ResponseBacklog) -> Self {
         let progress = PROGRESS.try_with(Arc::clone).unwrap_or_default();
+        *progress.backlog.lock() = backlog;
         Self { body, rest: Bytes::new(), has_begun: false, progress }
     }
 }
@@ -128,9 +137,18 @@ impl http_body::Body for StreamBody {
 
 #[cfg(test)]
 mod tests {
+    use super::super::memory_budget::{Holder, MemoryBudget};
     use super::super::peers::PeerTable;
     use super::*;
+    use std::net::Ipv4Addr;
     use std::time::Duration;
+
+    /// Lets the task that watches look again, too.
+    async fn wait_until(is_so: impl Fn() -> bool) {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
 
     fn limits() -> ConnectionLimits {
         ConnectionLimits {
@@ -150,12 +168,46 @@ mod tests {
     async fn a_stream_whose_client_takes_nothing_is_ended() {
         let limits = limits();
         let stalled = async {
-            let mut body = StreamBody::new(Body::from("data"));
+            let mut body = StreamBody::new(Body::from("data"), ResponseBacklog::default());
             next(&mut body).await;
             std::future::pending::<()>().await;
         };
         watch(stalled, limits.clone()).await;
-        assert_eq!(limits.figures.cut_off(), [("stalled", 1), ("timed_out", 0)]);
+        assert_eq!(limits.figures.cut_off(), [("stalled", 1), ("no_memory", 0), ("timed_out", 0)]);
+    }
+
+    #[tokio::test]
+    async fn a_stream_whose_client_does_not_keep_up_is_ended_if_there_is_no_memory() {
+        let limits = ConnectionLimits { stall_timeout: Duration::from_secs(3_600), ..limits() };
+        let budget = Arc::new(MemoryBudget::new(1));
+        let backlog = ResponseBacklog::new(budget.grant(Holder::client(Ipv4Addr::LOCALHOST.into())));
+        let behind = async {
+            let mut body = StreamBody::new(Body::from("data"), backlog);
+            next(&mut body).await;
+            std::future::pending::<()>().await;
+        };
+        watch(behind, limits.clone()).await;
+        assert_eq!(limits.figures.cut_off(), [("stalled", 0), ("no_memory", 1), ("timed_out", 0)]);
+    }
+
+    #[tokio::test]
+    async fn a_stream_takes_memory_until_its_client_has_caught_up() {
+        let budget = Arc::new(MemoryBudget::new(1 << 30));
+        let backlog = ResponseBacklog::new(budget.grant(Holder::client(Ipv4Addr::LOCALHOST.into())));
+        let (sender, receiver) = tokio::sync::mpsc::channel(1);
+        sender.send(Ok(Bytes::from_static(b"data"))).await.unwrap();
+        let (taken, free) = (Arc::clone(&budget), Arc::clone(&budget));
+        let slow = async move {
+            let mut body = StreamBody::new(Body::Pieces(receiver), backlog);
+            next(&mut body).await;
+            wait_until(|| taken.used() > 0).await;
+            // The client has taken the piece, and waits for the next one.
+            assert!(poll_fn(|cx| Poll::Ready(http_body::Body::poll_frame(Pin::new(&mut body), cx))).await.is_pending());
+            wait_until(|| free.used() == 0).await;
+        };
+        let limits = ConnectionLimits { stall_timeout: Duration::from_secs(3_600), ..limits() };
+        watch(slow, limits.clone()).await;
+        assert_eq!(limits.figures.cut_off(), [("stalled", 0), ("no_memory", 0), ("timed_out", 0)]);
     }
 
     #[tokio::test]
@@ -164,22 +216,23 @@ mod tests {
         let (sender, receiver) = tokio::sync::mpsc::channel(1);
         sender.send(Ok(Bytes::from_static(b"data"))).await.unwrap();
         let waiting = async {
-            let mut body = StreamBody::new(Body::Pieces(receiver));
+            let mut body = StreamBody::new(Body::Pieces(receiver), ResponseBacklog::default());
             while next(&mut body).await.is_some() {}
         };
         watch(waiting, limits.clone()).await;
-        assert_eq!(limits.figures.cut_off(), [("stalled", 0), ("timed_out", 1)]);
+        assert_eq!(limits.figures.cut_off(), [("stalled", 0), ("no_memory", 0), ("timed_out", 1)]);
     }
 
     #[tokio::test]
     async fn large_pieces_are_split_and_the_end_is_separate() {
-        let mut body = StreamBody::new(Body::from(vec![b'x'; PIECE_BYTES + 1]));
+        let mut body = StreamBody::new(Body::from(vec![b'x'; PIECE_BYTES + 1]), ResponseBacklog::default());
         assert_eq!(http_body::Body::size_hint(&body).exact(), Some(PIECE_BYTES as u64 + 1));
         for length in [PIECE_BYTES, 1] {
             assert_eq!(next(&mut body).await.unwrap().len(), length);
             assert!(!http_body::Body::is_end_stream(&body));
         }
         assert_eq!(next(&mut body).await, None);
-        assert!(http_body::Body::is_end_stream(&StreamBody::new(Body::empty())));
+        let empty = StreamBody::new(Body::empty(), ResponseBacklog::default());
+        assert!(http_body::Body::is_end_stream(&empty));
     }
 }

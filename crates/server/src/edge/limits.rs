@@ -21,6 +21,7 @@ pub(crate) struct ConnectionLimits {
 #[derive(Debug, Default)]
 pub(crate) struct ConnectionFigures {
     stalled: AtomicU64,
+    no_memory: AtomicU64,
     timed_out: AtomicU64,
 }
 
@@ -28,14 +29,15 @@ impl ConnectionFigures {
     pub(super) fn count(&self, cutoff: Cutoff) {
         let counter = match cutoff {
             Cutoff::Stalled => &self.stalled,
+            Cutoff::NoMemory => &self.no_memory,
             Cutoff::TimedOut => &self.timed_out,
         };
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Calls that were cut off, by reason.
-    pub(crate) fn cut_off(&self) -> [(&'static str, u64); 2] {
-        [("stalled", &self.stalled), ("timed_out", &self.timed_out)]
+    pub(crate) fn cut_off(&self) -> [(&'static str, u64); 3] {
+        [("stalled", &self.stalled), ("no_memory", &self.no_memory), ("timed_out", &self.timed_out)]
             .map(|(reason, counter)| (reason, counter.load(Ordering::Relaxed)))
     }
 }

@@ -1,4 +1,5 @@
-//! A budget for the memory of bodies, shared by all cores: of requests, and of responses that are not streamed.
+//! A budget for the memory of bodies, shared by all cores: of requests, of responses that are not streamed, and of those
+//! whose clients do not keep up.
 //!
 //! A body takes its bytes before it is read and returns them when it is dropped, so that calls which wait for a replica or
 //! for their first byte count, too. A holder may have at most as much as is free: alone it gets half of the budget, two
@@ -177,13 +178,19 @@ impl MemoryGrant {
         let length = length as u64;
         if length <= self.bytes { Ok(()) } else { self.grow_to(length.max(2 * self.bytes)) }
     }
+
+    /// Gives all of it back; the grant can be grown again.
+    pub(crate) fn give_back(&mut self) {
+        let bytes = std::mem::take(&mut self.bytes);
+        if bytes > 0 {
+            self.budget.give_back(&self.holder, bytes);
+        }
+    }
 }
 
 impl Drop for MemoryGrant {
     fn drop(&mut self) {
-        if self.bytes > 0 {
-            self.budget.give_back(&self.holder, self.bytes);
-        }
+        self.give_back();
     }
 }
 

@@ -3,6 +3,7 @@
 //! One runtime per core, each with its own listening socket on the same port, so that a connection and everything it
 //! causes stay on one core. Requests are handled by a [`Service`]; routing and authentication are not done here.
 
+mod backlog;
 mod body;
 pub(crate) mod client_address;
 mod connection;
@@ -26,6 +27,7 @@ pub(crate) mod session_cookie;
 pub(crate) mod tls;
 pub(crate) mod workers;
 
+pub(crate) use backlog::ResponseBacklog;
 pub(crate) use body::{Body, Pieces};
 pub(crate) use http1::{Headers, RequestHead};
 pub(crate) use incoming::Incoming;

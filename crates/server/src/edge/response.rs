@@ -3,6 +3,7 @@
 //! HTTP/1 writes these headers directly into the head; inserting them into a header map first would cost more than
 //! formatting them.
 
+use super::backlog::ResponseBacklog;
 use super::body::Body;
 use super::rate_limit_headers;
 use domain::limits::RateLimitStatus;
@@ -19,16 +20,20 @@ pub(crate) struct EdgeResponse {
     pub(crate) rate_limits: Option<RateLimitStatus>,
     /// The time of the response, if it also carries the headers of Anthropic's API.
     pub(crate) anthropic_at: Option<Timestamp>,
+    /// Memory while the client does not keep up.
+    pub(crate) backlog: ResponseBacklog,
 }
 
 impl From<Response<Body>> for EdgeResponse {
     fn from(response: Response<Body>) -> Self {
-        Self { response, lines: "", request_id: None, rate_limits: None, anthropic_at: None }
+        let backlog = ResponseBacklog::default();
+        Self { response, lines: "", request_id: None, rate_limits: None, anthropic_at: None, backlog }
     }
 }
 
 impl HandlerResponse for EdgeResponse {
     type Body = Body;
+    type Backlog = ResponseBacklog;
 
     fn response(&self) -> &Response<Body> {
         &self.response
@@ -38,8 +43,8 @@ impl HandlerResponse for EdgeResponse {
         &mut self.response
     }
 
-    fn into_body(self) -> Body {
-        self.response.into_body()
+    fn into_parts(self) -> (Body, ResponseBacklog) {
+        (self.response.into_body(), self.backlog)
     }
 
     fn write_lines(&self, out: &mut Vec<u8>) {
@@ -65,7 +70,7 @@ impl HandlerResponse for EdgeResponse {
 
 impl EdgeResponse {
     /// Converts to a response with all headers in the map, for HTTP/2.
-    pub(super) fn into_response(mut self) -> Response<Body> {
+    pub(super) fn into_response(mut self) -> (Response<Body>, ResponseBacklog) {
         let mut lines = Vec::new();
         self.write_lines(&mut lines);
         for line in lines.split(|byte| *byte == b'\n') {
@@ -76,7 +81,7 @@ impl EdgeResponse {
                 self.response.headers_mut().insert(name, value);
             }
         }
-        self.response
+        (self.response, self.backlog)
     }
 }
 
@@ -94,13 +99,14 @@ mod tests {
             request_id: Some(RequestId::new(Timestamp::from_millis(1_700_000_000_000), 7)),
             rate_limits: Some(RateLimitStatus { requests: bucket, tokens: bucket }),
             anthropic_at: Some(Timestamp::from_millis(1_700_000_000_000)),
+            backlog: ResponseBacklog::default(),
         };
         let mut lines = Vec::new();
         response.write_lines(&mut lines);
         let mut lines: Vec<_> = str::from_utf8(&lines).unwrap().lines().map(str::to_owned).collect();
         assert_eq!((lines.len(), lines[3].as_str()), (15, "x-ratelimit-reset-requests: 1m1s"));
         assert_eq!(lines[9], "anthropic-ratelimit-requests-reset: 2023-11-14T22:14:21.000Z");
-        let response = response.into_response();
+        let (response, _) = response.into_response();
         let headers = response.headers().iter();
         let mut mapped: Vec<_> = headers.map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
         lines.sort();

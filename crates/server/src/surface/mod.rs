@@ -15,6 +15,7 @@ pub(crate) mod starting;
 use crate::clock;
 use crate::edge::client_address::{self, Network};
 use crate::edge::cors::Cors;
+use crate::edge::memory_budget::Holder;
 use crate::edge::request_body::BodyBounds;
 use crate::edge::request_id::RequestIds;
 use crate::edge::{Body, EdgeResponse, Headers, Incoming, RequestHead, Service};
@@ -113,7 +114,8 @@ impl Service for Surface {
         if response.response.extensions().get::<Delayed>().is_some() {
             Box::pin(tokio::time::sleep(DELAY)).await;
         }
-        EdgeResponse { request_id: Some(id), ..response }
+        let backlog = response.backlog.or_else(|| self.body_bounds.memory.grant(Holder::client(peer)));
+        EdgeResponse { request_id: Some(id), backlog, ..response }
     }
 
     /// It has an id, and is logged and counted by reason.

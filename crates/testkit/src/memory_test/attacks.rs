@@ -14,6 +14,7 @@ use rustls::pki_types::ServerName;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use super::Attack;
 use crate::hostile::gateway::{ATTACKED_MODEL, ENDPOINT, Target};
@@ -32,7 +33,7 @@ const CONNECTIONS_PER_ADDRESS: usize = 1_000;
 const STREAMS_PER_CONNECTION: usize = 100;
 /// Before a rejected attacker tries again.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
-/// How long an HTTP/2 client holds streams that it does not read.
+/// How long a client holds streams that it does not read, at most.
 const UNREAD_FOR: Duration = Duration::from_secs(60);
 /// New connections are opened in steps, so that the listening queue does not overflow.
 const STEP: usize = 100;
@@ -135,15 +136,17 @@ async fn held_call(target: &Target, number: usize) -> anyhow::Result<()> {
     wait_for_response(&mut stream).await
 }
 
-/// Never reads, until the gateway has closed the connection: then writing fails.
+/// Never reads, until the gateway has reset the connection. Sends nothing either: if there was input that the gateway has not
+/// read, the kernel would drop what waits for the client when the gateway closes.
 async fn slow_reader(target: &Target, number: usize) -> anyhow::Result<()> {
     let mut stream = connect(target, number).await?;
     let body = chat_body(ATTACKED_MODEL, "hi", true);
     stream.write_all(&chat_call(&target.attacker, &body)).await?;
-    loop {
+    let since = Instant::now();
+    while since.elapsed() < UNREAD_FOR && stream.take_error()?.is_none() {
         tokio::time::sleep(RETRY_PAUSE).await;
-        stream.write_all(b"x").await?;
     }
+    Ok(())
 }
 
 async fn slow_http2(target: &Target) -> anyhow::Result<()> {

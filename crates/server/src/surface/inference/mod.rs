@@ -12,7 +12,7 @@ use super::{MAX_HEADER_BYTES, Surface, is_below, json};
 use crate::credential::{self, CredentialError, KeyHeaders};
 use crate::edge::memory_budget::Holder;
 use crate::edge::request_body::WholeBody;
-use crate::edge::{Body, EdgeResponse, Headers, Incoming, RequestHead, deadline, request_body};
+use crate::edge::{Body, EdgeResponse, Headers, Incoming, RequestHead, ResponseBacklog, deadline, request_body};
 use crate::telemetry::traces::{CallTrace, TRACESTATE, TracedBody};
 use bytes::Bytes;
 use dataplane::record::Outcome;
@@ -114,7 +114,12 @@ pub(super) async fn infer(
     // A call may wait for minutes.
     drop((std::mem::take(headers), std::mem::take(body)));
     match surface.dataplane.infer(&mut call).await {
-        Ok(response) => respond(response, trace),
+        Ok(response) => {
+            // Small responses fit into the buffers of a socket, so only these take from the share of the workspace.
+            let holder = Holder::Workspace(call.caller.workspace.clone());
+            let backlog = ResponseBacklog::new(surface.body_bounds.memory.grant(holder));
+            EdgeResponse { backlog, ..respond(response, trace) }
+        }
         Err(error) => reject(surface, format, &call_error(error, &call.caller), call.tap),
     }
 }

@@ -129,7 +129,7 @@ families! {
     BODY_MEMORY_MAX: Gauge "forebay_body_memory_max_bytes" []
         "The budget for request bodies; calls are rejected when it is used up";
     CALLS_CUT_OFF: Counter "forebay_calls_cut_off_total" ["reason"]
-        "Calls that were ended: stalled by their client, or timed_out";
+        "Calls that were ended: stalled by their client, no_memory for a client that does not keep up, or timed_out";
     CONNECTIONS_REJECTED: Counter "forebay_connections_rejected_total" []
         "Connections of client addresses that had too many";
     STORE_UP: Gauge "forebay_store_up" []

@@ -36,6 +36,29 @@ async fn a_client_that_does_not_read_frees_its_replica() {
 }
 
 #[tokio::test]
+async fn a_client_that_does_not_keep_up_takes_memory_until_it_has_caught_up() {
+    let app = TestApp::start().await;
+    app.engine().push(Script { chunks: 200, text: "x".repeat(4_000), ..Script::default() });
+    let mut wire = Wire::open(app.forebay.public).await;
+    wire.send(post(&app, "", stream("hi").to_string())).await;
+    wait_for_metric(&app, &format!("forebay_body_memory_bytes {}", 256 << 10)).await;
+    wire.wait_for("[DONE]").await;
+    wait_for_metric(&app, "forebay_body_memory_bytes 0").await;
+    assert_eq!(app.usage(1).await.remove(0).status, 200);
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_keep_up_is_cut_off_if_there_is_no_memory() {
+    let app = TestApp::setup().edge("body_limit = \"256KiB\"\nmemory_budget = \"256KiB\"").start().await;
+    app.engine().push(Script { chunks: 100_000, text: "x".repeat(4_000), ..Script::default() });
+    let mut wire = Wire::open(app.forebay.public).await;
+    wire.send(post(&app, "", stream("hi").to_string())).await;
+    wire.wait_for("data: ").await;
+    assert_cut_off(&app, "no_memory").await;
+    assert_eq!(app.chat("meanwhile").await.status_line(), "200 OK");
+}
+
+#[tokio::test]
 async fn a_call_that_takes_too_long_is_cut_off() {
     let app = TestApp::setup().edge("call_timeout = \"500ms\"").start().await;
     app.engine().push(Script { chunks: 100_000, chunk_delay_ms: 10, ..Script::default() });

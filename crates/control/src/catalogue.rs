@@ -9,7 +9,7 @@ use crate::command_error::CommandError;
 use domain::alias::AliasName;
 use domain::{Catalogue, CatalogueMode, ModelId, Timestamp};
 use serde_json::{Map, Value, json};
-use store::catalogue::{self, SealedKey, StoredAlias, StoredCatalogue, StoredModel};
+use store::catalogue::{self, SealedKey, StoredAlias, StoredCatalogue, StoredModel, Uses};
 use store::{Store, Tx};
 
 /// Every node keeps the catalogue in memory.
@@ -65,6 +65,11 @@ pub struct KeyChange {
     pub url: String,
     /// Encrypted; `None` deletes it.
     pub sealed: Option<String>,
+}
+
+/// What still refers to a model.
+pub async fn uses(store: &Store, id: &ModelId) -> Result<Uses, CommandError> {
+    Ok(catalogue::uses(store, id).await?)
 }
 
 /// Creates a model.

@@ -2,6 +2,7 @@
 
 pub mod admin;
 mod app;
+mod catalogue_keeper;
 pub mod cli;
 mod clock;
 pub mod config;

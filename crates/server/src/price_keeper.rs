@@ -32,7 +32,7 @@ impl Declared {
     }
 }
 
-/// The catalogue being served. A reload replaces it and nudges the loop that records prices.
+/// The catalogue being served. A change replaces it and nudges the loop that records prices.
 pub(crate) struct Served {
     current: watch::Sender<Declared>,
     nudge: Arc<Notify>,
@@ -41,6 +41,10 @@ pub(crate) struct Served {
 impl Served {
     pub(crate) fn new(catalogue: Catalogue) -> Self {
         Self { current: watch::Sender::new(Declared::now(catalogue)), nudge: Arc::default() }
+    }
+
+    pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
+        self.current.borrow().catalogue()
     }
 
     pub(crate) fn subscribe(&self) -> watch::Receiver<Declared> {

@@ -1,5 +1,6 @@
 //! State that the console and the `/v1` surfaces share: the store, the runtime it lives on, and configured defaults.
 
+use crate::catalogue_keeper::CatalogueKeeper;
 use crate::config::Config;
 use crate::throttle::{Throttled, Throttles};
 use background::Tasks;
@@ -9,7 +10,6 @@ use domain::allotment::Defaults;
 use domain::session::{Lifetimes, SessionToken};
 use domain::workspace::Limits;
 use domain::{Retention, Timestamp};
-use fleet::Routes;
 use std::net::IpAddr;
 use std::sync::Arc;
 use store::{ContentKeys, Store};
@@ -33,8 +33,8 @@ pub(crate) struct SurfaceContext {
     /// The console's public address, without a trailing slash.
     pub console_url: String,
     pub throttles: Arc<Throttles>,
-    /// With the catalogue in force.
-    pub routes: Routes,
+    /// The catalogue in force.
+    pub catalogue: Arc<CatalogueKeeper>,
     /// `None` if the operator has set none.
     pub content_keys: Option<ContentKeys>,
 }
@@ -48,7 +48,13 @@ pub(crate) enum SessionError {
 }
 
 impl SurfaceContext {
-    pub(crate) fn new(store: &Store, background: Handle, config: &Config, console_url: String, routes: Routes) -> Self {
+    pub(crate) fn new(
+        store: &Store,
+        background: Handle,
+        config: &Config,
+        console_url: String,
+        catalogue: Arc<CatalogueKeeper>,
+    ) -> Self {
         let lifetimes = config.sessions.lifetimes();
         Self {
             store: store.for_people(),
@@ -60,7 +66,7 @@ impl SurfaceContext {
             lifetimes,
             retention: config.retention,
             console_url,
-            routes,
+            catalogue,
             content_keys: config.content_keys.clone(),
             throttles: Arc::new(Throttles::new(config.limits.throttles(config.workspace_defaults))),
         }

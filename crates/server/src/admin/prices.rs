@@ -2,10 +2,9 @@
 
 use super::context::AdminContext;
 use super::output::Shown;
+use crate::view::PriceVersionView;
 use control::prices;
-use domain::{ModelId, NanoUsd, Timestamp};
-use serde::Serialize;
-use store::prices::PriceVersion;
+use domain::ModelId;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum PriceCommand {
@@ -17,19 +16,7 @@ pub(super) enum PriceCommand {
     },
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PriceRow {
-    model: String,
-    valid_from: Timestamp,
-    /// The start of the next version; `None` for the current one.
-    valid_until: Option<Timestamp>,
-    input_per_1m: NanoUsd,
-    cached_input_per_1m: NanoUsd,
-    output_per_1m: NanoUsd,
-}
-
-impl Shown for PriceRow {
+impl Shown for PriceVersionView {
     const COLUMNS: &'static [&'static str] =
         &["model", "validFrom", "validUntil", "inputPer1m", "cachedInputPer1m", "outputPer1m"];
 }
@@ -37,21 +24,8 @@ impl Shown for PriceRow {
 pub(super) async fn run(context: &AdminContext<'_>, command: PriceCommand) -> anyhow::Result<String> {
     match command {
         PriceCommand::List { model } => {
-            context.show_list(&views(&prices::history(context.store, model.as_ref()).await?))
+            let versions = prices::history(context.store, model.as_ref()).await?;
+            context.show_list(&PriceVersionView::list(&versions))
         }
     }
-}
-
-/// `versions` must be ordered by model and time.
-fn views(versions: &[PriceVersion]) -> Vec<PriceRow> {
-    let followers = versions.iter().skip(1).map(Some).chain([None]);
-    let view = |(version, follower): (&PriceVersion, Option<&PriceVersion>)| PriceRow {
-        model: version.model.to_string(),
-        valid_from: version.valid_from,
-        valid_until: follower.filter(|next| next.model == version.model).map(|next| next.valid_from),
-        input_per_1m: version.price.input_per_1m,
-        cached_input_per_1m: version.price.cached_input_per_1m,
-        output_per_1m: version.price.output_per_1m,
-    };
-    versions.iter().zip(followers).map(view).collect()
 }

@@ -1,6 +1,7 @@
 //! The background work of a node: every loop is started here.
 
 use super::build::Parts;
+use crate::catalogue_keeper;
 use crate::clock;
 use crate::price_keeper;
 use crate::surface::operations::{self, Operations};
@@ -83,16 +84,21 @@ impl Background {
     }
 }
 
-/// Applies changes made on other nodes: keys, quotas, endpoints.
+/// Applies changes made on other nodes: keys, quotas, endpoints, the catalogue.
 fn follow_changes(parts: &Parts, loops: &Tasks) {
     let (quota, control_plane_listener) = (parts.quota.clone(), parts.control_plane.change_listener());
+    let catalogue = Arc::clone(&parts.catalogue);
     let on_change = move |change: &Change| {
         quota.apply_change(change);
+        catalogue.apply_change(change);
         control_plane_listener(change);
     };
     let mut follower = parts.keys.follower();
     let changes = Loop::every("change feed", Duration::ZERO).backing_off(Backoff::constant(keys::RETRY_DELAY));
     loops.spawn(loops.register(changes).run(async move || follower.round(&on_change).await));
+    let catalogue = Arc::clone(&parts.catalogue);
+    let refreshes = Loop::on_nudge("catalogue", catalogue.nudge()).backing_off(catalogue_keeper::BACKOFF);
+    loops.spawn(loops.register(refreshes).run(async move || catalogue.refresh().await));
 }
 
 /// Observes replicas and engines.
@@ -132,8 +138,9 @@ fn keep_state(parts: &Parts, loops: &Tasks) {
     let (node, store) = (Arc::clone(&parts.node), parts.store.clone());
     let heartbeat = loops.every("heartbeat", HEARTBEAT_PERIOD);
     loops.spawn(heartbeat.run(async move || node.beat(&store).await));
-    let (served, store) = (parts.served.subscribe(), parts.store.clone());
-    let price_history = Loop::on_nudge("price history", parts.served.nudge()).backing_off(price_keeper::BACKOFF);
+    let (served, store) = (parts.catalogue.served().subscribe(), parts.store.clone());
+    let price_history =
+        Loop::on_nudge("price history", parts.catalogue.served().nudge()).backing_off(price_keeper::BACKOFF);
     let price_history = loops.register(price_history);
     loops.spawn(price_history.run(async move || price_keeper::record(&store, &served).await));
     let (store, node, kept) = (parts.store.clone(), parts.node.id().to_owned(), parts.config.retention);

@@ -1,5 +1,6 @@
 //! Builds the parts of a node, each once and in the order of their needs.
 
+use crate::catalogue_keeper::CatalogueKeeper;
 use crate::clock;
 use crate::config::Config;
 use crate::control_plane::ControlPlane;
@@ -17,7 +18,7 @@ use crate::health::Health;
 use crate::memory_limit;
 use crate::node::NodeState;
 use crate::oidc::Provider;
-use crate::price_keeper::{self, Served};
+use crate::price_keeper;
 use crate::surface::Surface;
 use crate::surface::console::ConsoleSurface;
 use crate::surface::endpoints::EndpointsSurface;
@@ -67,8 +68,8 @@ pub(super) struct Parts {
     pub salt_secret: SaltSecret,
     pub context: Arc<SurfaceContext>,
     pub control_plane: ControlPlane,
-    /// The catalogue being served, replaced by a reload.
-    pub served: Served,
+    /// The catalogue of the file and of the store.
+    pub catalogue: Arc<CatalogueKeeper>,
     pub log: Arc<AccessLog>,
     pub rejections: Arc<Rejections>,
     pub calls: Arc<Calls>,
@@ -81,14 +82,16 @@ pub(super) struct Parts {
     pub connection_figures: Arc<ConnectionFigures>,
 }
 
-/// Opens the store, migrates it and records the prices of the catalogue.
+/// Opens the store, migrates it and records the prices of the file's catalogue.
 pub(super) async fn open_store(config: &Config, data_dir: &Path) -> anyhow::Result<Store> {
     let store =
         Store::open_sized(&config.store.url, data_dir, config.store.pools).await.context("cannot open the store")?;
     store.migrate().await.context("cannot migrate the store")?;
     clock::follow(&store).await.context("cannot read the store's clock")?;
-    let declared = price_keeper::declare(&store, &config.catalogue, clock::now()).await;
-    declared.context("cannot record the prices of the catalogue")?;
+    if config.server.catalogue.has_file() {
+        let declared = price_keeper::declare(&store, &config.catalogue, clock::now()).await;
+        declared.context("cannot record the prices of the catalogue")?;
+    }
     Ok(store)
 }
 
@@ -102,7 +105,7 @@ impl Parts {
     ) -> anyhow::Result<(Self, JournalReader)> {
         let runtime = Handle::current();
         let (routes, endpoints, connector) = (Routes::default(), Endpoints::default(), Connector::default());
-        routes.apply(&config.catalogue)?;
+        let catalogue = Arc::new(CatalogueKeeper::open(store.clone(), &config, routes.clone()).await?);
         let node = Arc::new(NodeState::open(data_dir, routes.clone())?);
         let (journal, reader) = open_journal(data_dir, &config)?;
         let run = journal.run().clone();
@@ -119,7 +122,7 @@ impl Parts {
         let keys = KeyDirectory::new(store.clone(), runtime.clone());
         let salt_secret = salt_secret(&store).await?;
         let console_url = first_start::console_url(&config, public);
-        let context = Arc::new(SurfaceContext::new(&store, runtime, &config, console_url, routes.clone()));
+        let context = Arc::new(SurfaceContext::new(&store, runtime, &config, console_url, Arc::clone(&catalogue)));
         let launcher = launcher(data_dir)?;
         let table = (routes.clone(), endpoints.clone());
         let control_plane = ControlPlane::open(&config, data_dir, &launcher, store.clone(), &node, table).await?;
@@ -139,7 +142,7 @@ impl Parts {
             salt_secret,
             context,
             control_plane,
-            served: Served::new(config.catalogue.clone()),
+            catalogue,
             log: Arc::default(),
             rejections: Arc::default(),
             calls: Arc::new(Calls::new(cores, config.telemetry.max_label_sets)),
@@ -178,7 +181,7 @@ pub(super) fn start_workers(
     let endpoints_surface = EndpointsSurface::new(
         Arc::clone(context),
         Arc::clone(&parts.keys),
-        parts.served.subscribe(),
+        parts.catalogue.served().subscribe(),
         parts.control_plane.follower(),
         body_bounds.clone(),
     );

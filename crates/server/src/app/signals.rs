@@ -1,8 +1,7 @@
 //! Signals: SIGHUP reloads the catalogue, SIGTERM and SIGINT end the process.
 
+use crate::catalogue_keeper::CatalogueKeeper;
 use crate::config::load;
-use crate::price_keeper::Served;
-use fleet::Routes;
 use std::path::Path;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -32,12 +31,12 @@ impl Signals {
     }
 
     /// Reloads the catalogue on SIGHUP and returns on SIGTERM or SIGINT.
-    pub(super) async fn wait_for_end(&mut self, routes: &Routes, served: &Served, config_file: Option<&Path>) -> End {
+    pub(super) async fn wait_for_end(&mut self, catalogue: &CatalogueKeeper, config_file: Option<&Path>) -> End {
         loop {
             tokio::select! {
                 _ = self.terminate.recv() => return End::Terminated,
                 _ = self.interrupt.recv() => return End::Interrupted,
-                _ = self.hang_up.recv() => reload(routes, served, config_file),
+                _ = self.hang_up.recv() => reload(catalogue, config_file).await,
             }
         }
     }
@@ -52,16 +51,12 @@ impl Signals {
 }
 
 /// An invalid catalogue changes nothing.
-fn reload(routes: &Routes, served: &Served, config_file: Option<&Path>) {
-    let loaded = load(config_file).and_then(|config| {
-        routes.apply(&config.catalogue)?;
-        Ok(config.catalogue)
-    });
-    match loaded {
-        Ok(catalogue) => {
-            tracing::info!(models = catalogue.ids().count(), hash = %catalogue.hash, "catalogue reloaded");
-            served.replace(catalogue);
-        }
-        Err(error) => tracing::error!("the catalogue was not reloaded: {error:#}"),
+async fn reload(catalogue: &CatalogueKeeper, config_file: Option<&Path>) {
+    let reloaded = match load(config_file) {
+        Ok(config) => catalogue.reload(&config).await,
+        Err(error) => Err(error),
+    };
+    if let Err(error) = reloaded {
+        tracing::error!("the catalogue was not reloaded: {error:#}");
     }
 }

@@ -19,7 +19,20 @@ pub(super) fn of(models: &[Model], aliases: &[Alias], folder: &Path) -> String {
     for Alias { name, model } in aliases {
         line(&mut canonical, format_args!("alias {name} {model}"));
     }
-    let mut digest = SecretHash::of(&canonical).to_hex();
+    shorten(&canonical)
+}
+
+/// The digest of a catalogue that consists of the one with the digest `base`, or of none, and of these models and
+/// aliases. Without them it is `base`, so that an empty store changes nothing.
+pub(super) fn extend(base: &str, models: &[Model], aliases: &[Alias]) -> String {
+    if models.is_empty() && aliases.is_empty() && !base.is_empty() {
+        return base.to_owned();
+    }
+    shorten(&format!("{base} {}", of(models, aliases, Path::new(""))))
+}
+
+fn shorten(canonical: &str) -> String {
+    let mut digest = SecretHash::of(canonical).to_hex();
     digest.truncate(SHOWN_LEN);
     digest
 }

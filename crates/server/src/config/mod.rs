@@ -10,6 +10,7 @@ mod oidc;
 mod problems;
 mod reader;
 mod sections;
+mod stored_models;
 mod telemetry;
 #[cfg(test)]
 mod tests;
@@ -21,9 +22,13 @@ pub use sections::{
     DriversConfig, EdgeConfig, JournalConfig, LimitsConfig, ServerConfig, SessionsConfig, StoreConfig,
     WORKSPACE_DEFAULTS,
 };
+pub(crate) use stored_models::ModelRules;
 pub use telemetry::{TelemetryConfig, TracesConfig};
 pub(crate) use units::show_size;
 
+use domain::Catalogue;
+use domain::alias::Alias;
+use domain::model::Model;
 use reader::{Reader, Section};
 use std::cell::RefCell;
 use std::path::Path;
@@ -31,6 +36,14 @@ use std::path::Path;
 /// Reads the configuration file, with secrets from the environment of this process.
 pub(crate) fn load(path: Option<&Path>) -> anyhow::Result<Config> {
     Config::load(path, &|name| std::env::var(name).ok()).map_err(|problems| anyhow::anyhow!("{problems}"))
+}
+
+/// The catalogue `base` with further models and aliases.
+pub(crate) fn extend_catalogue(base: &Catalogue, models: Vec<Model>, aliases: Vec<Alias>) -> Catalogue {
+    let hash = fingerprint::extend(&base.hash, &models, &aliases);
+    let models = base.iter().map(|model| (**model).clone()).chain(models).collect();
+    let aliases = base.aliases().iter().cloned().chain(aliases).collect();
+    Catalogue::new(models, &hash).with_aliases(aliases)
 }
 
 /// Everything that can be set.
@@ -50,7 +63,8 @@ pub struct Config {
     pub drivers: DriversConfig,
     pub retention: domain::Retention,
     pub telemetry: TelemetryConfig,
-    pub catalogue: domain::Catalogue,
+    /// The models and aliases of the file.
+    pub catalogue: Catalogue,
     /// The keys of stored content; `None` if not set.
     pub content_keys: Option<store::ContentKeys>,
 }

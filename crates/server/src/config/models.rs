@@ -50,6 +50,11 @@ pub(super) fn read(root: &Section<'_>, operator_prefix: &str) -> Catalogue {
     Catalogue::new(models, &hash).with_aliases(aliases)
 }
 
+/// Reads a single model, whose table is `section`.
+pub(super) fn read_one(section: &Section<'_>, operator_prefix: &str) -> Option<Model> {
+    read_model(section, read_id(section), operator_prefix)
+}
+
 fn read_aliases(root: &Section<'_>, models: &HashSet<ModelId>) -> Vec<Alias> {
     let sections = root.sections("aliases");
     let names: HashSet<&str> = sections.iter().filter_map(|section| section.entry("name")?.item.as_str()).collect();

@@ -27,7 +27,7 @@ pub(super) struct Reader<'a> {
 
 impl Reader<'_> {
     pub(super) fn report(&self, line: Option<usize>, what: String) {
-        self.problems.borrow_mut().push(Problem { line, what });
+        self.problems.borrow_mut().push(Problem::general(line, what));
     }
 
     pub(super) fn line_at(&self, span: Option<Range<usize>>) -> Option<usize> {
@@ -55,6 +55,8 @@ pub(super) struct Section<'a> {
     pub(super) reader: &'a Reader<'a>,
     /// Its name in problems, such as `[edge]`.
     name: String,
+    /// Its path from the root, such as `upstreams[0]`; empty at the root.
+    path: String,
     table: Option<&'a dyn TableLike>,
     line: Option<usize>,
     read: RefCell<Vec<String>>,
@@ -69,13 +71,26 @@ pub(super) struct Entry<'a> {
 
 impl<'a> Section<'a> {
     pub(super) fn root(reader: &'a Reader<'a>, table: &'a dyn TableLike) -> Self {
-        Self { reader, name: String::new(), table: Some(table), line: Some(1), read: RefCell::default() }
+        Self {
+            reader,
+            name: String::new(),
+            path: String::new(),
+            table: Some(table),
+            line: Some(1),
+            read: RefCell::default(),
+        }
     }
 
     /// Reports a problem with one key of the section.
     pub(super) fn report(&self, line: Option<usize>, key: &str, what: impl Display) {
         let space = if self.name.is_empty() { "" } else { " " };
-        self.reader.report(line.or(self.line), format!("{}{space}{key}: {what}", self.name));
+        let (field, why) = (self.path_of(key), what.to_string());
+        let what = format!("{}{space}{key}: {why}", self.name);
+        self.reader.problems.borrow_mut().push(Problem { line: line.or(self.line), what, field, why });
+    }
+
+    fn path_of(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
     /// Adds a label to the section's name in problems, such as a model's id.
@@ -124,7 +139,7 @@ impl<'a> Section<'a> {
             Some(parent) if !parent.ends_with(']') => format!("{parent}.{key}]"),
             Some(_) | None => format!("{} {key}", self.name),
         };
-        Section { reader: self.reader, name, table, line, read: RefCell::default() }
+        Section { reader: self.reader, name, path: self.path_of(key), table, line, read: RefCell::default() }
     }
 
     /// `[[key]]` tables, or an array of inline tables.
@@ -139,8 +154,8 @@ impl<'a> Section<'a> {
                 "" => format!("[[{key}]]"),
                 parent => format!("{parent} {key}[{index}]"),
             };
-            let line = self.reader.line_at(span).or(entry.line);
-            Section { reader: self.reader, name, table: Some(table), line, read: RefCell::default() }
+            let (path, line) = (format!("{}[{index}]", self.path_of(key)), self.reader.line_at(span).or(entry.line));
+            Section { reader: self.reader, name, path, table: Some(table), line, read: RefCell::default() }
         };
         tables.into_iter().enumerate().map(make).collect()
     }

@@ -5,7 +5,7 @@ use crate::edge::client_address::Network;
 use crate::edge::tls::TlsFiles;
 use crate::throttle::ThrottleLimits;
 use domain::workspace::Limits;
-use domain::{GpuType, Retention};
+use domain::{CatalogueMode, GpuType, Retention};
 use fleet::drivers::process::{DEFAULT_PORTS, PORTS_PER_REPLICA};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -55,6 +55,8 @@ pub struct ServerConfig {
     pub public_url: Option<String>,
     /// The provider of models that may be `optimized`.
     pub operator_prefix: String,
+    /// Where the catalogue comes from.
+    pub catalogue: CatalogueMode,
     pub drain_timeout: Duration,
     /// Origins such as `https://app.example.com`, or `*` alone for any.
     pub cors_origins: Vec<String>,
@@ -89,6 +91,9 @@ impl ServerConfig {
             ops_listen,
             public_url,
             operator_prefix: operator_prefix.to_owned(),
+            catalogue: section
+                .parsed("catalogue", "\"file\", \"store\" or \"both\"", CatalogueMode::parse)
+                .unwrap_or_default(),
             drain_timeout: section.duration("drain_timeout", DRAIN_TIMEOUT_RANGE).unwrap_or(Duration::from_secs(300)),
             cors_origins: read_origins(section),
             tls: read_tls(section),

@@ -23,6 +23,7 @@ mod metrics;
 mod nodes;
 mod openai;
 mod operations;
+mod operator;
 mod postgres;
 mod quickstart;
 mod readiness;

@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use domain::WorkspaceId;
+use domain::{ModelId, WorkspaceId};
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::{digest, hkdf};
 use std::fmt;
@@ -61,6 +61,8 @@ pub enum Scope<'a> {
     Response { workspace: &'a WorkspaceId, response: &'a str },
     /// Reasoning that a client of the workspace keeps for us.
     Reasoning { workspace: &'a WorkspaceId },
+    /// The key of the upstreams of a model at one address.
+    UpstreamKey { model: &'a ModelId, url: &'a str },
 }
 
 impl Scope<'_> {
@@ -70,6 +72,7 @@ impl Scope<'_> {
             Self::ResponseInput { workspace, response } => ["response input", workspace.as_str(), response],
             Self::Response { workspace, response } => ["response", workspace.as_str(), response],
             Self::Reasoning { workspace } => ["reasoning", workspace.as_str(), ""],
+            Self::UpstreamKey { model, url } => ["upstream key", model.as_str(), url],
         };
         let length = |part: &str| u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes();
         parts.iter().flat_map(|part| length(part).into_iter().chain(part.bytes())).collect()
@@ -231,6 +234,20 @@ impl ContentKeys {
     }
 }
 
+impl ContentKeys {
+    /// Seals the key of the upstreams of a model at one address.
+    pub fn seal_upstream_key(&self, model: &ModelId, url: &str, key: &str) -> String {
+        BASE64_URL_SAFE_NO_PAD.encode(self.seal(Scope::UpstreamKey { model, url }, key.as_bytes()))
+    }
+
+    /// The key that [`Self::seal_upstream_key`] sealed for the same model and address.
+    pub fn open_upstream_key(&self, model: &ModelId, url: &str, sealed: &str) -> Result<String, OpenError> {
+        let sealed = BASE64_URL_SAFE_NO_PAD.decode(sealed).map_err(|_| OpenError::Invalid)?;
+        let key = self.open(Scope::UpstreamKey { model, url }, &sealed)?;
+        String::from_utf8(key).map_err(|_| OpenError::Invalid)
+    }
+}
+
 impl fmt::Debug for ContentKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ids = [&self.sealing].into_iter().chain(self.earlier.iter()).map(|key| ContentKeyId::new(key.id).0);
@@ -318,6 +335,19 @@ mod tests {
         assert_eq!(keys(OLD.trim_end_matches('=')), keys(OLD));
         let shown = format!("{:?}", keys(OLD));
         assert_eq!(shown, format!("ContentKeys([\"{}\"])", keys(OLD).sealing_key()));
+    }
+
+    #[test]
+    fn the_key_of_an_upstream_opens_for_its_model_and_address() {
+        let keys = keys(OLD);
+        let model = |id: &str| ModelId::parse(id).unwrap();
+        let sealed = keys.seal_upstream_key(&model("acme/x"), "http://a/v1", "secret");
+        assert!(!sealed.contains("secret"));
+        let open = |id: &str, url: &str| keys.open_upstream_key(&model(id), url, &sealed);
+        assert_eq!(open("acme/x", "http://a/v1").as_deref(), Ok("secret"));
+        assert_eq!(open("acme/y", "http://a/v1"), Err(OpenError::Invalid));
+        assert_eq!(open("acme/x", "http://b/v1"), Err(OpenError::Invalid));
+        assert_eq!(keys.open_upstream_key(&model("acme/x"), "http://a/v1", "%"), Err(OpenError::Invalid));
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub(crate) mod error;
 mod export;
 mod extract;
 mod keys;
+mod operator;
 mod platform;
 mod sessions;
 mod usage;
@@ -55,6 +56,7 @@ pub(crate) struct Console {
 /// All routes, and their description.
 fn router() -> OpenApiRouter<Console> {
     use accounts::{aliases, invitations, members, organizations, users, workspaces};
+    use operator::{aliases as catalogue_aliases, catalogue, models};
     use platform::{allotments, audit, nodes};
     use sessions::{current, own, single_sign_on};
     use usage::{bill_check, costs, gpu_costs, metrics, report, requests};
@@ -106,6 +108,12 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(nodes::forget))
         .routes(routes!(bill_check::of_platform))
         .routes(routes!(audit::of_platform))
+        .routes(routes!(catalogue::show))
+        .routes(routes!(models::list, models::create))
+        .routes(routes!(models::show, models::edit, models::delete))
+        .routes(routes!(models::list_prices))
+        .routes(routes!(catalogue_aliases::list, catalogue_aliases::create))
+        .routes(routes!(catalogue_aliases::edit, catalogue_aliases::delete))
 }
 
 /// The surface's part of `/openapi.json`.

@@ -61,7 +61,7 @@ pub(crate) async fn set(
     Payload(body): Payload<AliasTarget>,
 ) -> Result<Json<AliasView>, ConsoleError> {
     let (context, author) = (&caller.context, caller.author());
-    let catalogue = context.routes.catalogue();
+    let catalogue = context.catalogue.served().catalogue();
     let alias = (name.as_str(), body.model.as_str());
     let set = aliases::set(&context.store, &author, &caller.workspace.id, alias, &catalogue, caller.now()).await?;
     Ok(Json(set.into()))

@@ -1,0 +1,182 @@
+//! Models outside of the configuration file: the same tables as JSON, read by the same rules.
+
+use super::models::{self, HUB_REFERENCE};
+use super::problems::{Problem, Problems};
+use super::reader::{Reader, Section};
+use super::{Config, kubernetes};
+use domain::Model;
+use domain::model::{DriverKind, Flavor, Serving};
+use fleet::drivers::kubernetes::Settings;
+use serde_json::{Map, Value};
+use std::cell::RefCell;
+use std::path::Path;
+use toml_edit::{Array, InlineTable, Item, Table};
+
+/// The settings that decide whether a model is valid.
+#[derive(Debug, Clone)]
+pub(crate) struct ModelRules {
+    operator_prefix: String,
+    cluster: Option<Settings>,
+}
+
+impl ModelRules {
+    pub(crate) fn of(config: &Config) -> Self {
+        Self { operator_prefix: config.server.operator_prefix.clone(), cluster: config.drivers.kubernetes.clone() }
+    }
+
+    /// Reads a model from its table, such as `{"id": "acme/x", "upstreams": [{"url": "http://a/v1"}]}`.
+    ///
+    /// Unlike in the file, no key can be read from the environment, no command can be started, and paths are absolute:
+    /// they have to be right on every node.
+    pub(crate) fn read(&self, definition: &Map<String, Value>) -> Result<Model, Problems> {
+        let table = to_table(definition);
+        let reader = Reader { text: "", folder: Path::new(""), environment: &|_| None, problems: RefCell::default() };
+        let model = models::read_one(&Section::root(&reader, &table), &self.operator_prefix);
+        let mut problems = reader.problems.take();
+        if let Some(model) = &model {
+            problems.extend(self.further_problems(model));
+        }
+        match model {
+            Some(model) if problems.is_empty() => Ok(model),
+            _ => Err(Problems::new(problems)),
+        }
+    }
+
+    fn further_problems(&self, model: &Model) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        if let Serving::Engine(pool) = &model.serving
+            && pool.flavor.is_none()
+            && is_relative(&pool.weights)
+        {
+            problems.push(problem("engine.weights", RELATIVE_PATH));
+        }
+        for (index, flavor) in model.flavors.iter().enumerate() {
+            let found = kubernetes::problem_of(flavor, self.cluster.as_ref());
+            if let Some((key, why)) = found.as_deref().and_then(|what| what.split_once(": ")) {
+                problems.push(problem(&format!("flavors[{index}].{key}"), why));
+            }
+            if has_relative_weights(flavor) {
+                problems.push(problem(&format!("flavors[{index}].weights"), RELATIVE_PATH));
+            }
+        }
+        problems
+    }
+}
+
+const RELATIVE_PATH: &str = "is neither an absolute path nor a reference such as hf://owner/model";
+
+fn has_relative_weights(flavor: &Flavor) -> bool {
+    flavor.driver == DriverKind::Process && flavor.weights.as_deref().is_some_and(is_relative)
+}
+
+fn is_relative(weights: &str) -> bool {
+    !weights.starts_with(HUB_REFERENCE) && !weights.starts_with('/')
+}
+
+fn problem(field: &str, why: &str) -> Problem {
+    Problem { line: None, what: format!("{field}: {why}"), field: field.to_owned(), why: why.to_owned() }
+}
+
+fn to_table(members: &Map<String, Value>) -> Table {
+    let mut table = Table::new();
+    for (key, value) in members {
+        if let Some(value) = to_toml(value) {
+            table.insert(key, Item::Value(value));
+        }
+    }
+    table
+}
+
+/// `None` for null, which TOML does not have.
+fn to_toml(value: &Value) -> Option<toml_edit::Value> {
+    Some(match value {
+        Value::Null => return None,
+        Value::Bool(flag) => (*flag).into(),
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => whole.into(),
+            None => number.as_f64()?.into(),
+        },
+        Value::String(text) => text.as_str().into(),
+        Value::Array(values) => values.iter().filter_map(to_toml).collect::<Array>().into(),
+        Value::Object(members) => {
+            let mut table = InlineTable::new();
+            for (key, value) in members {
+                if let Some(value) = to_toml(value) {
+                    table.insert(key.as_str(), value);
+                }
+            }
+            table.into()
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(definition: Value) -> Result<Model, String> {
+        let config = Config::parse("", Path::new("/etc/forebay"), &|_| Some("secret".to_owned())).unwrap();
+        let Value::Object(definition) = definition else { panic!("{definition}") };
+        ModelRules::of(&config).read(&definition).map_err(|problems| {
+            let shown = problems.iter().map(|problem| format!("{}: {}", problem.field, problem.why));
+            shown.collect::<Vec<_>>().join("\n")
+        })
+    }
+
+    #[test]
+    fn a_definition_is_read_like_a_table_of_the_file() {
+        let text = r#"
+            [[models]]
+            id = "acme/x"
+            context_length = 4096
+            input_per_1m = "0.10"
+            refused_members = ["seed"]
+            upstreams = [ { url = "http://a/v1", model = "x", max_in_flight = 3 }, { url = "http://b/v1" } ]
+            [[models.flavors]]
+            name = "cpu"
+            gpu_type = "local/cpu"
+            weights = "/srv/x.gguf"
+        "#;
+        let file = Config::parse(text, Path::new("/etc/forebay"), &|_| None).unwrap();
+        let stored = read(json!({
+            "id": "acme/x", "context_length": 4096, "input_per_1m": "0.10", "refused_members": ["seed"],
+            "upstreams": [{"url": "http://a/v1", "model": "x", "max_in_flight": 3}, {"url": "http://b/v1", "model": null}],
+            "flavors": [{"name": "cpu", "gpu_type": "local/cpu", "weights": "/srv/x.gguf"}],
+        }));
+        assert_eq!(stored.as_ref(), Ok(&**file.catalogue.get("acme/x").unwrap()));
+    }
+
+    #[test]
+    fn every_problem_names_its_key() {
+        let upstreams = json!([{"url": "http://a/v1"}]);
+        for (definition, expected) in [
+            (json!({"upstreams": upstreams}), "id: is missing, for instance \"acme/tiny-chat\""),
+            (json!({"id": "acme/x"}), "upstreams: is missing: a model needs upstreams, an engine or flavors"),
+            (
+                json!({"id": "acme/x", "context_length": 0, "upstreams": upstreams}),
+                "context_length: the value is not a whole number from 1 to 1000000000",
+            ),
+            (
+                json!({"id": "acme/x", "upstreams": [{"url": "http://a/v1"}, {"url": "a"}]}),
+                "upstreams[1].url: the value is not an http:// or https:// URL with a host and without credentials or query",
+            ),
+            (
+                json!({"id": "acme/x", "upstreams": [{"url": "http://a/v1", "api_key_env": "HOME"}]}),
+                "upstreams[0].api_key_env: the environment variable HOME is not set",
+            ),
+            (
+                json!({"id": "acme/x", "engine": {"weights": "x.gguf"}}),
+                "engine.weights: is neither an absolute path nor a reference such as hf://owner/model",
+            ),
+            (
+                json!({"id": "acme/x", "flavors": [{"name": "a", "gpu_type": "local/cpu", "driver": "kubernetes"}]}),
+                "flavors[0].driver: is \"kubernetes\", but there is no [drivers.kubernetes]",
+            ),
+        ] {
+            assert_eq!(read(definition.clone()).unwrap_err(), expected, "{definition}");
+        }
+        let unknown = read(json!({"id": "acme/x", "colour": 1, "upstreams": upstreams})).unwrap_err();
+        assert!(unknown.starts_with("colour: unknown key"), "{unknown}");
+    }
+}

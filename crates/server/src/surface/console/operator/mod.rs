@@ -1,0 +1,7 @@
+//! `/api/operator`: the platform in the hands of its operator.
+
+pub(super) mod aliases;
+pub(super) mod catalogue;
+mod model_input;
+mod model_view;
+pub(super) mod models;

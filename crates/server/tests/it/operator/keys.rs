@@ -1,0 +1,76 @@
+use std::fs;
+
+use serde_json::json;
+
+use crate::app::{TestApp, text};
+use crate::console::person::{Person, error_of};
+
+const MODELS: &str = "/api/operator/models";
+const OWN: &str = "/api/operator/models/acme%2Fown";
+const CONTENT_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+const SECRET: &str = "upstream-secret-1";
+
+async fn authorization(app: &TestApp) -> Option<String> {
+    let body = json!({"model": "acme/own", "messages": [{"role": "user", "content": "hi"}]});
+    let response = app.client().post_json("/chat/completions", body).await;
+    assert_eq!(response.status, 200, "{}", response.text());
+    let calls = app.engine().calls();
+    let header = calls.last().unwrap().headers.get("authorization")?;
+    Some(header.to_str().unwrap().to_owned())
+}
+
+#[tokio::test]
+async fn the_key_of_an_upstream_is_entered_once_and_never_shown() {
+    let app = TestApp::setup().environment("FOREBAY_CONTENT_KEY", CONTENT_KEY).start().await;
+    let operator = Person::operator(&app).await;
+    assert_eq!(operator.read("/api/operator/catalogue").await["canStoreKeys"], true);
+    let url = app.engine().url();
+    let body = json!({"id": "acme/own", "upstreams": [{"url": url, "apiKey": SECRET}]});
+    let made = operator.post(MODELS, body).await;
+    assert_eq!(made.status, 201, "{}", made.text());
+    assert!(!made.text().contains(SECRET));
+    assert_eq!(made.json()["upstreams"][0]["hasKey"], true);
+    let bearer = Some(format!("Bearer {SECRET}"));
+    assert_eq!(authorization(&app).await, bearer);
+
+    // Absent: it stays. Null: it is deleted.
+    let upstreams = json!([{"url": url, "maxInFlight": 5}]);
+    let changed = operator.patch(OWN, json!({"version": 1, "upstreams": upstreams})).await.json();
+    assert_eq!((&changed["upstreams"][0]["hasKey"], &changed["version"]), (&json!(true), &json!(2)));
+    assert_eq!(authorization(&app).await, bearer);
+    let upstreams = json!([{"url": url, "apiKey": null}]);
+    let changed = operator.patch(OWN, json!({"version": 2, "upstreams": upstreams})).await.json();
+    assert_eq!(changed["upstreams"][0]["hasKey"], false);
+    assert_eq!(authorization(&app).await, None);
+    for bad in ["", "a\nb"] {
+        let upstreams = json!([{"url": url, "apiKey": bad}]);
+        let refused = operator.patch(OWN, json!({"version": 3, "upstreams": upstreams})).await;
+        assert_eq!(error_of(&refused), "422 invalid_value upstreams[0].apiKey");
+    }
+
+    for place in [operator.get("/api/audit").await.text(), app.forebay.child.stderr()] {
+        assert!(!place.contains(SECRET));
+    }
+    for file in fs::read_dir(&app.forebay.data_dir).unwrap().map(|entry| entry.unwrap().path()) {
+        let bytes = if file.is_file() { fs::read(&file).unwrap() } else { Vec::new() };
+        let is_found = bytes.windows(SECRET.len()).any(|part| part == SECRET.as_bytes());
+        assert!(!is_found, "{} contains the key", file.display());
+    }
+}
+
+#[tokio::test]
+async fn without_the_content_key_no_key_is_stored_and_a_stored_one_is_not_served() {
+    let mut app = TestApp::setup().environment("FOREBAY_CONTENT_KEY", CONTENT_KEY).start().await;
+    let operator = Person::operator(&app).await;
+    let body = json!({"id": "acme/own", "upstreams": [{"url": app.engine().url(), "apiKey": SECRET}]});
+    operator.make(MODELS, body).await;
+    app.forebay.restart_with(&[]).await.unwrap();
+    let operator = Person::operator(&app).await;
+    assert_eq!(operator.read("/api/operator/catalogue").await["canStoreKeys"], false);
+    let shown = operator.read(OWN).await;
+    assert!(text(&shown["problem"]).contains("FOREBAY_CONTENT_KEY is not set"), "{shown}");
+    let body = json!({"model": "acme/own", "messages": [{"role": "user", "content": "hi"}]});
+    assert_eq!(app.client().post_json("/chat/completions", body).await.status, 404, "never without its key");
+    let other = json!({"id": "acme/other", "upstreams": [{"url": app.engine().url(), "apiKey": SECRET}]});
+    assert_eq!(error_of(&operator.post(MODELS, other).await), "409 content_key_missing");
+}

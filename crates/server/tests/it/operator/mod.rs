@@ -1,0 +1,5 @@
+//! The operator's surface: `/api/operator`.
+
+mod authorization;
+mod catalogue;
+mod keys;

@@ -1987,6 +1987,11 @@ export interface components {
                 organizationId: string;
                 /** Format: int64 */
                 requestsPerMinute: number;
+                /**
+                 * Format: int32
+                 * @description The days for which responses are stored; null if they are not.
+                 */
+                responseRetentionDays?: number | null;
                 /** Format: int64 */
                 tokensPerMinute: number;
                 /**
@@ -2551,6 +2556,11 @@ export interface components {
             organizationId: string;
             /** Format: int64 */
             requestsPerMinute: number;
+            /**
+             * Format: int32
+             * @description The days for which responses are stored; null if they are not.
+             */
+            responseRetentionDays?: number | null;
             /** Format: int64 */
             tokensPerMinute: number;
             /**
@@ -2571,6 +2581,11 @@ export interface components {
             name?: string;
             /** Format: int64 */
             requestsPerMinute?: number | null;
+            /**
+             * Format: int64
+             * @description The days for which responses are stored; null stops storing them.
+             */
+            responseRetentionDays?: number | null;
             /** Format: int64 */
             tokensPerMinute?: number | null;
             /**

@@ -12,6 +12,7 @@ import { AliasesPanel } from './aliases/AliasesPanel'
 import { LimitsForm } from './LimitsForm'
 import { LimitsView } from './LimitsView'
 import { RemainingQuotaPanel } from './RemainingQuotaPanel'
+import { StoredResponsesPanel } from './StoredResponsesPanel'
 
 const QUOTA_POLL_MS = 10_000
 
@@ -36,16 +37,19 @@ function WorkspaceLimits({ workspaceId }: { workspaceId: string }) {
       </Loaded>
       <Loaded query={workspace} skeleton={<PanelSkeleton height={240} />} errorTitle="The limits could not be loaded">
         {(data) => (
-          <Panel
-            title="Limits"
-            description={
-              isAdmin
-                ? 'You can lower them; only the operator can raise them above the platform default'
-                : 'Only administrators of the organization can change them'
-            }
-          >
-            {isAdmin ? <LimitsForm key={data.id} workspace={data} /> : <LimitsView workspace={data} />}
-          </Panel>
+          <Stack gap="md">
+            <Panel
+              title="Limits"
+              description={
+                isAdmin
+                  ? 'You can lower them; only the operator can raise them above the platform default'
+                  : 'Only administrators of the organization can change them'
+              }
+            >
+              {isAdmin ? <LimitsForm key={data.id} workspace={data} /> : <LimitsView workspace={data} />}
+            </Panel>
+            <StoredResponsesPanel key={data.id} workspace={data} isAdmin={isAdmin} />
+          </Stack>
         )}
       </Loaded>
       <AliasesPanel workspaceId={workspaceId} isAdmin={isAdmin} />

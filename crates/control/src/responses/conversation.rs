@@ -1,4 +1,4 @@
-//! Continues stored conversations: the items before a call's own input, and references to items.
+//! Reads what calls refer to: the conversation that they continue, and single items.
 
 use super::items::{self, Item, StoredTurn};
 use super::{Access, MAX_ID_BYTES, ResponseStorage, open_input, open_response};
@@ -7,24 +7,12 @@ use domain::{Caller, Timestamp};
 use std::collections::HashMap;
 use store::responses::{self, MAX_CHAIN, MAX_ITEMS, SealedResponse};
 
-/// What a call reads.
-#[derive(Debug, Default)]
-pub struct Conversation {
-    /// The items of the responses that the call continues, the oldest first.
-    pub history: Vec<Item>,
-    /// The call's own input, with referenced items in the place of references.
-    pub input: Vec<Item>,
-}
-
 /// Why a conversation cannot be continued.
 #[derive(Debug, thiserror::Error)]
 pub enum ConversationError {
+    /// The response, or one that it continues.
     #[error("there is no stored response `{id}`")]
-    PreviousNotFound { id: String },
-    #[error("there is no stored item `{id}`")]
-    ItemNotFound { index: usize, id: String },
-    #[error("`input` is neither text nor a list of items")]
-    BadInput,
+    NotFound { id: String },
     #[error("the stored conversation has {bytes} bytes, more than the {limit} of a request")]
     TooLarge { bytes: u64, limit: u64 },
     #[error("the stored conversation has more than {MAX_CHAIN} responses")]
@@ -34,41 +22,51 @@ pub enum ConversationError {
 }
 
 impl ResponseStorage {
-    /// Reads the conversation that a call continues, and replaces references in its input, which is JSON.
-    pub async fn conversation(
+    /// The items of the response `previous` and of those that it continues, the oldest first.
+    pub async fn history(
         &self,
         caller: &Caller,
-        previous: Option<&str>,
-        input: &[u8],
+        previous: &str,
         now: Timestamp,
-    ) -> Result<Conversation, ConversationError> {
-        let mut input = items::parse_input(input).map_err(|_| ConversationError::BadInput)?;
-        let references = items::references(&input);
-        let access = self.access(caller);
-        let history = match previous {
-            None => Vec::new(),
-            Some(id) => {
-                let access = access.as_ref().filter(|_| id.len() <= MAX_ID_BYTES).ok_or_else(|| not_found(id))?;
-                let _turn = self.turn().await?;
-                let length = self.check_chain(caller, access, id, now).await?;
-                let turns = self.read_turns(caller, access, id, now).await?;
-                if turns.len() != length {
-                    return Err(not_found(id));
+    ) -> Result<Vec<Item>, ConversationError> {
+        let access = self.access(caller).filter(|_| previous.len() <= MAX_ID_BYTES);
+        let access = access.ok_or_else(|| not_found(previous))?;
+        let _turn = self.turn().await?;
+        let length = self.check_chain(caller, &access, previous, now).await?;
+        let turns = self.read_turns(caller, &access, previous, now).await?;
+        if turns.len() != length {
+            return Err(not_found(previous));
+        }
+        Ok(turns.into_iter().flat_map(|turn| turn.input.into_iter().chain(turn.output)).collect())
+    }
+
+    /// The output items with these ids, by id. Those that are not stored are absent.
+    pub async fn items(
+        &self,
+        caller: &Caller,
+        ids: &[&str],
+        now: Timestamp,
+    ) -> Result<HashMap<String, Item>, ConversationError> {
+        let Some(access) = self.access(caller) else { return Ok(HashMap::new()) };
+        let _turn = self.turn().await?;
+        let (since, limit) = (access.retention.kept_from(now), self.bounds.conversation_bytes);
+        let (mut found, mut bytes) = (HashMap::new(), 0);
+        let ids: Vec<&str> = ids.iter().copied().filter(|id| id.len() <= MAX_ID_BYTES).collect();
+        for ids in ids.chunks(MAX_ITEMS) {
+            let owners = responses::of_items(&self.store, &caller.workspace, ids, since);
+            for owner in owners.await.map_err(CommandError::from)? {
+                bytes += owner.bytes;
+                if bytes > limit {
+                    return Err(ConversationError::TooLarge { bytes, limit });
                 }
-                turns.into_iter().flat_map(|turn| turn.input.into_iter().chain(turn.output)).collect()
-            }
-        };
-        if let Some((index, id)) = references.first() {
-            let not_found = || ConversationError::ItemNotFound { index: *index, id: shortened(id) };
-            let access = access.as_ref().ok_or_else(not_found)?;
-            let found = self.read_items(caller, access, &references, now).await?;
-            for (index, id) in &references {
-                let item = found.get(id.as_str());
-                let item = item.ok_or_else(|| ConversationError::ItemNotFound { index: *index, id: shortened(id) })?;
-                input[*index].clone_from(item);
+                let sealed = responses::find(&self.store, &caller.workspace, &owner.id, since);
+                let Some(sealed) = sealed.await.map_err(CommandError::from)? else { continue };
+                let Some(response) = open_response(&access, caller, &sealed)? else { continue };
+                let items = items::output_by_id(&response).map_err(super::internal)?;
+                found.extend(items.into_iter().filter(|(id, _)| ids.contains(&id.as_str())));
             }
         }
-        Ok(Conversation { history, input })
+        Ok(found)
     }
 
     /// Checks that a conversation is whole and not too large, and returns the number of its responses.
@@ -108,37 +106,6 @@ impl ResponseStorage {
         let content = responses::chain_content(&self.store, &caller.workspace, id, since).await?;
         content.iter().filter_map(|sealed| open_turn(access, caller, sealed).transpose()).collect()
     }
-
-    /// The referenced items, by id.
-    async fn read_items(
-        &self,
-        caller: &Caller,
-        access: &Access<'_>,
-        references: &[(usize, String)],
-        now: Timestamp,
-    ) -> Result<HashMap<String, Item>, ConversationError> {
-        let _turn = self.turn().await?;
-        let since = access.retention.kept_from(now);
-        let limit = self.bounds.conversation_bytes;
-        let mut found = HashMap::new();
-        let mut bytes: u64 = 0;
-        let ids: Vec<&str> =
-            references.iter().map(|(_, id)| id.as_str()).filter(|id| id.len() <= MAX_ID_BYTES).collect();
-        for ids in ids.chunks(MAX_ITEMS) {
-            let owners = responses::of_items(&self.store, &caller.workspace, ids, since);
-            for owner in owners.await.map_err(CommandError::from)? {
-                bytes += owner.bytes;
-                if bytes > limit {
-                    return Err(ConversationError::TooLarge { bytes, limit });
-                }
-                let sealed = responses::find(&self.store, &caller.workspace, &owner.id, since);
-                let Some(sealed) = sealed.await.map_err(CommandError::from)? else { continue };
-                let Some(response) = open_response(access, caller, &sealed)? else { continue };
-                found.extend(items::output_by_id(&response).map_err(super::internal)?);
-            }
-        }
-        Ok(found)
-    }
 }
 
 /// `None` if its key was removed.
@@ -153,11 +120,7 @@ fn open_turn(
     Ok(Some(turn))
 }
 
+/// The error does not repeat a text that is longer than an id.
 fn not_found(id: &str) -> ConversationError {
-    ConversationError::PreviousNotFound { id: shortened(id) }
-}
-
-/// An id as an error repeats it.
-fn shortened(id: &str) -> String {
-    id.chars().take(MAX_ID_BYTES).collect()
+    ConversationError::NotFound { id: id.chars().take(MAX_ID_BYTES).collect() }
 }

@@ -1,7 +1,6 @@
 //! Items of stored responses: JSON objects, of which only their ids and types matter here.
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
@@ -52,17 +51,6 @@ struct ResponseOutput {
 struct ItemId {
     #[serde(default)]
     id: Option<String>,
-    #[serde(default, rename = "type")]
-    kind: Option<String>,
-    #[serde(default)]
-    role: Option<IgnoredAny>,
-}
-
-impl ItemId {
-    /// The type of a reference may be left out, as may that of a message, which has a role.
-    fn is_reference(&self) -> bool {
-        self.kind.as_ref().map_or(self.role.is_none(), |kind| kind == "item_reference")
-    }
 }
 
 impl StoredTurn {
@@ -75,26 +63,6 @@ impl StoredTurn {
     fn shown_input(&self) -> impl Iterator<Item = Result<Value, serde_json::Error>> {
         self.input.iter().enumerate().map(|(index, item)| Ok(shown(&self.id, index, serde_json::from_str(item.get())?)))
     }
-}
-
-/// The `input` of a request as items. A text is a message of the user.
-pub(super) fn parse_input(input: &[u8]) -> Result<Vec<Item>, serde_json::Error> {
-    if input.trim_ascii_start().starts_with(b"[") {
-        return serde_json::from_slice(input);
-    }
-    let text: String = serde_json::from_slice(input)?;
-    let content = json!([{ "type": "input_text", "text": text }]);
-    let message = json!({ "type": "message", "role": "user", "content": content });
-    Ok(vec![serde_json::value::to_raw_value(&message)?])
-}
-
-/// The positions of references in an input, with the ids they refer to.
-pub(super) fn references(input: &[Item]) -> Vec<(usize, String)> {
-    let reference = |(index, item): (usize, &Item)| {
-        let found: ItemId = serde_json::from_str(item.get()).ok()?;
-        found.is_reference().then_some(found.id).flatten().map(|id| (index, id))
-    };
-    input.iter().enumerate().filter_map(reference).collect()
 }
 
 /// The ids of the output items of a response.
@@ -190,24 +158,6 @@ mod tests {
 
     fn ids(page: &ItemPage) -> Vec<&str> {
         page.items.iter().map(|item| item["id"].as_str().unwrap()).collect()
-    }
-
-    #[test]
-    fn a_text_is_a_message_of_the_user() {
-        let items = parse_input(br#" "hi \"you\"" "#).unwrap();
-        let expected =
-            json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "hi \"you\"" }] });
-        assert_eq!(serde_json::from_str::<Value>(items[0].get()).unwrap(), expected);
-        assert_eq!(parse_input(br#"[{"a": 1}]"#).unwrap()[0].get(), r#"{"a": 1}"#, "items stay as they are");
-        assert!(parse_input(b"7").is_err());
-    }
-
-    #[test]
-    fn only_references_are_found() {
-        let input = br#"[{"id":"msg_1","role":"user"},{"type":"item_reference","id":"fc_1"},{"type":"item_reference"},
-            {"id":"rs_1"},{"type":"reasoning","id":"rs_2"}]"#;
-        let found = [(1, "fc_1".to_owned()), (3, "rs_1".to_owned())];
-        assert_eq!(references(&parse_input(input).unwrap()), found);
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod conversation;
 mod items;
 mod retention;
 
-pub use conversation::{Conversation, ConversationError};
+pub use conversation::ConversationError;
 pub use items::{Item, ItemOrder, ItemPage, ItemQuery};
 pub use retention::{clear_all, clear_if_leading};
 

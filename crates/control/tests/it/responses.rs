@@ -55,19 +55,13 @@ async fn save(
     storage.save(caller, completed, NOW).await
 }
 
-/// What the call reads: the questions and responses, and its own input.
-async fn conversation(
-    storage: &ResponseStorage,
-    caller: &Caller,
-    previous: Option<&str>,
-    input: &Value,
-) -> Result<Vec<String>, ConversationError> {
-    let found = storage.conversation(caller, previous, input.to_string().as_bytes(), NOW).await?;
+/// The questions and responses before a call.
+async fn history(storage: &ResponseStorage, caller: &Caller, previous: &str) -> Result<Vec<String>, ConversationError> {
     let shown = |item: &responses::Item| {
         let item: Value = serde_json::from_str(item.get()).unwrap();
         item["text"].as_str().or(item["content"].as_str()).unwrap_or("?").to_owned()
     };
-    Ok(found.history.iter().chain(&found.input).map(shown).collect())
+    Ok(storage.history(caller, previous, NOW).await?.iter().map(shown).collect())
 }
 
 #[tokio::test]
@@ -87,11 +81,9 @@ async fn a_stored_response_is_encrypted_and_belongs_to_its_workspace() {
         assert!(!storage.delete(&other, &Author::CommandLine, "resp_1", NOW).await.unwrap());
         let query = ItemQuery { limit: 20, order: ItemOrder::OldestFirst, after: None };
         assert_eq!(storage.input_items(&other, "resp_1", &query, NOW).await.unwrap(), None);
-        let rejected = conversation(&storage, &other, Some("resp_1"), &json!("hi")).await.unwrap_err();
-        assert!(matches!(rejected, ConversationError::PreviousNotFound { id } if id == "resp_1"));
-        let reference = json!([{ "type": "item_reference", "id": "msg_resp_1" }]);
-        let rejected = conversation(&storage, &other, None, &reference).await.unwrap_err();
-        assert!(matches!(rejected, ConversationError::ItemNotFound { index: 0, .. }));
+        let rejected = history(&storage, &other, "resp_1").await.unwrap_err();
+        assert!(matches!(rejected, ConversationError::NotFound { id } if id == "resp_1"));
+        assert_eq!(storage.items(&other, &["msg_resp_1"], NOW).await.unwrap().len(), 0);
     })
     .await;
 }
@@ -102,12 +94,11 @@ async fn a_conversation_is_continued_until_one_of_its_responses_is_deleted() {
         let (storage, caller) = (storage(&store), first_caller(&store).await);
         save(&storage, &caller, ("resp_1", None), "one").await.unwrap();
         save(&storage, &caller, ("resp_2", Some("resp_1")), "two").await.unwrap();
-        let next = json!([{ "role": "user", "content": "next" }]);
-        let found = conversation(&storage, &caller, Some("resp_2"), &next).await.unwrap();
-        assert_eq!(found, ["question resp_1", "one", "question resp_2", "two", "next"]);
-        let reference =
-            json!([{ "type": "item_reference", "id": "msg_resp_1" }, { "role": "user", "content": "next" }]);
-        assert_eq!(conversation(&storage, &caller, None, &reference).await.unwrap(), ["one", "next"]);
+        let found = history(&storage, &caller, "resp_2").await.unwrap();
+        assert_eq!(found, ["question resp_1", "one", "question resp_2", "two"]);
+        let found = storage.items(&caller, &["msg_resp_1", "unknown"], NOW).await.unwrap();
+        assert_eq!(found.keys().collect::<Vec<_>>(), ["msg_resp_1"]);
+        assert!(found["msg_resp_1"].get().contains("one"));
 
         let query = ItemQuery { limit: 20, order: ItemOrder::OldestFirst, after: None };
         let items = async || storage.input_items(&caller, "resp_2", &query, NOW).await.unwrap().unwrap().items.len();
@@ -116,8 +107,8 @@ async fn a_conversation_is_continued_until_one_of_its_responses_is_deleted() {
         let author = Author::User { id: UserId::new(NOW, 1), address: "192.0.2.1".into() };
         assert!(storage.delete(&caller, &author, "resp_1", NOW).await.unwrap());
         assert!(!storage.delete(&caller, &author, "resp_1", NOW).await.unwrap());
-        let rejected = conversation(&storage, &caller, Some("resp_2"), &next).await.unwrap_err();
-        assert!(matches!(rejected, ConversationError::PreviousNotFound { id } if id == "resp_1"), "the missing one");
+        let rejected = history(&storage, &caller, "resp_2").await.unwrap_err();
+        assert!(matches!(rejected, ConversationError::NotFound { id } if id == "resp_1"), "the missing one is named");
         assert_eq!(items().await, 1, "only its own input is left");
         let filter = Filter { action: Some("response.delete".into()), ..Filter::default() };
         assert_eq!(audit::list(&store, &filter, 10).await.unwrap().len(), 1);
@@ -144,7 +135,7 @@ async fn a_response_that_cannot_be_stored_is_reported() {
         save(&storage, &caller, ("resp_1", None), &large).await.unwrap();
         assert!(matches!(save(&storage, &caller, ("resp_2", None), &large).await, Err(NotStored::Full)));
         assert_eq!(storage.find(&caller, "resp_2", NOW).await.unwrap(), None);
-        let rejected = conversation(&storage, &caller, Some("resp_1"), &json!("hi")).await.unwrap_err();
+        let rejected = history(&storage, &caller, "resp_1").await.unwrap_err();
         assert!(matches!(rejected, ConversationError::TooLarge { limit: 65_536, .. }));
         store.close().await;
         assert!(matches!(save(&storage, &caller, ("resp_3", None), "x").await, Err(NotStored::Failed(_))));
@@ -161,13 +152,12 @@ async fn content_can_be_read_after_a_rotation_and_is_gone_without_its_key() {
         let rotated = next.also_opening(&ContentKeys::single(KEY));
         let rotated = ResponseStorage::new(store.clone(), Some(rotated), BOUNDS);
         save(&rotated, &caller, ("resp_2", Some("resp_1")), "two").await.unwrap();
-        let found = conversation(&rotated, &caller, Some("resp_2"), &json!([])).await.unwrap();
-        assert_eq!(found.len(), 4);
+        assert_eq!(history(&rotated, &caller, "resp_2").await.unwrap().len(), 4);
         let without_old = ResponseStorage::new(store.clone(), Some(next), BOUNDS);
         assert!(without_old.find(&caller, "resp_2", NOW).await.unwrap().is_some());
         assert_eq!(without_old.find(&caller, "resp_1", NOW).await.unwrap(), None);
-        let rejected = conversation(&without_old, &caller, Some("resp_2"), &json!([])).await.unwrap_err();
-        assert!(matches!(rejected, ConversationError::PreviousNotFound { .. }));
+        let rejected = history(&without_old, &caller, "resp_2").await.unwrap_err();
+        assert!(matches!(rejected, ConversationError::NotFound { .. }));
     })
     .await;
 }

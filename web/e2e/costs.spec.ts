@@ -21,6 +21,7 @@ test('a call is on the bill: by day, by model and by key', async ({ page, reques
   const totals = page.getByRole('region', { name: 'Month to date' })
   await expect(totals).toContainText('Forecast for the month')
   await expect(totals).toContainText(/\$0\.\d*[1-9]/)
+  await expect(page.getByRole('region', { name: 'Prompt caching' })).toContainText(/Saved\$\d.*Cache hit rate\d+%/)
   await expect(page.getByRole('region', { name: 'Monthly token quota' })).toContainText('Resets on')
   await page.getByRole('radiogroup', { name: 'Group by' }).getByText('By model').click()
   await expect(page).toHaveURL(/by=model/)

@@ -94,5 +94,6 @@ test('latency is measured on calls of the workspace, and absent before there are
   await page.goto(`/models/${CHAT}`)
   const figures = page.getByRole('region', live)
   await expect(figures).toContainText(/Time to first token[\d.]+ m?s/, { timeout: 60_000 })
+  await expect(page.getByRole('region', { name: 'Cache hit rate', exact: true })).toContainText(/% overall/)
   await expect(figures).toContainText(/Latency[\d.]+ m?s.*p95 [\d.]+ m?s.*p99 [\d.]+ m?s/)
 })

@@ -70,3 +70,29 @@ test('endpoint metrics are not requested when filtered by model', async ({ page 
   await expect(page.getByText('measured at dedicated endpoints')).toBeVisible()
   expect(requested.filter((url) => url.includes('metric=gpu_busy'))).toEqual([])
 })
+
+test('calls are counted by API, and the log shows those of one API', async ({ page, request, forebay }) => {
+  const called = await request.post(`${forebay.url}/v1/messages`, {
+    headers: { 'x-api-key': forebay.apiKey },
+    data: { model: CHAT, messages: [{ role: 'user', content: 'Hello' }], max_tokens: 4 },
+  })
+  expect(called.status()).toBe(200)
+  const id = called.headers()['x-request-id'] ?? ''
+  const chat = await request.post(`${forebay.url}/v1/chat/completions`, {
+    headers: { authorization: `Bearer ${forebay.apiKey}` },
+    data: { model: CHAT, messages: [{ role: 'user', content: 'Hello' }], max_tokens: 4 },
+  })
+  const other = chat.headers()['x-request-id'] ?? ''
+
+  await page.goto('/observability')
+  await loaded(page)
+  await expect(page.getByRole('region', { name: 'Cache hit rate', exact: true }).getByRole('img')).toBeVisible(BOOKED)
+  const table = page.getByRole('table', { name: 'Calls by API' })
+  await expect(table.getByRole('row', { name: /Chat completions/ })).toBeVisible(BOOKED)
+  await table.getByRole('button', { name: 'Messages' }).click(BOOKED)
+  await expect(page).toHaveURL(/tab=requests/)
+  await expect(page).toHaveURL(/surface=messages/)
+  await expect(page.getByRole('button', { name: `Details of ${id}` })).toBeVisible(BOOKED)
+  await expect(page.getByRole('button', { name: `Details of ${other}` })).toHaveCount(0)
+  await expect(page.getByRole('table', { name: 'Requests' })).not.toContainText('Chat completions')
+})

@@ -3,6 +3,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { client, type Schemas, unwrap } from './client'
 import { polled } from './polling'
+import { boundsOf, type Window } from './series'
 
 export type Costs = Schemas['Costs']
 export type UsageLine = Schemas['UsageLine']
@@ -31,6 +32,20 @@ export const usageQuery = (workspaceId: string, span: { from: string; to: string
     },
     placeholderData: keepPreviousData,
     ...polled(COST_POLL_MS),
+  })
+
+/** The same for the time range of charts, refetched with them. */
+export const usageOfWindowQuery = (workspaceId: string, window: Window, groupBy: string) =>
+  queryOptions({
+    queryKey: ['usage', workspaceId, window, groupBy],
+    queryFn: async ({ signal }) => {
+      const params = { path: { workspaceId }, query: { ...boundsOf(window), groupBy } }
+      const report = await unwrap(client.GET('/api/workspaces/{workspaceId}/usage', { params, signal }))
+      return report as Schemas['UsageReport']
+    },
+    placeholderData: keepPreviousData,
+    refetchInterval: window.liveMs ?? false,
+    refetchIntervalInBackground: false,
   })
 
 /** Members get the costs of their own workspaces, administrators those of all. */

@@ -19,7 +19,8 @@ export type Window = { from?: string; to?: string; spanMs?: number; liveMs?: num
 
 const REQUESTS_PAGE = 50
 
-const boundsOf = ({ from, to, spanMs }: Window) =>
+/** Query parameters of a window. */
+export const boundsOf = ({ from, to, spanMs }: Window) =>
   spanMs === undefined ? { from, to } : { from: new Date(Date.now() - spanMs).toISOString() }
 
 export const metricQuery = (workspaceId: string, parameters: Omit<MetricParameters, 'from' | 'to'>, window: Window) =>

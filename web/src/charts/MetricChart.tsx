@@ -7,7 +7,7 @@ import type { ChartProps } from '../ui/charts/series'
 import { Loaded } from '../ui/Loaded'
 import { Panel } from '../ui/Panel'
 import classes from './charts.module.css'
-import { byGroup, byMember, isEmpty, type Member, type MemberLine, withoutCached } from './shape'
+import { byGroup, byMember, type ChartData, isEmpty, type Member, type MemberLine, withoutCached } from './shape'
 
 const HEIGHT = 200
 
@@ -23,6 +23,8 @@ type Props = {
   /** Member drawn for each group of a grouped series. */
   groupMember?: Member
   nameOf?: (line: SeriesLine) => string
+  /** Computes what is drawn, instead of `members` and `groupMember`. */
+  shape?: (series: Series, nameOf?: (line: SeriesLine) => string) => ChartData
   formatValue: (value: number) => string
   /** Summary of the whole time range, beside the title. */
   total?: (series: Series) => ReactNode
@@ -50,13 +52,16 @@ function ChartBody({
   members,
   groupMember,
   nameOf,
+  shape,
   formatValue,
   empty,
   onZoom,
   query,
 }: Props & { series: Series }) {
-  const isGrouped = !!query.groupBy && !!groupMember && !!nameOf
-  const shaped = isGrouped ? byGroup(series, groupMember, nameOf) : withoutCached(byMember(series, members))
+  const isGrouped = !!query.groupBy && !!(groupMember || shape) && !!nameOf
+  const shaped =
+    shape?.(series, isGrouped ? nameOf : undefined) ??
+    (isGrouped && groupMember ? byGroup(series, groupMember, nameOf) : withoutCached(byMember(series, members)))
   if (isEmpty(shaped, kind === 'bar' ? 'counts' : 'gauges')) {
     return <p className={classes.empty}>{empty ?? 'No data in this time range'}</p>
   }

@@ -42,6 +42,14 @@ export const seconds = (value: number) => formatDuration(value * 1_000)
 export const share = (value: number) => formatShare(value)
 export const calls = (value: number) => (value < 1 ? String(Number(value.toFixed(2))) : formatCompact(value))
 
+/** Texts of the chart of cached prompt tokens. */
+export const HIT_RATE = {
+  title: 'Cache hit rate',
+  description: 'Prompt tokens that the engine had cached, as a share of all prompt tokens',
+  empty: 'No prompts in this time range',
+  members: [],
+} as const
+
 const formatTotal = (series: Series, member: Member, format: (value: number) => string) => {
   const value = totalOf(series, member)
   return value === undefined ? undefined : format(value)
@@ -62,4 +70,8 @@ export function overallBusyShare(series: Series): string {
   if (only?.measured == null) return ''
   const measured = `${formatShare(only.measured)} of the time measured`
   return only.mean == null ? measured : `${formatShare(only.mean)} on average, ${measured}`
+}
+export function overallHitRate(series: Series): string {
+  const [cached, prompt] = [totalOf(series, 'cached'), totalOf(series, 'prompt')]
+  return cached === undefined || !prompt ? '' : `${formatShare(cached / prompt)} overall`
 }

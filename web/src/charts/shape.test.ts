@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Series, SeriesLine } from '../api/series'
-import { byGroup, byMember, isEmpty, totalOf, withoutCached } from './shape'
+import { byGroup, byMember, cacheHitRate, isEmpty, totalOf, withoutCached } from './shape'
 
 const series = (data: SeriesLine[]): Series => ({
   metric: 'ttft',
@@ -54,5 +54,13 @@ describe('chart data', () => {
       undefined,
       undefined,
     ])
+  })
+  it('divides cached by prompt tokens, and has gaps without prompts', () => {
+    const line = { values: { prompt: [200, 0], cached: [50, 0] }, total: { prompt: 200, cached: 50 } }
+    const ungrouped = cacheHitRate(series([line]))
+    expect(ungrouped.points.map((point) => point.line0)).toEqual([0.25, null])
+    expect(ungrouped.lines.map(({ label }) => label)).toEqual(['Cache hit rate'])
+    const grouped = cacheHitRate(series([{ ...line, model: 'a' }, line]), ({ model }) => model ?? 'other')
+    expect(grouped.lines.map(({ label }) => label)).toEqual(['a', 'other'])
   })
 })

@@ -44,6 +44,26 @@ export function withoutCached({ points, lines }: ChartData): ChartData {
   return { points: separated, lines }
 }
 
+/** Cached tokens divided by prompt tokens, of a series of tokens; one line per group. Null without any prompt. */
+export function cacheHitRate(series: Series, nameOf?: (line: SeriesLine) => string): ChartData {
+  const points = series.starts.map((start, index) => {
+    const point: Point = { at: Date.parse(start) }
+    series.data.forEach((line, group) => {
+      point[`line${group}`] = rateOf(line.values.cached?.[index], line.values.prompt?.[index])
+    })
+    return point
+  })
+  const lines = series.data.map((line, group) => ({
+    key: `line${group}`,
+    label: nameOf?.(line) ?? 'Cache hit rate',
+    ...(line.others ? { tone: 'gray' as const } : {}),
+  }))
+  return { points, lines }
+}
+
+const rateOf = (cached: number | null | undefined, prompt: number | null | undefined) =>
+  cached == null || !prompt ? null : cached / prompt
+
 /** Whether there is no data. Counts that are all zero are empty; a gauge at zero was measured. */
 export const isEmpty = ({ points, lines }: ChartData, kind: 'counts' | 'gauges') =>
   !points.some((point) =>

@@ -17,7 +17,11 @@ export function nanoUsd(text: string): bigint | undefined {
 /** An amount: two decimals from one dollar, four from one cent, three significant digits below. */
 export function formatMoney(usd: string): string {
   const nano = nanoUsd(usd)
-  if (nano === undefined) return usd
+  return nano === undefined ? usd : formatNano(nano)
+}
+
+/** The same for an amount in billionths of a dollar. */
+export function formatNano(nano: bigint): string {
   const size = nano < 0n ? -nano : nano
   const below = Math.min(NANO_DIGITS, NANO_DIGITS + 3 - String(size).length)
   const digits = size >= NANO || size === 0n ? 2 : size >= NANO / 100n ? 4 : below

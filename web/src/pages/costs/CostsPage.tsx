@@ -10,6 +10,7 @@ import { PanelSkeleton } from '../../ui/Skeletons'
 import { useFilters } from '../../ui/useFilters'
 import { ByKey } from './ByKey'
 import { ByModel } from './ByModel'
+import { CachingPanel } from './CachingPanel'
 import classes from './Costs.module.css'
 import { CostsByDay } from './CostsByDay'
 import { DedicatedCosts } from './DedicatedCosts'
@@ -60,6 +61,7 @@ export function CostsPage() {
           )}
         </Loaded>
         {shown === current ? <MonthlyQuotaPanel workspaceId={workspace.id} /> : null}
+        <CachingPanel workspaceId={workspace.id} span={span} />
         <div className={classes.columns}>
           <ByModel workspaceId={workspace.id} span={span} />
           <ByKey workspaceId={workspace.id} organizationId={organization.id} span={span} />

@@ -16,8 +16,9 @@ import { useFilters } from '../../ui/useFilters'
 import { type Times, timesOf } from './latency'
 import { statusOf } from './status'
 
-const FILTERS = { span: oneOf(['1h', '24h']) }
-type Span = (typeof FILTERS)['span']['fallback']
+/** The time range, which other panels of the page share. */
+export const LIVE_FILTERS = { span: oneOf(['1h', '24h']) }
+type Span = (typeof LIVE_FILTERS)['span']['fallback']
 const TIME_RANGES = [
   { value: '1h', label: 'Last hour' },
   { value: '24h', label: 'Last 24 hours' },
@@ -28,7 +29,7 @@ type Props = { model: Model; workspace: { id: string; name: string } }
 
 /** Current status of the model, and its recent latency for the workspace. */
 export function ModelLive({ model, workspace }: Props) {
-  const [{ span }, change] = useFilters(FILTERS)
+  const [{ span }, change] = useFilters(LIVE_FILTERS)
   return (
     <Panel
       title="Status and latency"

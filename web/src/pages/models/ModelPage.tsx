@@ -10,11 +10,13 @@ import { Link } from '../../ui/Link'
 import { Loaded } from '../../ui/Loaded'
 import { PageHeader } from '../../ui/PageHeader'
 import { PanelSkeleton } from '../../ui/Skeletons'
+import { useFilters } from '../../ui/useFilters'
 import { ModelAliases } from './ModelAliases'
+import { ModelCaching } from './ModelCaching'
 import { ModelCode } from './ModelCode'
 import { ModelFlavors } from './ModelFlavors'
 import { ModelLimits } from './ModelLimits'
-import { ModelLive } from './ModelLive'
+import { LIVE_FILTERS, ModelLive } from './ModelLive'
 import { ModelPrices } from './ModelPrices'
 import { ModelStatus } from './ModelStatus'
 import classes from './Models.module.css'
@@ -25,6 +27,7 @@ export function ModelPage() {
   const id = `${provider}/${name}`
   const workspace = useWorkspace()
   const model = useQuery(modelQuery(workspace.id, id))
+  const [{ span }] = useFilters(LIVE_FILTERS)
   return (
     <>
       <Breadcrumbs mb="xs">
@@ -41,7 +44,12 @@ export function ModelPage() {
       <Loaded query={model} skeleton={<PanelSkeleton height={320} />} errorTitle="This model cannot be shown">
         {(model) => (
           <div className={classes.columns}>
-            <ModelCode model={model} />
+            <div className={classes.stack}>
+              <ModelCode model={model} />
+              {model.modality === 'embedding' ? null : (
+                <ModelCaching model={model} workspaceId={workspace.id} span={span} />
+              )}
+            </div>
             <div className={classes.stack}>
               <ModelLive model={model} workspace={workspace} />
               <ModelPrices model={model} />

@@ -5,9 +5,11 @@ import {
   COUNT,
   calls,
   ERRORS,
+  HIT_RATE,
   MEAN,
   MEAN_AND_MAX,
   overallBusyShare,
+  overallHitRate,
   overallMean,
   overallPercentiles,
   PERCENTILES,
@@ -17,7 +19,9 @@ import {
   totalCount,
   UTILIZATIONS,
 } from '../../charts/metrics'
+import { cacheHitRate } from '../../charts/shape'
 import { Panel } from '../../ui/Panel'
+import { ByApi } from './ByApi'
 import { Headlines } from './Headlines'
 import classes from './Observability.module.css'
 import { appliesToEndpoints } from './targets'
@@ -30,10 +34,12 @@ type Props = {
   by: Grouping
   nameOf: (line: SeriesLine) => string
   onZoom: (from: number, to: number) => void
+  /** Opens the requests of an API. */
+  onSurface: (surface: string) => void
 }
 
 /** All charts of a workspace. Zooming one zooms all of them. */
-export function Dashboard({ workspaceId, window, only, by, nameOf, onZoom }: Props) {
+export function Dashboard({ workspaceId, window, only, by, nameOf, onZoom, onSurface }: Props) {
   const groupBy = by || undefined
   const common = { workspaceId, window, onZoom, nameOf }
   const titleFor = (title: string, member: string) => (by ? `${title} (${member})` : title)
@@ -85,6 +91,15 @@ export function Dashboard({ workspaceId, window, only, by, nameOf, onZoom }: Pro
           total={totalCount}
           empty="No calls were rejected by a limit"
         />
+        <MetricChart
+          {...common}
+          {...HIT_RATE}
+          query={{ metric: 'tokens', ...only, groupBy }}
+          shape={cacheHitRate}
+          formatValue={share}
+          total={by ? undefined : overallHitRate}
+        />
+        <ByApi workspaceId={workspaceId} window={window} only={only} onOpen={onSurface} />
         <MetricChart
           {...common}
           title={titleFor('Time to first token', 'p95')}

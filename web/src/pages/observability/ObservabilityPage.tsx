@@ -23,6 +23,7 @@ const FILTERS = {
   model: text(),
   endpoint: text(),
   key: text(),
+  surface: text(),
 }
 type Tab = (typeof FILTERS)['tab']['fallback']
 const GROUPINGS = [
@@ -102,6 +103,7 @@ export function ObservabilityPage() {
               by={filters.by}
               nameOf={nameOf}
               onZoom={(from, to) => change(zoomTo(from, to))}
+              onSurface={(surface) => change({ tab: 'requests', surface })}
             />
           </Tabs.Panel>
           <Tabs.Panel value="requests">

@@ -1,6 +1,7 @@
 import { Anchor, Code, Drawer, Group, Stack, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { LoggedRequest } from '../../api/series'
+import { surfaceLabel } from '../../api/surfaces'
 import { paths } from '../../paths'
 import { CopyButton } from '../../ui/CopyButton'
 import { formatCount, formatDuration, formatMoney, formatTime } from '../../ui/format'
@@ -68,7 +69,7 @@ function Facts({ request, callerNameOf }: { request: LoggedRequest; callerNameOf
       request.model ? <ModelLink key="model" model={request.model} /> : 'unknown: the requested model does not exist',
     ],
     ['Requested name', request.requestedModel ?? request.model ?? 'unknown'],
-    ['API', request.surface ?? 'unknown'],
+    ['API', surfaceLabel(request.surface)],
     ['Caller', `${callerNameOf(request.key ?? request.user)} (${request.key ? 'API key' : 'Playground'})`],
     ['Response', request.streamed ? 'streamed' : 'not streamed'],
     ['Prompt tokens', `${formatCount(request.promptTokens)}, ${formatCount(request.cachedTokens)} of them cached`],

@@ -3,6 +3,7 @@ import { IconListSearch } from '@tabler/icons-react'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useCallback } from 'react'
 import { type LoggedRequest, requestsCsv, requestsQuery, type Window } from '../../api/series'
+import { SURFACE_OPTIONS, SURFACES, surfaceLabel } from '../../api/surfaces'
 import { type Column, DataTable } from '../../ui/DataTable'
 import { DownloadLink } from '../../ui/DownloadLink'
 import { EmptyState } from '../../ui/EmptyState'
@@ -27,13 +28,7 @@ const STATUS_OPTIONS = [
   { value: '499', label: '499: client disconnected' },
   { value: '5xx', label: '5xx: failed' },
 ]
-const SURFACES = ['', 'chat', 'messages', 'embeddings'] as const
-const SURFACE_OPTIONS = [
-  { value: 'chat', label: 'Chat completions' },
-  { value: 'messages', label: 'Messages' },
-  { value: 'embeddings', label: 'Embeddings' },
-]
-const FILTERS = { status: oneOf(STATUSES), code: text(), surface: oneOf(SURFACES), request: text() }
+const FILTERS = { status: oneOf(STATUSES), code: text(), surface: oneOf(['', ...SURFACES]), request: text() }
 
 type Props = {
   workspaceId: string
@@ -160,6 +155,7 @@ function columns(
           </Text>
         ),
     },
+    { id: 'surface', header: 'API', cell: (one) => surfaceLabel(one.surface) },
     { id: 'caller', header: 'Caller', cell: (one) => callerNameOf(one.key ?? one.user) },
     {
       id: 'tokens',

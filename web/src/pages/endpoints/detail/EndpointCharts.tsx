@@ -4,9 +4,11 @@ import {
   COUNT,
   calls,
   ERRORS,
+  HIT_RATE,
   MEAN,
   MEAN_AND_MAX,
   overallBusyShare,
+  overallHitRate,
   overallMean,
   overallPercentiles,
   PERCENTILES,
@@ -15,6 +17,7 @@ import {
   totalCount,
   UTILIZATIONS,
 } from '../../../charts/metrics'
+import { cacheHitRate } from '../../../charts/shape'
 import { TimeRangePicker } from '../../../charts/TimeRangePicker'
 import { TIME_RANGE_FILTERS, windowOf, zoomTo } from '../../../charts/time-range'
 import { useFilters } from '../../../ui/useFilters'
@@ -74,6 +77,14 @@ export function EndpointCharts({ endpoint }: { endpoint: Endpoint }) {
           formatValue={share}
           total={overallBusyShare}
           empty="Not measured in this time range: no GPU was held, or the driver reports no data"
+        />
+        <MetricChart
+          {...common}
+          {...HIT_RATE}
+          query={{ metric: 'tokens', ...target }}
+          shape={cacheHitRate}
+          formatValue={share}
+          total={overallHitRate}
         />
         <MetricChart
           {...common}

@@ -49,7 +49,8 @@ async fn counting_teaches_the_routing_nothing() {
 
 #[tokio::test]
 async fn a_count_that_costs_too_much_is_estimated() {
-    let app = TestApp::setup().upstream("engine = \"vllm\"").edge("memory_budget = \"4MiB\"").start().await;
+    let edge = "body_limit = \"1MiB\"\nmemory_budget = \"4MiB\"";
+    let app = TestApp::setup().upstream("engine = \"vllm\"").edge(edge).start().await;
     // The list of tokens has no room in the memory for bodies.
     app.engine().push(Script { prompt_tokens: 1_000_000, ..Script::default() });
     let response = client(&app).post_json("/messages/count_tokens", message("hi")).await;

@@ -147,9 +147,12 @@ impl Checks {
         Ok(())
     }
 
-    pub(crate) fn word(&mut self, text: RawStr<'_>, path: &dyn Display, words: &[&str]) {
-        if !words.iter().any(|word| text.is(word)) {
+    /// Returns the word that the text is, however it is escaped. Another one is noted as invalid.
+    pub(crate) fn word<'a>(&mut self, text: RawStr<'_>, path: &dyn Display, words: &[&'a str]) -> Option<&'a str> {
+        let found = words.iter().copied().find(|word| text.is(word));
+        if found.is_none() {
             self.invalid(path, || format!("must be one of {}", words.join(", ")));
         }
+        found
     }
 }

@@ -206,16 +206,24 @@ impl MessagesRequest {
         if value.is_empty() || !checks.is(&mut reader, &"metadata", ValueKind::Object)? {
             return Ok(());
         }
+        let mut users = 0;
+        let mut user = None;
         reader.object(|reader, name, _| {
             if !name.is("user_id") {
-                return reader.skip().map_err(ParseError::from);
+                return reader.skip();
             }
-            if let Some(user) = checks.text(reader, &"metadata.user_id")? {
-                let hash = SecretHash::of(&String::from_utf8_lossy(&user.decoded())).to_hex();
-                write_member("user", format!("\"{hash}\"").as_bytes(), out);
-            }
+            users += 1;
+            user = checks.text(reader, &"metadata.user_id")?;
             Ok(())
-        })
+        })?;
+        if users > 1 {
+            checks.invalid(&"metadata.user_id", || "appears more than once".into());
+        }
+        if let Some(user) = user {
+            let hash = SecretHash::of(&String::from_utf8_lossy(&user.decoded())).to_hex();
+            write_member("user", format!("\"{hash}\"").as_bytes(), out);
+        }
+        Ok(())
     }
 }
 

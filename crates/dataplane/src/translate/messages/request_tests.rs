@@ -105,6 +105,54 @@ fn a_tool_loop() {
     assert_eq!(messages(history), expected);
 }
 
+/// The JSON text with all small letters inside of strings escaped.
+fn escaped(json: &Value) -> String {
+    let mut is_inside = false;
+    let escape = |letter: char| {
+        is_inside ^= letter == '"';
+        match letter {
+            'a'..='z' if is_inside => format!("\\u{:04x}", u32::from(letter)),
+            _ => letter.to_string(),
+        }
+    };
+    json.to_string().chars().map(escape).collect()
+}
+
+#[test]
+fn escapes_change_nothing() {
+    let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}});
+    let body = request(json!({
+        "system": [{"type": "text", "text": "Be brief."}],
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "hi"}, image]},
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "hm"}, {"type": "tool_use", "id": "a", "name": "read", "input": {}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "is_error": true, "content": [image]}]},
+            {"role": "system", "content": "Go on."},
+        ],
+        "tools": [{"name": "read", "description": "reads", "input_schema": {}}],
+        "tool_choice": {"type": "tool", "name": "read", "disable_parallel_tool_use": true},
+        "thinking": {"type": "disabled"}, "output_config": {"effort": "high"}, "stop_sequences": ["end"],
+        "metadata": {"user_id": "anna"}, "stream": true,
+    }));
+    let traits = Traits { thinking: ThinkingSwitch::ReasoningEffort, ..TRAITS };
+    let chats = [body.to_string(), escaped(&body)].map(|text| {
+        let translation = MessagesRequest::parse(text.into()).unwrap().into_chat(traits, "msg_1".into()).unwrap();
+        assert_eq!(translation.request.invalid, None);
+        serde_json::from_slice::<Value>(&translation.request.body).unwrap()
+    });
+    assert_eq!(chats[0], chats[1]);
+    assert_eq!(chats[0]["messages"].as_array().unwrap().len(), 6);
+}
+
+#[test]
+fn a_user_id_that_appears_twice_is_invalid() {
+    let body = r#"{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"hi"}],
+        "metadata":{"user_id":"a","user_id":"b"}}"#;
+    let translation = MessagesRequest::parse(body.into()).unwrap().into_chat(TRAITS, "msg_1".into()).unwrap();
+    assert_eq!(translation.request.invalid.unwrap().param, "metadata.user_id");
+}
+
 #[test]
 fn images_keep_their_place_among_the_text() {
     let content = json!([{"type": "text", "text": "This:"},

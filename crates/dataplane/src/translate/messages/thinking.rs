@@ -13,7 +13,7 @@ const MEDIUM_BUDGET: u64 = 16_384;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ThinkingRequest {
-    mode: Option<Mode>,
+    mode: Option<ThinkingMode>,
     budget: Option<u64>,
     effort: Option<&'static str>,
     /// The client does not want to see it.
@@ -23,7 +23,7 @@ pub(super) struct ThinkingRequest {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
+enum ThinkingMode {
     Enabled,
     Adaptive,
     Disabled,
@@ -53,11 +53,10 @@ impl ThinkingRequest {
     ) -> Result<(), ParseError> {
         if name.is("type") {
             if let Some(word) = checks.text(reader, &"thinking.type")? {
-                checks.word(word, &"thinking.type", &["enabled", "adaptive", "disabled"]);
-                self.mode = match word.raw() {
-                    b"enabled" => Some(Mode::Enabled),
-                    b"adaptive" => Some(Mode::Adaptive),
-                    b"disabled" => Some(Mode::Disabled),
+                self.mode = match checks.word(word, &"thinking.type", &["enabled", "adaptive", "disabled"]) {
+                    Some("enabled") => Some(ThinkingMode::Enabled),
+                    Some("adaptive") => Some(ThinkingMode::Adaptive),
+                    Some("disabled") => Some(ThinkingMode::Disabled),
                     _ => None,
                 };
             }
@@ -83,8 +82,7 @@ impl ThinkingRequest {
     ) -> Result<(), ParseError> {
         if name.is("effort") {
             if let Some(word) = checks.text(reader, &"output_config.effort")? {
-                checks.word(word, &"output_config.effort", &EFFORTS);
-                self.effort = EFFORTS.into_iter().find(|effort| word.is(effort));
+                self.effort = checks.word(word, &"output_config.effort", &EFFORTS);
             }
             return Ok(());
         }
@@ -116,13 +114,13 @@ impl ThinkingRequest {
     /// The effort in chat's words; `None` leaves it to the model.
     fn chat_effort(&self) -> Option<&'static str> {
         match (self.mode, self.effort, self.budget) {
-            (Some(Mode::Disabled), _, _) => Some("none"),
+            (Some(ThinkingMode::Disabled), _, _) => Some("none"),
             (_, Some(effort), _) => Some(effort),
-            (Some(Mode::Enabled), None, Some(budget)) if budget < LOW_BUDGET => Some("low"),
-            (Some(Mode::Enabled), None, Some(budget)) if budget < MEDIUM_BUDGET => Some("medium"),
-            (Some(Mode::Enabled), None, Some(_)) => Some("high"),
-            (Some(Mode::Enabled), None, None) => Some("medium"),
-            (Some(Mode::Adaptive) | None, None, _) => None,
+            (Some(ThinkingMode::Enabled), None, Some(budget)) if budget < LOW_BUDGET => Some("low"),
+            (Some(ThinkingMode::Enabled), None, Some(budget)) if budget < MEDIUM_BUDGET => Some("medium"),
+            (Some(ThinkingMode::Enabled), None, Some(_)) => Some("high"),
+            (Some(ThinkingMode::Enabled), None, None) => Some("medium"),
+            (Some(ThinkingMode::Adaptive) | None, None, _) => None,
         }
     }
 }
@@ -137,8 +135,8 @@ pub(super) fn write(request: &ThinkingRequest, switch: ThinkingSwitch, out: &mut
         }
         (ThinkingSwitch::EnableThinking, Some(mode)) => {
             let value: &[u8] = match mode {
-                Mode::Enabled | Mode::Adaptive => b"{\"enable_thinking\":true}",
-                Mode::Disabled => b"{\"enable_thinking\":false}",
+                ThinkingMode::Enabled | ThinkingMode::Adaptive => b"{\"enable_thinking\":true}",
+                ThinkingMode::Disabled => b"{\"enable_thinking\":false}",
             };
             write_member("chat_template_kwargs", value, out);
         }

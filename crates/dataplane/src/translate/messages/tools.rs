@@ -6,6 +6,7 @@ use crate::translate::writer::Output;
 use std::ops::Range;
 
 const MAX_NAME_LEN: usize = 128;
+const CHOICES: [&str; 4] = ["auto", "any", "tool", "none"];
 /// The most types of left out tools that are reported.
 const MAX_REPORTED: usize = 16;
 
@@ -53,7 +54,7 @@ pub(super) fn write(
             Ok::<(), ParseError>(())
         })?;
     }
-    let choice = Choice::read(choice, checks)?;
+    let choice = ToolChoice::read(choice, checks)?;
     if written > 0 {
         out.put(b",\"tools\":[");
         out.put(&list);
@@ -67,7 +68,7 @@ impl<'a> Tool<'a> {
     fn read(reader: &mut Reader<'a>, path: &Path<'_>, checks: &mut Checks) -> Result<Self, ParseError> {
         let mut tool = Self::default();
         reader.object(|reader, name, _| {
-            match name.raw() {
+            match &*name.decoded() {
                 b"type" => tool.kind = checks.text(reader, &Path::Member(path, "type"))?,
                 b"name" => tool.name = checks.text(reader, &Path::Member(path, "name"))?,
                 b"description" => tool.description = checks.text(reader, &Path::Member(path, "description"))?,
@@ -88,7 +89,7 @@ impl<'a> Tool<'a> {
         let name = self.name.map_or(&b""[..], RawStr::raw);
         if self.name.is_none() {
             checks.missing(&Path::Member(path, "name"));
-        } else if !is_name(name) {
+        } else if !self.name.is_some_and(is_name) {
             let why = || format!("must be 1 to {MAX_NAME_LEN} letters, digits, _ or -");
             checks.invalid(&Path::Member(path, "name"), why);
         }
@@ -112,28 +113,31 @@ impl<'a> Tool<'a> {
     }
 }
 
-pub(super) fn is_name(name: &[u8]) -> bool {
+pub(super) fn is_name(name: RawStr<'_>) -> bool {
+    let name = name.decoded();
     (1..=MAX_NAME_LEN).contains(&name.len())
         && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte))
 }
 
 #[derive(Default)]
-struct Choice<'a> {
-    kind: Option<RawStr<'a>>,
+struct ToolChoice<'a> {
+    /// One of [`CHOICES`].
+    kind: Option<&'static str>,
     name: Option<RawStr<'a>>,
     is_single: bool,
 }
 
-impl<'a> Choice<'a> {
+impl<'a> ToolChoice<'a> {
     fn read(value: &'a [u8], checks: &mut Checks) -> Result<Self, ParseError> {
         let mut choice = Self::default();
+        let mut word = None;
         let mut reader = Reader::new(value);
         if value.is_empty() || !checks.is(&mut reader, &"tool_choice", ValueKind::Object)? {
             return Ok(choice);
         }
         reader.object(|reader, name, _| {
-            match name.raw() {
-                b"type" => choice.kind = checks.text(reader, &"tool_choice.type")?,
+            match &*name.decoded() {
+                b"type" => word = checks.text(reader, &"tool_choice.type")?,
                 b"name" => choice.name = checks.text(reader, &"tool_choice.name")?,
                 b"disable_parallel_tool_use" => {
                     let is_single = checks.boolean(reader, &"tool_choice.disable_parallel_tool_use")?;
@@ -143,24 +147,22 @@ impl<'a> Choice<'a> {
             }
             Ok::<(), ParseError>(())
         })?;
-        match choice.kind {
+        match word {
             None => checks.missing(&"tool_choice.type"),
-            Some(kind) => {
-                checks.word(kind, &"tool_choice.type", &["auto", "any", "tool", "none"]);
-                if kind.is("tool") && choice.name.is_none() {
-                    checks.missing(&"tool_choice.name");
-                }
-            }
+            Some(word) => choice.kind = checks.word(word, &"tool_choice.type", &CHOICES),
+        }
+        if choice.kind == Some("tool") && choice.name.is_none() {
+            checks.missing(&"tool_choice.name");
         }
         Ok(choice)
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        match (self.kind.map(RawStr::raw), self.name) {
-            (Some(b"auto"), _) => out.put(b",\"tool_choice\":\"auto\""),
-            (Some(b"any"), _) => out.put(b",\"tool_choice\":\"required\""),
-            (Some(b"none"), _) => out.put(b",\"tool_choice\":\"none\""),
-            (Some(b"tool"), Some(name)) => {
+        match (self.kind, self.name) {
+            (Some("auto"), _) => out.put(b",\"tool_choice\":\"auto\""),
+            (Some("any"), _) => out.put(b",\"tool_choice\":\"required\""),
+            (Some("none"), _) => out.put(b",\"tool_choice\":\"none\""),
+            (Some("tool"), Some(name)) => {
                 out.put(b",\"tool_choice\":{\"type\":\"function\",\"function\":{\"name\":");
                 out.put_raw_text(name.raw());
                 out.put(b"}}");

@@ -30,7 +30,7 @@ pub(super) fn write(
 }
 
 fn add(turn: &mut AssistantTurn, block: &Block<'_>, path: &Path<'_>, checks: &mut Checks) {
-    match block.kind() {
+    match &*block.kind() {
         b"text" => {
             if let Some(text) = block.text(path, checks) {
                 turn.text.add(text);
@@ -49,7 +49,7 @@ fn add(turn: &mut AssistantTurn, block: &Block<'_>, path: &Path<'_>, checks: &mu
 fn add_call(turn: &mut AssistantTurn, block: &Block<'_>, path: &Path<'_>, checks: &mut Checks) {
     let id = required(block.id, "id", path, checks).unwrap_or_default();
     let name = required(block.name, "name", path, checks).unwrap_or_default();
-    if block.name.is_some() && !is_name(name) {
+    if block.name.is_some_and(|name| !is_name(name)) {
         checks.invalid(&Path::Member(path, "name"), || "is not the name of a tool".into());
     }
     let input = block.input.unwrap_or(b"{}");

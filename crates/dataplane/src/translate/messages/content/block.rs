@@ -3,6 +3,7 @@
 use crate::json::{RawStr, Reader, ValueKind};
 use crate::request::{Checks, ParseError, Path};
 use crate::translate::values::{required, value};
+use std::borrow::Cow;
 use std::fmt::Display;
 
 /// The content of a message or of a tool's result.
@@ -82,7 +83,7 @@ impl<'a> Block<'a> {
         let mut block = Self::default();
         reader.object(|reader, name, _| {
             let member = |name: &'static str| Path::Member(path, name);
-            match name.raw() {
+            match &*name.decoded() {
                 b"type" => block.kind = checks.text(reader, &member("type"))?,
                 b"text" => block.text = checks.text(reader, &member("text"))?,
                 b"thinking" => block.thinking = checks.text(reader, &member("thinking"))?,
@@ -104,8 +105,8 @@ impl<'a> Block<'a> {
         Ok(Some(block))
     }
 
-    pub(super) fn kind(&self) -> &'a [u8] {
-        self.kind.map_or(&b""[..], RawStr::raw)
+    pub(super) fn kind(&self) -> Cow<'a, [u8]> {
+        self.kind.map(RawStr::decoded).unwrap_or_default()
     }
 
     /// Whether the block has one of these types. Another type is noted as invalid.

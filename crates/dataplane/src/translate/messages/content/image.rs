@@ -32,7 +32,7 @@ impl Image {
         }
         let mut source = ImageSource::default();
         reader.object(|reader, name, _| {
-            match name.raw() {
+            match &*name.decoded() {
                 b"type" => source.kind = checks.text(reader, &Path::Member(&path, "type"))?,
                 b"media_type" => source.media_type = checks.text(reader, &Path::Member(&path, "media_type"))?,
                 b"data" => source.data = checks.text(reader, &Path::Member(&path, "data"))?,
@@ -45,15 +45,15 @@ impl Image {
             checks.missing(&Path::Member(&path, "type"));
             return Ok(None);
         };
-        checks.word(kind, &Path::Member(&path, "type"), &["base64", "url"]);
-        if kind.is("url") {
+        let kind = checks.word(kind, &Path::Member(&path, "type"), &["base64", "url"]);
+        if kind == Some("url") {
             let url = required(source.url, "url", &path, checks);
             if url.is_some_and(|url| !url.starts_with(b"data:")) {
                 checks.remote_media(&Path::Member(&path, "url"));
             }
             return Ok(url.map(|url| Self { raw_url: url.to_vec() }));
         }
-        if !kind.is("base64") {
+        if kind.is_none() {
             return Ok(None);
         }
         let media_type = required(source.media_type, "media_type", &path, checks);

@@ -67,7 +67,7 @@ impl<'a> Message<'a> {
         }
         let mut message = Self { role: None, content: None };
         reader.object(|reader, name, _| {
-            match name.raw() {
+            match &*name.decoded() {
                 b"role" => message.role = checks.text(reader, &Path::Member(path, "role"))?,
                 b"content" => message.content = value(reader)?,
                 _ => reader.skip()?,
@@ -91,15 +91,15 @@ fn write_message(
         checks.missing(&role_path);
         return Ok(());
     };
-    checks.word(role, &role_path, &["user", "assistant", "system"]);
+    let role = checks.word(role, &role_path, &["user", "assistant", "system"]);
     let Some(content) = message.content else {
         checks.missing(&content_path);
         return Ok(());
     };
-    match role.raw() {
-        b"user" => user::write(content, &content_path, checks, out),
-        b"assistant" => assistant::write(content, &content_path, checks, out),
-        b"system" if place == SystemPlace::AsSent => {
+    match role {
+        Some("user") => user::write(content, &content_path, checks, out),
+        Some("assistant") => assistant::write(content, &content_path, checks, out),
+        Some("system") if place == SystemPlace::AsSent => {
             let mut text = JoinedText::default();
             system::read_text(content, &content_path, &mut text, checks)?;
             out.text("system", &text.raw);

@@ -44,7 +44,7 @@ fn read_content(
     match Content::read(content, path, "blocks", checks)? {
         Some(Content::Text(raw)) => text.add(raw),
         Some(Content::Blocks(blocks)) => blocks.each(path, &["text", "image"], checks, |part, path, checks| {
-            if part.kind() == b"image" {
+            if *part.kind() == *b"image" {
                 if let Some(image) = Image::read(part, path, checks)? {
                     images.add_image(&image.raw_url);
                 }

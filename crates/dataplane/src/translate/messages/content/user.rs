@@ -25,7 +25,7 @@ pub(super) fn write(
     let mut turn = UserTurn::default();
     let mut has_results = false;
     blocks.each(path, &["text", "image", "tool_result"], checks, |block, path, checks| {
-        match block.kind() {
+        match &*block.kind() {
             b"tool_result" => {
                 has_results = true;
                 tool_result::write(block, path, checks, &mut result_images, out)?;

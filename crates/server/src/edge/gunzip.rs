@@ -1,8 +1,10 @@
 //! Decompresses gzip bodies, with bounds on their size and their ratio.
 //!
-//! The start of a body is decompressed at once, which is all of most bodies, and the rest as [`HeavyWork`].
+//! The start of a body is decompressed at once, which is all of most bodies, and the rest as [`HeavyWork`]. The result is
+//! collected in pieces of one size and joined at the end: a buffer that grows by doubling would be copied, and one that is
+//! dropped unmapped, in steps of milliseconds, between which no call on the same core is served.
 
-use super::heavy_work::HeavyWork;
+use super::heavy_work::{self, HeavyWork};
 use super::memory_budget::MemoryGrant;
 use super::request_body::BodyError;
 use bytes::buf::Reader;
@@ -10,9 +12,7 @@ use bytes::{Buf, Bytes};
 use flate2::bufread::GzDecoder;
 use std::io::Read;
 
-/// Decompressed bytes that the core itself produces.
-const INLINE_BYTES: usize = 64 << 10;
-/// Bytes per step.
+/// Bytes per step, and decompressed bytes that the core itself produces. They take about a tenth of a millisecond.
 const STEP_BYTES: usize = 64 << 10;
 /// The most that a body may grow, beyond `ANY_RATIO_BYTES`. JSON of lists of tools reached 56, of log lines 26, and of text
 /// 3; deflate allows 1,032.
@@ -30,19 +30,18 @@ pub(super) async fn gunzip(
     heavy: &HeavyWork,
 ) -> Result<(Bytes, MemoryGrant), BodyError> {
     let mut decompression = Decompression::new(compressed, limit, memory);
-    if !decompression.advance(INLINE_BYTES)? {
-        let holder = decompression.memory.holder().clone();
-        let rest = move || decompression.advance(usize::MAX).map(|_| decompression);
-        decompression = heavy.run(&holder, rest).await?;
+    if decompression.advance(STEP_BYTES)? {
+        return Ok(decompression.finish());
     }
-    Ok((decompression.output.into(), decompression.memory))
+    let holder = decompression.memory.holder().clone();
+    heavy.run(&holder, move || decompression.run_to_end()).await
 }
 
 struct Decompression {
     /// `None` at the end.
     decoder: Option<GzDecoder<Reader<Bytes>>>,
     members: u32,
-    output: Vec<u8>,
+    pieces: Pieces,
     limit: u64,
     /// The most bytes that the ratio allows.
     ratio_limit: u64,
@@ -57,7 +56,7 @@ impl Decompression {
         Self {
             decoder: Some(GzDecoder::new(compressed.reader())),
             members: 1,
-            output: Vec::new(),
+            pieces: Pieces::default(),
             limit,
             ratio_limit: (length as u64 * MAX_RATIO).max(ANY_RATIO_BYTES),
             compressed: length,
@@ -65,17 +64,26 @@ impl Decompression {
         }
     }
 
+    /// Continues on a thread for heavy work, and gives way after each step.
+    fn run_to_end(mut self) -> Result<(Bytes, MemoryGrant), BodyError> {
+        while !self.advance(self.pieces.length + STEP_BYTES)? {
+            heavy_work::give_way();
+        }
+        Ok(self.finish())
+    }
+
+    fn finish(self) -> (Bytes, MemoryGrant) {
+        (self.pieces.join(), self.memory)
+    }
+
     /// Continues until there are `enough` bytes; whether the end was reached.
     fn advance(&mut self, enough: usize) -> Result<bool, BodyError> {
         while let Some(decoder) = &mut self.decoder {
-            let length = self.output.len();
-            if length >= enough {
+            if self.pieces.length >= enough {
                 return Ok(false);
             }
-            self.memory.grow_for(self.compressed + length + STEP_BYTES)?;
-            self.output.resize(length + STEP_BYTES, 0);
-            let count = decoder.read(&mut self.output[length..]).map_err(|_| BodyError::BadEncoding)?;
-            self.output.truncate(length + count);
+            self.memory.grow_for(self.compressed + self.pieces.length + STEP_BYTES)?;
+            let count = self.pieces.read(decoder).map_err(|_| BodyError::BadEncoding)?;
             self.check_size()?;
             if count == 0 {
                 self.next_member()?;
@@ -85,7 +93,7 @@ impl Decompression {
     }
 
     fn check_size(&self) -> Result<(), BodyError> {
-        let length = self.output.len() as u64;
+        let length = self.pieces.length as u64;
         if length > self.limit {
             return Err(BodyError::TooLarge { limit: self.limit });
         }
@@ -107,6 +115,51 @@ impl Decompression {
         }
         self.decoder = Some(GzDecoder::new(rest.reader()));
         Ok(())
+    }
+}
+
+/// Bytes in pieces of [`STEP_BYTES`]; the last one may be shorter.
+#[derive(Default)]
+struct Pieces {
+    pieces: Vec<Vec<u8>>,
+    length: usize,
+}
+
+impl Pieces {
+    /// Reads at most as much as completes the last piece; 0 at the end.
+    fn read(&mut self, source: &mut impl Read) -> std::io::Result<usize> {
+        let mut last = self.pieces.pop_if(|last| last.len() < STEP_BYTES).unwrap_or_default();
+        let filled = last.len();
+        last.resize(STEP_BYTES, 0);
+        let read = source.read(&mut last[filled..]);
+        let count = *read.as_ref().unwrap_or(&0);
+        last.truncate(filled + count);
+        self.pieces.push(last);
+        self.length += count;
+        read
+    }
+
+    fn join(mut self) -> Bytes {
+        if self.pieces.len() == 1 {
+            return self.pieces.pop().unwrap_or_default().into();
+        }
+        let mut whole = Vec::with_capacity(self.length);
+        for piece in std::mem::take(&mut self.pieces) {
+            whole.extend_from_slice(&piece);
+            heavy_work::give_way();
+        }
+        whole.into()
+    }
+}
+
+/// In steps, too, and from the end: the allocator returns what is last to the kernel.
+impl Drop for Pieces {
+    fn drop(&mut self) {
+        while self.pieces.pop().is_some() {
+            if !self.pieces.is_empty() {
+                heavy_work::give_way();
+            }
+        }
     }
 }
 
@@ -153,12 +206,14 @@ mod tests {
 
     #[tokio::test]
     async fn small_and_large_bodies_are_decompressed() {
-        for length in [0, 1, STEP_BYTES, INLINE_BYTES, INLINE_BYTES + 1, 3 * INLINE_BYTES] {
+        for length in [0, 1, STEP_BYTES - 1, STEP_BYTES, STEP_BYTES + 1, 3 * STEP_BYTES, 5 * STEP_BYTES + 7] {
             let body = noise(length);
             assert!(run(gzip(&body), LIMIT).await.unwrap() == body, "{length}");
         }
         let members = [gzip(b"one, "), gzip(b""), gzip(b"two")].concat();
         assert_eq!(run(members, LIMIT).await.unwrap(), "one, two");
+        let parts = [noise(STEP_BYTES + 1), noise(2 * STEP_BYTES - 1), noise(3)];
+        assert!(run(parts.each_ref().map(|part| gzip(part)).concat(), LIMIT).await.unwrap() == parts.concat());
     }
 
     #[tokio::test]

@@ -1,8 +1,9 @@
 //! Work on large bodies, on threads of its own: nothing else on the core would be served meanwhile.
 //!
-//! A few threads do it, at a lower priority than those that serve calls, because they may share a core. Each holder of
-//! memory has one piece of work there at a time, so that one which sends many large bodies does not delay others that
-//! send one.
+//! A few threads do it, at a lower priority than those that serve calls, because they may share a core. The priority decides
+//! who gets how much of it, but not when: Linux lets a thread finish its turn of about 3 ms before one that wakes up. So
+//! work of more than a tenth of a millisecond gives way now and then. Each holder of memory has one piece of work there at a
+//! time, so that one which sends many large bodies does not delay others that send one.
 
 use super::memory_budget::Holder;
 use foldhash::HashMap;
@@ -72,6 +73,11 @@ impl HeavyWork {
 
 async fn acquire(semaphore: Arc<Semaphore>) -> OwnedSemaphorePermit {
     semaphore.acquire_owned().await.expect("the semaphore is never closed")
+}
+
+/// Lets other threads of this core run. If there are none, it takes less than a microsecond.
+pub(super) fn give_way() {
+    std::thread::yield_now();
 }
 
 /// Lowers the priority of the calling thread.

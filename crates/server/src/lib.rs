@@ -22,4 +22,5 @@ mod surface;
 mod surface_context;
 mod telemetry;
 mod throttle;
+mod upstream_probe;
 mod view;

@@ -13,8 +13,8 @@ const MAX_RESPONSE_BYTES: usize = 1 << 20;
 pub(crate) enum OutboundError {
     #[error("the address is invalid")]
     Address,
-    #[error("no response within {TIMEOUT:?}")]
-    Timeout,
+    #[error("no response within {0:?}")]
+    Timeout(Duration),
     #[error("the service is unreachable")]
     Connect(#[source] std::io::Error),
     #[error("the exchange failed")]
@@ -23,7 +23,17 @@ pub(crate) enum OutboundError {
 
 /// Sends a request to the host that its URI names, on a connection of its own.
 pub(crate) async fn call(connector: Connector, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, OutboundError> {
-    tokio::time::timeout(TIMEOUT, exchange(connector, request)).await.unwrap_or(Err(OutboundError::Timeout))
+    call_within(TIMEOUT, connector, request).await
+}
+
+/// [`call`] with another timeout.
+pub(crate) async fn call_within(
+    timeout: Duration,
+    connector: Connector,
+    request: Request<Vec<u8>>,
+) -> Result<Response<Vec<u8>>, OutboundError> {
+    let response = tokio::time::timeout(timeout, exchange(connector, request)).await;
+    response.unwrap_or(Err(OutboundError::Timeout(timeout)))
 }
 
 async fn exchange(connector: Connector, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, OutboundError> {

@@ -10,6 +10,7 @@ use domain::allotment::Defaults;
 use domain::session::{Lifetimes, SessionToken};
 use domain::workspace::Limits;
 use domain::{Retention, Timestamp};
+use fleet::Connector;
 use std::net::IpAddr;
 use std::sync::Arc;
 use store::{ContentKeys, Store};
@@ -33,6 +34,8 @@ pub(crate) struct SurfaceContext {
     /// The console's public address, without a trailing slash.
     pub console_url: String,
     pub throttles: Arc<Throttles>,
+    /// Connections to model servers, for the operator's probes.
+    pub connector: Connector,
     /// The catalogue in force.
     pub catalogue: Arc<CatalogueKeeper>,
     /// `None` if the operator has set none.
@@ -54,6 +57,7 @@ impl SurfaceContext {
         config: &Config,
         console_url: String,
         catalogue: Arc<CatalogueKeeper>,
+        connector: Connector,
     ) -> Self {
         let lifetimes = config.sessions.lifetimes();
         Self {
@@ -66,6 +70,7 @@ impl SurfaceContext {
             lifetimes,
             retention: config.retention,
             console_url,
+            connector,
             catalogue,
             content_keys: config.content_keys.clone(),
             throttles: Arc::new(Throttles::new(config.limits.throttles(config.workspace_defaults))),

@@ -122,7 +122,14 @@ impl Parts {
         let keys = KeyDirectory::new(store.clone(), runtime.clone());
         let salt_secret = salt_secret(&store).await?;
         let console_url = first_start::console_url(&config, public);
-        let context = Arc::new(SurfaceContext::new(&store, runtime, &config, console_url, Arc::clone(&catalogue)));
+        let context = Arc::new(SurfaceContext::new(
+            &store,
+            runtime,
+            &config,
+            console_url,
+            Arc::clone(&catalogue),
+            connector.clone(),
+        ));
         let launcher = launcher(data_dir)?;
         let table = (routes.clone(), endpoints.clone());
         let control_plane = ControlPlane::open(&config, data_dir, &launcher, store.clone(), &node, table).await?;

@@ -18,6 +18,7 @@ mod units;
 
 pub use oidc::OidcConfig;
 pub use problems::{Problem, Problems};
+pub(crate) use sections::http_url;
 pub use sections::{
     DriversConfig, EdgeConfig, JournalConfig, LimitsConfig, ServerConfig, SessionsConfig, StoreConfig,
     WORKSPACE_DEFAULTS,

@@ -437,7 +437,7 @@ fn provider_name(text: &str) -> Option<&str> {
 }
 
 /// An http or https URL with a host and without credentials, query or fragment. Removes trailing slashes.
-pub(super) fn http_url(text: &str) -> Option<String> {
+pub(crate) fn http_url(text: &str) -> Option<String> {
     let url: http::Uri = text.parse().ok()?;
     let scheme_is_good = matches!(url.scheme_str(), Some("http" | "https"));
     let authority = url.authority()?;

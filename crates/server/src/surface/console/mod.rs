@@ -56,7 +56,7 @@ pub(crate) struct Console {
 /// All routes, and their description.
 fn router() -> OpenApiRouter<Console> {
     use accounts::{aliases, invitations, members, organizations, users, workspaces};
-    use operator::{aliases as catalogue_aliases, catalogue, models};
+    use operator::{aliases as catalogue_aliases, catalogue, models, upstreams};
     use platform::{allotments, audit, nodes};
     use sessions::{current, own, single_sign_on};
     use usage::{bill_check, costs, gpu_costs, metrics, report, requests};
@@ -112,6 +112,8 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(models::list, models::create))
         .routes(routes!(models::show, models::edit, models::delete))
         .routes(routes!(models::list_prices))
+        .routes(routes!(upstreams::probe))
+        .routes(routes!(upstreams::test))
         .routes(routes!(catalogue_aliases::list, catalogue_aliases::create))
         .routes(routes!(catalogue_aliases::edit, catalogue_aliases::delete))
 }

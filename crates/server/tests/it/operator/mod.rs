@@ -3,3 +3,4 @@
 mod authorization;
 mod catalogue;
 mod keys;
+mod upstreams;

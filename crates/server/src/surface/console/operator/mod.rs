@@ -5,3 +5,4 @@ pub(super) mod catalogue;
 mod model_input;
 mod model_view;
 pub(super) mod models;
+pub(super) mod upstreams;

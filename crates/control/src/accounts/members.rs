@@ -6,7 +6,7 @@ use crate::{keys, snapshot};
 use domain::user::{Membership, Role};
 use domain::{OrganizationId, Timestamp, UserId, Workspace};
 use store::users::{self, Member};
-use store::{Page, Store, api_keys};
+use store::{Page, Store, StoreError, api_keys};
 
 /// The members of an organization.
 pub async fn list(store: &Store, organization: &OrganizationId, page: Page<'_>) -> Result<Vec<Member>, CommandError> {
@@ -41,6 +41,36 @@ pub async fn set_role(
     let change = AuditedChange::new("member.set-role", Some(organization), id.as_str())
         .before(snapshot::role(current))
         .after(snapshot::role(role));
+    author.record(&mut tx, change, now).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Adds a user to the organization, or changes the role of a member. The last administrator cannot be demoted.
+pub async fn put(
+    store: &Store,
+    author: &Author,
+    organization: &OrganizationId,
+    id: &UserId,
+    role: Role,
+    now: Timestamp,
+) -> Result<(), CommandError> {
+    let mut tx = store.begin().await?;
+    let current = match users::lock_role(&mut tx, id, organization).await {
+        Ok(role) => Some(role),
+        Err(StoreError::Missing { noun: "member", .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
+    if (current, role) == (Some(Role::Admin), Role::Member) {
+        users::check_other_admin(&mut tx, id, organization).await?;
+    }
+    // The operator knows whom it adds.
+    let membership = Membership { organization_id: organization.clone(), role, proven: true };
+    users::join(&mut tx, id, &membership, now).await?;
+    let action = if current.is_some() { "member.set-role" } else { "member.add" };
+    let mut change = AuditedChange::new(action, Some(organization), id.as_str()).after(snapshot::role(role));
+    if let Some(current) = current {
+        change = change.before(snapshot::role(current));
+    }
     author.record(&mut tx, change, now).await?;
     Ok(tx.commit().await?)
 }

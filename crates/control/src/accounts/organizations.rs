@@ -5,7 +5,8 @@ use crate::command_error::CommandError;
 use crate::{entropy, snapshot};
 use domain::workspace::check_name;
 use domain::{Organization, OrganizationId, Timestamp};
-use store::{Page, Store, organizations};
+use store::organizations::{self, CountedOrganization};
+use store::{Page, Store};
 
 /// Creates an organization.
 pub async fn create(store: &Store, author: &Author, name: &str, now: Timestamp) -> Result<Organization, CommandError> {
@@ -28,6 +29,17 @@ pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<Organization>, Co
 /// An organization by its id.
 pub async fn show(store: &Store, id: &OrganizationId) -> Result<Organization, CommandError> {
     organizations::by_id(store, id).await?.ok_or_else(|| CommandError::missing("organization", id.as_str()))
+}
+
+/// All organizations, with the numbers of their workspaces and members.
+pub async fn list_counted(store: &Store, page: Page<'_>) -> Result<Vec<CountedOrganization>, CommandError> {
+    Ok(organizations::list_counted(store, page).await?)
+}
+
+/// [`show`], with the numbers of workspaces and members.
+pub async fn show_counted(store: &Store, id: &OrganizationId) -> Result<CountedOrganization, CommandError> {
+    let found = organizations::counted_by_id(store, id).await?;
+    found.ok_or_else(|| CommandError::missing("organization", id.as_str()))
 }
 
 /// Renames an organization.

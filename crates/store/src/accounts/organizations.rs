@@ -18,6 +18,38 @@ pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<Organization>, St
     store.rows(query.bind(page.cursor()).bind(page.limit())).await?.iter().map(organization).collect()
 }
 
+/// An organization, and the number of its workspaces and members.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CountedOrganization {
+    pub organization: Organization,
+    pub workspaces: u64,
+    pub members: u64,
+}
+
+macro_rules! select_counted {
+    ($rest:literal) => {
+        concat!(
+            "SELECT o.id, o.name, o.created_at, \
+             (SELECT COUNT(*) FROM workspaces w WHERE w.organization_id = o.id) AS workspaces, \
+             (SELECT COUNT(*) FROM organization_members m WHERE m.organization_id = o.id) AS members \
+             FROM organizations o ",
+            $rest
+        )
+    };
+}
+
+/// [`list`], with counts.
+pub async fn list_counted(store: &Store, page: Page<'_>) -> Result<Vec<CountedOrganization>, StoreError> {
+    let query = sqlx::query(select_counted!("WHERE o.id > $1 ORDER BY o.id LIMIT $2"));
+    store.rows(query.bind(page.cursor()).bind(page.limit())).await?.iter().map(counted).collect()
+}
+
+/// [`by_id`], with counts.
+pub async fn counted_by_id(store: &Store, id: &OrganizationId) -> Result<Option<CountedOrganization>, StoreError> {
+    let query = sqlx::query(select_counted!("WHERE o.id = $1")).bind(id.as_str());
+    store.row(query).await?.as_ref().map(counted).transpose()
+}
+
 /// Whether the store is empty. A `true` may be outdated immediately; see [`claim_empty_store`].
 pub async fn store_is_empty(store: &Store) -> Result<bool, StoreError> {
     let found = store.row(sqlx::query(ANYTHING_THERE)).await?;
@@ -71,6 +103,14 @@ pub async fn lock(tx: &mut Tx, id: &OrganizationId) -> Result<Organization, Stor
 
 fn missing(id: &OrganizationId) -> StoreError {
     StoreError::missing("organization", id.as_str())
+}
+
+fn counted(found: &AnyRow) -> Result<CountedOrganization, StoreError> {
+    Ok(CountedOrganization {
+        organization: organization(found)?,
+        workspaces: row::count(found, "workspaces")?,
+        members: row::count(found, "members")?,
+    })
 }
 
 fn organization(found: &AnyRow) -> Result<Organization, StoreError> {

@@ -56,7 +56,7 @@ pub(crate) struct Console {
 /// All routes, and their description.
 fn router() -> OpenApiRouter<Console> {
     use accounts::{aliases, invitations, members, organizations, users, workspaces};
-    use operator::{aliases as catalogue_aliases, catalogue, models, upstreams};
+    use operator::{aliases as catalogue_aliases, catalogue, models, organizations as all_organizations, upstreams};
     use platform::{allotments, audit, nodes};
     use sessions::{current, own, single_sign_on};
     use usage::{bill_check, costs, gpu_costs, metrics, report, requests};
@@ -116,6 +116,12 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(upstreams::test))
         .routes(routes!(catalogue_aliases::list, catalogue_aliases::create))
         .routes(routes!(catalogue_aliases::edit, catalogue_aliases::delete))
+        .routes(routes!(all_organizations::list))
+        .routes(routes!(all_organizations::show, all_organizations::rename))
+        .routes(routes!(all_organizations::list_members))
+        .routes(routes!(all_organizations::put_member, all_organizations::remove_member))
+        .routes(routes!(all_organizations::list_workspaces))
+        .routes(routes!(all_organizations::edit_workspace))
 }
 
 /// The surface's part of `/openapi.json`.

@@ -3,4 +3,5 @@
 mod authorization;
 mod catalogue;
 mod keys;
+mod organizations;
 mod upstreams;

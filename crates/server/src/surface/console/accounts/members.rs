@@ -19,7 +19,7 @@ use utoipa::{IntoParams, ToSchema};
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewRole {
     #[schema(value_type = RoleView)]
-    role: Role,
+    pub role: Role,
 }
 
 /// The members of an organization.
@@ -53,6 +53,12 @@ pub(crate) struct Removal {
     revoke_keys: Option<String>,
 }
 
+impl Removal {
+    pub(crate) fn keys_of_member(&self) -> Result<KeysOfMember, ConsoleError> {
+        Ok(if flag("revokeKeys", &self.revoke_keys)? { KeysOfMember::Revoke } else { KeysOfMember::Keep })
+    }
+}
+
 /// End a membership in the organization and in its workspaces.
 #[utoipa::path(delete, path = "/api/organizations/{organizationId}/members/{userId}", tag = "people", params(Removal),
     responses((status = 204), (status = 409, description = "`last_admin`", body = error::ErrorBody)))]
@@ -61,8 +67,7 @@ pub(crate) async fn remove(
     Id(id): Id<UserId>,
     Params(removal): Params<Removal>,
 ) -> Result<StatusCode, ConsoleError> {
-    let revoke_keys = flag("revokeKeys", &removal.revoke_keys)?;
-    let keys = if revoke_keys { KeysOfMember::Revoke } else { KeysOfMember::Keep };
+    let keys = removal.keys_of_member()?;
     let (store, author, now) = (member.store(), member.author(), member.now());
     members::remove(store, &author, &member.organization, &id, keys, now).await?;
     Ok(StatusCode::NO_CONTENT)

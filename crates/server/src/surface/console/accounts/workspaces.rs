@@ -2,13 +2,14 @@
 
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{
-    Admin, List, Member, PageRequest, Payload, WorkspaceAdmin, WorkspaceCaller, bounds,
+    Admin, Caller, List, Member, PageRequest, Payload, WorkspaceAdmin, WorkspaceCaller, bounds,
 };
 use crate::surface_context::SurfaceContext;
 use crate::view::WorkspaceView;
 use axum::Json;
 use control::workspaces::{self, Authority, Edit};
 use control::{CommandError, access};
+use domain::WorkspaceId;
 use domain::workspace::{LimitSet, Limits, OwnLimits};
 use domain::workspace_edit::{LimitChange, LimitChanges, RetentionChange};
 use http::StatusCode;
@@ -132,17 +133,27 @@ pub(crate) async fn edit(
     Payload(body): Payload<WorkspaceEdit>,
 ) -> Result<Json<WorkspaceView>, ConsoleError> {
     let authority = if caller.is_operator() { Authority::Operator } else { Authority::Admin };
-    let (context, id) = (&caller.context, &caller.workspace.id);
+    Ok(Json(change(&caller, &caller.workspace.id, &body, authority).await?))
+}
+
+/// Applies a change with this authority.
+pub(in crate::surface::console) async fn change(
+    caller: &Caller,
+    id: &WorkspaceId,
+    body: &WorkspaceEdit,
+    authority: Authority,
+) -> Result<WorkspaceView, ConsoleError> {
+    let context = &caller.context;
     let edit = Edit {
         name: body.name.as_deref(),
         limits: body.limits()?,
-        response_retention: response_retention(&body, context)?,
+        response_retention: response_retention(body, context)?,
         version: Some(body.version),
     };
     let changed =
         workspaces::set(&context.store, &caller.author(), id, edit, authority, &context.defaults, caller.now()).await;
     let changed = changed.map_err(|error| conflict(error, &context.defaults))?;
-    Ok(Json(WorkspaceView::new(changed, &context.defaults)))
+    Ok(WorkspaceView::new(changed, &context.defaults))
 }
 
 /// Delete a workspace that has no active keys.

@@ -5,4 +5,5 @@ pub(super) mod catalogue;
 mod model_input;
 mod model_view;
 pub(super) mod models;
+pub(super) mod organizations;
 pub(super) mod upstreams;

@@ -1,0 +1,157 @@
+//! `/api/operator/organizations` and `/api/operator/workspaces`: every organization, its people and its limits.
+//!
+//! The routes of `/api/organizations` act on the session's own organization; these act on any.
+
+use crate::surface::console::accounts::members::{NewRole, Removal};
+use crate::surface::console::accounts::organizations::NamedOrganization;
+use crate::surface::console::accounts::workspaces::{self as workspace_edits, WorkspaceEdit};
+use crate::surface::console::error::{self, ConsoleError};
+use crate::surface::console::extract::{Caller, Id, List, Operator, PageRequest, Params, Payload};
+use crate::view::{AllotmentView, MemberView, WorkspaceView};
+use axum::Json;
+use control::workspaces::{self, Authority};
+use control::{allotments, members, organizations};
+use domain::{OrganizationId, Timestamp, UserId, WorkspaceId};
+use http::StatusCode;
+use serde::Serialize;
+use store::organizations::CountedOrganization;
+use utoipa::ToSchema;
+
+/// An organization with its size and its GPUs.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = OperatorOrganization)]
+pub(crate) struct OperatorOrganizationView {
+    id: String,
+    name: String,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// The number of workspaces.
+    workspaces: u64,
+    /// The number of members.
+    members: u64,
+    /// Allotted and committed GPUs, by type.
+    allotments: Vec<AllotmentView>,
+}
+
+async fn view(caller: &Caller, found: CountedOrganization) -> Result<OperatorOrganizationView, ConsoleError> {
+    let CountedOrganization { organization, workspaces, members } = found;
+    let context = &caller.context;
+    let lines = allotments::list(&context.store, &organization.id, &context.allotment_defaults).await?;
+    Ok(OperatorOrganizationView {
+        id: organization.id.to_string(),
+        name: organization.name,
+        created_at: organization.created_at,
+        workspaces,
+        members,
+        allotments: lines.into_iter().map(AllotmentView::from).collect(),
+    })
+}
+
+/// All organizations.
+#[utoipa::path(get, path = "/api/operator/organizations", tag = "operator", params(PageRequest),
+    responses((status = 200, body = List<OperatorOrganizationView>)))]
+pub(crate) async fn list(
+    Operator(caller): Operator,
+    page: PageRequest,
+) -> Result<Json<List<OperatorOrganizationView>>, ConsoleError> {
+    let found = organizations::list_counted(caller.store(), page.to_page()).await?;
+    let mut views = Vec::with_capacity(found.len());
+    for one in found {
+        views.push(view(&caller, one).await?);
+    }
+    Ok(Json(List::new(views, &page, |one| one.id.clone(), |one| one)))
+}
+
+/// One organization.
+#[utoipa::path(get, path = "/api/operator/organizations/{organizationId}", tag = "operator",
+    responses((status = 200, body = OperatorOrganizationView)))]
+pub(crate) async fn show(
+    Operator(caller): Operator,
+    Id(id): Id<OrganizationId>,
+) -> Result<Json<OperatorOrganizationView>, ConsoleError> {
+    let found = organizations::show_counted(caller.store(), &id).await?;
+    Ok(Json(view(&caller, found).await?))
+}
+
+/// Rename an organization.
+#[utoipa::path(patch, path = "/api/operator/organizations/{organizationId}", tag = "operator",
+    request_body = NamedOrganization, responses((status = 200, body = OperatorOrganizationView)))]
+pub(crate) async fn rename(
+    Operator(caller): Operator,
+    Id(id): Id<OrganizationId>,
+    Payload(body): Payload<NamedOrganization>,
+) -> Result<Json<OperatorOrganizationView>, ConsoleError> {
+    organizations::rename(caller.store(), &caller.author(), &id, &body.name, caller.now()).await?;
+    let found = organizations::show_counted(caller.store(), &id).await?;
+    Ok(Json(view(&caller, found).await?))
+}
+
+/// The members of an organization.
+#[utoipa::path(get, path = "/api/operator/organizations/{organizationId}/members", tag = "operator",
+    params(PageRequest), responses((status = 200, body = List<MemberView>)))]
+pub(crate) async fn list_members(
+    Operator(caller): Operator,
+    Id(id): Id<OrganizationId>,
+    page: PageRequest,
+) -> Result<Json<List<MemberView>>, ConsoleError> {
+    organizations::show(caller.store(), &id).await?;
+    let found = members::list(caller.store(), &id, page.to_page()).await?;
+    Ok(Json(List::new(found, &page, |one| one.user.to_string(), MemberView::from)))
+}
+
+/// Add a user to an organization, or give a member another role.
+#[utoipa::path(put, path = "/api/operator/organizations/{organizationId}/members/{userId}", tag = "operator",
+    request_body = NewRole,
+    responses((status = 204), (status = 409, description = "`last_admin`", body = error::ErrorBody)))]
+pub(crate) async fn put_member(
+    Operator(caller): Operator,
+    Id(organization): Id<OrganizationId>,
+    Id(user): Id<UserId>,
+    Payload(body): Payload<NewRole>,
+) -> Result<StatusCode, ConsoleError> {
+    members::put(caller.store(), &caller.author(), &organization, &user, body.role, caller.now()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// End a membership in an organization and in its workspaces.
+#[utoipa::path(delete, path = "/api/operator/organizations/{organizationId}/members/{userId}", tag = "operator",
+    params(Removal),
+    responses((status = 204), (status = 409, description = "`last_admin`", body = error::ErrorBody)))]
+pub(crate) async fn remove_member(
+    Operator(caller): Operator,
+    Id(organization): Id<OrganizationId>,
+    Id(user): Id<UserId>,
+    Params(removal): Params<Removal>,
+) -> Result<StatusCode, ConsoleError> {
+    let (store, author, keys) = (caller.store(), caller.author(), removal.keys_of_member()?);
+    members::remove(store, &author, &organization, &user, keys, caller.now()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The workspaces of an organization, with their limits.
+#[utoipa::path(get, path = "/api/operator/organizations/{organizationId}/workspaces", tag = "operator",
+    params(PageRequest), responses((status = 200, body = List<WorkspaceView>)))]
+pub(crate) async fn list_workspaces(
+    Operator(caller): Operator,
+    Id(id): Id<OrganizationId>,
+    page: PageRequest,
+) -> Result<Json<List<WorkspaceView>>, ConsoleError> {
+    organizations::show(caller.store(), &id).await?;
+    let found = workspaces::list(caller.store(), &id, page.to_page()).await?;
+    let view = |workspace| WorkspaceView::new(workspace, &caller.context.defaults);
+    Ok(Json(List::new(found, &page, |one| one.id.to_string(), view)))
+}
+
+/// Change the name, limits or settings of any workspace.
+#[utoipa::path(patch, path = "/api/operator/workspaces/{workspaceId}", tag = "operator",
+    request_body = WorkspaceEdit,
+    responses((status = 200, body = WorkspaceView),
+        (status = 409, description = "`version_conflict`, with `current`; `content_key_missing`", body = error::ErrorBody)))]
+pub(crate) async fn edit_workspace(
+    Operator(caller): Operator,
+    Id(id): Id<WorkspaceId>,
+    Payload(body): Payload<WorkspaceEdit>,
+) -> Result<Json<WorkspaceView>, ConsoleError> {
+    Ok(Json(workspace_edits::change(&caller, &id, &body, Authority::Operator).await?))
+}

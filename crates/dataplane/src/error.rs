@@ -65,7 +65,16 @@ pub enum CallError {
     JournalFull,
     /// The engine rejected the request, with its own message.
     #[error("{message}")]
-    Rejected { status: UpstreamRejection, message: String, param: String, context_length: bool },
+    Rejected { status: UpstreamRejection, message: String, param: String, overflow: Option<ContextOverflow> },
+}
+
+/// How a request exceeds the context of the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContextOverflow {
+    /// The prompt alone is too long. `tokens` is more than `maximum`, the context length of the model.
+    Prompt { tokens: u64, maximum: u64 },
+    /// The prompt fits, but not together with the tokens that may be generated.
+    Total,
 }
 
 /// The statuses of an engine that are passed on to the client.
@@ -133,8 +142,8 @@ impl CallError {
             Self::QuotaExceeded { .. } => "quota_exceeded",
             Self::QuotaUnavailable { .. } => "quota_unavailable",
             Self::JournalFull => "journal_full",
-            Self::Rejected { context_length: true, .. } => "context_length_exceeded",
-            Self::Rejected { context_length: false, .. } => "invalid_value",
+            Self::Rejected { overflow: Some(_), .. } => "context_length_exceeded",
+            Self::Rejected { overflow: None, .. } => "invalid_value",
         }
     }
 

@@ -30,7 +30,7 @@ pub mod usage_tap;
 pub use body::ResponseBody;
 pub use call::{Call, TRACEPARENT};
 pub use count_tokens::CountedTokens;
-pub use error::{CallError, UpstreamRejection};
+pub use error::{CallError, ContextOverflow, UpstreamRejection};
 pub use translate::Dialect;
 
 use admission::Admission;

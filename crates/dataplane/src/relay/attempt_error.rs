@@ -130,8 +130,8 @@ pub(super) fn bad_response(error: BadUpstreamResponse, meter: TokenMeter) -> Att
     }
 }
 
-/// The meaning of a status other than 200.
-pub(super) fn status_error(head: &ResponseHead, body: &[u8]) -> AttemptError {
+/// The meaning of a status other than 200 from a model with this context length.
+pub(super) fn status_error(head: &ResponseHead, body: &[u8], context_length: u64) -> AttemptError {
     let status = match head.status {
         StatusCode::BAD_REQUEST => UpstreamRejection::BadRequest,
         StatusCode::PAYLOAD_TOO_LARGE => UpstreamRejection::TooLarge,
@@ -149,11 +149,7 @@ pub(super) fn status_error(head: &ResponseHead, body: &[u8]) -> AttemptError {
         }
     };
     let error = upstream_error::read(body);
+    let overflow = error.overflow(context_length);
     let message = if error.message.is_empty() { "the model rejected the request".into() } else { error.message };
-    AttemptError::Final(CallError::Rejected {
-        status,
-        message,
-        param: error.param,
-        context_length: error.context_length,
-    })
+    AttemptError::Final(CallError::Rejected { status, message, param: error.param, overflow })
 }

@@ -46,6 +46,8 @@ struct Attempt<'a> {
     cache_salt: Option<&'a str>,
     /// The estimated tokens of the prompt.
     prompt: u64,
+    /// That of the model.
+    context_length: u64,
     needs_fresh_connection: bool,
 }
 
@@ -59,7 +61,8 @@ impl Dataplane {
     pub(crate) async fn relay(&self, call: &mut Call, target: Target, mut slot: Slot) -> Result<Response, CallError> {
         let mut tried = Vec::new();
         let mut retries = Retries::default();
-        let prompt = call.request.prompt_tokens(target.route().model.context_length);
+        let context_length = target.route().model.context_length;
+        let prompt = call.request.prompt_tokens(context_length);
         loop {
             if matches!(target, Target::Dedicated(_)) {
                 // The autoscaler reads the prompts in flight, also those at the only replica of an endpoint.
@@ -68,7 +71,8 @@ impl Dataplane {
             let began = call.begin_attempt(slot.replica());
             let cache_salt = target.isolates_cache().then(|| call.caller.cache_salt(&self.salt_secret));
             let needs_fresh_connection = retries.resent;
-            let attempt = Attempt { replica: slot.replica(), call: &*call, cache_salt, prompt, needs_fresh_connection };
+            let replica = slot.replica();
+            let attempt = Attempt { replica, call: &*call, cache_salt, prompt, context_length, needs_fresh_connection };
             let error = match self.attempt(attempt, began).await {
                 Ok(response) => return Ok(self.respond(response, slot, call)),
                 Err(error) if may_drop_limit(&error, call) && call.tap.drop_limit() => {
@@ -235,7 +239,7 @@ async fn open_stream(
 /// Whether the engine rejected the limit that we added to a call without one, because it does not fit next to the prompt.
 /// Such an engine has room for fewer tokens than the limit, so the call is still bounded without it.
 fn may_drop_limit(error: &AttemptError, call: &Call) -> bool {
-    matches!(error, AttemptError::Final(CallError::Rejected { context_length: true, .. }))
+    matches!(error, AttemptError::Final(CallError::Rejected { overflow: Some(_), .. }))
         && !call.request.estimate.has_limit()
 }
 

@@ -1,5 +1,7 @@
 //! Reads the error bodies of engines, which may be nested, flat, or plain text.
 
+use super::overflow;
+use crate::error::ContextOverflow;
 use crate::json::{JsonError, Reader, ValueKind};
 
 /// The maximum length of a message, in characters.
@@ -10,24 +12,23 @@ const MAX_MESSAGE: usize = 500;
 pub(crate) struct UpstreamError {
     pub(crate) message: String,
     pub(crate) param: String,
-    /// The prompt is too long for the model.
-    pub(crate) context_length: bool,
+    /// A code that says that the request exceeds the context.
+    has_overflow_code: bool,
 }
 
 /// Reads `{"error":{…}}`, `{"message":…}`, `{"error":"…"}` or `{"detail":"…"}`.
 pub(crate) fn read(body: &[u8]) -> UpstreamError {
     let mut error = UpstreamError::default();
-    let mut code = String::new();
     // After a syntax error, the members before it still count.
-    let _ = read_object(&mut Reader::new(body), &mut error, &mut code);
-    let lower = error.message.to_lowercase();
-    error.context_length = code == "context_length_exceeded"
-        || code == "exceed_context_size_error"
-        || lower.contains("context length")
-        || lower.contains("context size")
-        || lower.contains("maximum context")
-        || lower.contains("longer than the model's context");
+    let _ = read_object(&mut Reader::new(body), &mut error);
     error
+}
+
+impl UpstreamError {
+    /// How the request exceeds the context of a model with this length; `None` if this error is about something else.
+    pub(crate) fn overflow(&self, context_length: u64) -> Option<ContextOverflow> {
+        overflow::read(&self.message, self.has_overflow_code, context_length)
+    }
 }
 
 /// The message only, for our log.
@@ -36,14 +37,14 @@ pub(crate) fn message(body: &[u8]) -> String {
     if error.message.is_empty() { shorten(body) } else { error.message }
 }
 
-fn read_object(reader: &mut Reader<'_>, error: &mut UpstreamError, code: &mut String) -> Result<(), JsonError> {
+fn read_object(reader: &mut Reader<'_>, error: &mut UpstreamError) -> Result<(), JsonError> {
     if reader.kind()? != ValueKind::Object {
         return Ok(());
     }
     reader.object(|reader, name, _| {
         let kind = reader.kind()?;
         match (name.raw(), kind) {
-            (b"error", ValueKind::Object) => read_object(reader, error, code),
+            (b"error", ValueKind::Object) => read_object(reader, error),
             (b"message" | b"error" | b"detail", ValueKind::String) => {
                 error.message = shorten(&reader.string()?.decoded());
                 Ok(())
@@ -54,9 +55,7 @@ fn read_object(reader: &mut Reader<'_>, error: &mut UpstreamError, code: &mut St
             }
             (b"code" | b"type", ValueKind::String) => {
                 let word = reader.string()?;
-                if word.raw().starts_with(b"context_length") || word.raw().starts_with(b"exceed_context") {
-                    *code = shorten(word.raw());
-                }
+                error.has_overflow_code |= overflow::CODES.iter().any(|code| word.is(code));
                 Ok(())
             }
             _ => reader.skip(),
@@ -95,7 +94,7 @@ mod tests {
             r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}"#,
             r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#,
         ] {
-            assert!(read(body.as_bytes()).context_length, "{body}");
+            assert!(read(body.as_bytes()).overflow(8192).is_some(), "{body}");
         }
     }
 }

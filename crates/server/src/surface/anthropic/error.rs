@@ -1,13 +1,12 @@
 //! Errors of Anthropic's surface. The only file that knows this envelope.
 
-use super::overflow;
 use crate::credential::CredentialError;
 use crate::edge::Body;
 use crate::surface::error::SurfaceError;
 use crate::surface::inference::{InferenceError, X_SHOULD_RETRY};
 use crate::surface::json;
 use bytes::Bytes;
-use dataplane::CallError;
+use dataplane::{CallError, ContextOverflow};
 use domain::RequestId;
 use http::{HeaderValue, Response, StatusCode};
 use serde::Serialize;
@@ -64,7 +63,11 @@ fn status(status: StatusCode) -> StatusCode {
 
 fn message(error: &InferenceError) -> String {
     match error {
-        InferenceError::Call(CallError::Rejected { context_length: true, message, .. }) => overflow::message(message),
+        // Claude Code reads both numbers and compacts the conversation.
+        InferenceError::Call(CallError::Rejected {
+            overflow: Some(ContextOverflow::Prompt { tokens, maximum }),
+            ..
+        }) => format!("prompt is too long: {tokens} tokens > {maximum} maximum"),
         _ => error.to_string(),
     }
 }

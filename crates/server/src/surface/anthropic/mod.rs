@@ -4,7 +4,6 @@ mod description;
 mod error;
 mod messages;
 mod models;
-mod overflow;
 
 pub(crate) use description::description;
 

@@ -121,6 +121,17 @@ async fn a_prompt_that_is_too_long_reads_as_agents_expect() {
 }
 
 #[tokio::test]
+async fn a_limit_that_is_too_large_does_not_read_as_a_prompt_that_is_too_long() {
+    let app = TestApp::start().await;
+    let too_large = "'max_tokens' is too large: 5000. This model's maximum context length is 4096 tokens and your \
+        request has 1000 input tokens (5000 > 4096 - 1000).";
+    app.engine().script(Script { status: Some(400), error_message: Some(too_large.into()), ..Script::default() });
+    let response = create(&app, message("hi")).await;
+    assert_eq!(error_line(&response), "400 invalid_request_error context_length_exceeded");
+    assert_eq!(response.json()["error"]["message"], too_large);
+}
+
+#[tokio::test]
 async fn aliases_and_sessions_of_agents_work() {
     let alias = "[[aliases]]\nname = \"claude-*\"\nmodel = \"acme/tiny\"";
     let app = TestApp::setup().table(alias).start().await;

@@ -1,6 +1,7 @@
 //! Writes the messages of a chat.
 
 use super::writer::Output;
+use std::ops::Range;
 
 /// A line break inside of a JSON string.
 const LINE_BREAK: &[u8] = b"\\n";
@@ -55,34 +56,33 @@ impl<'a> Messages<'a> {
 /// The parts of a user's turn.
 #[derive(Default)]
 pub(super) struct UserTurn {
-    /// `{"type":…},…` of all parts.
-    parts: Vec<u8>,
-    text: JoinedText,
-    has_media: bool,
+    /// The escaped texts and addresses of all parts, one after the other.
+    raw: Vec<u8>,
+    parts: Vec<UserPart>,
+}
+
+/// A part of a user's turn, and its place in the raw text.
+enum UserPart {
+    Text(Range<usize>),
+    Image(Range<usize>),
 }
 
 impl UserTurn {
     pub(super) fn add_text(&mut self, raw: &[u8]) {
-        self.text.add(raw);
-        self.begin_part();
-        self.parts.put(b"{\"type\":\"text\",\"text\":");
-        self.parts.put_raw_text(raw);
-        self.parts.put(b"}");
+        let place = self.append(raw);
+        self.parts.push(UserPart::Text(place));
     }
 
     /// Adds an image by its address, which is escaped.
     pub(super) fn add_image(&mut self, raw_url: &[u8]) {
-        self.has_media = true;
-        self.begin_part();
-        self.parts.put(b"{\"type\":\"image_url\",\"image_url\":{\"url\":");
-        self.parts.put_raw_text(raw_url);
-        self.parts.put(b"}}");
+        let place = self.append(raw_url);
+        self.parts.push(UserPart::Image(place));
     }
 
-    fn begin_part(&mut self) {
-        if !self.parts.is_empty() {
-            self.parts.put(b",");
-        }
+    fn append(&mut self, raw: &[u8]) -> Range<usize> {
+        let start = self.raw.len();
+        self.raw.extend_from_slice(raw);
+        start..self.raw.len()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -91,13 +91,47 @@ impl UserTurn {
 
     /// Writes the turn: text alone as a string, which every chat template accepts.
     pub(super) fn write(&self, out: &mut Messages<'_>) {
-        if !self.has_media {
-            return out.text("user", &self.text.raw);
-        }
+        let has_media = self.parts.iter().any(|part| matches!(part, UserPart::Image(_)));
         let out = out.begin("user");
-        out.put(b",\"content\":[");
-        out.put(&self.parts);
-        out.put(b"]}");
+        if has_media {
+            out.put(b",\"content\":[");
+            self.write_parts(out);
+            out.put(b"]}");
+        } else {
+            out.put(b",\"content\":\"");
+            self.write_text(out);
+            out.put(b"\"}");
+        }
+    }
+
+    fn write_text(&self, out: &mut Vec<u8>) {
+        for (index, part) in self.parts.iter().enumerate() {
+            let (UserPart::Text(place) | UserPart::Image(place)) = part;
+            if index > 0 {
+                out.put(LINE_BREAK);
+            }
+            out.put(&self.raw[place.clone()]);
+        }
+    }
+
+    fn write_parts(&self, out: &mut Vec<u8>) {
+        for (index, part) in self.parts.iter().enumerate() {
+            if index > 0 {
+                out.put(b",");
+            }
+            match part {
+                UserPart::Text(place) => {
+                    out.put(b"{\"type\":\"text\",\"text\":");
+                    out.put_raw_text(&self.raw[place.clone()]);
+                    out.put(b"}");
+                }
+                UserPart::Image(place) => {
+                    out.put(b"{\"type\":\"image_url\",\"image_url\":{\"url\":");
+                    out.put_raw_text(&self.raw[place.clone()]);
+                    out.put(b"}}");
+                }
+            }
+        }
     }
 }
 

@@ -173,6 +173,15 @@ impl MemoryGrant {
         Ok(())
     }
 
+    /// Returns what the grant has beyond `bytes`.
+    pub(crate) fn shrink_to(&mut self, bytes: u64) {
+        let surplus = self.bytes.saturating_sub(bytes);
+        if surplus > 0 {
+            self.budget.give_back(&self.holder, surplus);
+            self.bytes = bytes;
+        }
+    }
+
     /// Makes sure that there is room for a buffer of `length` bytes that grows by doubling.
     pub(crate) fn grow_for(&mut self, length: usize) -> Result<(), NoMemoryError> {
         let length = length as u64;
@@ -244,6 +253,21 @@ mod tests {
         assert_eq!(client("::ffff:192.0.2.1"), client("192.0.2.1"));
         assert_eq!(client("2001:db8::1"), client("2001:db8::2:1"));
         assert_ne!(client("2001:db8::1"), client("2001:db8:0:1::1"));
+    }
+
+    #[test]
+    fn a_grant_can_shrink() {
+        let budget = Arc::new(MemoryBudget::new(1_000));
+        let mut grant = granted(&budget, workspace(1), 400).unwrap();
+        grant.shrink_to(500);
+        assert_eq!(budget.used(), 400);
+        grant.shrink_to(100);
+        assert_eq!(budget.used(), 100);
+        assert!(granted(&budget, workspace(1), 400).is_ok());
+        grant.shrink_to(0);
+        drop(grant);
+        assert_eq!(budget.used(), 0);
+        assert!(budget.shards.iter().all(|shard| shard.lock().is_empty()));
     }
 
     #[test]

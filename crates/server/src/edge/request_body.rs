@@ -26,6 +26,25 @@ pub(crate) struct WholeBody {
     pub memory: MemoryGrant,
 }
 
+/// The most memory that the translation of a body takes, in sizes of the body: itself, and a text that may be twice as
+/// long, because JSON inside of a string is escaped.
+const TRANSLATION_FACTOR: u64 = 3;
+
+impl WholeBody {
+    /// Whether work on it is [`HeavyWork`].
+    pub(crate) fn is_large(&self) -> bool {
+        self.bytes.len() > heavy_work::INLINE_BYTES
+    }
+
+    /// Takes the memory for a translation of a large body. A core translates one small body at a time, and drops it.
+    pub(crate) fn reserve_translation(&mut self) -> Result<(), BodyError> {
+        if self.is_large() {
+            self.memory.grow_to(TRANSLATION_FACTOR * self.bytes.len() as u64)?;
+        }
+        Ok(())
+    }
+}
+
 /// Why a body could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BodyError {

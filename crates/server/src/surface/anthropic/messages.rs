@@ -1,19 +1,24 @@
 //! Calls in Anthropic's format, which are translated to chat.
 
 use super::ERROR_FORMAT;
+use crate::edge::memory_budget::MemoryGrant;
 use crate::edge::request_body::WholeBody;
 use crate::edge::{EdgeResponse, Headers, Incoming};
 use crate::surface::Surface;
+use crate::surface::error::SurfaceError;
 use crate::surface::inference::{self, InferenceError, Prepared, reject};
 use bytes::Bytes;
 use dataplane::request::ParseError;
 use dataplane::translate::messages::{ChatTranslation, MessagesRequest};
 use dataplane::usage_tap::UsageTap;
-use dataplane::{CallError, Dialect};
+use dataplane::{CallError, Dataplane, Dialect};
 use domain::Caller;
 use serde::Serialize;
 use std::sync::Arc;
 use utoipa::ToSchema;
+
+/// Finds the members of a body.
+type ParseMessages = fn(Bytes) -> Result<MessagesRequest, ParseError>;
 
 /// The tokens of a prompt.
 #[derive(Serialize, ToSchema)]
@@ -37,13 +42,13 @@ pub(super) async fn create(
     mut tap: UsageTap,
 ) -> EdgeResponse {
     let trace = inference::begin_trace(surface, headers, &mut tap);
-    // The memory is returned at the end of this function, when the call and its body are dropped.
     let whole = match inference::read_body(surface, headers, body, &caller).await {
         Ok(whole) => whole,
         Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
     };
-    let translation = match translate(surface, &whole, &caller, &tap, MessagesRequest::parse).await {
-        Ok(translation) => translation,
+    // The memory is returned at the end of this function, when the call and its body are dropped.
+    let (translation, _memory) = match translate(surface, whole, &caller, &tap, MessagesRequest::parse).await {
+        Ok(translated) => translated,
         Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
     };
     let ChatTranslation { request, options, left_out_tools } = translation;
@@ -74,26 +79,47 @@ pub(super) async fn count_tokens(
         Ok(whole) => whole,
         Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
     };
-    let translation = match translate(surface, &whole, &caller, &tap, MessagesRequest::parse_prompt).await {
-        Ok(translation) => translation,
+    let (translation, _memory) = match translate(surface, whole, &caller, &tap, MessagesRequest::parse_prompt).await {
+        Ok(translated) => translated,
         Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
     };
     let count = |input_tokens| TokenCount { input_tokens };
     inference::count_tokens(surface, &ERROR_FORMAT, caller, translation.request, tap, count).await
 }
 
-/// Finds the model first, because the chat request depends on it.
+/// Translates the body to chat, and returns the memory that the chat request takes from then on. The body is dropped.
 async fn translate(
     surface: &Surface,
-    WholeBody { bytes, memory }: &WholeBody,
-    caller: &Caller,
+    mut whole: WholeBody,
+    caller: &Arc<Caller>,
     tap: &UsageTap,
-    parse: fn(Bytes) -> Result<MessagesRequest, ParseError>,
-) -> Result<ChatTranslation, InferenceError> {
+    parse: ParseMessages,
+) -> Result<(ChatTranslation, MemoryGrant), InferenceError> {
     let failed = |error: ParseError| InferenceError::Call(CallError::from(error));
-    let request = surface.body_bounds.parse(bytes.clone(), memory, parse).await.map_err(failed)?;
-    let traits = surface.dataplane.chat_traits(caller, &request.model);
     let id = format!("msg_{}", tap.request_id().as_str().trim_start_matches("req_"));
-    let translated = surface.body_bounds.parse(bytes.clone(), memory, move |_| request.into_chat(traits, id)).await;
-    translated.map_err(failed)
+    whole.reserve_translation().map_err(SurfaceError::from)?;
+    let is_large = whole.is_large();
+    let WholeBody { bytes, mut memory } = whole;
+    if !is_large {
+        return into_chat(&surface.dataplane, caller, bytes, parse, id).map(|chat| (chat, memory)).map_err(failed);
+    }
+    let length = bytes.len();
+    let (dataplane, caller) = (surface.dataplane.clone(), Arc::clone(caller));
+    let work = move |bytes| into_chat(&dataplane, &caller, bytes, parse, id);
+    let translation = surface.body_bounds.parse(bytes, &memory, work).await.map_err(failed)?;
+    memory.shrink_to(translation.request.body.len().max(length) as u64);
+    Ok((translation, memory))
+}
+
+/// Finds the model first, because the chat request depends on it.
+fn into_chat(
+    dataplane: &Dataplane,
+    caller: &Caller,
+    bytes: Bytes,
+    parse: ParseMessages,
+    id: String,
+) -> Result<ChatTranslation, ParseError> {
+    let request = parse(bytes)?;
+    let traits = dataplane.chat_traits(caller, &request.model);
+    request.into_chat(traits, id)
 }

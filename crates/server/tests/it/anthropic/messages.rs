@@ -132,6 +132,16 @@ async fn a_limit_that_is_too_large_does_not_read_as_a_prompt_that_is_too_long() 
 }
 
 #[tokio::test]
+async fn a_long_message_takes_memory_for_both_of_its_forms() {
+    let app = TestApp::setup().edge("body_limit = \"1MiB\"\nmemory_budget = \"1MiB\"").start().await;
+    let text = "x".repeat(300 << 10);
+    let response = create(&app, message(&text)).await;
+    assert_eq!(error_line(&response), "429 rate_limit_error concurrency_limit_exceeded");
+    assert_eq!(app.chat(&text).await.status_line(), "200 OK", "chat is not translated");
+    assert_eq!(create(&app, message(&"x".repeat(150 << 10))).await.status_line(), "200 OK");
+}
+
+#[tokio::test]
 async fn aliases_and_sessions_of_agents_work() {
     let alias = "[[aliases]]\nname = \"claude-*\"\nmodel = \"acme/tiny\"";
     let app = TestApp::setup().table(alias).start().await;

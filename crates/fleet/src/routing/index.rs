@@ -18,7 +18,8 @@ const MIN_CAPACITY: usize = 256;
 /// Placements for other nodes that were not collected yet; further ones are not shared.
 const MAX_UNSHARED: usize = 4 << 10;
 
-/// Predictions that were too high in a row, so to speak, before the capacity shrinks; too low ones grow it.
+/// By how many predictions the too high ones must outnumber the too low ones before the capacity shrinks, and the other way
+/// round before it grows.
 const WRONG_BEFORE_CHANGE: i8 = 4;
 /// Tokens that a prediction may be too high: a block at the end, and a prompt whose predecessor is still computed.
 const TOLERATED_TOO_HIGH: u64 = 512;

@@ -4,8 +4,8 @@
 //! A body takes its bytes before it is read and returns them when it is dropped, so that calls which wait for a replica or
 //! for their first byte count, too. A holder may have at most as much as is free: alone it gets half of the budget, two
 //! get a third each, and so on. However many holders take all they can, some room is left for the next one. Clients whose
-//! caller is not known yet share a small part in the same way, by address, so that strangers do not keep people from
-//! signing in.
+//! caller is not known yet share a small part in the same way, by address, so that unauthenticated clients do not keep people
+//! from signing in.
 
 use super::peers;
 use dataplane::response_memory::{BodyGrant, BodyMemory, NoBodyMemory};
@@ -46,7 +46,7 @@ impl Holder {
         Self::Client(peers::client_of(address.to_canonical()))
     }
 
-    /// Clients without a known caller share their part with strangers, so it is not theirs that is used up.
+    /// Clients without a known caller share their part with others, so it is not theirs that is used up.
     const fn share_is_used_up(&self) -> NoMemoryError {
         match self {
             Self::Workspace(_) => NoMemoryError::Workspace,
@@ -101,10 +101,22 @@ impl MemoryBudget {
     }
 
     fn take_share(&self, holder: &Holder, bytes: u64, free: u64) -> Result<(), NoMemoryError> {
-        let share = match holder {
-            Holder::Workspace(_) => free,
-            Holder::Client(_) => (free / CLIENTS_DIVISOR).saturating_sub(self.used_by_clients.load(Ordering::Relaxed)),
-        };
+        match holder {
+            Holder::Workspace(_) => self.take_within(holder, bytes, free),
+            Holder::Client(_) => {
+                // Counted before it is compared, so that clients who take at the same time see each other.
+                let used = self.used_by_clients.fetch_add(bytes, Ordering::Relaxed);
+                let taken = self.take_within(holder, bytes, (free / CLIENTS_DIVISOR).saturating_sub(used));
+                if taken.is_err() {
+                    self.used_by_clients.fetch_sub(bytes, Ordering::Relaxed);
+                }
+                taken
+            }
+        }
+    }
+
+    /// Adds to what the holder has, up to `share`.
+    fn take_within(&self, holder: &Holder, bytes: u64, share: u64) -> Result<(), NoMemoryError> {
         let mut shard = self.shard(holder).lock();
         match shard.get_mut(holder) {
             Some(held) if *held + bytes <= share => *held += bytes,
@@ -112,9 +124,6 @@ impl MemoryBudget {
                 shard.insert(holder.clone(), bytes);
             }
             Some(_) | None => return Err(holder.share_is_used_up()),
-        }
-        if let Holder::Client(_) = holder {
-            self.used_by_clients.fetch_add(bytes, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -241,10 +250,37 @@ mod tests {
         let _most = [granted(&budget, client(1), 100).unwrap(), granted(&budget, client(1), 20).unwrap()];
         assert_eq!(granted(&budget, client(1), 10).unwrap_err(), NoMemoryError::Process);
         let other = granted(&budget, client(2), 90).unwrap();
-        assert_eq!(granted(&budget, client(3), 10).unwrap_err(), NoMemoryError::Process, "strangers have their part");
+        assert_eq!(
+            granted(&budget, client(3), 10).unwrap_err(),
+            NoMemoryError::Process,
+            "unauthenticated clients have their part"
+        );
         assert!(granted(&budget, workspace(1), 700).is_ok());
         drop(other);
         assert!(granted(&budget, client(3), 90).is_ok());
+    }
+
+    #[test]
+    fn clients_that_take_at_the_same_time_stay_within_their_part() {
+        const CLIENTS: u8 = 8;
+        let budget = Arc::new(MemoryBudget::new(1_000));
+        for _ in 0..100 {
+            let start = std::sync::Barrier::new(usize::from(CLIENTS));
+            let taken: Vec<_> = std::thread::scope(|scope| {
+                let take = |last: u8| {
+                    let (budget, start) = (&budget, &start);
+                    scope.spawn(move || {
+                        start.wait();
+                        granted(budget, Holder::client(IpAddr::from([192, 0, 2, last])), 40).ok()
+                    })
+                };
+                let threads: Vec<_> = (0..CLIENTS).map(take).collect();
+                threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect()
+            });
+            assert!(taken.len() as u64 * 40 <= 1_000 / CLIENTS_DIVISOR, "{} clients", taken.len());
+            drop(taken);
+            assert_eq!((budget.used(), budget.used_by_clients.load(Ordering::Relaxed)), (0, 0));
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Traces of calls to models, exported to an OpenTelemetry receiver over OTLP (HTTP, protobuf).
 //!
-//! Off unless the operator configures a receiver. Only authenticated calls are traced, so that strangers cannot create
+//! Off unless the operator configures a receiver. Only authenticated calls are traced, so that other clients cannot create
 //! spans. Prompts and responses are exported only if the operator enables it. `docs/tracing.md` lists what is exported.
 
 mod body;

@@ -19,6 +19,8 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 const SYNC_EVERY: Duration = Duration::from_millis(50);
+/// Lines that were not written are written in batches of about this size, because calls that end wait for the lock.
+const BATCH_BYTES: usize = 256 << 10;
 /// Not the name of a journal file, so no reader takes it for one.
 const TRIAL_FILE: &str = "sync-trial";
 
@@ -68,28 +70,44 @@ impl Shared {
 
     /// Writes the lines that are not safe: where they belong, or else to another file.
     fn repair(&self) {
-        {
-            let mut state = self.state.lock();
-            if !state.sync_failed && self.write_unwritten(&mut state).is_ok() {
-                return;
-            }
-        }
-        if try_disk(&self.disk).is_err() {
+        if self.write_unwritten() || try_disk(&self.disk).is_err() {
             return;
         }
-        let mut state = self.state.lock();
-        if self.next_segment(&mut state).is_ok() {
-            let again = state.abandon_unsynced();
-            self.appended.fetch_add(again, Ordering::Relaxed);
-            state.sync_failed = false;
-            let _ = self.write_unwritten(&mut state);
+        {
+            let mut state = self.state.lock();
+            if self.next_segment(&mut state).is_ok() {
+                let again = state.abandon_unsynced();
+                self.appended.fetch_add(again, Ordering::Relaxed);
+                state.sync_failed = false;
+            }
+            self.update_room(&state);
         }
-        self.update_room(&state);
+        self.write_unwritten();
     }
 
-    fn write_unwritten(&self, state: &mut State) -> io::Result<()> {
-        let lines: Vec<u8> = state.unwritten_lines().flatten().copied().collect();
-        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+    /// Writes the lines that are only in memory. Returns whether all of them are where they belong.
+    fn write_unwritten(&self) -> bool {
+        loop {
+            let mut state = self.state.lock();
+            if state.sync_failed || self.write_batch(&mut state).is_err() {
+                self.update_room(&state);
+                return false;
+            }
+            if state.unwritten == 0 {
+                return true;
+            }
+        }
+    }
+
+    fn write_batch(&self, state: &mut State) -> io::Result<()> {
+        let mut batch = Vec::with_capacity(BATCH_BYTES.min(state.unwritten));
+        for line in state.unwritten_lines() {
+            if batch.len() >= BATCH_BYTES {
+                break;
+            }
+            batch.extend_from_slice(line);
+        }
+        for line in batch.split_inclusive(|byte| *byte == b'\n') {
             self.write(state, line)?;
             state.unwritten -= line.len();
             state.rewrites += 1;

@@ -68,6 +68,16 @@ test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane 
 	@echo "==> Tests, with their own control plane, PostgreSQL and Redis"
 	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; scripts/with-services scripts/with-kubernetes scripts/test-kubernetes
 
+.PHONY: test-cluster
+test-cluster: ## Gateways by Helm and replicas on two real nodes: kubelet, containerd; needs root. Not a part of test
+	@scripts/system-packages test-cluster
+	@scripts/kubernetes-control-plane build >/dev/null
+	@scripts/kubernetes-control-plane build node >/dev/null
+	@echo "==> Building the binaries"
+	cargo build --workspace --bins
+	@scripts/fetch-models
+	@scripts/test-cluster $(SCENARIOS)
+
 test-engines: ## Metering with llama.cpp's real server (Debian sid's, unpacked once; needs root). Not a part of test
 	@scripts/system-packages test-engines
 	@scripts/fetch-models

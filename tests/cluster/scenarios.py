@@ -1,0 +1,200 @@
+"""What must hold on a real cluster. The first two scenarios are always run; the others need only these."""
+
+from cluster import Failure, eventually, kubectl, pods
+from gateway import SLOW_MODEL, Traffic
+from installation import NAMESPACE, REPLICAS, is_ready, names, replica_pods
+
+ENDPOINT = "chat"
+DEDICATED = f"dedicated/{ENDPOINT}"
+
+
+def check(what, holds, seen=""):
+    if not holds:
+        raise Failure(f"not: {what}{f' ({seen})' if seen != '' else ''}")
+    print(f"    ok: {what}", flush=True)
+
+
+def check_traffic(what, traffic):
+    check(f"{what}: {traffic.passed} calls, none failed", not traffic.failures, traffic.failures[:3])
+
+
+class Scenarios:
+    def __init__(self, cluster, installation):
+        self.cluster, self.installation, self.gateway = cluster, installation, None
+        self.count = 0  # of replicas of the endpoint
+
+    def selected(self, chosen):
+        """The scenarios with these names and those that they need; all if none is named."""
+        needed = [self.install, self.serve]
+        others = [
+            self.scale_up, self.rolling_update, self.upgrade, self.drain, self.kubelet_restart, self.power_loss,
+            self.out_of_memory, self.image_missing, self.uninstall,
+        ]
+        unknown = set(chosen) - {scenario.__name__ for scenario in needed + others}
+        if unknown:
+            raise Failure(f"there is no scenario {', '.join(sorted(unknown))}")
+        return needed + [scenario for scenario in others if not chosen or scenario.__name__ in chosen]
+
+    def _scale(self, count):
+        self.count = count
+        self.gateway.call("PATCH", f"/v1/endpoints/{ENDPOINT}", {"replicas": count})
+        self._await_serving()
+
+    def _await_serving(self):
+        self.gateway.await_serving(ENDPOINT, self.count)
+
+    def install(self):
+        """Three gateways are installed by Helm and serve"""
+        self.installation.prepare()
+        self.installation.install()
+        ready = [pod for pod in self.installation.gateways() if is_ready(pod)]
+        check("three gateways are ready", len(ready) == 3, len(ready))
+        nodes = {pod["spec"]["nodeName"] for pod in ready}
+        check("they are on both nodes", len(nodes) == 2, nodes)
+        self.gateway = self.installation.connect()
+        self.gateway.chat(SLOW_MODEL)
+        check("a chat through the Service is served", True)
+
+    def serve(self):
+        """An endpoint with two replicas as containers serves"""
+        self.count = 2
+        self.gateway.create_endpoint(ENDPOINT, "slot", self.count)
+        self._await_serving()
+        found = replica_pods()
+        check("two Pods run", len(found) == 2, names(found))
+        name = found[0]["metadata"]["name"]
+        status = kubectl("--namespace", REPLICAS, "exec", name, "--", "cat", "/proc/1/status")
+        fields = dict(line.split(":", 1) for line in status.splitlines())
+        check("the engine has a container of its own", fields["Name"].strip().startswith("forebay-engine"), fields["Name"])
+        check("it is not root", fields["Uid"].split()[0] == "10001", fields["Uid"])
+        check("it has no capabilities", int(fields["CapEff"], 16) == 0, fields["CapEff"])
+        for _ in range(6):
+            self.gateway.chat(DEDICATED)
+        check("six chats are served", True)
+
+    def scale_up(self):
+        """A third replica starts under traffic"""
+        with Traffic(lambda: self.gateway.chat(DEDICATED)) as traffic:
+            self._scale(3)
+            traffic.await_calls(10)
+        check("three Pods run", len(replica_pods()) == 3)
+        check_traffic("meanwhile", traffic)
+
+    def rolling_update(self):
+        """All gateways are replaced while streams are open"""
+        before = {pod["metadata"]["uid"] for pod in self.installation.gateways()}
+        with self._open_streams() as streams, Traffic(lambda: self.gateway.chat(SLOW_MODEL)) as traffic:
+            kubectl("--namespace", NAMESPACE, "rollout", "restart", "statefulset/forebay")
+            kubectl("--namespace", NAMESPACE, "rollout", "status", "statefulset/forebay", "--timeout", "15m")
+        after = {pod["metadata"]["uid"] for pod in self.installation.gateways()}
+        check("every gateway is a new Pod", not before & after)
+        check_traffic("streams", streams)
+        check_traffic("chats", traffic)
+
+    def upgrade(self):
+        """helm upgrade to another image, under traffic"""
+        before = names(replica_pods())
+        self.installation.values["image"]["tag"] = "test"
+        with self._open_streams() as streams, Traffic(lambda: self.gateway.chat(DEDICATED)) as traffic:
+            self.installation.upgrade()
+        images = {pod["spec"]["containers"][0]["image"] for pod in self.installation.gateways()}
+        check("every gateway has the new image", images == {"localhost/forebay:test"}, images)
+        check_traffic("streams", streams)
+        check_traffic("chats of the endpoint", traffic)
+        check("replicas are the same", before == names(replica_pods()))
+
+    def drain(self):
+        """kubectl drain moves replicas and gateways to the other node"""
+        node = self.cluster.nodes[1].name
+        with Traffic(lambda: self.gateway.chat(DEDICATED)) as traffic:
+            # Replicas are Pods without a controller of Kubernetes; --force is what drain requires for those.
+            kubectl("drain", node, "--force", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout", "10m")
+            self._await_serving()
+        left = [pod for pod in replica_pods() + self.installation.gateways() if pod["spec"].get("nodeName") == node]
+        check("no Pod is left on the node", not left, names(left))
+        check_traffic("meanwhile", traffic)
+        kubectl("uncordon", node)
+        self.installation.await_gateways()
+        check("three gateways are ready", True)
+
+    def kubelet_restart(self):
+        """A kubelet restarts: its containers go on"""
+        node = self.cluster.nodes[0]
+        before = self._containers()
+        with Traffic(lambda: self.gateway.chat(DEDICATED)) as traffic:
+            node.stop_kubelet()
+            eventually("the node is not ready", lambda: not self.cluster.is_ready("node", node.name))
+            node.start_kubelet()
+            self.cluster.await_ready(node)
+            traffic.await_calls(10)
+        check("all containers are the same", before == self._containers())
+        check_traffic("meanwhile", traffic)
+
+    def power_loss(self):
+        """A node loses power: its replicas start elsewhere"""
+        node = self.cluster.nodes[1]
+        # One more replica, on this node.
+        kubectl("cordon", self.cluster.nodes[0].name)
+        self._scale(self.count + 1)
+        kubectl("uncordon", self.cluster.nodes[0].name)
+        lost = self._replicas_on(node)
+        check("a replica is on the node", lost)
+        node.power_off()
+        eventually("its replicas are given up", lambda: not names(lost) & names(replica_pods()))
+        self._await_serving()
+        check("its replicas run on the other node", not self._replicas_on(node), names(self._replicas_on(node)))
+        for _ in range(6):
+            self.gateway.chat(DEDICATED)
+        check("chats are served without it", True)
+        node.power_on()
+        self.cluster.await_ready(node)
+        self.installation.await_gateways()
+        check("the node and its gateways are back", True)
+
+    def out_of_memory(self):
+        """An engine that exceeds its memory is killed by the cgroup"""
+        self.gateway.create_endpoint("tight", "tight", 1)
+        seen = eventually("a replica has failed", lambda: self._failed_replica("tight"))
+        check("the reason is out-of-memory", "out-of-memory" in str(seen), seen)
+        self.gateway.chat(DEDICATED)
+        check("other endpoints serve", True)
+        self._delete("tight")
+
+    def image_missing(self):
+        """An image that cannot be pulled fails the endpoint"""
+        self.gateway.create_endpoint("no-image", "no-image", 1)
+        failed = lambda: self.gateway.endpoint("no-image")["state"] == "failed"
+        eventually("the endpoint has failed", failed)
+        seen = self.gateway.endpoint("no-image")
+        check("the reason is image-missing", seen["stateReason"] == "image-missing", seen["stateReason"])
+        check("the message has the image", "localhost/forebay:missing" in seen["stateMessage"], seen["stateMessage"])
+        self._delete("no-image")
+
+    def uninstall(self):
+        """Endpoints are deleted, and the chart is uninstalled"""
+        self._delete(ENDPOINT)
+        self.installation.uninstall()
+        eventually("the gateways are gone", lambda: not pods(NAMESPACE))
+        check("no Pod of a gateway is left", True)
+        check("no Pod of a replica is left", not pods(REPLICAS))
+        check("volumes are kept", len(kubectl("get", "persistentvolumeclaims", "-A", "--no-headers").splitlines()) == 4)
+
+    def _open_streams(self):
+        """Enough streams that each gateway has some at any time."""
+        return Traffic(self.gateway.slow_stream, threads=12)
+
+    def _replicas_on(self, node):
+        return [pod for pod in replica_pods() if pod["spec"].get("nodeName") == node.name]
+
+    def _delete(self, name):
+        self.gateway.delete_endpoint(name)
+        present = lambda: name in [one["name"] for one in self.gateway.call("GET", "/v1/endpoints")["data"]]
+        eventually(f"{name} is gone", lambda: not present())
+
+    def _failed_replica(self, name):
+        seen = [self.gateway.endpoint(name), *self.gateway.replicas(name)]
+        return seen if "out-of-memory" in str(seen) else None
+
+    def _containers(self):
+        found = replica_pods() + self.installation.gateways()
+        return {status["containerID"] for pod in found for status in pod["status"]["containerStatuses"]}

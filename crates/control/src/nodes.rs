@@ -3,12 +3,23 @@
 use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
 use domain::Timestamp;
-use store::nodes::{self, Node};
-use store::{Page, Store, endpoint_loads, quota};
+use store::holds::{self, HeldGpu};
+use store::nodes::{self, Node, ReportedNode};
+use store::{Page, Store, endpoint_loads, leader, quota};
 
 /// Lists the nodes.
 pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<Node>, CommandError> {
     Ok(nodes::list(store, page).await?)
+}
+
+/// All nodes with their reports, and the id of the node that leads.
+pub async fn list_reported(store: &Store) -> Result<(Vec<ReportedNode>, String), CommandError> {
+    Ok((nodes::list_reported(store).await?, leader::read(store).await?.holder))
+}
+
+/// Every GPU that a replica holds now.
+pub async fn held_gpus(store: &Store) -> Result<Vec<HeldGpu>, CommandError> {
+    Ok(holds::list_held_gpus(store).await?)
 }
 
 /// Removes a node that will not come back. Its unreported quota leases are released, and its calls no longer count.

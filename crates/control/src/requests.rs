@@ -1,8 +1,9 @@
 //! Reads the request log.
 
 use crate::command_error::CommandError;
+use domain::Span;
 use store::Store;
-use store::requests::{self, Filter, LoggedCall};
+use store::requests::{self, ErrorCount, Filter, LoggedCall};
 
 /// Most calls in an export, which is read page by page.
 pub const MAX_EXPORTED: u64 = 1_000_000;
@@ -18,4 +19,9 @@ pub async fn check_export(store: &Store, filter: &Filter) -> Result<(), CommandE
         return Ok(());
     }
     Err(CommandError::BadValue { field: "from", why: "an export has at most 1000000 calls: choose a shorter span" })
+}
+
+/// Failed calls of all workspaces by cause and model, most frequent first.
+pub async fn count_errors(store: &Store, span: Span) -> Result<Vec<ErrorCount>, CommandError> {
+    Ok(requests::count_errors(store, span).await?)
 }

@@ -1,6 +1,7 @@
 //! The command line: `serve`, `check-config`, `migrate`, `admin`, `completions`.
 
 use crate::config::{Config, load};
+use crate::version::VERSION;
 use crate::{admin, app, data_dir, edge};
 use clap::{CommandFactory, Parser};
 use clap_complete::Shell;
@@ -10,9 +11,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use store::Store;
 use tracing_subscriber::EnvFilter;
-
-/// Version, commit and kind of this build.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("FOREBAY_BUILD"), ")");
 
 #[derive(Parser)]
 #[command(name = "forebay", version = VERSION, about = "A self-hosted managed inference service", arg_required_else_help = true)]

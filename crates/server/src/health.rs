@@ -83,6 +83,20 @@ impl Part {
     pub(crate) fn is_ok(&self) -> bool {
         self.status == Status::Ok
     }
+
+    /// As in `/readyz`.
+    pub(crate) fn status(&self) -> &'static str {
+        match self.status {
+            Status::Ok => "ok",
+            Status::Degraded => "degraded",
+            Status::Unavailable => "unavailable",
+        }
+    }
+
+    /// Empty if the part is ok.
+    pub(crate) fn why(&self) -> &str {
+        &self.why
+    }
 }
 
 /// The parts of [`PARTS`].
@@ -127,6 +141,11 @@ impl Report {
                 leader: Part::degraded(UNKNOWN_LEADER),
             },
         }
+    }
+
+    /// `ready`, `degraded`, `not_ready` or `draining`.
+    pub(crate) fn status(&self) -> &'static str {
+        self.status
     }
 
     /// Whether calls should be sent here.

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use store::nodes::Node;
 use store::{Store, StoreError, leader, nodes};
 
@@ -36,6 +36,8 @@ pub(crate) struct ClusterView {
     pub differing: Vec<String>,
     /// How far this node's clock is ahead of the store's.
     pub clock_skew_millis: Option<i64>,
+    /// How long the store took to respond.
+    pub store_latency: Option<Duration>,
     pub leader: Leader,
 }
 
@@ -62,7 +64,13 @@ impl NodeState {
             }
         };
         let leader = Leader::Vacant { since: Instant::now() };
-        let cluster = ClusterView { store_away_since: None, differing: Vec::new(), clock_skew_millis: None, leader };
+        let cluster = ClusterView {
+            store_away_since: None,
+            differing: Vec::new(),
+            clock_skew_millis: None,
+            store_latency: None,
+            leader,
+        };
         let alive = Arc::new(AtomicU32::new(1));
         let (cluster, watch, draining) = (Mutex::new(cluster), Mutex::default(), AtomicBool::new(false));
         Ok(Self { id, started_at: clock::now(), routes, draining, cluster, watch, alive })
@@ -94,10 +102,10 @@ impl NodeState {
         self.cluster.lock().clone()
     }
 
-    /// One heartbeat: records that this node is alive and reads the state of the others.
-    pub(crate) async fn beat(&self, store: &Store) -> Result<(), StoreError> {
+    /// One heartbeat: records that this node is alive with its report, and reads the state of the others.
+    pub(crate) async fn beat(&self, store: &Store, report: &str) -> Result<(), StoreError> {
         let before = self.cluster();
-        let (cluster, result) = match self.exchange(store, &before).await {
+        let (cluster, result) = match self.exchange(store, report, &before).await {
             Ok(cluster) => (cluster, Ok(())),
             Err(error) => {
                 let since = before.store_away_since.unwrap_or_else(Instant::now);
@@ -111,14 +119,17 @@ impl NodeState {
         result
     }
 
-    async fn exchange(&self, store: &Store, before: &ClusterView) -> Result<ClusterView, StoreError> {
+    async fn exchange(&self, store: &Store, report: &str, before: &ClusterView) -> Result<ClusterView, StoreError> {
+        let asked = Instant::now();
         let clock_skew_millis = Some(clock::follow(store).await?);
+        let store_latency = Some(asked.elapsed());
         let now = clock::now();
         let hash = self.routes.table().catalogue_hash.to_string();
         let node =
             Node { id: self.id.clone(), started_at: self.started_at, seen_at: now, catalogue_hash: hash.clone() };
         let mut tx = store.begin().await?;
         nodes::record(&mut tx, &node).await?;
+        nodes::report(&mut tx, &self.id, report).await?;
         tx.commit().await?;
         let since = Timestamp::from_millis(now.millis() - ALIVE_MILLIS);
         let alive = nodes::count_alive(store, since).await?;
@@ -128,6 +139,7 @@ impl NodeState {
             store_away_since: None,
             differing: differing.into_iter().map(|node| node.id).collect(),
             clock_skew_millis,
+            store_latency,
             leader: self.find_leader(&leader::read(store).await?, before.leader, Instant::now()),
         })
     }

@@ -2,6 +2,7 @@
 
 use crate::catalogue_keeper::CatalogueKeeper;
 use crate::config::Config;
+use crate::doctor::ResidentDoctor;
 use crate::throttle::{Throttled, Throttles};
 use background::Tasks;
 use control::CommandError;
@@ -34,12 +35,19 @@ pub(crate) struct SurfaceContext {
     /// The console's public address, without a trailing slash.
     pub console_url: String,
     pub throttles: Arc<Throttles>,
-    /// Connections to model servers, for the operator's probes.
-    pub connector: Connector,
+    pub operator: OperatorParts,
     /// The catalogue in force.
     pub catalogue: Arc<CatalogueKeeper>,
     /// `None` if the operator has set none.
     pub content_keys: Option<ContentKeys>,
+}
+
+/// Parts of this node that only the operator's routes use.
+pub(crate) struct OperatorParts {
+    pub node_id: String,
+    /// Connections to model servers, for probes.
+    pub connector: Connector,
+    pub doctor: ResidentDoctor,
 }
 
 /// A session cannot be looked up.
@@ -57,7 +65,7 @@ impl SurfaceContext {
         config: &Config,
         console_url: String,
         catalogue: Arc<CatalogueKeeper>,
-        connector: Connector,
+        operator: OperatorParts,
     ) -> Self {
         let lifetimes = config.sessions.lifetimes();
         Self {
@@ -70,7 +78,7 @@ impl SurfaceContext {
             lifetimes,
             retention: config.retention,
             console_url,
-            connector,
+            operator,
             catalogue,
             content_keys: config.content_keys.clone(),
             throttles: Arc::new(Throttles::new(config.limits.throttles(config.workspace_defaults))),

@@ -3,6 +3,7 @@
 use super::build::Parts;
 use crate::catalogue_keeper;
 use crate::clock;
+use crate::node_report::NodeReporter;
 use crate::price_keeper;
 use crate::surface::operations::{self, Operations};
 use crate::telemetry::metrics::{self, Metrics, Rows};
@@ -136,8 +137,14 @@ fn keep_state(parts: &Parts, loops: &Tasks) {
     let (quota, leases) = (parts.quota.clone(), loops.every("quota leases", RENEW_PERIOD));
     loops.spawn(leases.run(async move || quota.renew(clock::now()).await));
     let (node, store) = (Arc::clone(&parts.node), parts.store.clone());
+    let reporter = NodeReporter {
+        health: Arc::clone(&parts.health),
+        routes: parts.routes.clone(),
+        endpoints: parts.endpoints.clone(),
+        process: parts.control_plane.process_driver(),
+    };
     let heartbeat = loops.every("heartbeat", HEARTBEAT_PERIOD);
-    loops.spawn(heartbeat.run(async move || node.beat(&store).await));
+    loops.spawn(heartbeat.run(async move || node.beat(&store, &reporter.report().await).await));
     let (served, store) = (parts.catalogue.served().subscribe(), parts.store.clone());
     let price_history =
         Loop::on_nudge("price history", parts.catalogue.served().nudge()).backing_off(price_keeper::BACKOFF);

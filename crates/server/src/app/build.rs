@@ -4,6 +4,7 @@ use crate::catalogue_keeper::CatalogueKeeper;
 use crate::clock;
 use crate::config::Config;
 use crate::control_plane::ControlPlane;
+use crate::doctor::ResidentDoctor;
 use crate::edge::cors::Cors;
 use crate::edge::heavy_work::HeavyWork;
 use crate::edge::limits::{ConnectionFigures, ConnectionLimits};
@@ -15,6 +16,7 @@ use crate::edge::request_id::RequestIds;
 use crate::edge::workers::Workers;
 use crate::first_start;
 use crate::health::Health;
+use crate::launcher::launcher;
 use crate::memory_limit;
 use crate::node::NodeState;
 use crate::oidc::Provider;
@@ -23,7 +25,7 @@ use crate::surface::Surface;
 use crate::surface::console::ConsoleSurface;
 use crate::surface::endpoints::EndpointsSurface;
 use crate::surface::openapi;
-use crate::surface_context::SurfaceContext;
+use crate::surface_context::{OperatorParts, SurfaceContext};
 use crate::telemetry::Recorder;
 use crate::telemetry::access_log::AccessLog;
 use crate::telemetry::metrics::Calls;
@@ -42,7 +44,7 @@ use domain::model::CallTimeouts;
 use domain::{RunId, SaltSecret};
 use fleet::{Connector, Endpoints, Launcher, Routes};
 use std::net::{SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use store::{Journal, JournalReader, Store, secrets};
 use tokio::runtime::Handle;
@@ -99,6 +101,7 @@ impl Parts {
     /// Builds the parts. The journal's reader is returned apart: only the usage writer may own it.
     pub(super) async fn build(
         config: Config,
+        config_file: Option<&Path>,
         data_dir: &Path,
         store: Store,
         public: SocketAddr,
@@ -122,14 +125,11 @@ impl Parts {
         let keys = KeyDirectory::new(store.clone(), runtime.clone());
         let salt_secret = salt_secret(&store).await?;
         let console_url = first_start::console_url(&config, public);
-        let context = Arc::new(SurfaceContext::new(
-            &store,
-            runtime,
-            &config,
-            console_url,
-            Arc::clone(&catalogue),
-            connector.clone(),
-        ));
+        let doctor = ResidentDoctor::new(config_file, data_dir);
+        let operator = OperatorParts { node_id: node.id().to_owned(), connector: connector.clone(), doctor };
+        let catalogue_of_context = Arc::clone(&catalogue);
+        let context = SurfaceContext::new(&store, runtime, &config, console_url, catalogue_of_context, operator);
+        let context = Arc::new(context);
         let launcher = launcher(data_dir)?;
         let table = (routes.clone(), endpoints.clone());
         let control_plane = ControlPlane::open(&config, data_dir, &launcher, store.clone(), &node, table).await?;
@@ -268,14 +268,6 @@ fn memory_budget(config: &Config) -> u64 {
     const UNKNOWN_LIMIT: u64 = 2 << 30;
     let default = || memory_limit::detect().unwrap_or(UNKNOWN_LIMIT) / 4;
     config.edge.memory_budget.unwrap_or_else(|| default().max(config.edge.body_limit))
-}
-
-/// Launches engines from the binary beside this one, or from the one that `FOREBAY_ENGINE` names.
-pub(crate) fn launcher(data_dir: &Path) -> anyhow::Result<Launcher> {
-    let beside = || Ok::<_, std::io::Error>(std::env::current_exe()?.with_file_name("forebay-engine"));
-    let binary = std::env::var_os("FOREBAY_ENGINE").map(PathBuf::from).map_or_else(beside, Ok)?;
-    let data_dir = std::path::absolute(data_dir)?;
-    Ok(Launcher { binary, run_dir: data_dir.join("engines"), cache_dir: data_dir.join("cache") })
 }
 
 fn open_journal(data_dir: &Path, config: &Config) -> anyhow::Result<(Journal, JournalReader)> {

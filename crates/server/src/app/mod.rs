@@ -10,7 +10,6 @@ use crate::config::{Config, load};
 use crate::first_start::{self, Bootstrap};
 use crate::{data_dir, edge};
 use background::Background;
-pub(crate) use build::launcher;
 use build::{Parts, Sockets};
 use domain::model::Modality;
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
@@ -79,7 +78,7 @@ async fn run(config: Config, config_file: Option<&Path>, data_dir: &Path) -> any
     let Sockets { public: listeners, ops: ops_listener } = sockets;
     let (public, ops) = (listeners[0].local_addr()?, ops_listener.local_addr()?);
     let bootstrap = first_start::prepare(&store, &config, data_dir, public).await?;
-    let (parts, reader) = Parts::build(config, data_dir, store, public).await?;
+    let (parts, reader) = Parts::build(config, config_file, data_dir, store, public).await?;
     let waited = match waiting {
         Some(waiting) => Some(waiting.leave_operations().await),
         None => None,

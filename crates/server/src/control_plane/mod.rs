@@ -110,6 +110,11 @@ impl ControlPlane {
         self.follower.clone()
     }
 
+    /// The driver of this machine.
+    pub(crate) fn process_driver(&self) -> ProcessDriver {
+        self.parts.driver.process.clone()
+    }
+
     /// Counters of the loops.
     pub(crate) fn figures(&self) -> Arc<Figures> {
         Arc::clone(&self.parts.figures)

@@ -14,13 +14,15 @@ mod gpus;
 mod journal;
 mod limits;
 mod ports;
+mod resident;
 mod store;
 mod telemetry;
 
-pub(crate) use finding::{Level, Report};
+pub(crate) use finding::{Finding, Level, Report};
+pub(crate) use resident::ResidentDoctor;
 
-use crate::app::launcher;
 use crate::data_dir;
+use crate::launcher::launcher;
 use fleet::Connector;
 use std::path::Path;
 

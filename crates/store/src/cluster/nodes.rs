@@ -36,6 +36,30 @@ pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<Node>, StoreError
     store.rows(query.bind(page.cursor()).bind(page.limit())).await?.iter().map(node).collect()
 }
 
+/// Writes what a node reports about itself, as JSON. The node must have written a heartbeat.
+pub async fn report(tx: &mut Tx, id: &str, report: &str) -> Result<(), StoreError> {
+    let update = sqlx::query("UPDATE nodes SET report = $2 WHERE id = $1").bind(id).bind(report);
+    tx.execute_one(update, "node", id).await
+}
+
+/// A node, and its last report as JSON; `None` for nodes of older versions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportedNode {
+    pub node: Node,
+    pub report: Option<String>,
+}
+
+/// All nodes with their reports, at most as many as a page has.
+pub async fn list_reported(store: &Store) -> Result<Vec<ReportedNode>, StoreError> {
+    let query = sqlx::query("SELECT id, started_at, seen_at, catalogue_hash, report FROM nodes ORDER BY id LIMIT $1");
+    let found = store.rows(query.bind(Page::default().limit())).await?;
+    let reported = |found: &AnyRow| {
+        let report = row::text(found, "report")?;
+        Ok(ReportedNode { node: node(found)?, report: (!report.is_empty()).then_some(report) })
+    };
+    found.iter().map(reported).collect()
+}
+
 /// The nodes seen since `since` that serve another catalogue than the one with `hash`.
 pub async fn differing_catalogues(store: &Store, hash: &str, since: Timestamp) -> Result<Vec<Node>, StoreError> {
     let query = sqlx::query(

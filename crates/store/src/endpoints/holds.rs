@@ -122,6 +122,45 @@ pub async fn list_open(store: &Store) -> Result<Vec<Held>, StoreError> {
     store.rows(query).await?.iter().map(held).collect()
 }
 
+/// A GPU that a replica holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldGpu {
+    pub gpu: String,
+    pub node: String,
+    pub gpu_type: GpuType,
+    pub replica: ReplicaId,
+    pub endpoint: EndpointId,
+    pub endpoint_name: String,
+    pub organization: OrganizationId,
+    pub workspace: WorkspaceId,
+    pub model: ModelId,
+    pub since: Timestamp,
+}
+
+/// Every GPU that is held now.
+pub async fn list_held_gpus(store: &Store) -> Result<Vec<HeldGpu>, StoreError> {
+    let query = sqlx::query(
+        "SELECT g.gpu_uuid, g.node, h.gpu_type, h.replica_id, h.endpoint_id, h.endpoint_name, h.organization_id, \
+         h.workspace_id, h.model, h.started_at FROM hold_gpus g JOIN replica_holds h ON h.replica_id = g.replica_id \
+         WHERE g.ended_at IS NULL ORDER BY g.node, g.gpu_uuid",
+    );
+    let held = |found: &AnyRow| {
+        Ok(HeldGpu {
+            gpu: row::text(found, "gpu_uuid")?,
+            node: row::text(found, "node")?,
+            gpu_type: row::parsed(found, "gpu_type", |text| GpuType::parse(text).ok())?,
+            replica: row::parsed(found, "replica_id", |text| ReplicaId::parse(text).ok())?,
+            endpoint: row::parsed(found, "endpoint_id", |text| EndpointId::parse(text).ok())?,
+            endpoint_name: row::text(found, "endpoint_name")?,
+            organization: row::parsed(found, "organization_id", |text| OrganizationId::parse(text).ok())?,
+            workspace: row::parsed(found, "workspace_id", |text| WorkspaceId::parse(text).ok())?,
+            model: row::parsed(found, "model", |text| ModelId::parse(text).ok())?,
+            since: row::moment(found, "started_at")?,
+        })
+    };
+    store.rows(query).await?.iter().map(held).collect()
+}
+
 /// The holds of an endpoint that overlap a span.
 pub async fn of_endpoint(store: &Store, endpoint: &EndpointId, span: Span) -> Result<Vec<Held>, StoreError> {
     let query = sqlx::query(select!(

@@ -45,12 +45,15 @@ struct RedisHealth {
     failed_millis: AtomicU64,
     /// The process of Redis that this node was last connected to.
     run: Mutex<Option<String>>,
+    /// How long the last ping took; zero if it failed.
+    ping_micros: AtomicU64,
 }
 
 impl RedisHealth {
     fn new() -> Self {
         let (is_degraded, failed_millis) = (AtomicBool::new(false), AtomicU64::new(0));
-        Self { started: Instant::now(), is_degraded, failed_millis, run: Mutex::default() }
+        let ping_micros = AtomicU64::new(0);
+        Self { started: Instant::now(), is_degraded, failed_millis, run: Mutex::default(), ping_micros }
     }
 
     fn note_failure(&self) {
@@ -79,6 +82,17 @@ impl RedisLimits {
     /// Whether each node enforces only its share of the limits.
     pub fn is_degraded(&self) -> bool {
         self.health.is_degraded.load(Ordering::Relaxed)
+    }
+
+    /// How long the last ping took; `None` if it failed.
+    pub fn latency(&self) -> Option<Duration> {
+        let micros = self.health.ping_micros.load(Ordering::Relaxed);
+        (micros > 0).then(|| Duration::from_micros(micros))
+    }
+
+    pub(super) fn note_ping(&self, took: Option<Duration>) {
+        let micros = took.map_or(0, |took| u64::try_from(took.as_micros()).unwrap_or(u64::MAX).max(1));
+        self.health.ping_micros.store(micros, Ordering::Relaxed);
     }
 
     pub(super) fn note_response(&self) {

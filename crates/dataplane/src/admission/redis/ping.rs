@@ -35,6 +35,7 @@ impl RedisPing {
     pub async fn round(&mut self) -> Result<(), RedisError> {
         let began = Instant::now();
         let result = self.ping().await;
+        self.limits.note_ping(result.is_ok().then(|| began.elapsed()));
         match &result {
             Ok(()) if began.elapsed() <= self.limits.timeout => self.limits.note_response(),
             Ok(()) => {}

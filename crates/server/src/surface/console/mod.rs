@@ -56,7 +56,10 @@ pub(crate) struct Console {
 /// All routes, and their description.
 fn router() -> OpenApiRouter<Console> {
     use accounts::{aliases, invitations, members, organizations, users, workspaces};
-    use operator::{aliases as catalogue_aliases, catalogue, models, organizations as all_organizations, upstreams};
+    use operator::{
+        aliases as catalogue_aliases, catalogue, health, models, nodes as all_nodes,
+        organizations as all_organizations, upstreams,
+    };
     use platform::{allotments, audit, nodes};
     use sessions::{current, own, single_sign_on};
     use usage::{bill_check, costs, gpu_costs, metrics, report, requests};
@@ -122,6 +125,10 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(all_organizations::put_member, all_organizations::remove_member))
         .routes(routes!(all_organizations::list_workspaces))
         .routes(routes!(all_organizations::edit_workspace))
+        .routes(routes!(all_nodes::list))
+        .routes(routes!(all_nodes::list_gpus))
+        .routes(routes!(health::list_findings))
+        .routes(routes!(health::list_errors))
 }
 
 /// The surface's part of `/openapi.json`.

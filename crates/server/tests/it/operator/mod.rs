@@ -3,5 +3,6 @@
 mod authorization;
 mod catalogue;
 mod keys;
+mod nodes;
 mod organizations;
 mod upstreams;

@@ -1,7 +1,9 @@
 //! The request log: usage events and rejected calls, newest first. It contains no prompts.
 
+mod errors;
 mod rejected;
 
+pub use errors::{ErrorCount, count_errors};
 pub use rejected::{RejectedCall, insert_rejected};
 
 use super::event::{self, Value};

@@ -2,8 +2,10 @@
 
 pub(super) mod aliases;
 pub(super) mod catalogue;
+pub(super) mod health;
 mod model_input;
 mod model_view;
 pub(super) mod models;
+pub(super) mod nodes;
 pub(super) mod organizations;
 pub(super) mod upstreams;

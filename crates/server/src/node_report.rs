@@ -1,0 +1,108 @@
+//! What a node reports about itself with its heartbeat, for the operator of all nodes.
+
+use crate::health::Health;
+use crate::version::VERSION;
+use fleet::drivers::process::ProcessDriver;
+use fleet::{Endpoints, Routes};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::Duration;
+use utoipa::ToSchema;
+
+/// The state of a node at its last heartbeat.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct NodeReport {
+    pub version: String,
+    /// `ready`, `degraded`, `not_ready` or `draining`.
+    pub status: String,
+    /// Open calls, streams included; those that wait for a replica count, too.
+    pub calls_in_flight: u64,
+    /// Calls that wait for a replica.
+    pub held_calls: u64,
+    pub journal: JournalReport,
+    pub store_latency_millis: Option<f64>,
+    /// Null if limits are in memory, or Redis does not respond.
+    pub redis_latency_millis: Option<f64>,
+    /// How far the clock of the node is ahead of the store's.
+    pub clock_skew_millis: Option<i64>,
+    /// The parts of `/readyz`.
+    pub parts: Vec<PartReport>,
+    /// The GPUs and slots of its machine.
+    pub gpus: Vec<GpuReport>,
+}
+
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct JournalReport {
+    /// Usage events that wait for the store.
+    pub waiting_bytes: u64,
+    pub max_bytes: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub(crate) struct PartReport {
+    pub name: String,
+    /// `ok`, `degraded` or `unavailable`.
+    pub status: String,
+    /// Empty if the part is ok.
+    pub why: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct GpuReport {
+    pub id: String,
+    pub gpu_type: String,
+    /// Whether a process computes on it.
+    pub busy: bool,
+}
+
+/// Observes this node.
+pub(crate) struct NodeReporter {
+    pub health: Arc<Health>,
+    pub routes: Routes,
+    pub endpoints: Endpoints,
+    pub process: ProcessDriver,
+}
+
+impl NodeReporter {
+    /// The report as JSON.
+    pub(crate) async fn report(&self) -> String {
+        let gpus = self.process.devices().await.into_iter().map(|device| GpuReport {
+            id: device.id.to_string(),
+            gpu_type: device.gpu_type,
+            busy: device.busy,
+        });
+        let report = self.observe(gpus.collect());
+        serde_json::to_string(&report).expect("a report has only text keys")
+    }
+
+    fn observe(&self, gpus: Vec<GpuReport>) -> NodeReport {
+        let (seen, report) = self.health.check();
+        let serverless = self.routes.table().replicas().map(|(_, backend)| u64::from(backend.in_flight())).sum::<u64>();
+        let endpoints = self.endpoints.all();
+        let dedicated = endpoints.iter().map(|endpoint| u64::from(endpoint.open_calls())).sum::<u64>();
+        let parts = report.parts().map(|(name, part)| PartReport {
+            name: name.to_owned(),
+            status: part.status().to_owned(),
+            why: part.why().to_owned(),
+        });
+        NodeReport {
+            version: VERSION.to_owned(),
+            status: report.status().to_owned(),
+            calls_in_flight: serverless + dedicated,
+            held_calls: endpoints.iter().map(|endpoint| u64::from(endpoint.held())).sum(),
+            journal: JournalReport { waiting_bytes: seen.journal.level.waiting, max_bytes: seen.journal.max },
+            store_latency_millis: self.health.node.cluster().store_latency.map(millis),
+            redis_latency_millis: self.health.limits.as_ref().and_then(|limits| limits.latency()).map(millis),
+            clock_skew_millis: seen.clock_skew_millis,
+            parts: parts.collect(),
+            gpus,
+        }
+    }
+}
+
+fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1_000.0
+}

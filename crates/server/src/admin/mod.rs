@@ -6,6 +6,7 @@
 mod allotments;
 mod context;
 mod keys;
+mod models;
 mod nodes;
 mod organizations;
 mod output;
@@ -23,7 +24,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use store::Store;
 
-/// Works on the store: organizations, workspaces, users, keys, allotments, prices, usage and nodes.
+/// Works on the store: organizations, workspaces, users, keys, allotments, models, prices, usage and nodes.
 #[derive(Debug, clap::Args)]
 pub struct AdminArgs {
     #[command(subcommand)]
@@ -56,6 +57,9 @@ enum AdminCommand {
     /// GPUs that organizations may commit.
     #[command(subcommand)]
     Allotments(allotments::AllotmentCommand),
+    /// The catalogue of the store: move it from and to a configuration file.
+    #[command(subcommand)]
+    Models(models::ModelCommand),
     /// Price history of models.
     #[command(subcommand)]
     Prices(prices::PriceCommand),
@@ -100,6 +104,7 @@ async fn execute(args: AdminArgs, config: &Config, store: &Store) -> anyhow::Res
         AdminCommand::Users(command) => users::run(&context, command).await,
         AdminCommand::Keys(command) => keys::run(&context, command).await,
         AdminCommand::Allotments(command) => allotments::run(&context, &config.allotment_defaults, command).await,
+        AdminCommand::Models(command) => models::run(&context, config, command).await,
         AdminCommand::Prices(command) => prices::run(&context, command).await,
         AdminCommand::Usage(command) => usage::run(&context, command).await,
         AdminCommand::Nodes(command) => nodes::run(&context, command).await,

@@ -3,6 +3,7 @@
 //! Every key is optional and has its default here. Unknown keys are errors. All problems are reported together, each with
 //! its line. `config/example.toml` lists every key, and a test keeps it equal to the defaults.
 
+mod definitions;
 mod fingerprint;
 mod kubernetes;
 mod models;
@@ -16,6 +17,7 @@ mod telemetry;
 mod tests;
 mod units;
 
+pub(crate) use definitions::{Definition, Exported, read_definitions, write_definitions};
 pub use oidc::OidcConfig;
 pub use problems::{Problem, Problems};
 pub(crate) use sections::http_url;

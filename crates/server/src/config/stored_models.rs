@@ -5,7 +5,7 @@ use super::problems::{Problem, Problems};
 use super::reader::{Reader, Section};
 use super::{Config, kubernetes};
 use domain::Model;
-use domain::model::{DriverKind, Flavor, Serving};
+use domain::model::{DriverKind, Flavor, Launch, Serving};
 use fleet::drivers::kubernetes::Settings;
 use serde_json::{Map, Value};
 use std::cell::RefCell;
@@ -54,6 +54,9 @@ impl ModelRules {
             let found = kubernetes::problem_of(flavor, self.cluster.as_ref());
             if let Some((key, why)) = found.as_deref().and_then(|what| what.split_once(": ")) {
                 problems.push(problem(&format!("flavors[{index}].{key}"), why));
+            }
+            if matches!(flavor.launch, Launch::Argv(_)) {
+                problems.push(problem(&format!("flavors[{index}].argv"), "is only allowed in the configuration file"));
             }
             if has_relative_weights(flavor) {
                 problems.push(problem(&format!("flavors[{index}].weights"), RELATIVE_PATH));
@@ -164,6 +167,10 @@ mod tests {
             (
                 json!({"id": "acme/x", "upstreams": [{"url": "http://a/v1", "api_key_env": "HOME"}]}),
                 "upstreams[0].api_key_env: the environment variable HOME is not set",
+            ),
+            (
+                json!({"id": "acme/x", "flavors": [{"name": "a", "gpu_type": "local/cpu", "argv": ["sh"]}]}),
+                "flavors[0].argv: is only allowed in the configuration file",
             ),
             (
                 json!({"id": "acme/x", "engine": {"weights": "x.gguf"}}),

@@ -2,6 +2,7 @@
 
 mod authorization;
 mod catalogue;
+mod export;
 mod keys;
 mod nodes;
 mod organizations;

@@ -1,0 +1,194 @@
+//! The two notations of the catalogue: tables of the file, and definitions of the store, which are the same tables as
+//! JSON.
+
+use super::load;
+use super::models::HUB_REFERENCE;
+use anyhow::Context;
+use domain::Model;
+use domain::alias::Alias;
+use domain::model::DriverKind;
+use serde_json::{Map, Value};
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::Arc;
+use toml_edit::{Item, TableLike};
+
+/// A model of a file, as the store keeps it.
+pub(crate) struct Definition {
+    /// Without secrets; paths are absolute.
+    pub table: Map<String, Value>,
+    /// With the keys of its upstreams.
+    pub model: Arc<Model>,
+}
+
+/// Reads the models and aliases of a configuration file. Keys are read from the environment of this process.
+pub(crate) fn read_definitions(path: &Path) -> anyhow::Result<(Vec<Definition>, Vec<Alias>)> {
+    let config = load(Some(path))?;
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let document = toml_edit::Document::parse(text.as_str()).map_err(|error| anyhow::anyhow!("{error}"))?;
+    let folder = std::path::absolute(path.parent().unwrap_or(Path::new("")))?;
+    let tables = document.as_table().get("models").map(to_json).unwrap_or_default();
+    let tables = tables.as_array().cloned().unwrap_or_default();
+    let definitions = tables.into_iter().zip(config.catalogue.iter()).filter_map(|(table, model)| {
+        let Value::Object(mut table) = table else { return None };
+        adapt(&mut table, &folder);
+        Some(Definition { table, model: Arc::clone(model) })
+    });
+    Ok((definitions.collect(), config.catalogue.aliases().to_vec()))
+}
+
+/// Removes the names of environment variables, and makes paths absolute.
+fn adapt(table: &mut Map<String, Value>, folder: &Path) {
+    let list = |value: Option<&mut Value>| value.and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default();
+    let mut upstreams = list(table.get_mut("upstreams"));
+    for upstream in upstreams.iter_mut().filter_map(Value::as_object_mut) {
+        upstream.remove("api_key_env");
+    }
+    let driver = table.get("driver").and_then(Value::as_str).map(str::to_owned);
+    if let Some(engine) = table.get_mut("engine").and_then(Value::as_object_mut) {
+        make_absolute(engine, driver.as_deref(), folder);
+    }
+    let mut flavors = list(table.get_mut("flavors"));
+    for flavor in flavors.iter_mut().filter_map(Value::as_object_mut) {
+        let own = flavor.get("driver").and_then(Value::as_str).map(str::to_owned);
+        make_absolute(flavor, own.or_else(|| driver.clone()).as_deref(), folder);
+    }
+    for (key, values) in [("upstreams", upstreams), ("flavors", flavors)] {
+        match values.is_empty() {
+            true => _ = table.remove(key),
+            false => _ = table.insert(key.to_owned(), Value::Array(values)),
+        }
+    }
+}
+
+fn make_absolute(table: &mut Map<String, Value>, driver: Option<&str>, folder: &Path) {
+    let Some(Value::String(weights)) = table.get_mut("weights") else { return };
+    if driver != Some(DriverKind::Kubernetes.as_str()) && !weights.starts_with(HUB_REFERENCE) {
+        *weights = folder.join(&*weights).to_string_lossy().into_owned();
+    }
+}
+
+fn to_json(item: &Item) -> Value {
+    if let Some(tables) = item.as_array_of_tables() {
+        return tables.iter().map(|table| table_to_json(table)).collect();
+    }
+    match (item.as_table_like(), item.as_value()) {
+        (Some(table), _) => table_to_json(table),
+        (None, Some(value)) => value_to_json(value),
+        (None, None) => Value::Null,
+    }
+}
+
+fn table_to_json(table: &dyn TableLike) -> Value {
+    Value::Object(table.iter().map(|(key, item)| (key.to_owned(), to_json(item))).collect())
+}
+
+fn value_to_json(value: &toml_edit::Value) -> Value {
+    match value {
+        toml_edit::Value::String(text) => text.value().as_str().into(),
+        toml_edit::Value::Integer(number) => (*number.value()).into(),
+        toml_edit::Value::Float(number) => (*number.value()).into(),
+        toml_edit::Value::Boolean(flag) => (*flag.value()).into(),
+        toml_edit::Value::Datetime(moment) => moment.value().to_string().into(),
+        toml_edit::Value::Array(values) => values.iter().map(value_to_json).collect(),
+        toml_edit::Value::InlineTable(table) => table_to_json(table),
+    }
+}
+
+/// A definition of the store to be written to a file.
+pub(crate) struct Exported {
+    pub table: Map<String, Value>,
+    /// Whether upstreams have keys, which are not exported.
+    pub has_keys: bool,
+}
+
+/// Writes models and aliases as a file has them.
+pub(crate) fn write_definitions(models: &[Exported], aliases: &[(String, String)]) -> String {
+    let mut text = String::new();
+    for Exported { table, has_keys } in models {
+        text.push_str("[[models]]\n");
+        if *has_keys {
+            text.push_str("# The keys of its upstreams are not exported: add api_key_env to them.\n");
+        }
+        let id = table.get_key_value("id");
+        let others = table.iter().filter(|(key, _)| !["id", "flavors"].contains(&key.as_str()));
+        write_members(&mut text, id.into_iter().chain(others));
+        let flavors = table.get("flavors").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        for flavor in flavors.iter().filter_map(Value::as_object) {
+            text.push_str("\n[[models.flavors]]\n");
+            write_members(&mut text, flavor.iter());
+        }
+        text.push('\n');
+    }
+    for (name, model) in aliases {
+        let (name, model) = (Value::from(name.as_str()), Value::from(model.as_str()));
+        let _ = writeln!(text, "[[aliases]]\nname = {name}\nmodel = {model}\n");
+    }
+    text
+}
+
+fn write_members<'a>(text: &mut String, members: impl Iterator<Item = (&'a String, &'a Value)>) {
+    for (key, value) in members.filter(|(_, value)| !value.is_null()) {
+        let _ = writeln!(text, "{key} = {}", inline(value));
+    }
+}
+
+/// A value on one line. Texts of JSON are texts of TOML.
+fn inline(value: &Value) -> String {
+    match value {
+        Value::Array(values) => format!("[{}]", values.iter().map(inline).collect::<Vec<_>>().join(", ")),
+        Value::Object(members) => {
+            let members = members.iter().filter(|(_, value)| !value.is_null());
+            let members = members.map(|(key, value)| format!("{key} = {}", inline(value)));
+            format!("{{ {} }}", members.collect::<Vec<_>>().join(", "))
+        }
+        value => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"
+        [[models]]
+        id = "acme/x"
+        name = "A \"quoted\" name"
+        context_length = 4096
+        optimized = false
+        input_per_1m = "0.10"
+        upstreams = [ { url = "http://a/v1", max_in_flight = 3 }, { url = "http://b/v1", continuous_usage = false } ]
+        [[models.flavors]]
+        name = "cpu"
+        gpu_type = "local/cpu"
+        weights = "x.gguf"
+
+        [[models]]
+        id = "acme/y"
+        engine = { weights = "hf://acme/y", replicas = 2 }
+
+        [[aliases]]
+        name = "gpt-*"
+        model = "acme/x"
+    "#;
+
+    #[test]
+    fn what_is_read_and_written_again_is_the_same_catalogue() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("forebay.toml");
+        std::fs::write(&file, FILE).unwrap();
+        let (models, aliases) = read_definitions(&file).unwrap();
+        let weights = &models[0].table["flavors"][0]["weights"];
+        assert_eq!(weights.as_str().unwrap(), folder.path().join("x.gguf").to_str().unwrap());
+        let exported: Vec<Exported> =
+            models.iter().map(|model| Exported { table: model.table.clone(), has_keys: true }).collect();
+        let names: Vec<_> = aliases.iter().map(|alias| (alias.name.to_string(), alias.model.to_string())).collect();
+        let written = write_definitions(&exported, &names);
+        std::fs::write(&file, &written).unwrap();
+        let (again, _) = read_definitions(&file).unwrap();
+        for (before, after) in models.iter().zip(&again) {
+            assert_eq!((&before.table, &before.model), (&after.table, &after.model), "{written}");
+        }
+        assert_eq!(again.len(), 2, "{written}");
+    }
+}

@@ -12,6 +12,7 @@ use domain::session::{Lifetimes, SessionToken};
 use domain::workspace::Limits;
 use domain::{Retention, Timestamp};
 use fleet::Connector;
+use fleet::drivers::process::ProcessDriver;
 use std::net::IpAddr;
 use std::sync::Arc;
 use store::{ContentKeys, Store};
@@ -48,6 +49,8 @@ pub(crate) struct OperatorParts {
     /// Connections to model servers, for probes.
     pub connector: Connector,
     pub doctor: ResidentDoctor,
+    /// The replicas of this machine.
+    pub process: ProcessDriver,
 }
 
 /// A session cannot be looked up.

@@ -125,14 +125,15 @@ impl Parts {
         let keys = KeyDirectory::new(store.clone(), runtime.clone());
         let salt_secret = salt_secret(&store).await?;
         let console_url = first_start::console_url(&config, public);
-        let doctor = ResidentDoctor::new(config_file, data_dir);
-        let operator = OperatorParts { node_id: node.id().to_owned(), connector: connector.clone(), doctor };
-        let catalogue_of_context = Arc::clone(&catalogue);
-        let context = SurfaceContext::new(&store, runtime, &config, console_url, catalogue_of_context, operator);
-        let context = Arc::new(context);
         let launcher = launcher(data_dir)?;
         let table = (routes.clone(), endpoints.clone());
         let control_plane = ControlPlane::open(&config, data_dir, &launcher, store.clone(), &node, table).await?;
+        let doctor = ResidentDoctor::new(config_file, data_dir);
+        let process = control_plane.process_driver();
+        let operator = OperatorParts { node_id: node.id().to_owned(), connector: connector.clone(), doctor, process };
+        let catalogue_of_context = Arc::clone(&catalogue);
+        let context = SurfaceContext::new(&store, runtime, &config, console_url, catalogue_of_context, operator);
+        let context = Arc::new(context);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let parts = Self {
             cores,

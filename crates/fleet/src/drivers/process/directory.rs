@@ -4,6 +4,7 @@
 //! `heartbeat`, and writes `exit.json` when the engine has ended. JSON files are complete or absent: they are written and
 //! synced under another name, then renamed.
 
+use super::log::LOG;
 use super::process_table::Identity;
 use crate::clock;
 use crate::drivers::{Binding, DeviceId};
@@ -93,7 +94,7 @@ impl Directory {
     }
 
     pub(super) fn log(&self) -> PathBuf {
-        self.path.join("log")
+        self.path.join(LOG)
     }
 
     pub(super) fn shim_log(&self) -> PathBuf {

@@ -3,13 +3,39 @@
 //! The engine writes into the file and not into a pipe, so its log survives the end of the shim or the gateway. Lines
 //! written between the copy and the truncation of a rotation are lost.
 
+use crate::drivers::ReplicaName;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
+/// The name of the file in the folder of a replica.
+pub(super) const LOG: &str = "log";
 /// Bytes of a log that are shown.
 pub(super) const TAIL_BYTES: u64 = 4 << 10;
+
+/// The log of a replica.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogFile {
+    pub replica: ReplicaName,
+    pub bytes: u64,
+    /// When the engine wrote last.
+    pub written_at: SystemTime,
+}
+
+/// The logs in folders of replicas, by name.
+pub(super) fn list(roots: &[PathBuf]) -> Vec<LogFile> {
+    let folders = roots.iter().filter_map(|root| fs::read_dir(root).ok()).flatten().filter_map(Result::ok);
+    let log_in = |folder: fs::DirEntry| {
+        let replica = ReplicaName::parse(folder.file_name().to_str()?).ok()?;
+        let metadata = fs::metadata(folder.path().join(LOG)).ok()?;
+        Some(LogFile { replica, bytes: metadata.len(), written_at: metadata.modified().ok()? })
+    };
+    let mut logs: Vec<LogFile> = folders.filter_map(log_in).collect();
+    logs.sort_by(|one, other| one.replica.cmp(&other.replica));
+    logs
+}
 
 /// Opens the log for appending, so that writing continues at the start after a truncation.
 pub(super) fn open(path: &Path) -> io::Result<File> {
@@ -86,6 +112,19 @@ mod tests {
         assert_eq!([read("log"), read("log.1"), read("log.2"), read("log.3")], ["end\n", "round 4\n", "round 3\n", ""]);
         assert_eq!(tail(&path, 100), "round 4\nend\n");
         assert_eq!(tail(&path, 10), "end\n");
+    }
+
+    #[test]
+    fn logs_are_listed_by_replica() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in [("rep_2", "two"), ("rep_1", "one\n"), ("not a name", "x")] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+            fs::write(folder.path().join(name).join(LOG), text).unwrap();
+        }
+        fs::create_dir(folder.path().join("rep_without_log")).unwrap();
+        let found = list(&[folder.path().to_owned(), folder.path().join("missing")]);
+        let shown: Vec<(&str, u64)> = found.iter().map(|log| (log.replica.as_str(), log.bytes)).collect();
+        assert_eq!(shown, [("rep_1", 4), ("rep_2", 3)]);
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub use directory::ShimPolicy;
 use directory::{Directory, ShimOrder};
 use domain::Timestamp;
 use domain::model::Modality;
+pub use log::LogFile;
 pub use machine::machine_id;
 use parking_lot::{Mutex, RwLock};
 pub use ports::{DEFAULT_RANGE as DEFAULT_PORTS, PORTS_PER_REPLICA};
@@ -128,6 +129,17 @@ impl ProcessDriver {
     /// All slots and GPUs of this machine.
     pub async fn devices(&self) -> Vec<Device> {
         self.blocking(|shared| Ok(shared.devices.all())).await.unwrap_or_default()
+    }
+
+    /// The end of a replica's log, at most `max_bytes`; `None` if this machine has none.
+    pub async fn read_log(&self, replica: &ReplicaName, max_bytes: u64) -> Option<String> {
+        let log = self.directory(replica).log();
+        self.blocking(move |_| Ok(log.exists().then(|| log::tail(&log, max_bytes)))).await.ok().flatten()
+    }
+
+    /// The logs of replicas on this machine, by name.
+    pub async fn list_logs(&self) -> Vec<LogFile> {
+        self.blocking(|shared| Ok(log::list(&shared.roots()))).await.unwrap_or_default()
     }
 
     /// Stops all replicas of this gateway and waits for their end, without a timeout of its own.

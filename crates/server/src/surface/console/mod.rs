@@ -57,7 +57,7 @@ pub(crate) struct Console {
 fn router() -> OpenApiRouter<Console> {
     use accounts::{aliases, invitations, members, organizations, users, workspaces};
     use operator::{
-        aliases as catalogue_aliases, catalogue, health, models, nodes as all_nodes,
+        aliases as catalogue_aliases, catalogue, health, logs, models, nodes as all_nodes,
         organizations as all_organizations, upstreams,
     };
     use platform::{allotments, audit, nodes};
@@ -129,6 +129,8 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(all_nodes::list_gpus))
         .routes(routes!(health::list_findings))
         .routes(routes!(health::list_errors))
+        .routes(routes!(logs::list))
+        .routes(routes!(logs::show))
 }
 
 /// The surface's part of `/openapi.json`.

@@ -7,6 +7,7 @@ mod holding;
 mod life;
 mod memory;
 mod nodes;
+mod operator;
 mod plant;
 mod routing;
 mod story;

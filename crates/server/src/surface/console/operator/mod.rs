@@ -3,6 +3,7 @@
 pub(super) mod aliases;
 pub(super) mod catalogue;
 pub(super) mod health;
+pub(super) mod logs;
 mod model_input;
 mod model_view;
 pub(super) mod models;

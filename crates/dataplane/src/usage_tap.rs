@@ -230,7 +230,9 @@ impl UsageTap {
                 let is_rejected = matches!(record.outcome, Outcome::Rejected { .. });
                 let billed = record.tokens.total();
                 let worked = if is_rejected { billed.max(prompt) } else { billed };
-                permit.settle(UsedTokens { billed, worked }, now);
+                let is_whole = record.outcome == Outcome::Served && record.tokens.completion > 0;
+                let whole_completion = is_whole.then_some(record.tokens.completion);
+                permit.settle(UsedTokens { billed, worked, whole_completion }, now);
             }
         }
     }

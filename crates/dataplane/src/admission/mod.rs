@@ -10,6 +10,7 @@ mod rate_limiter;
 mod redis;
 mod running;
 mod shards;
+mod usual;
 
 pub use self::redis::{PING_PERIOD, RedisLimits, RedisPing, redis_time};
 pub(crate) use permit::{Permit, UsedTokens};
@@ -17,6 +18,7 @@ pub use quota::{Quota, RENEW_PERIOD};
 pub use rate_limiter::RateLimiter;
 pub use running::RunningCalls;
 pub(crate) use running::TooManyCallsError;
+pub use usual::UsualCompletions;
 
 use crate::error::CallError;
 use crate::request::TokenEstimate;
@@ -38,6 +40,7 @@ pub struct Admission {
     pub journal: Journal,
     pub defaults: Limits,
     pub running: RunningCalls,
+    pub usual: UsualCompletions,
 }
 
 impl Admission {
@@ -52,7 +55,8 @@ impl Admission {
     ) -> Result<Permit, CallError> {
         let limits = caller.workspace_limits.over(&self.defaults);
         let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
-        let (tokens, completion) = estimate.expected(model.context_length, per_minute.tokens);
+        let usual = self.usual.of(&caller.workspace, &model.id);
+        let (tokens, completion) = estimate.expected(model.context_length, per_minute.tokens, usual.tokens());
         let charge = Charge::new(caller, per_minute, request, tokens);
         let taken = self.rate_limiter.take(charge).await;
         let (debit, rate_limits) = taken.map_err(|exceeded| CallError::rate_limited(caller, &exceeded))?;
@@ -67,7 +71,13 @@ impl Admission {
         })?;
         let granted = bound.clamped(reservation.tokens).completion.min(bound.completion);
         let limit = estimate.limit_to_send(granted);
-        let metered = Metered { rate_limiter: self.rate_limiter.clone(), debit: debit.keep(), reservation };
+        let metered = Metered {
+            rate_limiter: self.rate_limiter.clone(),
+            debit: debit.keep(),
+            reservation,
+            usual,
+            choices: estimate.choices(),
+        };
         Ok(Permit::metered(metered, rate_limits, limit, completion))
     }
 }

@@ -4,6 +4,7 @@ use super::charge::{Debit, Settlement};
 use super::quota::Reservation;
 use super::rate_limiter::RateLimiter;
 use super::running::RunningCall;
+use super::usual::UsualCompletion;
 use domain::limits::RateLimitStatus;
 use fleet::endpoints::OpenCall;
 use std::time::Instant;
@@ -19,6 +20,8 @@ pub(crate) struct UsedTokens {
     pub(crate) billed: u64,
     /// For the rate limits: also those that an engine worked through for nothing.
     pub(crate) worked: u64,
+    /// Those that were generated, if the model ended the response itself.
+    pub(crate) whole_completion: Option<u64>,
 }
 
 /// Settles on [`Permit::settle`], or on drop as if the call had used nothing.
@@ -40,6 +43,8 @@ pub(super) struct Metered {
     pub(super) rate_limiter: RateLimiter,
     pub(super) debit: Debit,
     pub(super) reservation: Reservation,
+    pub(super) usual: UsualCompletion,
+    pub(super) choices: u64,
 }
 
 impl Permit {
@@ -113,7 +118,10 @@ impl Permit {
     }
 
     fn close(&mut self, used: UsedTokens, now: Instant) {
-        if let Some(Metered { rate_limiter, debit, reservation }) = self.metered.take() {
+        if let Some(Metered { rate_limiter, debit, reservation, usual, choices }) = self.metered.take() {
+            if let Some(tokens) = used.whole_completion {
+                usual.learn(tokens / choices.max(1));
+            }
             rate_limiter.settle(debit, Settlement::Used(used.worked), now);
             reservation.settle(used.billed, now);
         }

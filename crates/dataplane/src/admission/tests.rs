@@ -55,7 +55,8 @@ impl Node {
             Limits { requests_per_minute: 60, tokens_per_minute: 6_000, monthly_tokens: cap, max_api_keys: 1 };
         let rate_limiter = RateLimiter::in_memory();
         let caller = Caller::new(organization.id, workspace.id, Actor::Key(KeyId::new(NOW, 4)));
-        let admission = Admission { rate_limiter, quota, journal, defaults, running: RunningCalls::default() };
+        let (running, usual) = (RunningCalls::default(), UsualCompletions::default());
+        let admission = Admission { rate_limiter, quota, journal, defaults, running, usual };
         Self { admission, caller: Arc::new(caller), store, _folder: folder }
     }
 
@@ -207,7 +208,52 @@ async fn any_number_of_generated_tokens_is_charged_at_once() {
         assert!(permit.progress(absurd) > absurd);
         assert_eq!(node.rate_limits().await.1.remaining, 0);
     }
-    permit.settle(UsedTokens { billed: 111, worked: 111 }, Instant::now());
+    permit.settle(UsedTokens { billed: 111, worked: 111, whole_completion: None }, Instant::now());
     let (_, settled) = node.rate_limits().await;
     assert!(settled.remaining >= 6_000 - 111, "{settled:?}");
+}
+
+/// A call with a limit of 128,000 tokens, to a model that has room for them.
+async fn agents_call(node: &Node) -> Permit {
+    let body = r#"{"model":"a/b","max_tokens":128000,"messages":[{"role":"user","content":"hi"}]}"#;
+    let estimate = chat::parse(body.into()).unwrap().estimate;
+    let model = Model { context_length: 200_000, ..model() };
+    let admitted = node.admission.admit(&node.caller, &model, &estimate, RequestId::new(NOW, 5), NOW).await;
+    admitted.unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn used(completion: u64) -> UsedTokens {
+    UsedTokens { billed: completion, worked: completion, whole_completion: Some(completion) }
+}
+
+#[tokio::test]
+async fn a_huge_token_limit_is_charged_as_what_the_model_usually_writes() {
+    let node = Node::start(CAP * CAP * CAP).await;
+    let running = agents_call(&node).await;
+    let left = node.rate_limits().await.1.remaining;
+    assert!(left >= 4_900, "1,024 of 6,000 for the first call: {left}");
+    running.settle(used(300), Instant::now());
+
+    let mut many = Vec::new();
+    for _ in 0..10 {
+        many.push(agents_call(&node).await);
+    }
+    let left = node.rate_limits().await.1.remaining;
+    assert!(left >= 6_000 - 300 - 10 * 320, "about 300 each, and most is left to others: {left}");
+    let reserved = node.account(Month::of(NOW)).await;
+    assert!(reserved.reserved >= 10 * 128_000, "the monthly reservation is still the upper bound: {reserved:?}");
+}
+
+#[tokio::test]
+async fn a_call_that_writes_more_than_usual_is_charged_while_it_does_and_remembered() {
+    let node = Node::start(CAP * CAP * CAP).await;
+    agents_call(&node).await.settle(used(300), Instant::now());
+    let mut running = agents_call(&node).await;
+    assert!(node.rate_limits().await.1.remaining > 5_000);
+    running.progress(4_000);
+    let left = node.rate_limits().await.1.remaining;
+    assert!(left < 4_000, "later calls see it: {left}");
+    running.settle(used(4_000), Instant::now());
+    let expected = node.admission.usual.of(&node.caller.workspace, &model().id).tokens().unwrap();
+    assert!((700..800).contains(&expected), "300 and an eighth of the difference: {expected}");
 }

@@ -12,8 +12,10 @@ const PER_MESSAGE: u64 = 64;
 pub(crate) const BYTES_PER_TOKEN: u64 = 4;
 /// Few texts have more tokens than a third of their bytes.
 const FEW_BYTES_PER_TOKEN: u64 = 3;
-/// The expected completion of a call without a token limit.
-const EXPECTED_COMPLETION: u64 = 1024;
+/// The expected completion of the first call of a workspace to a model.
+const FIRST_EXPECTED: u64 = 1024;
+/// The least completion that is expected, unless the call has a lower limit.
+const LEAST_EXPECTED: u64 = 256;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TokenEstimate {
@@ -71,6 +73,11 @@ impl TokenEstimate {
         self.limit_members().filter_map(|limit| limit.tokens).max()
     }
 
+    /// The number of choices that the client requested.
+    pub(crate) fn choices(&self) -> u64 {
+        self.choices
+    }
+
     /// Whether the client limits the tokens itself.
     pub(crate) fn has_limit(&self) -> bool {
         self.limit().is_some()
@@ -126,15 +133,18 @@ impl TokenEstimate {
         self.soft_limit.map(|_| self.bound(context_length).completion)
     }
 
-    /// The tokens that the call is expected to use, and how many of them it generates. Limits above the context length
-    /// are cut to it; otherwise one call with a huge limit could use up the rate limit of its workspace.
-    pub(crate) fn expected(&self, context_length: u64, tokens_per_minute: u64) -> (u64, u64) {
-        let completion = match self.limit() {
-            _ if !self.generates => 0,
-            Some(limit) => limit.min(context_length),
-            None => EXPECTED_COMPLETION.min(tokens_per_minute / 4).min(self.soft_limit.unwrap_or(u64::MAX)),
+    /// The tokens that the call is expected to use, and how many of them it generates: what the model usually writes, not
+    /// the token limit, of which agents send far more than they need. One call with a huge limit would use up the rate
+    /// limit of its workspace.
+    pub(crate) fn expected(&self, context_length: u64, tokens_per_minute: u64, usual: Option<u64>) -> (u64, u64) {
+        let per_choice = if self.generates {
+            let usual = usual.unwrap_or(FIRST_EXPECTED.min(tokens_per_minute / 4)).max(LEAST_EXPECTED);
+            let most = self.limit().or(self.soft_limit).unwrap_or(u64::MAX).min(context_length);
+            usual.min(most)
+        } else {
+            0
         };
-        let completion = completion.saturating_mul(self.choices.max(1));
+        let completion = per_choice.saturating_mul(self.choices.max(1));
         ((self.prompt_bytes / BYTES_PER_TOKEN).saturating_add(completion), completion)
     }
 
@@ -301,7 +311,7 @@ mod tests {
     fn inputs_are_bounded_by_their_bytes_and_generate_nothing() {
         let request = embeddings::parse(r#"{"model":"a/b","input":["one","three"]}"#.into()).unwrap();
         assert_eq!(request.estimate.bound(CONTEXT), TokenBound { prompt: 15 + 128, completion: 0, choices: 1 });
-        assert_eq!(request.estimate.expected(CONTEXT, 1_000), (3, 0));
+        assert_eq!(request.estimate.expected(CONTEXT, 1_000, Some(500)), (3, 0));
     }
 
     #[test]
@@ -316,18 +326,31 @@ mod tests {
     }
 
     #[test]
-    fn expected_tokens_follow_the_limit_or_a_default() {
-        let bytes = r#"[{"role":"user","content":"hi"}]"#.len() as u64;
-        assert_eq!(parse(r#","max_tokens":100,"n":2"#).estimate.expected(CONTEXT, 60_000), (bytes / 4 + 200, 200));
-        assert_eq!(parse("").estimate.expected(CONTEXT, 60_000), (bytes / 4 + 1_024, 1_024));
-        assert_eq!(parse("").estimate.expected(CONTEXT, 400), (bytes / 4 + 100, 100));
+    fn expected_tokens_are_what_the_model_usually_writes_within_the_limits() {
+        let prompt = r#"[{"role":"user","content":"hi"}]"#.len() as u64 / 4;
+        let limited = |limit: u64| format!(r#","max_tokens":{limit}"#);
+        for (rest, per_minute, usual, expected) in [
+            (r#","max_tokens":100,"n":2"#, 60_000, None, 200),
+            (r#","max_tokens":100,"n":2"#, 60_000, Some(5_000), 200),
+            ("", 60_000, None, 1_024),
+            ("", 2_000, None, 500),
+            ("", 400, None, 256),
+            ("", 60_000, Some(3), 256),
+            (&limited(128_000), 60_000, None, 1_024),
+            (&limited(128_000), 60_000, Some(300), 300),
+            (&limited(128_000), 60_000, Some(CONTEXT * 2), CONTEXT),
+            (r#","n":2"#, 60_000, Some(300), 600),
+        ] {
+            let found = parse(rest).estimate.expected(CONTEXT, per_minute, usual);
+            assert_eq!(found, (prompt + expected, expected), "{rest} {usual:?}");
+        }
     }
 
     #[test]
     fn a_limit_beyond_the_context_reserves_no_more_than_the_context() {
         let absurd = parse(r#","max_tokens":9223372036854775807,"n":2"#).estimate;
         assert_eq!(absurd.bound(CONTEXT).completion, CONTEXT);
-        assert_eq!(absurd.expected(CONTEXT, 60_000).1, 2 * CONTEXT);
+        assert_eq!(absurd.expected(CONTEXT, 60_000, Some(u64::MAX)).1, 2 * CONTEXT);
     }
 
     #[test]

@@ -133,7 +133,7 @@ impl ParsedRequest {
 
     /// The number of choices that the client requested.
     pub(crate) fn choices(&self) -> u64 {
-        self.estimate.choices
+        self.estimate.choices()
     }
 
     /// `messages` or `input` as the client wrote them.

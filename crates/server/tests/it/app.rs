@@ -29,6 +29,7 @@ pub(crate) struct Setup {
     engine_count: usize,
     server: String,
     edge: String,
+    context_length: u64,
     model: String,
     upstream: String,
     store_url: String,
@@ -77,6 +78,12 @@ impl Setup {
     /// Adds a line to the chat model.
     pub(crate) fn model(mut self, line: &str) -> Self {
         self.model += &format!("{line}\n");
+        self
+    }
+
+    /// The context length of the chat model.
+    pub(crate) fn context_length(mut self, tokens: u64) -> Self {
+        self.context_length = tokens;
         self
     }
 
@@ -133,7 +140,7 @@ impl Setup {
     }
 
     pub(crate) fn config(&self, engine_urls: &[String]) -> String {
-        let Self { server, edge, model, upstream, store_url, workspace, tables, .. } = self;
+        let Self { server, edge, context_length, model, upstream, store_url, workspace, tables, .. } = self;
         let upstreams = |model: &str| {
             let each = engine_urls.iter().map(|url| format!("{{ url = \"{url}\", model = \"{model}\"{upstream} }}"));
             each.collect::<Vec<_>>().join(", ")
@@ -155,7 +162,7 @@ url = "{store_url}"
 [[models]]
 id = "{CHAT}"
 name = "Tiny"
-context_length = 4096
+context_length = {context_length}
 input_per_1m = "1.00"
 cached_input_per_1m = "0.50"
 output_per_1m = "4.00"
@@ -188,6 +195,7 @@ impl TestApp {
             engine_count: 1,
             server: String::new(),
             edge: String::new(),
+            context_length: 4_096,
             model: String::new(),
             upstream: String::new(),
             store_url: "sqlite:forebay.db".to_owned(),

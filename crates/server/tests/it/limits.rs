@@ -45,15 +45,16 @@ async fn a_request_above_the_limit_is_rejected_with_the_exact_wait_and_charged_n
 #[tokio::test]
 async fn tokens_are_reserved_before_and_settled_after() {
     let app = TestApp::setup().workspace_limits(MANY, 1_000, MANY).start().await;
-    let response = app.ask(with_limit(900)).await;
+    let response = app.ask(with_limit(250)).await;
     assert_eq!(response.status_line(), "200 OK");
     let left = seconds(&response, "x-ratelimit-remaining-tokens");
-    assert!(left < 100, "{left}: a running call counts with its token limit");
+    assert!(left < 750, "{left}: a running call counts with what it is expected to use");
     let used = response.json()["usage"]["total_tokens"].as_u64().unwrap();
-    let again = app.ask(with_limit(900)).await;
+    let again = app.ask(with_limit(250)).await;
     assert_eq!(again.status_line(), "200 OK", "unused tokens were returned");
     let left_now = seconds(&again, "x-ratelimit-remaining-tokens");
     assert!(left_now + used <= left + 20, "{left_now} after {left} less {used}");
+    assert!(left_now > 500, "{left_now}");
 }
 
 #[tokio::test]
@@ -222,6 +223,21 @@ async fn a_long_stream_is_charged_while_it_runs() {
     let after = app.ask(with_limit(1)).await;
     let left = seconds(&after, "x-ratelimit-remaining-tokens");
     assert!(left < 700, "{left} tokens are left of 2,000 after a stream of 1,400");
+}
+
+#[tokio::test]
+async fn a_huge_token_limit_leaves_most_of_the_minute_to_others() {
+    let app = TestApp::setup().workspace_limits(MANY, 60_000, MANY).context_length(200_000).start().await;
+    app.engine().push(Script { completion_tokens: Some(300), ..Script::default() });
+    let response = app.ask(with_limit(128_000)).await;
+    assert_eq!(response.status_line(), "200 OK");
+    assert!(seconds(&response, "x-ratelimit-remaining-tokens") > 58_000);
+    assert_eq!(app.engine().calls()[0].json()["max_tokens"], 128_000, "the limit itself stays");
+    let other = app.ask(with_limit(1)).await;
+    assert!(seconds(&other, "x-ratelimit-remaining-tokens") > 59_500, "unused tokens were returned");
+    let expected = app.ask(with_limit(128_000)).await;
+    let left = seconds(&expected, "x-ratelimit-remaining-tokens");
+    assert!((59_000..59_900).contains(&left), "{left}: about 300 are expected now");
 }
 
 #[tokio::test]

@@ -190,7 +190,10 @@ impl StreamBody {
             let cause = cause.clone();
             context.tap.note(|record| record.cause = Some(cause));
         }
-        let event = (context.error_event)(error, context.tap.request_id());
+        let event = match self.stream.fail(error) {
+            true => Bytes::new(),
+            false => (context.error_event)(error, context.tap.request_id()),
+        };
         self.settle(Outcome::Interrupted { code: error.code() });
         let written = self.stream.take_written();
         Poll::Ready(Some(if written.is_empty() { event } else { [written, event].concat().into() }))

@@ -63,6 +63,11 @@ impl<'a> SlotSearch<'a> {
 }
 
 impl Call {
+    /// The events with which a stream fails that has not begun; `None` if the client gets an HTTP error.
+    pub fn failed_stream(&self, error: &CallError) -> Option<Bytes> {
+        if self.request.is_stream() { self.dialect.failed_stream(error) } else { None }
+    }
+
     /// The search for a slot at a replica that was not `tried` before, among the prompts of `tenant`.
     pub(crate) fn slot_search<'a>(&'a self, tenant: &'a str, tried: &'a [BackendId]) -> SlotSearch<'a> {
         let until = self.tap.started() + self.hold_timeout;

@@ -3,6 +3,7 @@
 use super::chunk::ChunkNormalizer;
 use super::sse::{Event, Splitter, read_event};
 use super::{BadUpstreamResponse, TokenMeter};
+use crate::error::CallError;
 use crate::request::StreamOptions;
 use crate::translate::StreamTranslator;
 use bytes::{Bytes, BytesMut};
@@ -66,6 +67,11 @@ impl ChatStream {
         }
         self.write_done()?;
         Ok(self.take_written())
+    }
+
+    /// Writes that the stream has failed. Returns false if the surface has to.
+    pub(crate) fn fail(&mut self, error: &CallError) -> bool {
+        self.translator.as_mut().is_some_and(|translator| translator.fail(error, &mut self.out))
     }
 
     pub(crate) fn is_done(&self) -> bool {

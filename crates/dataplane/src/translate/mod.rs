@@ -12,10 +12,11 @@ pub mod responses;
 mod values;
 mod writer;
 
+use crate::error::CallError;
 use bytes::{Bytes, BytesMut};
 use domain::usage::Tokens;
 use messages::{MessageOptions, MessageStream};
-use responses::ResponseOptions;
+use responses::{ResponseOptions, ResponseStream};
 use std::sync::Arc;
 
 /// The API of a call, with what its responses need to know of the request.
@@ -50,8 +51,22 @@ impl Dialect {
     /// The writer of a streamed response; `None` if chunks are passed on as they are.
     pub(crate) fn stream(&self) -> Option<Box<dyn StreamTranslator>> {
         match self {
-            Self::Native | Self::Responses(_) => None,
+            Self::Native => None,
             Self::Messages(options) => Some(Box::new(MessageStream::new(Arc::clone(options)))),
+            Self::Responses(options) => Some(Box::new(ResponseStream::new(Arc::clone(options)))),
+        }
+    }
+
+    /// The events of a stream that failed before it began; `None` if the client gets an HTTP error. Codex shortens the
+    /// conversation after an event about a prompt that is too long, but not after an HTTP error.
+    pub(crate) fn failed_stream(&self, error: &CallError) -> Option<Bytes> {
+        match (self, error) {
+            (Self::Responses(options), CallError::Rejected { overflow: Some(_), .. }) => {
+                let mut out = BytesMut::new();
+                ResponseStream::new(Arc::clone(options)).fail(error, &mut out);
+                Some(out.freeze())
+            }
+            _ => None,
         }
     }
 }
@@ -67,4 +82,9 @@ pub(crate) trait StreamTranslator: Send + Sync {
 
     /// The end of the stream, with the final count of tokens.
     fn end(&mut self, tokens: Tokens, out: &mut BytesMut) -> Result<(), TranslateError>;
+
+    /// Writes that the stream has failed. Returns false if the API leaves this to its surface.
+    fn fail(&mut self, _error: &CallError, _out: &mut BytesMut) -> bool {
+        false
+    }
 }

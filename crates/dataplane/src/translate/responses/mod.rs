@@ -1,8 +1,9 @@
 //! OpenAI's Responses API.
 //!
 //! [`request`] turns a request into a chat request. A response consists of [`output`] items; [`resource`] writes them
-//! with the other members of a response.
+//! with the other members of a response, and [`stream`] their events.
 
+mod events;
 mod format;
 mod input;
 mod item;
@@ -12,13 +13,18 @@ mod reasoning;
 pub mod request;
 mod resource;
 pub(super) mod response;
+mod stream;
 mod tool_choice;
 mod tools;
 
 #[cfg(test)]
 mod request_tests;
+#[cfg(test)]
+mod stream_tests;
 
 pub use request::{ChatTranslation, History, ResponseContext, ResponsesRequest};
+
+pub(crate) use stream::ResponseStream;
 
 use bytes::Bytes;
 use std::sync::{Arc, OnceLock};

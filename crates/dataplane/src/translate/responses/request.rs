@@ -208,7 +208,7 @@ impl ResponsesRequest {
         conversation.end();
         out.put(b"]");
         if self.boolean("stream", &mut checks)?.unwrap_or(false) {
-            checks.invalid(&"stream", || "is not supported yet".into());
+            out.put(b",\"stream\":true,\"stream_options\":{\"include_usage\":true}");
         }
         let soft_limit = self.write_numbers(includes.logprobs, &mut checks, &mut out)?;
         let is_parallel = self.boolean("parallel_tool_calls", &mut checks)?.unwrap_or(true);

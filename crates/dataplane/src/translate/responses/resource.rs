@@ -11,17 +11,24 @@ use domain::usage::Tokens;
 
 /// How a response stands or ended.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Status {
+pub(super) enum Status<'a> {
+    InProgress,
     Completed,
     /// With the reason.
     Incomplete(&'static str),
+    Failed {
+        code: &'static str,
+        message: &'a str,
+    },
 }
 
-impl Status {
+impl Status<'_> {
     pub(super) const fn name(self) -> &'static str {
         match self {
+            Self::InProgress => "in_progress",
             Self::Completed => "completed",
             Self::Incomplete(_) => "incomplete",
+            Self::Failed { .. } => "failed",
         }
     }
 }
@@ -35,7 +42,7 @@ pub(super) struct Usage {
 /// The response as JSON. `usage` is not known before the end.
 pub(super) fn write(
     options: &ResponseOptions,
-    status: Status,
+    status: Status<'_>,
     output: &[OutputItem],
     usage: Option<Usage>,
     out: &mut impl Output,
@@ -47,7 +54,7 @@ pub(super) fn write(
     out.put(b",\"completed_at\":");
     match status {
         Status::Completed => out.put(itoa::Buffer::new().format((options.now)()).as_bytes()),
-        Status::Incomplete(_) => out.put(b"null"),
+        Status::InProgress | Status::Incomplete(_) | Status::Failed { .. } => out.put(b"null"),
     }
     out.put(b",\"incomplete_details\":");
     match status {
@@ -56,10 +63,19 @@ pub(super) fn write(
             out.put_text(reason);
             out.put(b"}");
         }
-        Status::Completed => out.put(b"null"),
+        Status::InProgress | Status::Completed | Status::Failed { .. } => out.put(b"null"),
     }
     out.put(b",\"error\":");
-    out.put(b"null");
+    match status {
+        Status::Failed { code, message } => {
+            out.put(b"{\"code\":");
+            out.put_text(code);
+            out.put(b",\"message\":");
+            out.put_text(message);
+            out.put(b"}");
+        }
+        Status::InProgress | Status::Completed | Status::Incomplete(_) => out.put(b"null"),
+    }
     out.put(b",\"output\":[");
     for (index, item) in output.iter().enumerate() {
         if index > 0 {

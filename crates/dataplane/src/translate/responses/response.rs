@@ -51,22 +51,22 @@ fn with_text(kind: OutputKind, text: RawStr<'_>) -> OutputItem {
 
 fn call_item(call: &ToolPart<'_>, position: usize, options: &ResponseOptions) -> Result<OutputItem, TranslateError> {
     let name = call.name.ok_or(TranslateError::Unexpected("a tool call has no name"))?;
-    let id = call_id(call.id, position, options);
+    let id = call_id(call.id.map(RawStr::raw), position, options);
     let kind = OutputKind::Call(ToolCall { id, name: name.raw().into() });
     let arguments = call.arguments.map_or(&b""[..], RawStr::raw);
     Ok(OutputItem { text: arguments.to_vec(), ..OutputItem::new(kind) })
 }
 
 /// The engine's id of a call, or one from its position.
-pub(super) fn call_id(id: Option<RawStr<'_>>, position: usize, options: &ResponseOptions) -> Box<[u8]> {
+pub(super) fn call_id(id: Option<&[u8]>, position: usize, options: &ResponseOptions) -> Box<[u8]> {
     match id {
-        Some(id) => id.raw().into(),
+        Some(id) => id.into(),
         None => format!("call_{}_{position}", options.unique).into_bytes().into(),
     }
 }
 
 /// How a response ends for a reason of chat.
-pub(super) fn end_status(finish: Option<FinishReason>) -> Status {
+pub(super) fn end_status(finish: Option<FinishReason>) -> Status<'static> {
     match finish {
         Some(FinishReason::Length) => Status::Incomplete("max_output_tokens"),
         Some(FinishReason::ContentFilter) => Status::Incomplete("content_filter"),

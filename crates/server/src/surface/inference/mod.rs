@@ -120,8 +120,19 @@ pub(super) async fn infer(
             let backlog = ResponseBacklog::new(surface.body_bounds.memory.grant(holder));
             EdgeResponse { backlog, ..respond(response, trace) }
         }
-        Err(error) => reject(surface, format, &call_error(error, &call.caller), call.tap),
+        Err(error) => match call.failed_stream(&error) {
+            Some(events) => fail_stream(events, &error.into(), call.tap),
+            None => reject(surface, format, &call_error(error, &call.caller), call.tap),
+        },
     }
+}
+
+/// Sends the events of a stream that failed before it began, and records the call as rejected.
+fn fail_stream(events: Bytes, error: &InferenceError, mut tap: UsageTap) -> EdgeResponse {
+    let rate_limits = tap.rate_limits();
+    tap.note(|record| record.streamed = true);
+    tap.settle(Outcome::Rejected { status: error.status().as_u16(), code: error.code() });
+    EdgeResponse { lines: EVENT_STREAM, rate_limits, ..Response::new(Body::from(events)).into() }
 }
 
 /// Counts the tokens of the prompt of a chat request, and responds with the count as `body` writes it.

@@ -11,9 +11,11 @@ use crate::app::{TestApp, shown, text, wait_until};
 use crate::wire::Wire;
 
 /// All routes under `/v1`, and some that do not exist.
-const ROUTES: [(&str, &str); 17] = [
+const ROUTES: [(&str, &str); 19] = [
     ("POST", "/v1/chat/completions"),
     ("POST", "/v1/chat/completions/"),
+    ("POST", "/v1/responses"),
+    ("POST", "/v1/responses/input_tokens"),
     ("POST", "/v1/embeddings"),
     ("GET", "/v1/models"),
     ("HEAD", "/v1/models"),

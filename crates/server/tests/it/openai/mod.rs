@@ -12,6 +12,7 @@ mod models;
 mod pools;
 pub(crate) mod prefix_cache;
 mod proxies;
+mod responses;
 mod shared_models;
 mod slow_clients;
 mod stream;

@@ -37,6 +37,12 @@ pub(crate) fn message_stream(gateway: &Gateway) -> Bytes {
     post(gateway, "/v1/messages", &gateway.key, &body.to_string())
 }
 
+/// The same as a response in OpenAI's format.
+pub(crate) fn response_stream(gateway: &Gateway) -> Bytes {
+    let body = json!({"input": prompt(1024), "model": gateway.chat_model, "stream": true});
+    post(gateway, "/v1/responses", &gateway.key, &body.to_string())
+}
+
 pub(crate) fn embedding(gateway: &Gateway) -> Bytes {
     let body = json!({"input": prompt(1024), "model": "bench/embed", "encoding_format": "base64"});
     post(gateway, "/v1/embeddings", &gateway.key, &body.to_string())

@@ -29,7 +29,7 @@ impl Bench<'_> {
             }
         };
         for round in 0..self.amounts.rounds {
-            self.messages(&baseline).await?;
+            self.translated(&baseline).await?;
             eprintln!("variants, round {} of {}", round + 1, self.amounts.rounds);
             let count = self.amounts.small_prompts;
             let cost = served(&baseline, KIB, count).await?.microseconds_each;
@@ -44,20 +44,23 @@ impl Bench<'_> {
                 self.figures.add(figures::LIMITS_IN_REDIS, cost, shared);
             }
         }
-        self.figures
-            .note("Messages: the first column is a stream of chat. Both columns are CPU per event sent.".into());
+        self.figures.note(
+            "Messages and Responses: the first column is a stream of chat. Both columns are CPU per event sent.".into(),
+        );
         self.figures
             .note("Upstreams and Redis: the first column is Forebay with one upstream and limits in memory.".into());
         Ok(())
     }
 
     /// Streams that are translated, against those that are passed on.
-    async fn messages(&mut self, gateway: &Gateway) -> anyhow::Result<()> {
+    async fn translated(&mut self, gateway: &Gateway) -> anyhow::Result<()> {
         self.setup.script(&unpaced()).await?;
         let count = self.amounts.unpaced_streams;
         let chat = cost_of(gateway, &UnpacedStreams { request: requests::stream, count }).await?;
         let messages = cost_of(gateway, &UnpacedStreams { request: requests::message_stream, count }).await?;
         self.figures.add(figures::MESSAGES_EVENT, chat.microseconds_each, messages.microseconds_each);
+        let responses = cost_of(gateway, &UnpacedStreams { request: requests::response_stream, count }).await?;
+        self.figures.add(figures::RESPONSES_EVENT, chat.microseconds_each, responses.microseconds_each);
         self.setup.script(&Script::default()).await
     }
 }

@@ -48,6 +48,8 @@ pub(crate) const KEYS_IN_TURN: FigureKind =
     kind("10,000 keys that all call against 10", "µs CPU", Judgement::Ratio, 1.15, 1.05);
 pub(crate) const MESSAGES_EVENT: FigureKind =
     kind("Messages event against chat's", "µs CPU", Judgement::Ratio, 2.0, 1.5);
+pub(crate) const RESPONSES_EVENT: FigureKind =
+    kind("Responses event against chat's", "µs CPU", Judgement::Ratio, 2.0, 1.5);
 pub(crate) const UPSTREAMS_8: FigureKind = kind("8 upstreams against 1", "µs CPU", Judgement::None, 0.0, 0.0);
 pub(crate) const UPSTREAMS_8_LARGE: FigureKind =
     kind("8 upstreams against 1, 48 KiB prompt", "µs CPU", Judgement::Added, 10.0, 5.0);

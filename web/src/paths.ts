@@ -29,6 +29,13 @@ export const paths = {
   members: (query: Query = {}) => withQuery('/members', query),
   audit: (query: Query = {}) => withQuery('/audit', query),
   settings: (query: Query = {}) => withQuery('/settings', query),
+  operator: () => '/operator',
+  operatorModels: () => '/operator/models',
+  addModel: () => '/operator/models/new',
+  operatorModel: (id: string) => `/operator/models/${withSlashes(id)}`,
+  operatorOrganizations: () => '/operator/organizations',
+  operatorOrganization: (id: string) => `/operator/organizations/${encodeURIComponent(id)}`,
+  operatorUsers: () => '/operator/users',
 } as const
 
 /** Browsers drop tabs and line breaks from addresses, which would turn `/\t/host` into `//host`. */

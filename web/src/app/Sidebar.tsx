@@ -1,16 +1,18 @@
 import { AppShell, ScrollArea } from '@mantine/core'
 import { useId } from 'react'
+import { useSessionContext } from '../api/session'
 import { paths } from '../paths'
 import { Link } from '../ui/Link'
 import { Brand } from './Brand'
 import { ContextSwitcher } from './ContextSwitcher'
-import { isCurrent, NAVIGATION } from './navigation'
+import { isCurrent, NAVIGATION, OPERATOR_NAVIGATION } from './navigation'
 import classes from './Shell.module.css'
 import { UserMenu } from './UserMenu'
 
 const ICON = 18
 
 export function Sidebar({ pathname, isOpen }: { pathname: string; isOpen: boolean }) {
+  const { isOperator } = useSessionContext()
   return (
     <AppShell.Navbar data-closed={isOpen ? undefined : true} className={classes.navbar} p="sm" aria-label="Console">
       <AppShell.Section visibleFrom="md" px={10} py="xs" mb="xs">
@@ -22,7 +24,7 @@ export function Sidebar({ pathname, isOpen }: { pathname: string; isOpen: boolea
         <ContextSwitcher />
       </AppShell.Section>
       <AppShell.Section grow component={ScrollArea} type="auto" scrollbarSize={6}>
-        {NAVIGATION.map((group) => (
+        {(isOperator ? [...NAVIGATION, OPERATOR_NAVIGATION] : NAVIGATION).map((group) => (
           <Group key={group.group} name={group.group} items={group.items} pathname={pathname} />
         ))}
       </AppShell.Section>

@@ -3,12 +3,16 @@
 import {
   IconAdjustments,
   IconBooks,
+  IconBuilding,
   IconChartLine,
+  IconGauge,
   IconHistory,
   IconKey,
   IconMessages,
   IconReceipt,
   IconServer2,
+  IconStack2,
+  IconUserCog,
   IconUsers,
 } from '@tabler/icons-react'
 import { paths } from '../paths'
@@ -40,5 +44,17 @@ export const NAVIGATION = [
   },
 ]
 
+/** For the operator only. */
+export const OPERATOR_NAVIGATION = {
+  group: 'Operate',
+  items: [
+    { name: 'Overview', href: paths.operator(), icon: IconGauge },
+    { name: 'Models', href: paths.operatorModels(), icon: IconStack2 },
+    { name: 'Organizations', href: paths.operatorOrganizations(), icon: IconBuilding },
+    { name: 'Users', href: paths.operatorUsers(), icon: IconUserCog },
+  ],
+}
+
 /** Whether a page belongs to an item: `/models/acme/tiny` belongs to `/models`. */
-export const isCurrent = (pathname: string, href: string) => pathname === href || pathname.startsWith(`${href}/`)
+export const isCurrent = (pathname: string, href: string) =>
+  pathname === href || (href !== paths.operator() && pathname.startsWith(`${href}/`))

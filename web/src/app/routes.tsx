@@ -129,6 +129,35 @@ const pages = [
     '/settings',
     lazyRouteComponent(() => import('../pages/settings/SettingsPage'), 'SettingsPage'),
   ),
+  // The operator's pages concern the whole installation and need no context.
+  page(
+    '/operator',
+    lazyRouteComponent(() => import('../pages/operator/overview/OverviewPage'), 'OverviewPage'),
+  ),
+  page(
+    '/operator/models',
+    lazyRouteComponent(() => import('../pages/operator/models/OperatorModelsPage'), 'OperatorModelsPage'),
+  ),
+  page(
+    '/operator/models/new',
+    lazyRouteComponent(() => import('../pages/operator/models/add/AddModelPage'), 'AddModelPage'),
+  ),
+  page(
+    '/operator/models/$provider/$',
+    lazyRouteComponent(() => import('../pages/operator/models/OperatorModelPage'), 'OperatorModelPage'),
+  ),
+  page(
+    '/operator/organizations',
+    lazyRouteComponent(() => import('../pages/operator/organizations/OrganizationsPage'), 'OrganizationsPage'),
+  ),
+  page(
+    '/operator/organizations/$id',
+    lazyRouteComponent(() => import('../pages/operator/organizations/OrganizationPage'), 'OrganizationPage'),
+  ),
+  page(
+    '/operator/users',
+    lazyRouteComponent(() => import('../pages/operator/people/UsersPage'), 'UsersPage'),
+  ),
   page(
     '$',
     lazyRouteComponent(() => import('../pages/not-found/NotFoundPage'), 'NotFoundPage'),

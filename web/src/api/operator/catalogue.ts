@@ -1,0 +1,62 @@
+/** The catalogue as the operator sees it: models of the file and of the store. */
+
+import { type QueryClient, queryOptions } from '@tanstack/react-query'
+import { client, type Schemas, unwrap } from '../client'
+import { polled } from '../polling'
+
+export type OperatorModel = Schemas['OperatorModel']
+export type OperatorUpstream = Schemas['OperatorUpstream']
+export type NewModel = Schemas['NewModel']
+export type ModelEdit = Schemas['ModelEdit']
+export type UpstreamProbe = Schemas['UpstreamProbe']
+export type ModelTest = Schemas['ModelTest']
+
+const KEY = ['operator', 'models'] as const
+const POLL_MS = 5_000
+
+export const catalogueQuery = queryOptions({
+  queryKey: ['operator', 'catalogue'],
+  queryFn: ({ signal }) => unwrap(client.GET('/api/operator/catalogue', { signal })),
+})
+
+export const operatorModelsQuery = queryOptions({
+  queryKey: KEY,
+  queryFn: async ({ signal }) => (await unwrap(client.GET('/api/operator/models', { signal }))).data,
+  ...polled(POLL_MS),
+})
+
+export const operatorModelQuery = (modelId: string) =>
+  queryOptions({
+    queryKey: [...KEY, modelId],
+    queryFn: ({ signal }) =>
+      unwrap(client.GET('/api/operator/models/{modelId}', { params: { path: { modelId } }, signal })),
+    ...polled(POLL_MS),
+  })
+
+export const pricesQuery = (modelId: string) =>
+  queryOptions({
+    queryKey: [...KEY, modelId, 'prices'],
+    queryFn: async ({ signal }) =>
+      (await unwrap(client.GET('/api/operator/models/{modelId}/prices', { params: { path: { modelId } }, signal })))
+        .data,
+  })
+
+export const createModel = (body: NewModel) => unwrap(client.POST('/api/operator/models', { body }))
+
+export const editModel = (modelId: string, body: ModelEdit) =>
+  unwrap(client.PATCH('/api/operator/models/{modelId}', { params: { path: { modelId } }, body }))
+
+export const deleteModel = (modelId: string) =>
+  unwrap(client.DELETE('/api/operator/models/{modelId}', { params: { path: { modelId } } }))
+
+export const probeUpstream = (body: Schemas['ProbeRequest']) =>
+  unwrap(client.POST('/api/operator/upstreams/probe', { body }))
+
+export const testModel = (modelId: string, prompt: string) =>
+  unwrap(client.POST('/api/operator/models/{modelId}/test', { params: { path: { modelId } }, body: { prompt } }))
+
+/** The Model Library shows the same models. */
+export function refreshModels(queries: QueryClient) {
+  void queries.invalidateQueries({ queryKey: ['models'] })
+  return queries.invalidateQueries({ queryKey: KEY })
+}

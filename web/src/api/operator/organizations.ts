@@ -1,0 +1,76 @@
+/** Every organization with its people, for the operator. */
+
+import { type QueryClient, queryOptions } from '@tanstack/react-query'
+import { client, type Schemas, unwrap } from '../client'
+import { everyPage } from '../pages'
+
+export type OperatorOrganization = Schemas['OperatorOrganization']
+export type OrganizationMember = Schemas['Member']
+export type Role = Schemas['Role']
+
+const KEY = ['operator', 'organizations'] as const
+const at = (organizationId: string) => ({ params: { path: { organizationId } } })
+
+export const organizationsQuery = queryOptions({
+  queryKey: KEY,
+  queryFn: ({ signal }) =>
+    everyPage((query) => unwrap(client.GET('/api/operator/organizations', { params: { query }, signal }))),
+})
+
+export const organizationQuery = (organizationId: string) =>
+  queryOptions({
+    queryKey: [...KEY, organizationId],
+    queryFn: ({ signal }) =>
+      unwrap(client.GET('/api/operator/organizations/{organizationId}', { ...at(organizationId), signal })),
+  })
+
+export const organizationMembersQuery = (organizationId: string) =>
+  queryOptions({
+    queryKey: [...KEY, organizationId, 'members'],
+    queryFn: ({ signal }) =>
+      everyPage((query) =>
+        unwrap(
+          client.GET('/api/operator/organizations/{organizationId}/members', {
+            params: { path: { organizationId }, query },
+            signal,
+          }),
+        ),
+      ),
+  })
+
+export const renameOrganization = (organizationId: string, name: string) =>
+  unwrap(client.PATCH('/api/operator/organizations/{organizationId}', { ...at(organizationId), body: { name } }))
+
+export const deleteOrganization = (organizationId: string) =>
+  unwrap(client.DELETE('/api/organizations/{organizationId}', at(organizationId)))
+
+const ofMember = (organizationId: string, userId: string) => ({ params: { path: { organizationId, userId } } })
+
+/** Adds a user to an organization, or changes their role. */
+export const putMember = (organizationId: string, userId: string, role: Role) =>
+  unwrap(
+    client.PUT('/api/operator/organizations/{organizationId}/members/{userId}', {
+      ...ofMember(organizationId, userId),
+      body: { role },
+    }),
+  )
+
+export const removeOrganizationMember = (organizationId: string, userId: string) =>
+  unwrap(
+    client.DELETE('/api/operator/organizations/{organizationId}/members/{userId}', ofMember(organizationId, userId)),
+  )
+
+/** `allotment` null restores the platform's default. */
+export const setAllotment = (organizationId: string, gpuType: string, allotment: number | null) =>
+  unwrap(
+    client.PUT('/api/organizations/{organizationId}/allotments/{gpuType}', {
+      params: { path: { organizationId, gpuType } },
+      body: { allotment },
+    }),
+  )
+
+/** The session lists organizations, too. */
+export function refreshOrganizations(queries: QueryClient) {
+  void queries.invalidateQueries({ queryKey: ['session'] })
+  return queries.invalidateQueries({ queryKey: KEY })
+}

@@ -1,0 +1,80 @@
+import { Code, Stack, Text } from '@mantine/core'
+import type { OperatorModel } from '../../../api/operator/catalogue'
+import { type Column, DataTable } from '../../../ui/DataTable'
+import { Facts } from '../../../ui/Facts'
+import { formatCount, formatPrice } from '../../../ui/format'
+import { Panel } from '../../../ui/Panel'
+import { StatusBadge, type Tone } from '../../../ui/StatusBadge'
+import { SOURCE_LABELS, usesOf } from './source'
+
+/** The values in force, for models that cannot be changed here. */
+export function ModelFacts({ model }: { model: OperatorModel }) {
+  return (
+    <Panel title="Definition" description="Defined in the configuration file; change it there and reload">
+      <Facts
+        rows={[
+          ['Modality', model.modality === 'embedding' ? 'Embedding' : 'Chat'],
+          ['Context length', `${formatCount(model.contextLength)} tokens`],
+          ['Input', `${formatPrice(model.inputPer1m)} per million tokens`],
+          ['Cached input', `${formatPrice(model.cachedInputPer1m)} per million tokens`],
+          ['Output', `${formatPrice(model.outputPer1m)} per million tokens`],
+          ...(model.engine ? [['Weights', <Code key="weights">{model.engine.weights}</Code>] as const] : []),
+          ...model.upstreams.map(
+            (upstream, index) =>
+              [
+                `Server ${index + 1}`,
+                `${upstream.url}, model ${upstream.model}${upstream.hasKey ? ', with a key' : ''}`,
+              ] as const,
+          ),
+          ['Flavors', model.flavors.map((flavor) => flavor.name).join(', ') || 'none'],
+        ]}
+      />
+    </Panel>
+  )
+}
+
+const HEALTH: Record<string, { tone: Tone; label: string }> = {
+  up: { tone: 'ok', label: 'Up' },
+  down: { tone: 'bad', label: 'Down' },
+  unknown: { tone: 'busy', label: 'Not checked yet' },
+}
+
+const COLUMNS: Column<OperatorModel['replicas'][number]>[] = [
+  { id: 'name', header: 'Server', cell: ({ name }) => <Code>{name}</Code> },
+  {
+    id: 'health',
+    header: 'Health',
+    cell: ({ health }) => {
+      const { tone, label } = HEALTH[health] ?? { tone: 'idle', label: health }
+      return <StatusBadge tone={tone}>{label}</StatusBadge>
+    },
+  },
+  { id: 'calls', header: 'Calls now', align: 'right', cell: ({ inFlight }) => inFlight },
+]
+
+/** The servers as the responding node sees them, and what refers to the model. */
+export function ModelState({ model }: { model: OperatorModel }) {
+  return (
+    <Panel title="State" description="As the node that responded sees it">
+      <Stack gap="md">
+        {model.replicas.length === 0 ? (
+          <Text c="dimmed">No server of this model is running.</Text>
+        ) : (
+          <DataTable
+            caption="Servers of the model"
+            columns={COLUMNS}
+            rows={model.replicas}
+            rowKey={({ name }) => name}
+            minWidth={320}
+          />
+        )}
+        <Facts
+          rows={[
+            ['Defined in', SOURCE_LABELS[model.source] ?? model.source],
+            ['Used by', usesOf(model.usedBy) ?? 'nothing that names it; clients may still call it'],
+          ]}
+        />
+      </Stack>
+    </Panel>
+  )
+}

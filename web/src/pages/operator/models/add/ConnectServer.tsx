@@ -1,0 +1,186 @@
+import { Alert, Button, PasswordInput, Select, SimpleGrid, Stack, TextInput } from '@mantine/core'
+import { IconPlugConnectedX } from '@tabler/icons-react'
+import { useMutation } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { probeUpstream, type UpstreamProbe } from '../../../../api/operator/catalogue'
+import { ErrorPanel } from '../../../../ui/ErrorPanel'
+import { Facts } from '../../../../ui/Facts'
+import { formatCount, formatDuration } from '../../../../ui/format'
+import { OptionalNumber } from '../../../../ui/OptionalNumber'
+import { Panel } from '../../../../ui/Panel'
+import { StatusBadge } from '../../../../ui/StatusBadge'
+import { fieldErrors } from '../errors'
+import { EMPTY_UPSTREAM, suggestId, toUpstream } from '../fields'
+import { NO_KEYS } from '../UpstreamsFields'
+import { NewModelForm } from './NewModelForm'
+
+/** Address and key, what the server says about itself, and then the new model. */
+export function ConnectServer({ canStoreKeys }: { canStoreKeys: boolean }) {
+  const [url, setUrl] = useState('')
+  const [apiKey, setApiKey] = useState('')
+  const probe = useMutation({
+    mutationFn: (model: string | undefined) =>
+      probeUpstream({
+        url: url.trim(),
+        ...(apiKey.trim() ? { apiKey: apiKey.trim() } : {}),
+        ...(model ? { model } : {}),
+      }),
+  })
+  const errors = fieldErrors(probe.error, ['url', 'apiKey'])
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    probe.mutate(undefined)
+  }
+  const edit = (change: () => void) => {
+    probe.reset()
+    change()
+  }
+  return (
+    <>
+      <form onSubmit={submit} noValidate>
+        <Panel
+          title="1. Server"
+          description="Any server that speaks OpenAI’s API: vLLM, SGLang, llama.cpp, forebay-engine"
+        >
+          <Stack gap="md">
+            <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md">
+              <TextInput
+                label="Address"
+                description="Usually ends with /v1"
+                placeholder="http://10.0.0.5:8000/v1"
+                required
+                inputMode="url"
+                autoComplete="off"
+                spellCheck={false}
+                value={url}
+                error={errors.of('url')}
+                onChange={(event) => edit(() => setUrl(event.target.value))}
+              />
+              <PasswordInput
+                label="Key"
+                description={canStoreKeys ? 'If the server needs one. Stored encrypted, never shown again' : NO_KEYS}
+                autoComplete="off"
+                disabled={!canStoreKeys}
+                value={apiKey}
+                error={errors.of('apiKey')}
+                onChange={(event) => edit(() => setApiKey(event.target.value))}
+              />
+            </SimpleGrid>
+            {errors.rest ? <ErrorPanel error={errors.rest} title="The server could not be asked" /> : null}
+            <Button type="submit" w="fit-content" loading={probe.isPending} disabled={!url.trim()}>
+              Connect
+            </Button>
+          </Stack>
+        </Panel>
+      </form>
+      {probe.data ? (
+        <Found
+          key={probe.data.url}
+          probe={probe.data}
+          apiKey={apiKey}
+          isAsking={probe.isPending}
+          onModel={(model) => probe.mutate(model)}
+        />
+      ) : null}
+    </>
+  )
+}
+
+type FoundProps = { probe: UpstreamProbe; apiKey: string; isAsking: boolean; onModel: (model: string) => void }
+
+function Found({ probe, apiKey, isAsking, onModel }: FoundProps) {
+  const [maxInFlight, setMaxInFlight] = useState<number>()
+  const model = probe.call?.model ?? probe.models[0]?.id ?? ''
+  if (!probe.reachable) return <NotReachable error={probe.error} />
+  const offered = probe.models.find((one) => one.id === model)
+  const upstream = { ...EMPTY_UPSTREAM, url: probe.url, model, apiKey, maxInFlight }
+  return (
+    <>
+      <Panel title="2. What the server offers">
+        <Stack gap="md">
+          {probe.error ? <NotReachable error={probe.error} /> : null}
+          <Facts
+            rows={[
+              ['Engine', [probe.engine ?? 'not recognized', probe.version].filter(Boolean).join(' ')],
+              ['Models', formatCount(probe.models.length)],
+              [
+                'Context length',
+                offered?.contextLength ? `${formatCount(offered.contextLength)} tokens` : 'not reported',
+              ],
+              ['One-token call', <CallOutcome key="call" call={probe.call} />],
+            ]}
+          />
+          {probe.models.length > 0 ? (
+            <Select
+              label="Model to offer"
+              description="Each choice is called once"
+              data={probe.models.map(({ id }) => id)}
+              value={model}
+              allowDeselect={false}
+              searchable={probe.models.length > 8}
+              disabled={isAsking}
+              maw={520}
+              onChange={(value) => value && value !== model && onModel(value)}
+            />
+          ) : null}
+        </Stack>
+      </Panel>
+      <NewModelForm
+        key={model}
+        title="3. Name, prices and limits"
+        initial={{
+          id: suggestId(model),
+          modality: probe.call?.modality === 'embedding' ? 'embedding' : 'chat',
+          contextLength: offered?.contextLength ?? undefined,
+        }}
+        serving={() => ({ upstreams: [toUpstream(withProbe(upstream, probe))] })}
+        servingNames={['upstreams[0].maxInFlight']}
+      >
+        {(errors) => (
+          <OptionalNumber
+            label="Most calls at once"
+            description="Further calls wait or are rejected"
+            placeholder="No limit"
+            min={1}
+            maw={520}
+            allowDecimal={false}
+            value={maxInFlight}
+            error={errors.of('upstreams[0].maxInFlight')}
+            onChange={setMaxInFlight}
+          />
+        )}
+      </NewModelForm>
+    </>
+  )
+}
+
+/** Keeps what the server said about itself. */
+const withProbe = (upstream: typeof EMPTY_UPSTREAM, probe: UpstreamProbe) => ({
+  ...upstream,
+  rest: probe.healthPath
+    ? { healthPath: probe.healthPath, continuousUsage: probe.call?.continuousUsage ?? false, engine: probe.engine }
+    : undefined,
+})
+
+function CallOutcome({ call }: { call: UpstreamProbe['call'] }) {
+  if (!call) return <>not made: no model is known</>
+  return call.ok ? (
+    <StatusBadge tone="ok">{`Responded in ${formatDuration(call.durationMillis)}`}</StatusBadge>
+  ) : (
+    <>
+      <StatusBadge tone="bad">Failed</StatusBadge> {call.error}
+    </>
+  )
+}
+
+const NotReachable = ({ error }: { error: string | null | undefined }) => (
+  <Alert
+    role="alert"
+    color="red"
+    variant="outline"
+    icon={<IconPlugConnectedX aria-hidden />}
+    title="The server cannot be used"
+  >
+    {error ?? 'It does not respond.'} Check the address, that Forebay’s machine can reach it, and the key.
+  </Alert>
+)

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest'
+import type { OperatorModel } from '../../../api/operator/catalogue'
+import { detailsOf, EMPTY_UPSTREAM, editOf, hasChanges, suggestId, toUpstream, upstreamsOf } from './fields'
+
+const upstream = {
+  url: 'http://a/v1',
+  model: 'm',
+  hasKey: true,
+  maxInFlight: 4,
+  healthPath: '/health',
+  continuousUsage: true,
+  engine: 'vllm',
+}
+const model = {
+  id: 'acme/x',
+  version: 7,
+  name: 'X',
+  modality: 'chat',
+  contextLength: 8192,
+  inputPer1m: '0.1',
+  cachedInputPer1m: '0.05',
+  outputPer1m: '0.4',
+  sharePrefixCache: false,
+  upstreams: [upstream],
+} as unknown as OperatorModel
+
+describe('fields of a model', () => {
+  it('send nothing but the version if nothing was changed', () => {
+    const edit = editOf(model, detailsOf(model), upstreamsOf(model))
+    expect(edit).toEqual({ version: 7 })
+    expect(hasChanges(edit)).toBe(false)
+  })
+
+  it('send changed members only, and null for emptied ones', () => {
+    const details = { ...detailsOf(model), outputPer1m: ' 0.5 ', cachedInputPer1m: '' }
+    const edit = editOf(model, details, upstreamsOf(model))
+    expect(edit).toEqual({ version: 7, outputPer1m: '0.5', cachedInputPer1m: null })
+    expect(hasChanges(edit)).toBe(true)
+  })
+
+  it('keep what the form does not show, and the stored key unless it is typed or removed', () => {
+    const [fields = EMPTY_UPSTREAM] = upstreamsOf(model)
+    const { hasKey: _, ...kept } = upstream
+    expect(toUpstream(fields)).toEqual(kept)
+    expect(toUpstream({ ...fields, apiKey: 'sk-new' })).toEqual({ ...kept, apiKey: 'sk-new' })
+    expect(toUpstream({ ...fields, removesKey: true })).toEqual({ ...kept, apiKey: null })
+  })
+
+  it.each([
+    ['Qwen/Qwen3-8B', 'qwen/qwen3-8b'],
+    ['llama', 'local/llama'],
+    ['/models/My Model.gguf', 'models/my-model.gguf'],
+    ['a/b/c', 'b/c'],
+    ['///', ''],
+  ])('suggest an id for %s', (offered, id) => expect(suggestId(offered)).toBe(id))
+})

@@ -1,0 +1,119 @@
+/** Fields of a model's forms, and their conversion into requests. */
+
+import type { ModelEdit, NewModel, OperatorModel, OperatorUpstream } from '../../../api/operator/catalogue'
+
+export type Modality = 'chat' | 'embedding'
+
+/** What clients see of a model. Empty text means the default. */
+export type DetailFields = {
+  name: string
+  modality: Modality
+  contextLength: number | undefined
+  inputPer1m: string
+  cachedInputPer1m: string
+  outputPer1m: string
+  sharePrefixCache: boolean
+}
+
+export type UpstreamFields = {
+  url: string
+  model: string
+  /** Empty: the stored key stays, if there is one. */
+  apiKey: string
+  hasKey: boolean
+  removesKey: boolean
+  maxInFlight: number | undefined
+  /** Members that the form does not show are sent back unchanged. */
+  rest: Pick<OperatorUpstream, 'healthPath' | 'continuousUsage' | 'engine'> | undefined
+}
+
+export const EMPTY_DETAILS: DetailFields = {
+  name: '',
+  modality: 'chat',
+  contextLength: undefined,
+  inputPer1m: '',
+  cachedInputPer1m: '',
+  outputPer1m: '',
+  sharePrefixCache: false,
+}
+
+export const EMPTY_UPSTREAM: UpstreamFields = {
+  url: '',
+  model: '',
+  apiKey: '',
+  hasKey: false,
+  removesKey: false,
+  maxInFlight: undefined,
+  rest: undefined,
+}
+
+export const detailsOf = (model: OperatorModel): DetailFields => ({
+  name: model.name,
+  modality: model.modality === 'embedding' ? 'embedding' : 'chat',
+  contextLength: model.contextLength,
+  inputPer1m: model.inputPer1m,
+  cachedInputPer1m: model.cachedInputPer1m,
+  outputPer1m: model.outputPer1m,
+  sharePrefixCache: model.sharePrefixCache,
+})
+
+export const upstreamsOf = (model: OperatorModel): UpstreamFields[] =>
+  model.upstreams.map(({ url, model, hasKey, maxInFlight, healthPath, continuousUsage, engine }) => ({
+    ...EMPTY_UPSTREAM,
+    url,
+    model,
+    hasKey,
+    maxInFlight: maxInFlight ?? undefined,
+    rest: { healthPath, continuousUsage, engine },
+  }))
+
+/** Members of a request; null stands for the default. */
+export const toDetails = (fields: DetailFields) => ({
+  name: fields.name.trim() || null,
+  modality: fields.modality,
+  contextLength: fields.contextLength ?? null,
+  inputPer1m: fields.inputPer1m.trim() || null,
+  cachedInputPer1m: fields.cachedInputPer1m.trim() || null,
+  outputPer1m: fields.outputPer1m.trim() || null,
+  sharePrefixCache: fields.sharePrefixCache,
+})
+
+/** A key that is not typed is left out, so that the stored one stays. */
+export function toUpstream(fields: UpstreamFields): NonNullable<NewModel['upstreams']>[number] {
+  const { healthPath, continuousUsage, engine } = fields.rest ?? {}
+  return {
+    url: fields.url.trim(),
+    ...(fields.model.trim() ? { model: fields.model.trim() } : {}),
+    ...(fields.apiKey.trim() ? { apiKey: fields.apiKey.trim() } : fields.removesKey ? { apiKey: null } : {}),
+    ...(fields.maxInFlight === undefined ? {} : { maxInFlight: fields.maxInFlight }),
+    ...(healthPath ? { healthPath } : {}),
+    ...(continuousUsage === undefined ? {} : { continuousUsage }),
+    ...(engine ? { engine } : {}),
+  }
+}
+
+/** Only what was changed, so that a change of a price does not touch the servers. */
+export function editOf(model: OperatorModel, details: DetailFields, upstreams: UpstreamFields[]): ModelEdit {
+  const [before, after] = [toDetails(detailsOf(model)), toDetails(details)]
+  const changed = Object.entries(after).filter(([name, value]) => before[name as keyof typeof before] !== value)
+  const servers = upstreams.map(toUpstream)
+  const isSame = JSON.stringify(servers) === JSON.stringify(upstreamsOf(model).map(toUpstream))
+  return { version: model.version ?? 0, ...Object.fromEntries(changed), ...(isSame ? {} : { upstreams: servers }) }
+}
+
+/** Whether an edit changes anything. */
+export const hasChanges = (edit: ModelEdit) => Object.keys(edit).length > 1
+
+const MAX_ID = 128
+
+/** A valid Model ID like the name at the server: `Qwen/Qwen3-8B` becomes `qwen/qwen3-8b`, `llama` `local/llama`. */
+export function suggestId(offered: string): string {
+  const parts = offered
+    .toLowerCase()
+    .split('/')
+    .map((part) => part.replace(/[^a-z0-9\-._:@]+/g, '-').replace(/^[-.]+|[-.]+$/g, ''))
+    .filter(Boolean)
+    .slice(-2)
+  if (parts.length === 0) return ''
+  return (parts.length === 1 ? `local/${parts[0]}` : parts.join('/')).slice(0, MAX_ID)
+}

@@ -1,0 +1,36 @@
+/** Where a model comes from and how it runs, in words. */
+
+import type { OperatorModel } from '../../../api/operator/catalogue'
+import type { Tone } from '../../../ui/StatusBadge'
+
+export const isReadOnly = (model: OperatorModel) => model.source === 'file'
+
+export const SOURCE_LABELS: Record<string, string> = { file: 'Configuration file', store: 'Store' }
+
+export function servedBy(model: OperatorModel): string {
+  if (model.engine) return `${model.engine.replicas === 1 ? '1 engine' : `${model.engine.replicas} engines`} here`
+  if (model.upstreams.length > 0) return model.upstreams.length === 1 ? '1 server' : `${model.upstreams.length} servers`
+  return 'Dedicated endpoints only'
+}
+
+const STATUSES: Record<string, { tone: Tone; label: string }> = {
+  available: { tone: 'ok', label: 'Available' },
+  degraded: { tone: 'warn', label: 'Degraded' },
+  unavailable: { tone: 'bad', label: 'Unavailable' },
+  disabled: { tone: 'idle', label: 'Disabled' },
+}
+
+export const statusOf = (status: string) => STATUSES[status] ?? { tone: 'idle' as const, label: status }
+
+/** What still uses a model, as a sentence; undefined if nothing does. */
+export function usesOf(uses: OperatorModel['usedBy']): string | undefined {
+  if (!uses) return undefined
+  const counted = (count: number, one: string, many: string) =>
+    count === 0 ? [] : [`${count} ${count === 1 ? one : many}`]
+  const parts = [
+    ...(uses.aliases.length > 0 ? [`the catalogue’s aliases ${uses.aliases.join(', ')}`] : []),
+    ...counted(uses.workspaceAliases, 'alias of a workspace', 'aliases of workspaces'),
+    ...counted(uses.endpoints, 'dedicated endpoint', 'dedicated endpoints'),
+  ]
+  return parts.length === 0 ? undefined : parts.join(', ')
+}

@@ -1,0 +1,87 @@
+import { Button, Paper, Stack, Text, Title } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { keysQuery } from '../../../api/keys'
+import { operatorModelsQuery } from '../../../api/operator/catalogue'
+import { metricQuery } from '../../../api/series'
+import { useSessionContext } from '../../../api/session'
+import { paths } from '../../../paths'
+import { CodeBlock } from '../../../ui/CodeBlock'
+import { Link } from '../../../ui/Link'
+import { Panel } from '../../../ui/Panel'
+import { StatusBadge } from '../../../ui/StatusBadge'
+import classes from '../Operator.module.css'
+import { doneSteps, firstCall } from './steps'
+
+/** Calls of the last 30 days count, and a new one appears within seconds. */
+const CALLS = { spanMs: 30 * 86_400_000, liveMs: 3_000 }
+const NO_WORKSPACE = ''
+
+/** Three cards that lead from an empty installation to the first call. */
+export function FirstSteps() {
+  const { workspace } = useSessionContext()
+  const workspaceId = workspace?.id ?? NO_WORKSPACE
+  const inWorkspace = { enabled: !!workspace }
+  const models = useQuery(operatorModelsQuery)
+  const keys = useQuery({ ...keysQuery(workspaceId), ...inWorkspace })
+  const requests = useQuery({ ...metricQuery(workspaceId, { metric: 'tokens' }, CALLS), ...inWorkspace })
+  const calls = requests.data?.data[0]?.total.completion ?? 0
+  const done = doneSteps({ models: models.data?.length ?? 0, keys: keys.data?.length ?? 0, calls })
+  const chat = models.data?.find((model) => model.modality === 'chat' && model.enabled)?.id ?? 'acme/tiny-chat'
+  return (
+    <Panel
+      title="First steps"
+      description={
+        Object.values(done).every(Boolean)
+          ? 'All done: this installation serves calls'
+          : 'From an empty installation to the first call'
+      }
+    >
+      <ol className={classes.steps}>
+        <Card number={1} title="Connect a model" isDone={done.model}>
+          <Text size="sm">Paste the address of a model server, or run a model on this machine.</Text>
+          <Button component={Link} href={paths.addModel()} variant={done.model ? 'default' : 'filled'} w="fit-content">
+            Add model
+          </Button>
+        </Card>
+        <Card number={2} title="Create a key" isDone={done.key}>
+          <Text size="sm">
+            {workspace ? `A key of ${workspace.name} authenticates calls.` : 'Choose a workspace at the top first.'}
+          </Text>
+          <Button
+            component={Link}
+            href={paths.keys()}
+            variant={done.key || !done.model ? 'default' : 'filled'}
+            w="fit-content"
+          >
+            API keys
+          </Button>
+        </Card>
+        <Card number={3} title="Make the first call" isDone={done.call}>
+          <Text size="sm">
+            {done.call ? 'Calls arrive in this workspace.' : 'This card turns green when the call has arrived.'}
+          </Text>
+          <CodeBlock code={firstCall(window.location.origin, chat)} label="First call" />
+        </Card>
+      </ol>
+    </Panel>
+  )
+}
+
+type CardProps = { number: number; title: string; isDone: boolean; children: ReactNode }
+
+function Card({ number, title, isDone, children }: CardProps) {
+  return (
+    <li>
+      <Paper p="md" className={classes.step} data-done={isDone || undefined}>
+        <Stack gap={6} align="flex-start">
+          <StatusBadge tone={isDone ? 'ok' : 'idle'}>{isDone ? 'Done' : `Step ${number}`}</StatusBadge>
+          <Title order={3} fz="md">
+            {title}
+          </Title>
+        </Stack>
+        {children}
+      </Paper>
+    </li>
+  )
+}

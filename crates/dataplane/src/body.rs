@@ -1,7 +1,9 @@
 //! The body of a response, which settles its call when it ends.
 
 use crate::error::CallError;
-use crate::record::Outcome;
+use crate::failover::{Continuation, Progress, Verdict, decide};
+use crate::record::{NotContinued, Outcome};
+use crate::relay::{KeptCall, Moved, Resumed};
 use crate::response::BadUpstreamResponse;
 use crate::response::chat_stream::ChatStream;
 use crate::response_memory::BodyGrant;
@@ -15,7 +17,7 @@ use http1::client::ExchangeError;
 use http1::timers::StopSignal;
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
@@ -77,6 +79,20 @@ pub struct StreamBody {
     stream: ChatStream,
     context: Option<StreamContext>,
     cut: Option<StopSignal>,
+    /// The longest pause of the engine.
+    idle: Duration,
+    /// Set if the stream may go on at another replica.
+    kept: Option<Box<KeptCall>>,
+    /// Set while the stream moves to another replica.
+    moving: Option<Moving>,
+}
+
+struct Moving {
+    next: Pin<Box<dyn Future<Output = Moved> + Send>>,
+    /// What the client gets if no replica continues the stream.
+    error: CallError,
+    gap: String,
+    starts_over: bool,
 }
 
 /// The parts of a call that a stream keeps until it ends.
@@ -93,11 +109,22 @@ impl StreamBody {
         exchange: Exchange,
         stream: ChatStream,
     ) -> Self {
-        Self { first: Some(first), error, exchange: Some(exchange), stream, context: None, cut: None }
+        Self {
+            first: Some(first),
+            error,
+            exchange: Some(exchange),
+            stream,
+            context: None,
+            cut: None,
+            idle: Duration::MAX,
+            kept: None,
+            moving: None,
+        }
     }
 
     pub(crate) fn begin(&mut self, context: StreamContext, idle: Duration, cut: watch::Receiver<bool>) {
         self.context = Some(context);
+        self.idle = idle;
         self.cut = Some(StopSignal::new(cut));
         if let Some(exchange) = &mut self.exchange {
             exchange.limit_pauses(idle);
@@ -107,52 +134,147 @@ impl StreamBody {
         }
     }
 
+    /// Keeps what another replica needs to continue the stream; `None` if there is no memory for it.
+    pub(crate) fn keep(&mut self, kept: Option<Box<KeptCall>>) {
+        self.kept = kept;
+        self.limit_text();
+    }
+
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(first));
         }
-        if let Some(error) = self.error.take() {
-            return self.end_with_response(&error);
-        }
-        while let Some(exchange) = &mut self.exchange {
-            if self.stream.is_done() {
-                self.drain_exchange();
-                break;
+        let mut failed = self.error.take();
+        loop {
+            if let Some(error) = failed.take() {
+                let polled = if let BadUpstreamResponse::Cut(cause) = &error {
+                    self.lose(CallError::BadGateway { cause: (*cause).into() })
+                } else {
+                    Some(self.end_with_response(&error))
+                };
+                match polled {
+                    Some(polled) => return polled,
+                    None => continue,
+                }
             }
-            let Poll::Ready(data) = exchange.poll_data(cx) else {
-                if !self.cut.as_mut().is_some_and(|cut| cut.poll_is_set(cx)) {
-                    return Poll::Pending;
+            let passed = if let Some(moving) = self.moving.take() {
+                match ready!(self.poll_move(moving, cx)) {
+                    Ok(first) => self.stream.pass(first),
+                    Err(error) => return self.end_with(&error),
                 }
-                self.cut = None;
-                return self.end_with(&CallError::BadGateway { cause: "the gateway is shutting down".into() });
-            };
-            let passed = match data {
-                Some(Ok(data)) => self.stream.pass(data),
-                None => {
-                    self.exchange = None;
-                    self.stream.end()
+            } else {
+                let Some(exchange) = &mut self.exchange else { return Poll::Ready(None) };
+                if self.stream.is_done() {
+                    self.drain_exchange();
+                    return Poll::Ready(None);
                 }
-                Some(Err(ExchangeError::Stalled(limit))) => {
-                    return self.fail_with(&CallError::UpstreamTimeout { limit });
-                }
-                Some(Err(error @ ExchangeError::Connection(_))) => {
-                    return self.fail_with(&CallError::BadGateway { cause: error.to_string() });
+                let Poll::Ready(data) = exchange.poll_data(cx) else {
+                    if !self.cut.as_mut().is_some_and(|cut| cut.poll_is_set(cx)) {
+                        return Poll::Pending;
+                    }
+                    self.cut = None;
+                    return self.end_with(&CallError::BadGateway { cause: "the gateway is shutting down".into() });
+                };
+                match data {
+                    Some(Ok(data)) => self.stream.pass(data),
+                    None => {
+                        self.exchange = None;
+                        self.stream.end()
+                    }
+                    Some(Err(error)) => match self.lose(exchange_error(&error)) {
+                        Some(polled) => return polled,
+                        None => continue,
+                    },
                 }
             };
             match passed {
                 Ok(written) if written.is_empty() => {}
-                Ok(written) => {
-                    if self.stream.is_done() {
-                        self.settle(Outcome::Served);
-                    } else if let Some(context) = &mut self.context {
-                        context.tap.progress(&self.stream.meter);
-                    }
-                    return Poll::Ready(Some(written));
-                }
-                Err(error) => return self.end_with_response(&error),
+                Ok(written) => return self.send(written),
+                Err(error) => failed = Some(error),
             }
         }
-        Poll::Ready(None)
+    }
+
+    fn send(&mut self, written: Bytes) -> Poll<Option<Bytes>> {
+        if self.stream.is_done() {
+            self.settle(Outcome::Served);
+        } else if let Some(context) = &mut self.context {
+            context.tap.progress(&self.stream.meter);
+            self.limit_text();
+        }
+        Poll::Ready(Some(written))
+    }
+
+    /// The replica was lost. Begins to move the stream to another one, or ends it; `None` if there is nothing to send yet.
+    fn lose(&mut self, error: CallError) -> Option<Poll<Option<Bytes>>> {
+        self.exchange = None;
+        let (Some(kept), Some(context)) = (&self.kept, &mut self.context) else { return Some(self.fail_with(&error)) };
+        let verdict = decide(Progress {
+            transcript: self.stream.transcript(),
+            is_finished: self.stream.is_finished(),
+            generated: self.stream.meter.completion(),
+            limit: kept.limit(&context.tap),
+            failovers: kept.failovers(),
+        });
+        let ended = match verdict {
+            Verdict::End => self.stream.end_finished(),
+            Verdict::EndAtLimit => self.stream.end_at_limit(),
+            Verdict::Continue(continuation) => return self.move_on(continuation, error),
+            Verdict::GiveUp(why) => {
+                context.tap.note(|record| record.failovers.not_continued = Some(why));
+                return Some(self.fail_with(&error));
+            }
+        };
+        context.slot.replica().failed(Instant::now());
+        Some(match ended {
+            Ok(written) => self.send(written),
+            Err(_) => self.end_with(&error),
+        })
+    }
+
+    fn move_on(&mut self, continuation: Continuation, error: CallError) -> Option<Poll<Option<Bytes>>> {
+        let (Some(kept), Some(context)) = (self.kept.take(), &mut self.context) else { return None };
+        let replica = context.slot.replica();
+        replica.failed(Instant::now());
+        self.stream.meter.teach(&context.slot);
+        context.tap.attempt_failed("bad_gateway");
+        // A client that leaves meanwhile pays for what it got.
+        context.tap.meter(&self.stream.meter);
+        let (gap, starts_over) = (continuation.gap.clone(), continuation.text.is_empty());
+        let next = Box::pin(kept.move_on(context.tap.take(), replica.id, continuation));
+        self.moving = Some(Moving { next, error, gap, starts_over });
+        let written = self.stream.take_written();
+        (!written.is_empty()).then_some(Poll::Ready(Some(written)))
+    }
+
+    /// Waits for the replica that continues the stream, and returns the first bytes of its response.
+    fn poll_move(&mut self, mut moving: Moving, cx: &mut Context<'_>) -> Poll<Result<Bytes, CallError>> {
+        let Poll::Ready(Moved { kept, tap, resumed }) = moving.next.as_mut().poll(cx) else {
+            self.moving = Some(moving);
+            return Poll::Pending;
+        };
+        self.kept = Some(kept);
+        let Some(context) = &mut self.context else { return Poll::Ready(Err(moving.error)) };
+        context.tap = tap;
+        let Some(Resumed { slot, mut exchange, first }) = resumed else {
+            context.tap.note(|record| record.failovers.not_continued = Some(NotContinued::NoReplica));
+            return Poll::Ready(Err(moving.error));
+        };
+        context.tap.note(|record| record.failovers.continued += 1);
+        context.slot = slot;
+        exchange.limit_pauses(self.idle);
+        self.exchange = Some(exchange);
+        self.stream.resume(moving.gap, moving.starts_over);
+        Poll::Ready(Ok(first))
+    }
+
+    /// Forgets the text if there is no memory for it.
+    fn limit_text(&mut self) {
+        let Some(text) = self.stream.transcript() else { return };
+        let bytes = text.bytes();
+        if !self.kept.as_mut().is_some_and(|kept| kept.has_room_for(bytes)) {
+            self.stream.forget_text();
+        }
     }
 
     /// Reads the few bytes after the last event in the background, so that the connection can be reused.
@@ -169,6 +291,7 @@ impl StreamBody {
             BadUpstreamResponse::Untranslatable(_) => self.end_with(&call_error),
             BadUpstreamResponse::NotJson(_)
             | BadUpstreamResponse::Unexpected(_)
+            | BadUpstreamResponse::Cut(_)
             | BadUpstreamResponse::Reported(_)
             | BadUpstreamResponse::Ignored(_) => self.fail_with(&call_error),
         }
@@ -207,6 +330,13 @@ impl StreamBody {
             context.tap.meter(&self.stream.meter);
             context.tap.settle(outcome);
         }
+    }
+}
+
+fn exchange_error(error: &ExchangeError) -> CallError {
+    match error {
+        ExchangeError::Stalled(limit) => CallError::UpstreamTimeout { limit: *limit },
+        ExchangeError::Connection(_) => CallError::BadGateway { cause: error.to_string() },
     }
 }
 

@@ -9,6 +9,9 @@ mod body;
 mod call;
 mod count_tokens;
 mod error;
+mod failover;
+#[cfg(test)]
+mod failover_tests;
 #[cfg(test)]
 mod fuzz_tests;
 mod hold;

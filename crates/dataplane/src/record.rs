@@ -1,7 +1,7 @@
 //! The record of one call, handed to the sink when the call ends.
 
 use domain::usage::{Certainty, Tokens};
-use domain::{Caller, RequestId, Timestamp};
+use domain::{Caller, RequestId, Timestamp, named_enum};
 use fleet::{Backend, Route};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +20,25 @@ pub enum Outcome {
         code: &'static str,
     },
     ClientGone,
+}
+
+named_enum! {
+    /// Why a stream did not go on after its replica was lost.
+    pub enum NotContinued {
+        /// An engine cannot continue such a response.
+        NotPossible = "not_possible",
+        NoReplica = "no_replica",
+        TooOften = "too_often",
+    }
+}
+
+/// What happened when the replica of a stream was lost, at a model with failover.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Failovers {
+    /// How often the stream went on.
+    pub continued: u8,
+    /// Why it did not in the end; `None` if it did, or never lost its replica.
+    pub not_continued: Option<NotContinued>,
 }
 
 /// Everything that logs, metrics and usage need to know of a call.
@@ -47,6 +66,7 @@ pub struct CallRecord {
     pub outcome: Outcome,
     pub tokens: Tokens,
     pub certainty: Certainty,
+    pub failovers: Failovers,
     /// The cause of an error, for our log only.
     pub cause: Option<String>,
 }
@@ -70,6 +90,7 @@ impl CallRecord {
             outcome: Outcome::ClientGone,
             tokens: Tokens::default(),
             certainty: Certainty::Void,
+            failovers: Failovers::default(),
             cause: None,
         }
     }

@@ -77,6 +77,30 @@ impl<'a> ResponseMemory<'a> {
     }
 }
 
+/// The memory of what a stream keeps.
+pub(crate) struct KeptMemory {
+    grant: Box<dyn BodyGrant>,
+    granted: u64,
+}
+
+impl KeptMemory {
+    pub(crate) fn new(grant: Box<dyn BodyGrant>) -> Self {
+        Self { grant, granted: 0 }
+    }
+
+    /// Takes memory for `bytes` in all.
+    pub(crate) fn grow_for(&mut self, bytes: usize) -> Result<(), NoBodyMemory> {
+        let needed = bytes as u64;
+        if bytes <= FREE_BYTES || needed <= self.granted {
+            return Ok(());
+        }
+        let wanted = needed.next_multiple_of(STEP_BYTES);
+        self.grant.grow_to(wanted)?;
+        self.granted = wanted;
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,5 +139,16 @@ mod tests {
         assert_eq!(shared.0.lock()[..], [256 << 10, 512 << 10, 1 << 20]);
         assert_eq!(memory.grow_for((512 << 10) + 1), Err(NoBodyMemory::Workspace));
         assert!(memory.into_grant().is_some());
+    }
+
+    #[test]
+    fn a_stream_takes_memory_for_what_it_keeps() {
+        let (shared, workspace) = (OneMegabyte::default(), WorkspaceId::new(Timestamp::from_millis(1), 1));
+        let mut memory = KeptMemory::new(shared.grant(&workspace));
+        for bytes in [FREE_BYTES, 100 << 10, 200 << 10, 257 << 10] {
+            memory.grow_for(bytes).unwrap();
+        }
+        assert_eq!(shared.0.lock()[..], [256 << 10, 512 << 10]);
+        assert_eq!(memory.grow_for((1 << 20) + 1), Err(NoBodyMemory::Workspace));
     }
 }

@@ -179,6 +179,7 @@ mod tests {
                 price: domain::Price::default(),
                 optimized: false,
                 share_prefix_cache: false,
+                failover: false,
                 chat: domain::model::ChatTraits::default(),
                 rules: domain::model::RequestRules::default(),
                 serving: Serving::Upstreams(Vec::new()),

@@ -43,6 +43,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(2);
 pub fn render_chat(script: &Script, request: &serde_json::Value) -> Result<Vec<bytes::Bytes>, String> {
     let mut request = request::ChatRequest::parse(request.to_string().as_bytes())?;
     script.engine.read_own_members(&mut request);
+    let continued = request.beginning().map(|text| script.continuing(text));
+    let script = continued.as_ref().unwrap_or(script);
     if !request.stream {
         return Ok(vec![chat::render(script, &request)]);
     }

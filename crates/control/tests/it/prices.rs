@@ -20,6 +20,7 @@ fn catalogue(prices: &[(&str, i64)]) -> Catalogue {
         price: Price { input_per_1m: NanoUsd::from_nanos(*input), ..Price::default() },
         optimized: false,
         share_prefix_cache: false,
+        failover: false,
         chat: ChatTraits::default(),
         rules: RequestRules::default(),
         serving: Serving::Upstreams(Vec::new()),

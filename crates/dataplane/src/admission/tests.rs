@@ -95,6 +95,7 @@ fn model() -> Model {
         price: Price::default(),
         optimized: false,
         share_prefix_cache: false,
+        failover: false,
         chat: ChatTraits::default(),
         rules: RequestRules::default(),
         serving: Serving::Upstreams(Vec::new()),

@@ -126,6 +126,7 @@ pub(super) fn bad_response(error: BadUpstreamResponse, meter: TokenMeter) -> Att
         }
         other @ (BadUpstreamResponse::NotJson(_)
         | BadUpstreamResponse::Unexpected(_)
+        | BadUpstreamResponse::Cut(_)
         | BadUpstreamResponse::Reported(_)) => AttemptError::Bad(other.to_string()),
     }
 }

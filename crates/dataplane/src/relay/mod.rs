@@ -1,14 +1,17 @@
 //! Sends a call to a replica and returns its response.
 //!
 //! Until the first byte has gone to the client, a replica that fails is replaced by another one, once. A request that was
-//! written and lost may have ended the engine, so it is written at most twice in all, see [`crate::quarantine`].
+//! written and lost may have ended the engine, so it is written at most twice in all, see [`crate::quarantine`]. After the
+//! first byte, a stream goes on at another replica only if its model has failover, see [`crate::failover`].
 
 mod attempt_error;
+mod failover;
 mod send;
 mod whole;
 
 use crate::body::{ResponseBody, StreamBody, StreamContext};
 use crate::error::CallError;
+use crate::failover::Continuation;
 use crate::quarantine::MAX_LOSSES;
 use crate::request::{Operation, StreamOptions};
 use crate::resolve::Target;
@@ -19,6 +22,7 @@ use crate::upstream::Exchange;
 use crate::{Call, Dataplane, PlacementNote, Response, ResponseFormat, hold};
 use attempt_error::{AttemptError, bad_response, connection_error};
 use bytes::Bytes;
+pub(crate) use failover::{KeptCall, Moved, Resumed};
 use fleet::backend::BackendId;
 use fleet::{Backend, Slot};
 use http1::client::ExchangeError;
@@ -49,6 +53,10 @@ struct Attempt<'a> {
     /// That of the model.
     context_length: u64,
     needs_fresh_connection: bool,
+    /// The stream keeps its text, so that another replica can continue it.
+    keeps_text: bool,
+    /// Set if the replica is to continue the response of another one.
+    continuation: Option<&'a Continuation>,
 }
 
 /// The normalized response of a replica.
@@ -61,8 +69,10 @@ impl Dataplane {
     pub(crate) async fn relay(&self, call: &mut Call, target: Target, mut slot: Slot) -> Result<Response, CallError> {
         let mut tried = Vec::new();
         let mut retries = Retries::default();
-        let context_length = target.route().model.context_length;
+        let route = target.route();
+        let context_length = route.model.context_length;
         let prompt = call.request.prompt_tokens(context_length);
+        let keeps_text = route.model.failover && call.request.is_stream() && call.request.can_be_continued();
         loop {
             if matches!(target, Target::Dedicated(_)) {
                 // The autoscaler reads the prompts in flight, also those at the only replica of an endpoint.
@@ -71,10 +81,26 @@ impl Dataplane {
             let began = call.begin_attempt(slot.replica());
             let cache_salt = target.isolates_cache().then(|| call.caller.cache_salt(&self.salt_secret));
             let needs_fresh_connection = retries.resent;
-            let replica = slot.replica();
-            let attempt = Attempt { replica, call: &*call, cache_salt, prompt, context_length, needs_fresh_connection };
+            let attempt = Attempt {
+                replica: slot.replica(),
+                call: &*call,
+                cache_salt,
+                prompt,
+                context_length,
+                needs_fresh_connection,
+                keeps_text,
+                continuation: None,
+            };
             let error = match self.attempt(attempt, began).await {
-                Ok(response) => return Ok(self.respond(response, slot, call)),
+                Ok(response) => {
+                    let mut response = self.respond(response, slot, call);
+                    if let ResponseBody::Stream(stream) = &mut response.body
+                        && keeps_text
+                    {
+                        stream.keep(self.keep(call, target, tried, prompt));
+                    }
+                    return Ok(response);
+                }
                 Err(error) if may_drop_limit(&error, call) && call.tap.drop_limit() => {
                     call.tap.attempt_failed(error.reason());
                     continue;
@@ -206,11 +232,14 @@ impl Dataplane {
 async fn open_stream(
     mut exchange: Exchange,
     options: &StreamOptions,
-    Attempt { call, prompt, .. }: Attempt<'_>,
+    Attempt { call, prompt, keeps_text, .. }: Attempt<'_>,
 ) -> Result<UpstreamResponse, AttemptError> {
     let request = &call.request;
     let translator = call.dialect.stream();
     let mut stream = ChatStream::new(&request.model, options, request.choices(), prompt, translator);
+    if keeps_text {
+        stream.keep_text();
+    }
     loop {
         let written = match exchange.data().await {
             Some(Ok(data)) => stream.pass(data),

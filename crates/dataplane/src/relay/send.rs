@@ -77,9 +77,14 @@ impl Dataplane {
     }
 
     /// The request as it is sent: the head, and the client's body with our edits.
-    fn upstream_request(&self, Attempt { replica, call, cache_salt, .. }: Attempt<'_>) -> Request {
+    fn upstream_request(&self, attempt: Attempt<'_>) -> Request {
+        let Attempt { replica, call, cache_salt, continuation, .. } = attempt;
         let Upstream { model, continuous_usage, engine, .. } = &replica.upstream;
-        let mut edits: Edits<'_> = call.request.upstream_edits(model, *continuous_usage, call.tap.limit());
+        let limit = continuation.map_or_else(|| call.tap.limit(), |continuation| continuation.limit);
+        let mut edits: Edits<'_> = call.request.upstream_edits(model, *continuous_usage, limit);
+        if let (Some(engine), Some(continuation)) = (engine, continuation) {
+            call.request.continue_from(&continuation.text, *engine, &mut edits);
+        }
         if let (Some(engine), Some(salt)) = (engine, cache_salt) {
             call.request.isolate_cache(*engine, salt, &mut edits);
         }

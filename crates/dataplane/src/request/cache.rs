@@ -8,7 +8,7 @@ use domain::model::EngineKind;
 use std::ops::Range;
 
 /// Where the client has set them.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct CacheMembers {
     /// `cache_salt` of forebay-engine, vLLM and SGLang.
     salt: Option<SaltMember>,
@@ -16,7 +16,7 @@ pub(super) struct CacheMembers {
     prompt: Option<Range<usize>>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct SaltMember {
     span: Range<usize>,
     /// False for null.

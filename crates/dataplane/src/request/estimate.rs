@@ -69,7 +69,7 @@ impl TokenEstimate {
     }
 
     /// The token limit per choice. If there are two, engines differ in which one they apply, so the larger counts.
-    fn limit(&self) -> Option<u64> {
+    pub(crate) fn limit(&self) -> Option<u64> {
         self.limit_members().filter_map(|limit| limit.tokens).max()
     }
 

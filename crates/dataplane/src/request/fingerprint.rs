@@ -18,7 +18,7 @@ const MEDIA_BYTES: u64 = 1 << 10;
 const SEPARATOR: &[u8] = &[0];
 
 /// The members that are read for the fingerprint, besides the prompt.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct FingerprintMembers {
     /// The value of `tools`.
     pub(super) tools: Range<usize>,

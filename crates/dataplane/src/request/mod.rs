@@ -6,6 +6,7 @@
 mod cache;
 pub mod chat;
 mod checks;
+mod continuation;
 pub mod embeddings;
 mod estimate;
 mod fingerprint;
@@ -68,7 +69,7 @@ pub(crate) struct UnsupportedParam {
 }
 
 /// The parts of a request that the gateway needs.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ParsedRequest {
     /// The body as received, without a byte order mark.
     pub body: Bytes,

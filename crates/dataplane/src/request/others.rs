@@ -6,7 +6,7 @@ use crate::json::{JsonError, Reader, ValueKind};
 use domain::model::RequestRules;
 
 /// The names of members with a value. Null counts as absent, and false asks for nothing.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct OtherMembers {
     names: Vec<String>,
 }

@@ -4,6 +4,8 @@ use super::chunk::ChunkNormalizer;
 use super::sse::{Event, Splitter, read_event};
 use super::{BadUpstreamResponse, TokenMeter};
 use crate::error::CallError;
+use crate::failover::Transcript;
+use crate::json::Reader;
 use crate::request::StreamOptions;
 use crate::translate::StreamTranslator;
 use bytes::{Bytes, BytesMut};
@@ -44,6 +46,47 @@ impl ChatStream {
         }
     }
 
+    /// Keeps the text from now on, so that another replica can continue it.
+    pub(crate) fn keep_text(&mut self) {
+        self.chunks.keep_text();
+    }
+
+    pub(crate) fn forget_text(&mut self) {
+        self.chunks.forget_text();
+    }
+
+    /// The text so far; `None` if it is not kept.
+    pub(crate) fn transcript(&self) -> Option<&Transcript> {
+        self.chunks.transcript()
+    }
+
+    /// Whether the reason why the response ended was sent.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.chunks.all_finished()
+    }
+
+    /// Continues with the stream of another replica, whose text begins after the text so far without `gap`, which is all of
+    /// it if the replica starts over. An event of which only the beginning has arrived is dropped.
+    pub(crate) fn resume(&mut self, gap: String, starts_over: bool) {
+        self.splitter = Splitter::default();
+        self.chunks.resume(gap);
+        self.meter.resume(starts_over);
+    }
+
+    /// Ends a response that has reached its token limit.
+    pub(crate) fn end_at_limit(&mut self) -> Result<Bytes, BadUpstreamResponse> {
+        self.splitter = Splitter::default();
+        let chunk = self.chunks.length_chunk();
+        self.pass_event(&[CHUNK_START, &chunk, b"\n\n"].concat())?;
+        self.end()
+    }
+
+    /// Ends a response that was finished, without what is left of the engine's stream.
+    pub(crate) fn end_finished(&mut self) -> Result<Bytes, BadUpstreamResponse> {
+        self.splitter = Splitter::default();
+        self.end()
+    }
+
     /// Converts the bytes of the engine to those for the client, which may be none.
     ///
     /// After an error, [`ChatStream::take_written`] returns the complete events before it.
@@ -60,10 +103,13 @@ impl ChatStream {
     pub(crate) fn end(&mut self) -> Result<Bytes, BadUpstreamResponse> {
         let rest = self.splitter.rest();
         if !self.done && !rest.trim_ascii().is_empty() {
+            if !is_whole(&rest) {
+                return Err(BadUpstreamResponse::Cut("the stream ended inside an event"));
+            }
             self.pass_event(&rest)?;
         }
         if !self.done && !self.chunks.all_finished() {
-            return Err(BadUpstreamResponse::Unexpected("the stream ended early"));
+            return Err(BadUpstreamResponse::Cut("the stream ended early"));
         }
         self.write_done()?;
         Ok(self.take_written())
@@ -129,6 +175,19 @@ impl ChatStream {
         }
         self.done = true;
         Ok(())
+    }
+}
+
+/// Whether the last event, which no blank line follows, is complete. A part of it must not be read: the client could not get
+/// it.
+fn is_whole(event: &[u8]) -> bool {
+    match read_event(event) {
+        Event::Data(data) if data.trim_ascii() == b"[DONE]" => true,
+        Event::Data(data) => {
+            let mut reader = Reader::new(&data);
+            reader.skip().and_then(|()| reader.end()).is_ok()
+        }
+        Event::Comment | Event::Empty => true,
     }
 }
 

@@ -4,6 +4,7 @@ use super::finish_reason::{FinishReason, read_finish_reason};
 use super::tokens::{Ended, TokenMeter};
 use super::usage::ReportedUsage;
 use super::{BadUpstreamResponse, upstream_error};
+use crate::failover::{Transcript, skip_gap};
 use crate::json::edits::Edits;
 use crate::json::members::{first_member, is_empty_object, removal};
 use crate::json::{JsonError, Reader, ValueKind, quote};
@@ -35,6 +36,15 @@ pub(super) struct ChunkNormalizer {
     wants_usage: bool,
     wants_running_usage: bool,
     usage_sent: bool,
+    /// The text so far, if the stream may go on at another replica.
+    transcript: Option<Transcript>,
+    /// Text of the current chunk, which joins the transcript once the chunk is known to be whole.
+    new_text: Vec<u8>,
+    /// The stream went on at another replica, whose first chunks may repeat what was sent.
+    is_resumed: bool,
+    gap: String,
+    /// The current chunk has something for the client.
+    has_news: bool,
 }
 
 #[derive(Default)]
@@ -53,6 +63,10 @@ struct Delta {
     /// The range of the member `role`, and whether its value is a string.
     role: Option<(Range<usize>, bool)>,
     has_text: bool,
+    /// The range of the text of `content`, without its quotes.
+    content: Option<Range<usize>>,
+    /// Reasoning, a refusal or a part of a tool call.
+    has_other_text: bool,
 }
 
 impl ChunkNormalizer {
@@ -70,7 +84,46 @@ impl ChunkNormalizer {
             wants_usage,
             wants_running_usage,
             usage_sent: false,
+            transcript: None,
+            new_text: Vec::new(),
+            is_resumed: false,
+            gap: String::new(),
+            has_news: false,
         }
+    }
+
+    /// Keeps the text from now on, because the stream may go on at another replica.
+    pub(super) fn keep_text(&mut self) {
+        self.transcript = Some(Transcript::default());
+    }
+
+    pub(super) fn transcript(&self) -> Option<&Transcript> {
+        self.transcript.as_ref()
+    }
+
+    pub(super) fn forget_text(&mut self) {
+        self.transcript = None;
+    }
+
+    /// The stream goes on at another replica, after `gap`, which was sent already.
+    pub(super) fn resume(&mut self, gap: String) {
+        // Without a chunk so far, the role is still to be sent.
+        (self.is_resumed, self.gap) = (self.started != 0, gap);
+    }
+
+    /// A chunk, as an engine writes it, that ends the response at its token limit.
+    pub(super) fn length_chunk(&self) -> Vec<u8> {
+        let (id, created) = (self.id.as_deref().unwrap_or(b"\"\""), self.created.as_deref().unwrap_or(b"0"));
+        [
+            b"{\"id\":",
+            id,
+            b",\"object\":\"chat.completion.chunk\",\"created\":",
+            created,
+            b",\"model\":",
+            &self.model[..],
+            b",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"length\"}]}",
+        ]
+        .concat()
     }
 
     /// Whether every choice that has begun has ended.
@@ -90,6 +143,8 @@ impl ChunkNormalizer {
         let mut usage = None;
         let mut choices = 0;
         let mut has_model = false;
+        self.has_news = !self.is_resumed;
+        self.new_text.clear();
         reader.object(|reader, name, name_at| {
             match name.raw() {
                 b"id" => keep_first(&mut self.id, reader.span()?, chunk, &mut edits),
@@ -124,10 +179,17 @@ impl ChunkNormalizer {
             Ok::<(), BadUpstreamResponse>(())
         })?;
         reader.end()?;
+        if let Some(transcript) = &mut self.transcript {
+            transcript.add(&self.new_text);
+        }
         let was_sent = self.usage_sent;
         self.settle_usage(chunk, usage, choices, meter, &mut edits);
         // A chunk without choices is passed on only if it is the first one with the usage.
         if choices == 0 && (was_sent || !self.usage_sent) {
+            return Ok(());
+        }
+        // The role was sent by the first replica, and so was white space.
+        if choices > 0 && !self.has_news {
             return Ok(());
         }
         if !has_model {
@@ -166,7 +228,7 @@ impl ChunkNormalizer {
         match choices {
             0 => {
                 // Until every choice has ended, this is the usage of one of them. Ours follows at the end.
-                let is_whole = meter.report_end(reported, ended) && self.has_all_choices();
+                let is_whole = meter.report_end(reported, ended) && self.has_all_choices() && !meter.is_resumed();
                 return (self.wants_usage && is_whole).then(|| meter.tokens().0);
             }
             1 => meter.report_choice(self.current, reported, ended),
@@ -174,6 +236,9 @@ impl ChunkNormalizer {
         }
         self.wants_running_usage.then(|| {
             let (counted, _) = meter.tokens();
+            if meter.is_resumed() {
+                return counted;
+            }
             Tokens {
                 prompt: reported.prompt().unwrap_or(counted.prompt),
                 completion: reported.completion().unwrap_or(counted.completion),
@@ -241,12 +306,44 @@ impl ChunkNormalizer {
             self.finished |= bit;
             self.last_finished = Some(choice.index);
             meter.note_response();
+            self.has_news = true;
         }
-        if choice.delta.as_ref().is_some_and(|delta| delta.has_text) {
+        if let Some(delta) = choice.delta.as_ref().filter(|delta| delta.has_text) {
             meter.piece(choice.index);
+            self.note_text(delta, chunk, meter, edits);
         }
         self.normalize_role(choice.delta, bit, open, chunk, edits);
         Ok(())
+    }
+
+    /// Keeps the text for another replica, and drops the part of it that the client has from an earlier one.
+    fn note_text(&mut self, delta: &Delta, chunk: &[u8], meter: &mut TokenMeter, edits: &mut Edits<'_>) {
+        if delta.has_other_text {
+            self.has_news = true;
+            self.gap.clear();
+            if let Some(transcript) = &mut self.transcript {
+                transcript.obstruct();
+            }
+        }
+        let Some(content) = delta.content.clone() else { return };
+        if self.gap.is_empty() {
+            self.has_news = true;
+            if self.transcript.is_some() {
+                self.new_text.extend_from_slice(&chunk[content]);
+            }
+            return;
+        }
+        let quoted = content.start - 1..content.end + 1;
+        let decoded = Reader::new(&chunk[quoted.clone()]).string().map(|text| text.decoded().into_owned());
+        let text = String::from_utf8_lossy(&decoded.unwrap_or_default()).into_owned();
+        let rest = quote(skip_gap(&mut self.gap, &text));
+        let is_repeated = rest.len() == 2;
+        if is_repeated {
+            meter.piece_is_repeated();
+        }
+        self.has_news |= !is_repeated;
+        self.new_text.extend_from_slice(&rest[1..rest.len() - 1]);
+        edits.replace(quoted, rest);
     }
 
     /// Puts the role into the first delta of a choice and removes it from the others.
@@ -324,16 +421,21 @@ fn read_delta(reader: &mut Reader<'_>, edits: &mut Edits<'_>) -> Result<Delta, J
                 reader.skip()?;
                 delta.role = Some((name_at..reader.position(), is_string));
             }
-            b"content" | b"reasoning_content" | b"reasoning" | b"refusal" => {
-                if reader.kind()? == ValueKind::String {
-                    delta.has_text |= !reader.string()?.raw().is_empty();
-                } else {
-                    reader.skip()?;
+            b"content" if reader.kind()? == ValueKind::String => {
+                let raw = reader.string()?.raw();
+                if !raw.is_empty() {
+                    delta.has_text = true;
+                    let end = reader.position() - 1;
+                    delta.content = Some(end - raw.len()..end);
                 }
+            }
+            b"reasoning_content" | b"reasoning" | b"refusal" if reader.kind()? == ValueKind::String => {
+                delta.has_other_text |= !reader.string()?.raw().is_empty();
+                delta.has_text |= delta.has_other_text;
             }
             b"tool_calls" if reader.kind()? == ValueKind::Array => {
                 reader.array(|reader, position| {
-                    delta.has_text = true;
+                    (delta.has_text, delta.has_other_text) = (true, true);
                     add_tool_call_index(reader, position, edits)
                 })?;
             }

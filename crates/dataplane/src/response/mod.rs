@@ -28,6 +28,9 @@ pub(crate) enum BadUpstreamResponse {
     NotJson(#[from] crate::json::JsonError),
     #[error("{0}")]
     Unexpected(&'static str),
+    /// The stream ended before the response did.
+    #[error("{0}")]
+    Cut(&'static str),
     #[error("the engine reported: {0}")]
     Reported(String),
     /// The engine ignored a member that must be obeyed.

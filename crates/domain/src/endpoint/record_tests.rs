@@ -59,6 +59,7 @@ fn a_flavor_that_the_catalogue_dropped_or_moved_to_other_gpus_is_kept() {
             price: Price::default(),
             optimized: false,
             share_prefix_cache: false,
+            failover: false,
             chat: ChatTraits::default(),
             rules: RequestRules::default(),
             serving: Serving::Upstreams(Vec::new()),

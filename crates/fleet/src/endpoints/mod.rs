@@ -363,6 +363,7 @@ mod tests {
                 price: Price::default(),
                 optimized: false,
                 share_prefix_cache: false,
+                failover: false,
                 chat: ChatTraits::default(),
                 rules: RequestRules::default(),
                 serving: Serving::Upstreams(Vec::new()),

@@ -47,6 +47,7 @@ fn describe_model(text: &mut String, model: &Model, folder: &Path) {
         price,
         optimized,
         share_prefix_cache,
+        failover,
         chat,
         rules,
         serving,
@@ -54,7 +55,10 @@ fn describe_model(text: &mut String, model: &Model, folder: &Path) {
     } = model;
     line(
         text,
-        format_args!("model {id} {name:?} {} {context_length} {optimized} {share_prefix_cache}", modality.as_str()),
+        format_args!(
+            "model {id} {name:?} {} {context_length} {optimized} {share_prefix_cache} {failover}",
+            modality.as_str()
+        ),
     );
     let (input, cached, output) = (price.input_per_1m, price.cached_input_per_1m, price.output_per_1m);
     line(text, format_args!("price {input} {cached} {output}"));

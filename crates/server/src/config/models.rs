@@ -124,10 +124,14 @@ fn read_model(section: &Section<'_>, id: Option<ModelId>, operator_prefix: &str)
         section.report(section.line("optimized"), "optimized", what);
     }
     let share_prefix_cache = section.boolean("share_prefix_cache").unwrap_or(false);
+    let failover = section.boolean("failover").unwrap_or(false);
     let rules = read_rules(section);
     let thinking = section.parsed("thinking", THINKING_SWITCHES, ThinkingSwitch::parse);
     let chat = ChatTraits { thinking, merge_system: section.boolean("merge_system").unwrap_or(false) };
     let upstreams = read_upstreams(section, id.as_ref());
+    if failover {
+        check_failover(section, modality, &upstreams);
+    }
     let driver = read_driver(section).unwrap_or_default();
     let engine = read_engine(section, driver);
     let flavors = read_flavors(section, engine.as_ref(), driver);
@@ -144,11 +148,24 @@ fn read_model(section: &Section<'_>, id: Option<ModelId>, operator_prefix: &str)
         price,
         optimized,
         share_prefix_cache,
+        failover,
         chat,
         rules,
         serving,
         flavors,
     })
+}
+
+/// A stream goes on only at an engine that is known to continue a message.
+fn check_failover(section: &Section<'_>, modality: Modality, upstreams: &[Upstream]) {
+    let problem = match modality {
+        Modality::Embedding => "only chat models have streams that can go on at another replica",
+        Modality::Chat if upstreams.iter().any(|upstream| upstream.engine.is_none()) => {
+            "needs the `engine` of every upstream, because the way to continue a message depends on it"
+        }
+        Modality::Chat => return,
+    };
+    section.report(section.line("failover"), "failover", problem);
 }
 
 fn read_rules(section: &Section<'_>) -> RequestRules {

@@ -17,7 +17,7 @@ pub(super) fn render(script: &Script, request: &ChatRequest) -> Bytes {
         return Bytes::from(raw.clone());
     }
     let choice = |index: usize| {
-        let mut text = script.text.repeat(choice_chunks(script, request, index));
+        let mut text: String = (0..choice_chunks(script, request, index)).map(|chunk| script.content(chunk)).collect();
         text.push_str(&"x".repeat(script.huge_bytes));
         json!({
             "index": index,

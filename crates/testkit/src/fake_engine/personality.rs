@@ -8,7 +8,8 @@
 //! | `forebay-engine` | of the chunk's choice, from the role on | null | one chunk, the sum | the sum |
 //!
 //! vLLM and forebay-engine send all roles first, the others each role before its choice. SGLang sends the finish reasons
-//! after all text. llama.cpp's server obeys `n_predict` and `n_cmpl` before `max_tokens` and `n`.
+//! after all text. llama.cpp's server obeys `n_predict` and `n_cmpl` before `max_tokens` and `n`, and continues a last message
+//! of the assistant without being asked to.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -67,6 +68,7 @@ impl Personality {
         if self == Self::LlamaServer {
             request.limit = request.n_predict.or(request.limit);
             request.choices = request.n_cmpl.unwrap_or(request.choices);
+            request.continues = true;
         }
     }
 }

@@ -19,12 +19,25 @@ pub(super) struct ChatRequest {
     /// Members of llama.cpp's server.
     pub(super) n_predict: Option<u64>,
     pub(super) n_cmpl: Option<usize>,
+    /// The text of the last message, if it is one of the assistant.
+    pub(super) assistant_text: Option<String>,
+    /// The response continues that message.
+    pub(super) continues: bool,
     /// The script contained in the request.
     pub(super) script: Option<Script>,
 }
 
 #[derive(Deserialize)]
+struct Message {
+    role: Option<String>,
+    content: Option<serde_json::Value>,
+}
+
+#[derive(Deserialize)]
 struct ChatMembers {
+    messages: Option<Vec<Message>>,
+    continue_final_message: Option<bool>,
+    add_generation_prompt: Option<bool>,
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
     n: Option<usize>,
@@ -52,6 +65,13 @@ impl ChatRequest {
         if members.stream_options.is_some() && !stream {
             return Err("Stream options can only be defined when `stream=True`.".to_owned());
         }
+        let continues = members.continue_final_message.unwrap_or(false);
+        if continues && members.add_generation_prompt.unwrap_or(true) {
+            return Err("Cannot set both `continue_final_message` and `add_generation_prompt` to True.".to_owned());
+        }
+        let last = members.messages.as_ref().and_then(|messages| messages.last());
+        let assistant = last.filter(|message| message.role.as_deref() == Some("assistant"));
+        let assistant_text = assistant.and_then(|message| message.content.as_ref()?.as_str().map(str::to_owned));
         let option =
             |pick: fn(&StreamOptions) -> Option<bool>| members.stream_options.as_ref().and_then(pick).unwrap_or(false);
         let include_usage = option(|options| options.include_usage);
@@ -64,8 +84,15 @@ impl ChatRequest {
             // Negative: no limit.
             n_predict: members.n_predict.map(|limit| u64::try_from(limit).unwrap_or(u64::MAX)),
             n_cmpl: members.n_cmpl.map(|choices| choices.clamp(1, MAX_CHOICES)),
+            assistant_text,
+            continues,
             script: members.fake,
         })
+    }
+
+    /// The beginning of the message that the response continues.
+    pub(super) fn beginning(&self) -> Option<&str> {
+        self.assistant_text.as_deref().filter(|_| self.continues)
     }
 
     /// Scans for the relevant members as bytes; `None` if the body contains a script and must be parsed.

@@ -89,6 +89,7 @@ async fn chat_response(
     };
     let script = chat_request.script.clone().map_or_else(|| state.next_script(), Arc::new);
     script.engine.read_own_members(&mut chat_request);
+    let script = chat_request.beginning().map(|text| Arc::new(script.continuing(text))).unwrap_or(script);
     let whole = if chat_request.stream { None } else { Some(chat::render(&script, &chat_request)) };
     let Some(whole) = whole else {
         return play(&script, connection, guard, "text/event-stream", Length::Chunked, || {

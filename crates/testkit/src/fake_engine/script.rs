@@ -29,6 +29,8 @@ pub struct Script {
     pub chunk_delay_ms: u64,
     /// Content of each chunk; may contain multi-byte characters.
     pub text: String,
+    /// Content of the first chunk instead of `text`.
+    pub first_text: Option<String>,
     /// Abort the connection after this many content chunks; a unary response is cut in the middle of its body.
     pub cut_after: Option<usize>,
     /// Send nothing more after this many content chunks and stay connected. The role chunk is still sent (unless
@@ -108,6 +110,7 @@ impl Default for Script {
             chunks: 3,
             chunk_delay_ms: 0,
             text: "Hello ".to_owned(),
+            first_text: None,
             cut_after: None,
             stall_after: None,
             hang_up: false,
@@ -146,6 +149,30 @@ impl Default for Script {
             raw_body: None,
             raw_events: None,
         }
+    }
+}
+
+impl Script {
+    /// The script of a response whose beginning is part of the prompt, as an engine generates it that continues a message.
+    /// Another beginning than its own does not change what it says.
+    pub(super) fn continuing(&self, beginning: &str) -> Self {
+        let length = self.text.len();
+        let whole = self.text.repeat(self.chunks.min(MAX_CHUNKS));
+        if length == 0 || !whole.starts_with(beginning) {
+            return self.clone();
+        }
+        let said = beginning.len() / length;
+        Self {
+            chunks: self.chunks - said,
+            first_text: self.text.get(beginning.len() % length..).map(str::to_owned),
+            prompt_tokens: self.prompt_tokens + beginning.len().div_ceil(length) as u64,
+            ..self.clone()
+        }
+    }
+
+    /// The content of a chunk.
+    pub(super) fn content(&self, chunk: usize) -> &str {
+        self.first_text.as_deref().filter(|_| chunk == 0).unwrap_or(&self.text)
     }
 }
 

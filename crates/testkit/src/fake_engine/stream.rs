@@ -104,7 +104,7 @@ impl<'a> Stream<'a> {
         }
         if sent < count {
             let role = if script.role_every_chunk { r#""role":"assistant","# } else { "" };
-            let delta = format!(r#"{role}"content":{}"#, json_text(&script.text));
+            let delta = format!(r#"{role}"content":{}"#, json_text(script.content(sent)));
             let is_last = sent + 1 == count && index + 1 == self.request.choices;
             if script.usage_on_last_content_chunk && is_last {
                 let usage = usage(script, completion_tokens(script, self.request)).to_string();

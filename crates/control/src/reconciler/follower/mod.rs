@@ -72,7 +72,12 @@ impl<D: Driver> Follower<D> {
             (DriverKind::Kubernetes, Some(cluster)) => cluster.route(&name_of(replica), replica.address.as_deref()),
             (DriverKind::Kubernetes, None) | (DriverKind::Process, _) => replica.address.clone(),
         };
-        self.parts.endpoints.apply(all.iter().map(|endpoint| update_of(endpoint, &live, route)).collect());
+        let catalogue = self.parts.routes.catalogue();
+        let update = |endpoint: &Endpoint| {
+            let failover = catalogue.get(endpoint.model.as_str()).is_some_and(|model| model.failover);
+            update_of(endpoint, failover, &live, route)
+        };
+        self.parts.endpoints.apply(all.iter().map(update).collect());
         Ok(())
     }
 
@@ -92,7 +97,12 @@ impl<D: Driver> Follower<D> {
     }
 }
 
-fn update_of(endpoint: &Endpoint, live: &[Replica], route: impl Fn(&Replica) -> Option<String>) -> EndpointUpdate {
+fn update_of(
+    endpoint: &Endpoint,
+    failover: bool,
+    live: &[Replica],
+    route: impl Fn(&Replica) -> Option<String>,
+) -> EndpointUpdate {
     let id = endpoint.name.model_id();
     let serves = |replica: &&Replica| replica.endpoint == endpoint.id && replica.is_serving();
     let drains = |replica: &&Replica| replica.endpoint == endpoint.id && replica.state() == ReplicaState::Draining;
@@ -113,6 +123,7 @@ fn update_of(endpoint: &Endpoint, live: &[Replica], route: impl Fn(&Replica) -> 
             price: Price::default(),
             optimized: false,
             share_prefix_cache: false,
+            failover,
             chat: ChatTraits::default(),
             rules: RequestRules::default(),
             serving: Serving::Upstreams(Vec::new()),
@@ -136,9 +147,13 @@ fn condition(endpoint: &Endpoint) -> Condition {
 }
 
 fn upstream(endpoint: &Endpoint, model: &ModelId, address: &str) -> Upstream {
-    let continuous_usage = match &endpoint.shape.flavor.launch {
-        Launch::Engine(EngineKind::ForebayEngine | EngineKind::Vllm | EngineKind::Sglang) => true,
-        Launch::Engine(EngineKind::LlamaServer) | Launch::Argv(_) => false,
+    let engine = match &endpoint.shape.flavor.launch {
+        Launch::Engine(engine) => Some(*engine),
+        Launch::Argv(_) => None,
     };
-    Upstream { continuous_usage, ..Upstream::plain(format!("http://{address}/v1"), model.as_str()) }
+    let continuous_usage = match engine {
+        Some(EngineKind::ForebayEngine | EngineKind::Vllm | EngineKind::Sglang) => true,
+        Some(EngineKind::LlamaServer) | None => false,
+    };
+    Upstream { continuous_usage, engine, ..Upstream::plain(format!("http://{address}/v1"), model.as_str()) }
 }

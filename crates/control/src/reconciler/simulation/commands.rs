@@ -43,6 +43,7 @@ pub(super) fn catalogue() -> Catalogue {
         price: Price::default(),
         optimized: false,
         share_prefix_cache: false,
+        failover: false,
         chat: ChatTraits::default(),
         rules: RequestRules::default(),
         serving: Serving::Upstreams(Vec::new()),

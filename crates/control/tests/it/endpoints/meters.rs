@@ -58,6 +58,7 @@ fn known(endpoint: &Endpoint) -> EndpointUpdate {
             price: Price::default(),
             optimized: false,
             share_prefix_cache: false,
+            failover: false,
             chat: ChatTraits::default(),
             rules: RequestRules::default(),
             serving: Serving::Upstreams(Vec::new()),

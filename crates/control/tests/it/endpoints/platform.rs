@@ -59,6 +59,7 @@ pub(crate) fn catalogue() -> Catalogue {
         price: Price::default(),
         optimized: false,
         share_prefix_cache: false,
+        failover: false,
         chat: ChatTraits::default(),
         rules: RequestRules::default(),
         serving: Serving::Upstreams(Vec::new()),

@@ -1,7 +1,7 @@
 //! Which calls are counted under which labels.
 
 use super::*;
-use dataplane::record::Outcome;
+use dataplane::record::{Failovers, Outcome};
 use domain::model::{ChatTraits, Modality, Model, RequestRules, Serving, Upstream};
 use domain::usage::{Actor, Certainty, Tokens};
 use domain::{Caller, KeyId, ModelId, OrganizationId, Price, RequestId, Timestamp, WorkspaceId};
@@ -23,6 +23,7 @@ fn record(workspace: u128, model: &str) -> CallRecord {
         price: Price::default(),
         optimized: false,
         share_prefix_cache: false,
+        failover: false,
         chat: ChatTraits::default(),
         rules: RequestRules::default(),
         serving: Serving::Upstreams(Vec::new()),
@@ -54,6 +55,7 @@ fn record(workspace: u128, model: &str) -> CallRecord {
         outcome: Outcome::Served,
         tokens: Tokens { prompt: 5, completion: 11, cached: 0 },
         certainty: Certainty::Exact,
+        failovers: Failovers::default(),
         cause: None,
     }
 }

@@ -250,6 +250,7 @@ fn without_definition(id: &ModelId) -> Model {
         price: Price::default(),
         optimized: false,
         share_prefix_cache: false,
+        failover: false,
         chat: ChatTraits::default(),
         rules: RequestRules::default(),
         serving: Serving::Upstreams(Vec::new()),

@@ -1,0 +1,188 @@
+//! Moves a stream to another replica after its own was lost. [`crate::failover`] decides whether.
+
+use super::attempt_error::{AttemptError, connection_error};
+use super::{Attempt, record_failure};
+use crate::error::CallError;
+use crate::failover::{Continuation, MAX_FAILOVERS};
+use crate::resolve::Target;
+use crate::response_memory::KeptMemory;
+use crate::upstream::Exchange;
+use crate::usage_tap::UsageTap;
+use crate::{Call, Dataplane};
+use bytes::Bytes;
+use fleet::Slot;
+use fleet::backend::BackendId;
+use fleet::endpoints::Condition;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What a stream keeps in case its replica is lost.
+pub(crate) struct KeptCall {
+    dataplane: Dataplane,
+    /// Its tap is open only while the stream moves.
+    call: Call,
+    target: Target,
+    prompt: u64,
+    /// Replicas that failed to serve the call.
+    tried: Vec<BackendId>,
+    failovers: u8,
+    memory: KeptMemory,
+}
+
+/// A stream that goes on at another replica.
+pub(crate) struct Resumed {
+    pub(crate) slot: Slot,
+    pub(crate) exchange: Exchange,
+    /// The first bytes of its response.
+    pub(crate) first: Bytes,
+}
+
+/// The result of moving a stream.
+pub(crate) struct Moved {
+    pub(crate) kept: Box<KeptCall>,
+    pub(crate) tap: UsageTap,
+    /// `None` if no replica could continue it.
+    pub(crate) resumed: Option<Resumed>,
+}
+
+impl Dataplane {
+    /// `None` if there is no memory for it. The tap of the call has been taken before.
+    pub(super) fn keep(
+        &self,
+        call: &mut Call,
+        target: Target,
+        tried: Vec<BackendId>,
+        prompt: u64,
+    ) -> Option<Box<KeptCall>> {
+        let mut memory = KeptMemory::new(self.memory.grant(&call.caller.workspace));
+        memory.grow_for(call.request.body.len()).ok()?;
+        call.request.detach_body();
+        let kept = Call {
+            caller: Arc::clone(&call.caller),
+            request: call.request.clone(),
+            dialect: call.dialect.clone(),
+            headers: call.headers.clone(),
+            shows_placement: false,
+            session: call.session.clone(),
+            tap: call.tap.take(),
+            hold_timeout: call.hold_timeout,
+            error_event: call.error_event,
+        };
+        Some(Box::new(KeptCall { dataplane: self.clone(), call: kept, target, prompt, tried, failovers: 0, memory }))
+    }
+
+    /// Sends the request for the rest of a response and waits for its first bytes.
+    async fn reopen(&self, attempt: Attempt<'_>, began: Instant) -> Result<(Exchange, Bytes), AttemptError> {
+        let limit = self.timeouts.first_byte;
+        let opened = async {
+            let mut exchange = self.send(attempt).await?;
+            match exchange.data().await {
+                Some(Ok(first)) => Ok((exchange, first)),
+                Some(Err(error)) => Err(connection_error(&error)),
+                None => Err(AttemptError::Lost("the stream ended before its first event".into())),
+            }
+        };
+        tokio::time::timeout_at((began + limit).into(), opened)
+            .await
+            .unwrap_or(Err(AttemptError::Final(CallError::UpstreamTimeout { limit })))
+    }
+}
+
+impl KeptCall {
+    /// The token limit of the call.
+    pub(crate) fn limit(&self, tap: &UsageTap) -> Option<u64> {
+        tap.limit().or(self.call.request.estimate.limit())
+    }
+
+    /// Attempts to continue the stream so far.
+    pub(crate) fn failovers(&self) -> u8 {
+        self.failovers
+    }
+
+    /// Takes memory for a stream with this much text. Returns whether there is enough.
+    pub(crate) fn has_room_for(&mut self, text_bytes: usize) -> bool {
+        self.memory.grow_for(self.call.request.body.len() + text_bytes).is_ok()
+    }
+
+    /// Finds a replica that continues the stream, unless the process is about to exit. If this is dropped, the tap settles
+    /// with what was recorded before.
+    pub(crate) async fn move_on(
+        mut self: Box<Self>,
+        tap: UsageTap,
+        lost: BackendId,
+        continuation: Continuation,
+    ) -> Moved {
+        self.call.tap = tap;
+        self.tried.push(lost);
+        if self.failovers > 0 {
+            self.dataplane.note_losses(&self.call, self.failovers + 1);
+        }
+        let mut cut = self.dataplane.cut.subscribe();
+        let resumed = tokio::select! {
+            resumed = self.find_replica(&continuation) => resumed,
+            _ = cut.wait_for(|is_cut| *is_cut) => None,
+        };
+        let tap = self.call.tap.take();
+        Moved { kept: self, tap, resumed }
+    }
+
+    async fn find_replica(&mut self, continuation: &Continuation) -> Option<Resumed> {
+        while self.failovers < MAX_FAILOVERS {
+            let mut slot = self.pick()?;
+            let replica = Arc::clone(slot.replica());
+            self.tried.push(replica.id);
+            if replica.upstream.engine.is_none() {
+                // It may ignore that it is to continue a message, and would repeat all of it.
+                continue;
+            }
+            self.failovers += 1;
+            if matches!(self.target, Target::Dedicated(_)) {
+                slot.count_prompt(self.prompt);
+            }
+            let began = self.call.begin_attempt(&replica);
+            let secret = &self.dataplane.salt_secret;
+            let attempt = Attempt {
+                replica: &replica,
+                call: &self.call,
+                cache_salt: self.target.isolates_cache().then(|| self.call.caller.cache_salt(secret)),
+                prompt: self.prompt,
+                context_length: self.target.route().model.context_length,
+                needs_fresh_connection: true,
+                keeps_text: false,
+                continuation: Some(continuation),
+            };
+            match self.dataplane.reopen(attempt, began).await {
+                Ok((exchange, first)) => {
+                    replica.succeeded();
+                    slot.first_event();
+                    return Some(Resumed { slot, exchange, first });
+                }
+                Err(error) => {
+                    record_failure(&replica, &error);
+                    self.call.tap.attempt_failed(error.reason());
+                    if matches!(error, AttemptError::Final(_)) {
+                        return None;
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// A slot at a replica that was not tried, among those that there are now. A stream does not wait for one.
+    fn pick(&self) -> Option<Slot> {
+        let route = match &self.target {
+            Target::Serverless(route) => {
+                let table = self.dataplane.routes.table();
+                Arc::clone(table.get(route.model.id.as_str()).unwrap_or(route))
+            }
+            Target::Dedicated(endpoint) => {
+                let view = endpoint.view();
+                (view.condition == Condition::Serving).then(|| Arc::clone(&view.route))?
+            }
+        };
+        let tenant = self.target.tenant(&self.call.caller, &self.dataplane.salt_secret);
+        let search = self.call.slot_search(tenant, &self.tried);
+        route.pool.pick(|| search.prompt(), search.tried, Instant::now()).ok()
+    }
+}

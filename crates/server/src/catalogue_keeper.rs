@@ -113,7 +113,7 @@ impl Snapshot {
     }
 
     /// Names that the file and the store both have.
-    fn clashes(&self) -> Vec<&str> {
+    pub(crate) fn clashes(&self) -> Vec<&str> {
         let models = self.stored.models.iter().map(|model| model.id.as_str());
         let aliases = self.stored.aliases.iter().map(|alias| alias.name.as_str());
         models.chain(aliases).filter(|name| self.part.has_name(name)).collect()
@@ -130,7 +130,8 @@ impl Snapshot {
         Ok(())
     }
 
-    fn merged(&self) -> Catalogue {
+    /// The catalogue to serve.
+    pub(crate) fn merged(&self) -> Catalogue {
         let none = Catalogue::default();
         let base = if self.part.mode.has_file() { &*self.part.file } else { &none };
         let served = self.models.iter().filter(|entry| entry.stored.enabled && entry.problem.is_none());
@@ -295,6 +296,13 @@ impl CatalogueKeeper {
 
 async fn read(store: &Store, mode: CatalogueMode) -> Result<StoredCatalogue, StoreError> {
     if mode.has_store() { catalogue::read(store).await } else { Ok(StoredCatalogue::default()) }
+}
+
+/// All entries as a node with this configuration reads them, for the doctor.
+pub(crate) async fn inspect(store: &Store, config: &Config) -> Result<Snapshot, StoreError> {
+    let part = FilePart::of(config);
+    let stored = read(store, part.mode).await?;
+    Ok(Snapshot::new(part, stored, config.content_keys.as_ref()))
 }
 
 /// Logs the entries of the store that are not served.

@@ -34,6 +34,9 @@ pub(crate) struct ClusterView {
     pub store_away_since: Option<Instant>,
     /// Nodes that serve another catalogue.
     pub differing: Vec<String>,
+    /// Nodes that did at the last heartbeat. They differ if they still do at the next one: a change reaches the others
+    /// soon, and their own heartbeats report it a little later.
+    suspected: Vec<String>,
     /// How far this node's clock is ahead of the store's.
     pub clock_skew_millis: Option<i64>,
     /// How long the store took to respond.
@@ -67,6 +70,7 @@ impl NodeState {
         let cluster = ClusterView {
             store_away_since: None,
             differing: Vec::new(),
+            suspected: Vec::new(),
             clock_skew_millis: None,
             store_latency: None,
             leader,
@@ -134,10 +138,12 @@ impl NodeState {
         let since = Timestamp::from_millis(now.millis() - ALIVE_MILLIS);
         let alive = nodes::count_alive(store, since).await?;
         self.alive.store(u32::try_from(alive).unwrap_or(u32::MAX).max(1), Ordering::Relaxed);
-        let differing = nodes::differing_catalogues(store, &hash, since).await?;
+        let suspected = nodes::differing_catalogues(store, &hash, since).await?;
+        let suspected: Vec<String> = suspected.into_iter().map(|node| node.id).collect();
         Ok(ClusterView {
             store_away_since: None,
-            differing: differing.into_iter().map(|node| node.id).collect(),
+            differing: suspected.iter().filter(|id| before.suspected.contains(id)).cloned().collect(),
+            suspected,
             clock_skew_millis,
             store_latency,
             leader: self.find_leader(&leader::read(store).await?, before.leader, Instant::now()),

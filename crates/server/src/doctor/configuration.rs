@@ -20,12 +20,8 @@ pub(super) fn check(file: Option<&Path>) -> (Option<Config>, Vec<Finding>) {
     let models = config.catalogue.ids().count();
     let source =
         file.map_or_else(|| "no file: all settings have their defaults".to_owned(), |file| file.display().to_string());
-    let mut findings = vec![match models {
-        0 => {
-            Finding::warning(CHECK, format!("{source}; no models"), "add [[models]] tables, as in config/example.toml")
-        }
-        _ => Finding::ok(CHECK, format!("{source}; {models} models, catalogue {}", config.catalogue.hash)),
-    }];
+    let what = format!("{source}; {models} models, catalogue {}", config.catalogue.hash);
+    let mut findings = vec![Finding::ok(CHECK, what)];
     if let Some(Err(error)) = config.server.tls.as_ref().map(tls::acceptor) {
         let remedy = "set server.tls_cert and server.tls_key to readable PEM files that match";
         findings.push(Finding::problem(CHECK, format!("{error:#}"), remedy));

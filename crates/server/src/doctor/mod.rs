@@ -2,6 +2,7 @@
 //!
 //! Each check is a file: one function observes, a pure function `judge` decides. `docs/operations.md` lists the checks.
 
+mod catalogue;
 mod clock;
 mod cluster;
 mod configuration;
@@ -39,7 +40,9 @@ pub(crate) async fn examine(config_file: Option<&Path>, data_dir: &Path) -> Repo
     let (redis_clock, found) = limits::check(&config, store.as_ref()).await;
     findings.push(found);
     findings.push(journal::check(&config, data_dir, is_served));
-    findings.extend(engines::check(&config.catalogue, &launcher(data_dir), &connector).await);
+    let (whole_catalogue, found) = catalogue::check(&config, store.as_ref()).await;
+    findings.extend(found);
+    findings.extend(engines::check(&whole_catalogue, &launcher(data_dir), &connector).await);
     findings.push(gpus::check(&config));
     findings.extend(cluster::check(&config).await);
     findings.push(clock::check(store.as_ref(), redis_clock).await);

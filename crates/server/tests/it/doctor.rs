@@ -83,7 +83,8 @@ fn a_fresh_machine_has_no_problems() {
     fs::remove_dir(node.data_dir()).unwrap();
     let diagnosis = node.examine();
     assert_eq!(diagnosis.exit_code, Some(0), "{}", diagnosis.report);
-    diagnosis.assert_has("configuration", "warning: ");
+    diagnosis.assert_has("configuration", "ok: ");
+    diagnosis.assert_has("catalogue", "warning: no models");
     diagnosis.assert_has("data-directory", "warning: ");
     diagnosis.assert_has("store", "warning: ");
     diagnosis.assert_has("limits", "ok: counted in memory");

@@ -71,7 +71,8 @@ async fn nodes_with_another_catalogue_are_reported() {
     let ops = Client::new(one.forebay.ops);
     let differing = async || ops.get("/readyz").await.json()["differingNodes"].as_array().unwrap().len();
     // Their engines listen at different addresses, which belongs to the catalogue.
-    wait_until("a difference", Duration::from_secs(15), async || differing().await == 1).await;
+    // It is reported when two heartbeats in a row have seen it.
+    wait_until("a difference", Duration::from_secs(60), async || differing().await == 1).await;
     assert!(ops.get("/metrics").await.text().contains("forebay_catalogue_differing_nodes 1"));
     let part = ops.get("/readyz").await.json()["parts"]["catalogue"].clone();
     assert_eq!(part["status"], "degraded", "{part}");

@@ -69,6 +69,9 @@ async fn without_the_content_key_no_key_is_stored_and_a_stored_one_is_not_served
     assert_eq!(operator.read("/api/operator/catalogue").await["canStoreKeys"], false);
     let shown = operator.read(OWN).await;
     assert!(text(&shown["problem"]).contains("FOREBAY_CONTENT_KEY is not set"), "{shown}");
+    let findings = operator.read("/api/operator/findings").await;
+    let of_catalogue = findings["findings"].as_array().unwrap().iter().find(|one| one["check"] == "catalogue");
+    assert_eq!(of_catalogue.unwrap()["level"], "problem", "{findings}");
     let body = json!({"model": "acme/own", "messages": [{"role": "user", "content": "hi"}]});
     assert_eq!(app.client().post_json("/chat/completions", body).await.status, 404, "never without its key");
     let other = json!({"id": "acme/other", "upstreams": [{"url": app.engine().url(), "apiKey": SECRET}]});

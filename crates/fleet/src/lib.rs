@@ -21,7 +21,7 @@ pub mod routing;
 pub use backend::{Address, Backend};
 pub use connect::{Connector, Stream};
 pub use endpoints::{Endpoints, LiveEndpoint};
-pub use engine_pools::{Engines, Launcher};
+pub use engine_pools::{EngineLogs, Engines, Launcher};
 pub use load_sharing::LoadSharing;
 pub use pool::{Availability, PickError, Pool, Slot};
 pub use routes::{Route, Routes};

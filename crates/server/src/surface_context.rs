@@ -11,8 +11,8 @@ use domain::allotment::Defaults;
 use domain::session::{Lifetimes, SessionToken};
 use domain::workspace::Limits;
 use domain::{Retention, Timestamp};
-use fleet::Connector;
 use fleet::drivers::process::ProcessDriver;
+use fleet::{Connector, EngineLogs};
 use std::net::IpAddr;
 use std::sync::Arc;
 use store::{ContentKeys, Store};
@@ -49,8 +49,10 @@ pub(crate) struct OperatorParts {
     /// Connections to model servers, for probes.
     pub connector: Connector,
     pub doctor: ResidentDoctor,
-    /// The replicas of this machine.
+    /// The replicas of this machine, with their logs.
     pub process: ProcessDriver,
+    /// Those of serverless engines.
+    pub engine_logs: EngineLogs,
 }
 
 /// A session cannot be looked up.

@@ -2,7 +2,7 @@
 //!
 //! It stops when its standard input closes, so it ends with the gateway even if that is killed.
 
-use super::{EngineSpec, Launcher};
+use super::{EngineLogs, EngineSpec, Launcher};
 use crate::engine::environment;
 use background::Tasks;
 use parking_lot::Mutex;
@@ -11,7 +11,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{ChildStdin, Command};
 
@@ -30,7 +30,7 @@ pub(super) struct Child {
 }
 
 impl Child {
-    pub(super) fn start(launcher: &Launcher, spec: &EngineSpec, tasks: &Tasks) -> io::Result<Self> {
+    pub(super) fn start(launcher: &Launcher, spec: &EngineSpec, tasks: &Tasks, logs: &EngineLogs) -> io::Result<Self> {
         std::fs::create_dir_all(&launcher.run_dir)?;
         let name = format!("{}-{}.address", spec.model.as_str().replace('/', "_"), spec.number);
         let address_file = launcher.run_dir.join(name);
@@ -56,7 +56,8 @@ impl Child {
             .spawn()?;
         let lines = Lines::default();
         if let Some(stderr) = process.stderr.take() {
-            tasks.spawn(keep_last_lines(stderr, Arc::clone(&lines), spec.model.to_string()));
+            let (lines, logs) = (Arc::clone(&lines), logs.clone());
+            tasks.spawn(keep_last_lines(stderr, lines, logs, spec.clone()));
         }
         Ok(Self { stdin: process.stdin.take(), process, lines, address_file })
     }
@@ -94,10 +95,17 @@ impl Child {
 }
 
 /// Keeps the last log lines. The task ends with the process.
-async fn keep_last_lines(stderr: impl AsyncRead + Unpin + Send + 'static, lines: Lines, model: String) {
+async fn keep_last_lines(
+    stderr: impl AsyncRead + Unpin + Send + 'static,
+    lines: Lines,
+    logs: EngineLogs,
+    spec: EngineSpec,
+) {
+    let name = spec.name();
     let mut reader = BufReader::new(stderr).lines();
     while let Ok(Some(line)) = reader.next_line().await {
-        tracing::debug!(model, "{line}");
+        tracing::debug!(model = %spec.model, "{line}");
+        logs.append(&name, &line, SystemTime::now());
         let mut lines = lines.lock();
         if lines.len() == KEPT_LINES {
             lines.pop_front();

@@ -6,6 +6,9 @@
 //! Unlike replicas of endpoints, these engines end with the gateway and have no shim.
 
 mod child;
+mod logs;
+
+pub use logs::{EngineLogs, KeptLog};
 
 use crate::backend::Backend;
 use crate::connect::Connector;
@@ -49,6 +52,13 @@ struct EngineSpec {
     context_length: u64,
 }
 
+impl EngineSpec {
+    /// The name of its backend.
+    fn name(&self) -> String {
+        format!("{}#{}", self.model, self.number)
+    }
+}
+
 /// Keeps the engines of the catalogue running until it is stopped.
 pub struct Engines {
     stop: watch::Sender<bool>,
@@ -56,12 +66,19 @@ pub struct Engines {
 }
 
 impl Engines {
-    pub fn start(runtime: &tokio::runtime::Handle, launcher: Launcher, routes: Routes, connector: Connector) -> Self {
+    pub fn start(
+        runtime: &tokio::runtime::Handle,
+        launcher: Launcher,
+        routes: Routes,
+        connector: Connector,
+        logs: EngineLogs,
+    ) -> Self {
         let (stop, stopping) = watch::channel(false);
         let supervisor = Arc::new(Supervisor {
             launcher,
             routes,
             connector,
+            logs,
             loading: Mutex::new(()),
             tasks: Tasks::new(runtime.clone()),
         });
@@ -81,6 +98,7 @@ struct Supervisor {
     launcher: Launcher,
     routes: Routes,
     connector: Connector,
+    logs: EngineLogs,
     /// Held while an engine loads, since loading one after another is faster.
     loading: Mutex<()>,
     tasks: Tasks,
@@ -123,9 +141,10 @@ async fn supervise_one(supervisor: Arc<Supervisor>, spec: EngineSpec, mut stoppi
         let pause = pause_after(started.elapsed(), &mut backoff);
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
-            _ = stopping.wait_for(|stop| *stop) => return,
+            _ = stopping.wait_for(|stop| *stop) => break,
         }
     }
+    supervisor.logs.remove(&spec.name());
 }
 
 /// The pause after a run of this length.
@@ -157,7 +176,7 @@ impl Supervisor {
 
     /// Runs an engine until it ends.
     async fn run(&self, spec: &EngineSpec, stopping: &mut watch::Receiver<bool>) {
-        let mut child = match Child::start(&self.launcher, spec, &self.tasks) {
+        let mut child = match Child::start(&self.launcher, spec, &self.tasks, &self.logs) {
             Ok(child) => child,
             Err(error) => {
                 let binary = self.launcher.binary.display();
@@ -213,7 +232,7 @@ impl Supervisor {
 fn backend_at(spec: &EngineSpec, address: &str) -> Option<Arc<Backend>> {
     let plain = Upstream::plain(format!("http://{address}/v1"), spec.model.as_str());
     let upstream = Upstream { continuous_usage: true, engine: Some(EngineKind::ForebayEngine), ..plain };
-    Backend::new(&format!("{}#{}", spec.model, spec.number), upstream).ok().map(Arc::new)
+    Backend::new(&spec.name(), upstream).ok().map(Arc::new)
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ impl Background {
     pub(super) fn start(parts: &Parts, reader: JournalReader, ops_listener: TcpListener) -> anyhow::Result<Self> {
         let loops = Tasks::new(Handle::current());
         let (launcher, routes, connector) = (parts.launcher.clone(), parts.routes.clone(), parts.connector.clone());
-        let engines = Engines::start(&Handle::current(), launcher, routes, connector);
+        let engines = Engines::start(&Handle::current(), launcher, routes, connector, parts.engine_logs.clone());
         follow_changes(parts, &loops);
         parts.control_plane.start();
         watch_fleet(parts, &loops);

@@ -42,7 +42,7 @@ use dataplane::usage_tap::Sink;
 use dataplane::{Dataplane, DataplaneParts};
 use domain::model::CallTimeouts;
 use domain::{RunId, SaltSecret};
-use fleet::{Connector, Endpoints, Launcher, Routes};
+use fleet::{Connector, Endpoints, EngineLogs, Launcher, Routes};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
@@ -60,6 +60,7 @@ pub(super) struct Parts {
     pub endpoints: Endpoints,
     pub connector: Connector,
     pub launcher: Launcher,
+    pub engine_logs: EngineLogs,
     pub node: Arc<NodeState>,
     pub journal: Journal,
     pub quota: Quota,
@@ -130,7 +131,14 @@ impl Parts {
         let control_plane = ControlPlane::open(&config, data_dir, &launcher, store.clone(), &node, table).await?;
         let doctor = ResidentDoctor::new(config_file, data_dir);
         let process = control_plane.process_driver();
-        let operator = OperatorParts { node_id: node.id().to_owned(), connector: connector.clone(), doctor, process };
+        let engine_logs = EngineLogs::default();
+        let operator = OperatorParts {
+            node_id: node.id().to_owned(),
+            connector: connector.clone(),
+            doctor,
+            process,
+            engine_logs: engine_logs.clone(),
+        };
         let catalogue_of_context = Arc::clone(&catalogue);
         let context = SurfaceContext::new(&store, runtime, &config, console_url, catalogue_of_context, operator);
         let context = Arc::new(context);
@@ -141,6 +149,7 @@ impl Parts {
             endpoints,
             connector,
             launcher,
+            engine_logs,
             node,
             journal,
             quota,

@@ -8,28 +8,31 @@ use axum::response::{IntoResponse, Response};
 use domain::Timestamp;
 use domain::ids::IdError;
 use fleet::drivers::ReplicaName;
-use fleet::drivers::process::LogFile;
 use http::{HeaderValue, header};
 use serde::{Deserialize, Serialize};
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 use utoipa::{IntoParams, ToSchema};
 
 const DEFAULT_BYTES: u64 = 64 << 10;
 const MAX_BYTES: u64 = 4 << 20;
 
-impl PathParam for ReplicaName {
+/// The name of a log: a replica, or an engine of a serverless model, such as `acme/tiny#1`.
+pub(crate) struct LogName(String);
+
+impl PathParam for LogName {
     const PARAM: &'static str = "replicaId";
 
     fn read(text: &str) -> Result<Self, IdError> {
-        Self::parse(text).map_err(|_| IdError { text: text.chars().take(64).collect(), prefix: "" })
+        Ok(Self(text.to_owned()))
     }
 }
 
-/// The log of a replica's engine.
+/// The log of an engine.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = OperatorLog)]
 pub(crate) struct LogView {
+    /// The id of a replica, or the name of an engine of a serverless model, such as `acme/tiny#1`.
     replica_id: String,
     /// Without the parts that were rotated away.
     bytes: u64,
@@ -37,19 +40,22 @@ pub(crate) struct LogView {
     written_at: Timestamp,
 }
 
-impl From<LogFile> for LogView {
-    fn from(log: LogFile) -> Self {
-        let since_epoch = log.written_at.duration_since(UNIX_EPOCH).unwrap_or_default();
+impl LogView {
+    fn new(replica_id: String, bytes: u64, written_at: SystemTime) -> Self {
+        let since_epoch = written_at.duration_since(UNIX_EPOCH).unwrap_or_default();
         let written_at = Timestamp::from_millis(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX));
-        Self { replica_id: log.replica.to_string(), bytes: log.bytes, written_at }
+        Self { replica_id, bytes, written_at }
     }
 }
 
-/// The logs on this node's machine, by replica.
+/// The logs on this node's machine: of serverless engines, then of replicas.
 #[utoipa::path(get, path = "/api/operator/logs", tag = "operator", responses((status = 200, body = List<LogView>)))]
 pub(crate) async fn list(Operator(caller): Operator) -> Json<List<LogView>> {
-    let found = caller.context.operator.process.list_logs().await;
-    Json(List::whole(found.into_iter().map(LogView::from).collect()))
+    let parts = &caller.context.operator;
+    let engines = parts.engine_logs.list().into_iter().map(|log| LogView::new(log.engine, log.bytes, log.written_at));
+    let replicas = parts.process.list_logs().await.into_iter();
+    let replicas = replicas.map(|log| LogView::new(log.replica.to_string(), log.bytes, log.written_at));
+    Json(List::whole(engines.chain(replicas).collect()))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -71,7 +77,7 @@ pub(crate) struct LogQuery {
     responses((status = 200, content_type = "text/plain", body = String)))]
 pub(crate) async fn show(
     Operator(caller): Operator,
-    Id(replica): Id<ReplicaName>,
+    Id(LogName(name)): Id<LogName>,
     Params(query): Params<LogQuery>,
 ) -> Result<Response, ConsoleError> {
     let bytes = match non_empty(&query.bytes) {
@@ -84,14 +90,20 @@ pub(crate) async fn show(
     };
     let download = flag("download", &query.download)?;
     let search = filter_text("search", &query.search)?;
-    let text = caller.context.operator.process.read_log(&replica, bytes).await.ok_or(ConsoleError::NotFound)?;
+    let parts = &caller.context.operator;
+    let text = match (parts.engine_logs.read(&name, bytes), ReplicaName::parse(&name)) {
+        (Some(text), _) => text,
+        (None, Ok(replica)) => parts.process.read_log(&replica, bytes).await.ok_or(ConsoleError::NotFound)?,
+        (None, Err(_)) => return Err(ConsoleError::NotFound),
+    };
     let text = match search {
         Some(search) => matching_lines(&text, &search),
         None => text,
     };
     let mut response = ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response();
     if download {
-        let disposition = HeaderValue::from_str(&format!("attachment; filename=\"{replica}.log\""));
+        let plain = name.replace(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_', "-");
+        let disposition = HeaderValue::from_str(&format!("attachment; filename=\"{plain}.log\""));
         let disposition = disposition.map_err(|_| ConsoleError::INTERNAL)?;
         response.headers_mut().insert(header::CONTENT_DISPOSITION, disposition);
     }

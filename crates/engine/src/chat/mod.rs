@@ -53,6 +53,8 @@ pub(crate) fn prompt_tokens(request: &ChatRequest, model: &Model) -> Result<Vec<
     if request.tools.choice == ToolChoice::Forced {
         prompt.push_str(model.template.syntax().opening());
     }
+    // After the generation prompt, so that the model is in the state in which it wrote the beginning.
+    prompt.push_str(&request.beginning);
     Ok(model.tokenize_prompt(&prompt))
 }
 

@@ -28,6 +28,8 @@ const MAX_TOP_LOGPROBS: i64 = 20;
 pub(crate) struct ChatRequest {
     pub model: String,
     pub messages: Vec<Value>,
+    /// The beginning of the response, which it continues.
+    pub beginning: String,
     pub tools: Tools,
     pub template_extras: Map<String, Value>,
     /// Only calls with the same salt share cached prefixes.
@@ -69,10 +71,12 @@ impl ChatRequest {
         }
         let model = members.text("model")?.ok_or_else(|| RequestError::Missing { param: "model".to_owned() })?;
         members.required("messages")?;
-        let messages = messages::normalize(members.list("messages")?.unwrap_or_default())?;
+        let mut messages = messages::normalize(members.list("messages")?.unwrap_or_default())?;
+        let beginning = beginning(members, &mut messages)?;
         let request = Self {
             model: model.to_owned(),
             messages,
+            beginning,
             tools: Tools::read(members)?,
             template_extras: members.object("chat_template_kwargs")?.cloned().unwrap_or_default(),
             cache_salt: members.text("cache_salt")?.map(Into::into),
@@ -99,6 +103,10 @@ impl ChatRequest {
             let reason = "it cannot be combined with a forced tool call";
             return Err(RequestError::unsupported("response_format", reason));
         }
+        if !self.beginning.is_empty() && (forced || self.format != OutputFormat::Text) {
+            let reason = "constrained output cannot be continued";
+            return Err(RequestError::unsupported("continue_final_message", reason));
+        }
         // Constrained output ends where its JSON ends.
         let constrained = forced || self.format != OutputFormat::Text;
         let reason = "output with a schema or a forced tool call ends where its JSON ends";
@@ -108,6 +116,25 @@ impl ChatRequest {
             _ => Ok(()),
         }
     }
+}
+
+/// Takes the last message, if the response continues it: like vLLM, only without a generation prompt.
+fn beginning(members: Members<'_>, messages: &mut Vec<Value>) -> Result<String, RequestError> {
+    if !members.flag("continue_final_message")? {
+        return Ok(String::new());
+    }
+    if members.get("add_generation_prompt").is_none() || members.flag("add_generation_prompt")? {
+        let problem = "must be false, because `continue_final_message` is true";
+        return Err(RequestError::invalid("add_generation_prompt", problem));
+    }
+    let is_assistant = |message: &&mut Value| message["role"] == "assistant" && message.get("tool_calls").is_none();
+    let Some(Value::String(text)) = messages.last_mut().filter(is_assistant).map(|message| message["content"].take())
+    else {
+        let problem = "must end with a text of the assistant, because `continue_final_message` is true";
+        return Err(RequestError::invalid("messages", problem));
+    };
+    messages.pop();
+    Ok(text)
 }
 
 /// Parses the body as a JSON object.

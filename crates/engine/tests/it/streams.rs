@@ -1,6 +1,6 @@
 //! Streams: order of chunks, usage if requested, and complete characters.
 
-use crate::engine::{CHAT, Engine, greedy, with};
+use crate::engine::{CHAT, Engine, content, greedy, with};
 use serde_json::{Value, json};
 use testkit::http::Event;
 
@@ -52,6 +52,34 @@ async fn usage_is_sent_only_if_requested_and_continuously_if_requested() {
         running.iter().filter_map(|event| event.json()["usage"]["completion_tokens"].as_u64()).collect();
     assert_eq!(counts.len(), running.len() - 1);
     assert!(counts.is_sorted() && counts[0] == 0 && *counts.last().unwrap() > 3, "{counts:?}");
+}
+
+#[tokio::test]
+async fn a_message_that_is_continued_is_the_one_that_was_not_interrupted() {
+    const TOKENS: usize = 40;
+    let engine = Engine::chat(&[]).await;
+    let question = "Write a story about a fox and a river.";
+    let call = with(greedy(question, TOKENS), json!({"stream": true}));
+    let (events, _) = engine.client.open_stream("/v1/chat/completions", call).await.rest().await;
+    let pieces: Vec<String> = events.iter().map(|event| text(std::slice::from_ref(event))).collect();
+    let whole = pieces.concat();
+    for cut in [2, 9, 20, 31] {
+        let beginning = pieces[..cut].concat();
+        let beginning = beginning.trim_end();
+        let messages = json!([{"role": "user", "content": question}, {"role": "assistant", "content": beginning}]);
+        let members = json!({"messages": messages, "continue_final_message": true, "add_generation_prompt": false});
+        let rest = content(&engine.chat_call(with(greedy(question, TOKENS), members)).await);
+        let continued = format!("{beginning}{rest}");
+        assert!(continued.starts_with(&whole), "cut at {cut}: {continued:?} instead of {whole:?}");
+    }
+    let refused = json!({"continue_final_message": true});
+    let response = engine.chat_call(with(greedy(question, 4), refused)).await;
+    assert_eq!(response.status, 400);
+    assert_eq!(response.json()["error"]["param"], "add_generation_prompt");
+    let refused = json!({"continue_final_message": true, "add_generation_prompt": false});
+    let response = engine.chat_call(with(greedy(question, 4), refused)).await;
+    assert_eq!(response.status, 400);
+    assert_eq!(response.json()["error"]["param"], "messages");
 }
 
 #[tokio::test]

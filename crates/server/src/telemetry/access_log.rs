@@ -140,6 +140,9 @@ fn write_line(pending: &mut Pending, record: &CallRecord) {
         line.number("cached_tokens", record.tokens.cached);
         line.plain("certainty", record.certainty.as_str());
     }
+    if record.failovers.continued > 0 {
+        line.number("failovers", record.failovers.continued);
+    }
     if let Some(first_byte) = record.first_byte {
         line.number("first_byte_us", micros(first_byte));
     }

@@ -118,6 +118,8 @@ impl Calls {
         all.iter().for_each(|pair| pair.write_outcomes(&mut samples));
         let mut samples = page.family(&families::TOKENS);
         all.iter().filter(|pair| !pair.model.is_empty()).for_each(|pair| pair.write_tokens(&mut samples));
+        let mut samples = page.family(&families::FAILOVERS);
+        all.iter().for_each(|pair| pair.write_failovers(&mut samples));
         let models = self.models.load();
         let named = models.iter().filter(|(name, _)| !name.is_empty());
         let mut models: Vec<(&str, &ModelTimings)> = named.map(|(name, model)| (&**name, &**model)).collect();

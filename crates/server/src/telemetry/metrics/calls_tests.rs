@@ -1,7 +1,7 @@
 //! Which calls are counted under which labels.
 
 use super::*;
-use dataplane::record::{Failovers, Outcome};
+use dataplane::record::{Failovers, NotContinued, Outcome};
 use domain::model::{ChatTraits, Modality, Model, RequestRules, Serving, Upstream};
 use domain::usage::{Actor, Certainty, Tokens};
 use domain::{Caller, KeyId, ModelId, OrganizationId, Price, RequestId, Timestamp, WorkspaceId};
@@ -57,6 +57,20 @@ fn record(workspace: u128, model: &str) -> CallRecord {
         certainty: Certainty::Exact,
         failovers: Failovers::default(),
         cause: None,
+    }
+}
+
+#[test]
+fn streams_that_lost_their_replica_are_counted_by_outcome() {
+    let calls = Arc::new(Calls::new(1, 10));
+    let core = calls.on_core(0);
+    core.count(&record(1, "acme/a"));
+    assert_eq!(shown(&calls, "forebay_failovers_total"), "");
+    let failovers = Failovers { continued: 2, not_continued: Some(NotContinued::TooOften) };
+    core.count(&CallRecord { failovers, ..record(1, "acme/a") });
+    let page = shown(&calls, "forebay_failovers_total");
+    for (outcome, count) in [("continued", 2), ("not_possible", 0), ("no_replica", 0), ("too_often", 1)] {
+        assert!(page.contains(&format!("outcome=\"{outcome}\"}} {count}")), "{page}");
     }
 }
 

@@ -40,6 +40,8 @@ families! {
         "Calls by route, workspace, model and outcome; code is empty unless the call failed";
     TOKENS: Counter "forebay_tokens_total" ["workspace", "model", "kind"]
         "Tokens by kind: prompt, completion and cached, which is a part of prompt";
+    FAILOVERS: Counter "forebay_failovers_total" ["workspace", "model", "outcome"]
+        "Streams that lost their replica, at models with failover: continued at another one, or why not";
     DURATION: Histogram "forebay_request_duration_seconds" ["model"]
         "From the request to the end of its response, of calls that reached a replica";
     TIME_TO_FIRST_TOKEN: Histogram "forebay_time_to_first_token_seconds" ["model"]

@@ -8,7 +8,7 @@ use super::page::{Page, Samples};
 use super::sharded::Sharded;
 use crate::telemetry::access_log::status_of;
 use arc_swap::ArcSwap;
-use dataplane::record::CallRecord;
+use dataplane::record::{CallRecord, NotContinued};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -21,6 +21,16 @@ pub(super) struct Pair {
     /// Few, the most common one first.
     outcomes: ArcSwap<Vec<Arc<Outcome>>>,
     tokens: Sharded<Tokens>,
+    /// Few calls have any, so all cores share the counters.
+    failovers: Failovers,
+}
+
+/// Streams that lost their replica.
+#[derive(Default)]
+struct Failovers {
+    continued: AtomicU64,
+    /// By reason.
+    not_continued: [AtomicU64; NotContinued::ALL.len()],
 }
 
 struct Outcome {
@@ -47,7 +57,14 @@ pub(super) struct ModelTimings {
 
 impl Pair {
     pub(super) fn new(cores: usize, workspace: Arc<str>, model: Arc<str>, timings: Arc<ModelTimings>) -> Self {
-        Self { workspace, model, timings, outcomes: ArcSwap::default(), tokens: Sharded::new(cores) }
+        Self {
+            workspace,
+            model,
+            timings,
+            outcomes: ArcSwap::default(),
+            tokens: Sharded::new(cores),
+            failovers: Failovers::default(),
+        }
     }
 
     pub(super) fn count(&self, core: usize, record: &CallRecord) {
@@ -59,6 +76,7 @@ impl Pair {
             self.tokens.on(core).count(record);
             self.timings.observe(core, record);
         }
+        self.failovers.count(record);
     }
 
     fn count_outcome(&self, core: usize, record: &CallRecord) {
@@ -89,6 +107,15 @@ impl Pair {
         }
     }
 
+    /// Nothing for a model whose streams never lost a replica.
+    pub(super) fn write_failovers(&self, samples: &mut Samples<'_>) {
+        if self.failovers.each().any(|(_, count)| count > 0) {
+            for (outcome, count) in self.failovers.each() {
+                samples.whole(&[&self.workspace, &self.model, outcome], count);
+            }
+        }
+    }
+
     pub(super) fn write_tokens(&self, samples: &mut Samples<'_>) {
         let sum = |of: fn(&Tokens) -> &AtomicU64| -> u64 {
             self.tokens.each().map(|core| of(core).load(Ordering::Relaxed)).sum()
@@ -100,6 +127,24 @@ impl Pair {
         ] {
             samples.whole(&[&self.workspace, &self.model, kind], count);
         }
+    }
+}
+
+impl Failovers {
+    fn count(&self, record: &CallRecord) {
+        let dataplane::record::Failovers { continued, not_continued } = record.failovers;
+        if continued > 0 {
+            self.continued.fetch_add(continued.into(), Ordering::Relaxed);
+        }
+        if let Some(reason) = not_continued {
+            self.not_continued[reason as usize].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn each(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let reasons = NotContinued::ALL.into_iter().map(NotContinued::as_str);
+        let counters = std::iter::once(&self.continued).chain(&self.not_continued);
+        std::iter::once("continued").chain(reasons).zip(counters.map(|counter| counter.load(Ordering::Relaxed)))
     }
 }
 

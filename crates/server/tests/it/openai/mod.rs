@@ -5,6 +5,7 @@ mod chat;
 mod credentials;
 mod embeddings;
 mod errors;
+mod failover;
 mod http;
 mod http2_abuse;
 mod memory;

@@ -1,0 +1,83 @@
+//! Streams that go on at another engine when theirs is lost.
+
+use crate::app::{TestApp, content, stream_with_usage};
+use serde_json::{Value, json};
+use testkit::fake_engine::{Personality, Script};
+use testkit::http::{Client, Event};
+
+const CHUNKS: usize = 6;
+
+/// Two engines of a model with failover, of which the first breaks its streams after `cut` chunks.
+async fn start(engine: Personality, name: &str, cut: usize) -> TestApp {
+    let setup = TestApp::setup().engines(2).model("failover = true").upstream(&format!("engine = \"{name}\""));
+    let app = setup.start().await;
+    let script = Script { engine, chunks: CHUNKS, ..Script::default() };
+    app.engines[1].script(script.clone());
+    app.engines[0].script(Script { cut_after: Some(cut), ..script });
+    app
+}
+
+/// Sends streams until the first engine has had one, and returns all of them.
+async fn streams(app: &TestApp, body: &Value) -> Vec<Vec<Event>> {
+    let mut streams = Vec::new();
+    while app.engines[0].calls().is_empty() {
+        let (events, clean) = app.open_stream(body.clone()).await.rest().await;
+        assert!(clean && streams.len() < 200, "{events:#?}");
+        streams.push(events);
+    }
+    streams
+}
+
+#[tokio::test]
+async fn a_client_does_not_notice_that_an_engine_died() {
+    for (engine, name) in [
+        (Personality::Vllm, "vllm"),
+        (Personality::Sglang, "sglang"),
+        (Personality::LlamaServer, "llama-server"),
+        (Personality::ForebayEngine, "forebay-engine"),
+    ] {
+        let app = start(engine, name, 3).await;
+        let streams = streams(&app, &stream_with_usage("hi")).await;
+        let id = |event: &Event| event.json()["id"].clone();
+        for events in &streams {
+            assert_eq!(content(events), "Hello ".repeat(CHUNKS), "{name}: {events:#?}");
+            assert!(events.last().unwrap().is_done());
+            let chunks = &events[..events.len() - 1];
+            assert!(chunks.iter().all(|event| id(event) == id(&events[0])));
+            let roles = chunks.iter().filter(|event| event.json()["choices"][0]["delta"].get("role").is_some());
+            assert_eq!(roles.count(), 1, "{events:#?}");
+            let usage = chunks.last().unwrap().json()["usage"].clone();
+            assert_eq!((&usage["prompt_tokens"], &usage["completion_tokens"]), (&json!(10), &json!(CHUNKS)), "{name}");
+        }
+        let continued = app.engines[1].calls().last().unwrap().json();
+        assert_eq!(continued["messages"][1], json!({"role": "assistant", "content": "Hello Hello Hello"}));
+        let billed = app.usage(streams.len()).await;
+        assert!(billed.iter().all(|event| (event.tokens.prompt, event.tokens.completion) == (10, CHUNKS as u64)));
+        assert_eq!((billed[0].status, &*billed[0].code), (200, ""));
+        let page = Client::new(app.forebay.ops).get("/metrics").await.text();
+        assert!(page.contains("model=\"acme/tiny\",outcome=\"continued\"} 1"), "{page}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_go_on_ends_with_an_error() {
+    let app = start(Personality::Vllm, "vllm", 3).await;
+    let mut body = stream_with_usage("hi");
+    body["logprobs"] = json!(true);
+    let streams = streams(&app, &body).await;
+    assert_eq!(streams.last().unwrap().last().unwrap().json()["error"]["code"], "bad_gateway");
+    assert_eq!(app.engines[1].calls().len(), streams.len() - 1, "no engine was asked to continue it");
+}
+
+#[tokio::test]
+async fn a_stream_without_another_engine_ends_with_an_error() {
+    let app = start(Personality::Vllm, "vllm", 3).await;
+    app.engines[1].script(Script { status: Some(503), ..Script::default() });
+    let streams = streams(&app, &stream_with_usage("hi")).await;
+    let last = streams.last().unwrap();
+    assert_eq!(content(last), "Hello ".repeat(3));
+    assert_eq!(last.last().unwrap().json()["error"]["code"], "bad_gateway", "{last:#?}");
+    let page = Client::new(app.forebay.ops).get("/metrics").await.text();
+    assert!(page.contains("outcome=\"no_replica\"} 1"), "{page}");
+    assert_eq!(app.usage(1).await[0].tokens.completion, 3);
+}

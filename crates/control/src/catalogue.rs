@@ -10,7 +10,7 @@ use domain::alias::AliasName;
 use domain::{Catalogue, CatalogueMode, ModelId, Timestamp};
 use serde_json::{Map, Value, json};
 use store::catalogue::{self, SealedKey, StoredAlias, StoredCatalogue, StoredModel, Uses};
-use store::{Store, Tx};
+use store::{ContentKeys, Store, Tx};
 
 /// Every node keeps the catalogue in memory.
 const MAX_MODELS: usize = 1_000;
@@ -230,6 +230,21 @@ pub async fn delete_alias(
     let change = AuditedChange::new("alias.delete", None, name).before(alias_snapshot(current));
     author.record(&mut tx, change, now).await?;
     Ok(tx.commit().await?)
+}
+
+/// Encrypts keys of upstreams again that were encrypted with an earlier content key, and returns how many. Those that
+/// cannot be decrypted stay.
+pub async fn reseal_keys(store: &Store, content_keys: &ContentKeys) -> Result<usize, CommandError> {
+    let stored = catalogue::read(store).await?;
+    let mut replaced = 0;
+    for key in stored.keys.iter().filter(|key| !content_keys.is_sealed_now(&key.sealed)) {
+        let Ok(opened) = content_keys.open_upstream_key(&key.model, &key.url, &key.sealed) else { continue };
+        let sealed = content_keys.seal_upstream_key(&key.model, &key.url, &opened);
+        let mut tx = store.begin().await?;
+        replaced += usize::from(catalogue::replace_key(&mut tx, key, &sealed).await?);
+        tx.commit().await?;
+    }
+    Ok(replaced)
 }
 
 fn check_new_name(fixed: FixedPart<'_>, stored: &StoredCatalogue, name: &str) -> Result<(), CatalogueError> {

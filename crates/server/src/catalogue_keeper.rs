@@ -202,8 +202,11 @@ impl CatalogueKeeper {
     /// Reads the store and serves the whole catalogue. Fails if a name is in the file and in the store.
     pub(crate) async fn open(store: Store, config: &Config, routes: Routes) -> anyhow::Result<Self> {
         let part = FilePart::of(config);
-        let stored = read(&store, part.mode).await.context("cannot read the catalogue of the store")?;
         let content_keys = config.content_keys.clone();
+        if let Some(keys) = content_keys.as_ref().filter(|_| part.mode.has_store()) {
+            reseal(&store, keys).await;
+        }
+        let stored = read(&store, part.mode).await.context("cannot read the catalogue of the store")?;
         let snapshot = Snapshot::new(part, stored, content_keys.as_ref());
         snapshot.check_names()?;
         report(&snapshot);
@@ -291,6 +294,15 @@ impl CatalogueKeeper {
         self.current.store(Arc::new(snapshot));
         self.served.replace(merged);
         Ok(())
+    }
+}
+
+/// Lets an earlier content key be removed after all nodes have started with the new one.
+async fn reseal(store: &Store, keys: &ContentKeys) {
+    match control::catalogue::reseal_keys(store, keys).await {
+        Ok(0) => {}
+        Ok(count) => tracing::info!(count, "keys of upstreams are encrypted with the new content key"),
+        Err(error) => tracing::warn!(%error, "keys of upstreams are still encrypted with an earlier content key"),
     }
 }
 

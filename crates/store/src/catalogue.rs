@@ -132,6 +132,14 @@ pub async fn put_key(tx: &mut Tx, key: &SealedKey) -> Result<(), StoreError> {
     tx.execute(upsert.bind(key.model.as_str()).bind(key.url.as_str()).bind(key.sealed.as_str())).await.map(drop)
 }
 
+/// Replaces the encrypted text of a key, if it is still the one that was read.
+pub async fn replace_key(tx: &mut Tx, read: &SealedKey, sealed: &str) -> Result<bool, StoreError> {
+    let update =
+        sqlx::query("UPDATE catalogue_upstream_keys SET sealed = $4 WHERE model = $1 AND url = $2 AND sealed = $3");
+    let update = update.bind(read.model.as_str()).bind(read.url.as_str()).bind(read.sealed.as_str()).bind(sealed);
+    Ok(tx.execute(update).await? == 1)
+}
+
 /// Deletes the key of an upstream. Idempotent.
 pub async fn delete_key(tx: &mut Tx, model: &ModelId, url: &str) -> Result<(), StoreError> {
     let delete = sqlx::query("DELETE FROM catalogue_upstream_keys WHERE model = $1 AND url = $2");

@@ -240,6 +240,12 @@ impl ContentKeys {
         BASE64_URL_SAFE_NO_PAD.encode(self.seal(Scope::UpstreamKey { model, url }, key.as_bytes()))
     }
 
+    /// Whether the key of an upstream was sealed with the key that seals now, and not with an earlier one.
+    pub fn is_sealed_now(&self, sealed: &str) -> bool {
+        let sealed = BASE64_URL_SAFE_NO_PAD.decode(sealed).unwrap_or_default();
+        sealed.get(1..=KEY_ID_BYTES) == Some(&self.sealing.id[..])
+    }
+
     /// The key that [`Self::seal_upstream_key`] sealed for the same model and address.
     pub fn open_upstream_key(&self, model: &ModelId, url: &str, sealed: &str) -> Result<String, OpenError> {
         let sealed = BASE64_URL_SAFE_NO_PAD.decode(sealed).map_err(|_| OpenError::Invalid)?;
@@ -345,6 +351,7 @@ mod tests {
         assert!(!sealed.contains("secret"));
         let open = |id: &str, url: &str| keys.open_upstream_key(&model(id), url, &sealed);
         assert_eq!(open("acme/x", "http://a/v1").as_deref(), Ok("secret"));
+        assert!(keys.is_sealed_now(&sealed) && !self::keys(NEW).is_sealed_now(&sealed) && !keys.is_sealed_now(""));
         assert_eq!(open("acme/y", "http://a/v1"), Err(OpenError::Invalid));
         assert_eq!(open("acme/x", "http://b/v1"), Err(OpenError::Invalid));
         assert_eq!(keys.open_upstream_key(&model("acme/x"), "http://a/v1", "%"), Err(OpenError::Invalid));

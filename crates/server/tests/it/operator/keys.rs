@@ -77,3 +77,16 @@ async fn without_the_content_key_no_key_is_stored_and_a_stored_one_is_not_served
     let other = json!({"id": "acme/other", "upstreams": [{"url": app.engine().url(), "apiKey": SECRET}]});
     assert_eq!(error_of(&operator.post(MODELS, other).await), "409 content_key_missing");
 }
+
+#[tokio::test]
+async fn an_earlier_content_key_can_be_removed_after_a_start_with_the_new_one() {
+    const NEW: &str = "ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8=";
+    let mut app = TestApp::setup().environment("FOREBAY_CONTENT_KEY", CONTENT_KEY).start().await;
+    let operator = Person::operator(&app).await;
+    let body = json!({"id": "acme/own", "upstreams": [{"url": app.engine().url(), "apiKey": SECRET}]});
+    operator.make(MODELS, body).await;
+    for keys in [format!("{NEW},{CONTENT_KEY}"), NEW.to_owned()] {
+        app.forebay.restart_with(&[("FOREBAY_CONTENT_KEY", &keys)]).await.unwrap();
+        assert_eq!(authorization(&app).await, Some(format!("Bearer {SECRET}")), "{keys}");
+    }
+}

@@ -3,7 +3,7 @@
 use http::{Method, StatusCode};
 
 /// The first segment of every path that the console has a page for: those of `web/src/app/routes.tsx`.
-const PAGES: [&str; 11] = [
+const PAGES: [&str; 12] = [
     "models",
     "playground",
     "keys",
@@ -13,6 +13,7 @@ const PAGES: [&str; 11] = [
     "members",
     "audit",
     "settings",
+    "operator",
     "sign-in",
     "invitation",
 ];
@@ -103,6 +104,18 @@ mod tests {
             assert_eq!(get(path, BROWSER), SiteRoute::Page(StatusCode::OK), "{path}");
             assert_eq!(get(path, CURL), SiteRoute::Page(StatusCode::OK), "{path}");
             assert_eq!(get(path, None), SiteRoute::Page(StatusCode::OK), "{path}");
+        }
+    }
+
+    #[test]
+    fn every_route_of_the_console_is_one_of_its_pages() {
+        let routes = include_str!("../../../../../web/src/app/routes.tsx");
+        let quoted = routes.split('\'').skip(1).step_by(2).filter_map(|text| text.strip_prefix('/'));
+        let firsts: Vec<&str> =
+            quoted.filter_map(|path| path.split('/').next()).filter(|one| !one.is_empty()).collect();
+        assert!(firsts.len() > PAGES.len(), "{firsts:?}");
+        for first in firsts {
+            assert!(PAGES.contains(&first), "{first}");
         }
     }
 

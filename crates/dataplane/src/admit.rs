@@ -4,6 +4,9 @@ use crate::admission::{Permit, TooManyCallsError};
 use crate::error::CallError;
 use crate::resolve::Target;
 use crate::{Call, Dataplane};
+use domain::limits::RateLimitStatus;
+use domain::{Caller, RequestId};
+use std::sync::Arc;
 
 impl Dataplane {
     /// The permit stays with the tap of the call, which settles it.
@@ -24,5 +27,10 @@ impl Dataplane {
         };
         call.tap.keep(permit.counting(running, room));
         Ok(())
+    }
+
+    /// Counts a request that calls no model against the requests per minute.
+    pub async fn admit_free(&self, caller: &Arc<Caller>, request: RequestId) -> Result<RateLimitStatus, CallError> {
+        self.admission.admit_free(caller, request).await
     }
 }

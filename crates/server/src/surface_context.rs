@@ -6,6 +6,7 @@ use crate::doctor::ResidentDoctor;
 use crate::throttle::{Throttled, Throttles};
 use background::Tasks;
 use control::CommandError;
+use control::responses::{Bounds, ResponseStorage};
 use control::sessions::{self, ActiveSession};
 use domain::allotment::Defaults;
 use domain::session::{Lifetimes, SessionToken};
@@ -41,6 +42,7 @@ pub(crate) struct SurfaceContext {
     pub catalogue: Arc<CatalogueKeeper>,
     /// `None` if the operator has set none.
     pub content_keys: Option<ContentKeys>,
+    pub responses: ResponseStorage,
 }
 
 /// Parts of this node that only the operator's routes use.
@@ -73,8 +75,14 @@ impl SurfaceContext {
         operator: OperatorParts,
     ) -> Self {
         let lifetimes = config.sessions.lifetimes();
+        // Content is large: it must not keep calls from their keys and leases.
+        let store = store.for_people();
+        let content_keys = config.content_keys.clone();
+        let bounds =
+            Bounds { workspace_bytes: config.store.responses_max_bytes, conversation_bytes: config.edge.body_limit };
         Self {
-            store: store.for_people(),
+            responses: ResponseStorage::new(store.clone(), content_keys.clone(), bounds),
+            store,
             exports: Tasks::new(background.clone()),
             background,
             defaults: config.workspace_defaults,
@@ -85,7 +93,7 @@ impl SurfaceContext {
             console_url,
             operator,
             catalogue,
-            content_keys: config.content_keys.clone(),
+            content_keys,
             throttles: Arc::new(Throttles::new(config.limits.throttles(config.workspace_defaults))),
         }
     }

@@ -116,10 +116,20 @@ impl BodyBounds {
         memory: &MemoryGrant,
         parse: impl FnOnce(Bytes) -> T + Send + 'static,
     ) -> T {
-        if bytes.len() <= heavy_work::INLINE_BYTES {
-            return parse(bytes);
+        self.work(bytes.len(), memory, move || parse(bytes)).await
+    }
+
+    /// Does work on this many bytes; on many as [`HeavyWork`].
+    pub(crate) async fn work<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        memory: &MemoryGrant,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> T {
+        if bytes <= heavy_work::INLINE_BYTES {
+            return work();
         }
-        Box::pin(self.heavy.run(memory.holder(), move || parse(bytes))).await
+        Box::pin(self.heavy.run(memory.holder(), work)).await
     }
 
     async fn in_time<T>(&self, work: impl Future<Output = Result<T, BodyError>>) -> Result<T, BodyError> {

@@ -33,6 +33,7 @@ pub(crate) struct Setup {
     model: String,
     upstream: String,
     store_url: String,
+    store: String,
     workspace: String,
     tables: String,
     environment: Vec<(String, String)>,
@@ -98,6 +99,12 @@ impl Setup {
         self
     }
 
+    /// A further line of `[store]`.
+    pub(crate) fn store_line(mut self, line: &str) -> Self {
+        self.store = format!("{}{line}\n", self.store);
+        self
+    }
+
     pub(crate) fn environment(mut self, name: &str, value: &str) -> Self {
         self.environment.push((name.to_owned(), value.to_owned()));
         self
@@ -140,7 +147,7 @@ impl Setup {
     }
 
     pub(crate) fn config(&self, engine_urls: &[String]) -> String {
-        let Self { server, edge, context_length, model, upstream, store_url, workspace, tables, .. } = self;
+        let Self { server, edge, context_length, model, upstream, store_url, store, workspace, tables, .. } = self;
         let upstreams = |model: &str| {
             let each = engine_urls.iter().map(|url| format!("{{ url = \"{url}\", model = \"{model}\"{upstream} }}"));
             each.collect::<Vec<_>>().join(", ")
@@ -154,7 +161,7 @@ ops_listen = "127.0.0.1:0"
 {edge}
 [store]
 url = "{store_url}"
-
+{store}
 [workspace_defaults]
 {workspace}
 {tables}
@@ -199,6 +206,7 @@ impl TestApp {
             model: String::new(),
             upstream: String::new(),
             store_url: "sqlite:forebay.db".to_owned(),
+            store: String::new(),
             workspace: HIGH_LIMITS.to_owned(),
             tables: String::new(),
             environment: Vec::new(),

@@ -11,7 +11,7 @@ use crate::app::{TestApp, shown, text, wait_until};
 use crate::wire::Wire;
 
 /// All routes under `/v1`, and some that do not exist.
-const ROUTES: [(&str, &str); 19] = [
+const ROUTES: [(&str, &str); 22] = [
     ("POST", "/v1/chat/completions"),
     ("POST", "/v1/chat/completions/"),
     ("POST", "/v1/responses"),
@@ -23,6 +23,9 @@ const ROUTES: [(&str, &str); 19] = [
     ("GET", "/v1/models/acme/tiny"),
     ("GET", "/v1/models/acme%2Ftiny"),
     ("GET", "/v1/models/none"),
+    ("GET", "/v1/responses/resp_1"),
+    ("DELETE", "/v1/responses/resp_1"),
+    ("GET", "/v1/responses/resp_1/input_items"),
     ("GET", "/v1/chat/completions"),
     ("PUT", "/v1/embeddings"),
     ("DELETE", "/v1/models/acme/tiny"),

@@ -58,6 +58,11 @@ impl FinishedResponse {
         self.0.get()
     }
 
+    /// The response as it reads if it could not be stored.
+    pub fn unstored(&self) -> Option<Bytes> {
+        self.get().map(|response| resource::unstored(response))
+    }
+
     fn set(&self, response: Bytes) {
         // A response ends once.
         let _ = self.0.set(response);

@@ -7,7 +7,9 @@ use super::reasoning::ReasoningRequest;
 use super::request::{ResponsesRequest, write_member};
 use super::tool_choice::ToolChoice;
 use crate::translate::writer::Output;
+use bytes::Bytes;
 use domain::usage::Tokens;
+use memchr::memmem;
 
 /// How a response stands or ended.
 #[derive(Debug, Clone, Copy)]
@@ -154,4 +156,15 @@ pub(super) fn write_members(echo: &Echo<'_>, out: &mut Vec<u8>) {
     write_member("store", boolean(echo.is_stored), out);
     // Prompts are never cut, calls are never deferred, and there is one tier.
     out.put(b",\"truncation\":\"disabled\",\"background\":false,\"service_tier\":\"default\"");
+}
+
+/// A response that says `"store":false`. Members that repeat the request come before its own `store`, and texts after it
+/// are escaped, so the last one is its own.
+pub(super) fn unstored(response: &[u8]) -> Bytes {
+    const STORED: &[u8] = b",\"store\":true,\"truncation\":";
+    const UNSTORED: &[u8] = b",\"store\":false,\"truncation\":";
+    match memmem::rfind(response, STORED) {
+        Some(start) => [&response[..start], UNSTORED, &response[start + STORED.len()..]].concat().into(),
+        None => Bytes::copy_from_slice(response),
+    }
 }

@@ -59,7 +59,7 @@ pub(super) async fn create(
             left_out_tools.join(", ")
         );
     }
-    let prepared = Prepared { caller, request, dialect: Dialect::Messages(Arc::new(options)), trace, tap };
+    let prepared = Prepared { caller, request, dialect: Dialect::Messages(Arc::new(options)), trace, save: None, tap };
     inference::infer(surface, &ERROR_FORMAT, headers, body, prepared).await
 }
 

@@ -4,8 +4,10 @@
 //! errors and its format.
 
 mod error;
+mod storing;
 
 pub(super) use error::{InferenceError, X_SHOULD_RETRY};
+pub(super) use storing::PendingSave;
 
 use super::error::SurfaceError;
 use super::{MAX_HEADER_BYTES, Surface, is_below, json};
@@ -27,6 +29,7 @@ use serde::Serialize;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use storing::StoringBody;
 
 const X_HOLD_TIMEOUT: &str = "x-hold-timeout";
 /// A caller that sends it learns where its call went, if `edge.routing_headers` is set.
@@ -79,6 +82,8 @@ pub(super) struct Prepared {
     pub(super) request: ParsedRequest,
     pub(super) dialect: Dialect,
     pub(super) trace: Option<Arc<CallTrace>>,
+    /// Set if the response is to be stored.
+    pub(super) save: Option<Box<PendingSave>>,
     pub(super) tap: UsageTap,
 }
 
@@ -95,7 +100,7 @@ pub(super) async fn infer(
     format: &ErrorFormat,
     headers: &mut Headers,
     body: &mut Incoming,
-    Prepared { caller, request, dialect, trace, tap }: Prepared,
+    Prepared { caller, request, dialect, trace, save, tap }: Prepared,
 ) -> EdgeResponse {
     if let Some(trace) = &trace {
         trace.record_request(&request.body);
@@ -114,11 +119,15 @@ pub(super) async fn infer(
     // A call may wait for minutes.
     drop((std::mem::take(headers), std::mem::take(body)));
     match surface.dataplane.infer(&mut call).await {
-        Ok(response) => {
+        Ok(mut response) => {
+            let save = match save {
+                None => None,
+                Some(save) => Box::pin(save.store_whole(&mut response.body)).await,
+            };
             // Small responses fit into the buffers of a socket, so only these take from the share of the workspace.
             let holder = Holder::Workspace(call.caller.workspace.clone());
             let backlog = ResponseBacklog::new(surface.body_bounds.memory.grant(holder));
-            EdgeResponse { backlog, ..respond(response, trace) }
+            EdgeResponse { backlog, ..respond(response, trace, save) }
         }
         Err(error) => match call.failed_stream(&error) {
             Some(events) => fail_stream(events, &error.into(), call.tap),
@@ -206,14 +215,23 @@ fn session(headers: &Headers) -> Option<Box<[u8]>> {
     (1..=MAX_SESSION_BYTES).contains(&named.len()).then(|| named.into())
 }
 
-fn respond(response: dataplane::Response, trace: Option<Arc<CallTrace>>) -> EdgeResponse {
+fn respond(
+    response: dataplane::Response,
+    trace: Option<Arc<CallTrace>>,
+    save: Option<Box<PendingSave>>,
+) -> EdgeResponse {
     let lines = match response.format {
         ResponseFormat::Json => JSON,
         ResponseFormat::EventStream => EVENT_STREAM,
     };
-    let mut http_response = Response::new(match trace {
-        Some(trace) => Body::Observed(Box::new(TracedBody::new(response.body, response.format, trace))),
-        None => Body::Relayed(response.body),
+    let mut http_response = Response::new(match (trace, save) {
+        (None, None) => Body::Relayed(response.body),
+        (Some(trace), None) => Body::Observed(Box::new(TracedBody::new(response.body, response.format, trace))),
+        (None, Some(save)) => Body::Observed(Box::new(StoringBody::new(Box::new(response.body), save))),
+        (Some(trace), Some(save)) => {
+            let traced = TracedBody::new(response.body, response.format, trace);
+            Body::Observed(Box::new(StoringBody::new(Box::new(traced), save)))
+        }
     });
     if let Some(PlacementNote { replica, cached_estimate }) = response.placement {
         let headers = http_response.headers_mut();

@@ -19,6 +19,9 @@ use utoipa::openapi::{OpenApi, RefOr, Required};
         chat::embeddings,
         responses::create,
         responses::input_tokens,
+        responses::records::show,
+        responses::records::delete,
+        responses::records::input_items,
         models::list,
         models::show
     ),
@@ -35,6 +38,7 @@ const READ: [ErrorDescription; 6] = [
     ("503", "`store_unavailable`", &["InferenceError"]),
 ];
 const MODEL: [ErrorDescription; 1] = [("404", "`model_not_found`", &["InferenceError"])];
+const RESPONSE: [ErrorDescription; 1] = [("404", "`response_not_found`", &["InferenceError"])];
 const CALL: [ErrorDescription; 13] = [
     (
         "400",
@@ -68,20 +72,26 @@ pub(crate) fn description() -> OpenApi {
     add_encoded_id(&mut description);
     for (path, item) in &mut description.paths.paths {
         let is_read = item.get.is_some();
+        let is_stored = path.starts_with("/v1/responses/{");
         for operation in operations_of(item) {
             operation.security = Some(security(is_read));
             if let Some(body) = &mut operation.request_body {
                 body.required = Some(Required::True);
             }
-            if path.starts_with("/v1/responses") {
+            if is_stored {
+                add_errors(operation, &RESPONSE);
+            } else if path.starts_with("/v1/responses") {
                 add_errors(operation, &STORED);
             }
             add_errors(operation, if is_read { &READ } else { &CALL });
-            if path.contains('{') {
+            if path.contains('{') && !is_stored {
                 add_errors(operation, &MODEL);
             } else {
                 add_workspace_header(operation);
             }
+        }
+        if let Some(delete) = &mut item.delete {
+            delete.security = Some(security(false));
         }
     }
     let schemas = &mut description.components.get_or_insert_default().schemas;

@@ -26,6 +26,9 @@ enum Route<'a> {
     Chat,
     Responses,
     InputTokens,
+    /// A stored response.
+    Response(&'a str),
+    ResponseItems(&'a str),
     Embeddings,
     Models,
     Model(&'a str),
@@ -42,8 +45,18 @@ fn route(path: &str) -> Route<'_> {
         "/v1/models" => Route::Models,
         other => match other.strip_prefix("/v1/models/") {
             Some(id) if !id.is_empty() => Route::Model(id),
-            _ => Route::Unknown,
+            Some(_) => Route::Unknown,
+            None => other.strip_prefix("/v1/responses/").map_or(Route::Unknown, stored_route),
         },
+    }
+}
+
+/// The route of a stored response.
+fn stored_route(rest: &str) -> Route<'_> {
+    match rest.split_once('/') {
+        None if !rest.is_empty() => Route::Response(rest),
+        Some((id, "input_items")) if !id.is_empty() => Route::ResponseItems(id),
+        None | Some(_) => Route::Unknown,
     }
 }
 
@@ -57,6 +70,7 @@ pub(crate) fn route_name(path: &str) -> &'static str {
         Route::Chat => "chat",
         Route::Responses => "responses",
         Route::InputTokens => "input_tokens",
+        Route::Response(_) | Route::ResponseItems(_) => "stored_responses",
         Route::Embeddings => "embeddings",
         Route::Models | Route::Model(_) => "models",
         Route::Unknown => "unknown",
@@ -67,14 +81,18 @@ impl Route<'_> {
     const fn allow(self) -> &'static str {
         match self {
             Self::Chat | Self::Responses | Self::InputTokens | Self::Embeddings => "POST",
-            Self::Models | Self::Model(_) | Self::Unknown => "GET, HEAD",
+            Self::Response(_) => "GET, HEAD, DELETE",
+            Self::ResponseItems(_) | Self::Models | Self::Model(_) | Self::Unknown => "GET, HEAD",
         }
     }
 
     fn supports(self, method: &Method) -> bool {
         match self {
             Self::Chat | Self::Responses | Self::InputTokens | Self::Embeddings => method == Method::POST,
-            Self::Models | Self::Model(_) | Self::Unknown => method == Method::GET || method == Method::HEAD,
+            Self::Response(_) => [Method::GET, Method::HEAD, Method::DELETE].contains(method),
+            Self::ResponseItems(_) | Self::Models | Self::Model(_) | Self::Unknown => {
+                method == Method::GET || method == Method::HEAD
+            }
         }
     }
 }
@@ -100,6 +118,12 @@ pub(crate) async fn respond(
         Route::Chat => chat::completions(surface, &mut head.headers, body, caller, tap).await,
         Route::Responses => responses::create(surface, &mut head.headers, body, caller, tap).await,
         Route::InputTokens => responses::input_tokens(surface, &mut head.headers, body, caller, tap).await,
+        Route::Response(id) if head.method == Method::DELETE => {
+            let client = surface.client(peer, &head.headers);
+            responses::records::delete(surface, &caller, client, id, tap).await
+        }
+        Route::Response(id) => responses::records::show(surface, &caller, id, tap).await,
+        Route::ResponseItems(id) => responses::records::input_items(surface, &caller, id, head.uri.query(), tap).await,
         Route::Embeddings => chat::embeddings(surface, &mut head.headers, body, caller, tap).await,
         Route::Models => {
             let list = models::list(&surface.dataplane, &caller, head.uri.query());
@@ -126,7 +150,13 @@ async fn check(
 ) -> Result<Arc<Caller>, InferenceError> {
     let key_headers = match route {
         Route::Models | Route::Model(_) => KeyHeaders::BearerOrApiKey,
-        Route::Chat | Route::Responses | Route::InputTokens | Route::Embeddings | Route::Unknown => KeyHeaders::Bearer,
+        Route::Chat
+        | Route::Responses
+        | Route::InputTokens
+        | Route::Response(_)
+        | Route::ResponseItems(_)
+        | Route::Embeddings
+        | Route::Unknown => KeyHeaders::Bearer,
     };
     let caller = inference::identify(surface, head, key_headers, peer, tap, now).await?;
     if route == Route::Unknown {
@@ -149,6 +179,8 @@ mod tests {
         assert_eq!(route("/v1/models/"), Route::Models);
         assert_eq!(route("/v1/models/acme/tiny"), Route::Model("acme/tiny"));
         assert_eq!(route("/v1/models/acme%2Ftiny"), Route::Model("acme%2Ftiny"));
+        assert_eq!(route("/v1/responses/resp_1"), Route::Response("resp_1"));
+        assert_eq!(route("/v1/responses/resp_1/input_items/"), Route::ResponseItems("resp_1"));
         for unknown in ["/", "/v1", "/v1/completions", "/v2/models", "/v1/chat"] {
             assert_eq!(route(unknown), Route::Unknown, "{unknown}");
         }

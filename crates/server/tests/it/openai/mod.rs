@@ -16,5 +16,6 @@ mod proxies;
 mod responses;
 mod shared_models;
 mod slow_clients;
+pub(crate) mod stored_responses;
 mod stream;
 mod validation;

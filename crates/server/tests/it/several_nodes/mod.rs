@@ -5,6 +5,7 @@ mod limits;
 mod outages;
 mod quota;
 mod redis_failover;
+mod stored_responses;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 use testkit::fake_engine::{FakeEngine, Script};
 use testkit::http::{Client, Response};
 
-use crate::app::{TIMEOUT, TestApp, chat, error_line, wait_until};
+use crate::app::{CONTENT_KEY, TIMEOUT, TestApp, chat, error_line, wait_until};
 use crate::postgres::{Cable, Database};
 use crate::redis::Redis;
 
@@ -59,6 +60,7 @@ impl Cluster {
         let setup = || {
             let Limits { requests_per_minute, tokens_per_minute, monthly_tokens } = limits;
             TestApp::setup()
+                .environment("FOREBAY_CONTENT_KEY", CONTENT_KEY)
                 .store(&cable.url)
                 .table(&format!("[limits]\nurl = \"{}\"\ntimeout = \"{timeout}\"", redis.url()))
                 .workspace_limits(requests_per_minute, tokens_per_minute, monthly_tokens)

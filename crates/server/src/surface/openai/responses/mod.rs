@@ -1,16 +1,18 @@
-//! `POST /v1/responses` and the count of its input, which are translated to chat.
+//! `POST /v1/responses` and the count of its input, which are translated to chat; [`records`] are stored responses.
 
+pub(super) mod records;
 mod stored;
 
 use super::ERROR_FORMAT;
 use crate::clock;
-use crate::edge::request_body::WholeBody;
+use crate::edge::request_body::{BodyError, WholeBody};
 use crate::edge::{EdgeResponse, Headers, Incoming};
 use crate::surface::Surface;
-use crate::surface::inference::{self, InferenceError, Prepared, reject};
+use crate::surface::error::SurfaceError;
+use crate::surface::inference::{self, InferenceError, PendingSave, Prepared, reject};
 use bytes::Bytes;
 use dataplane::request::ParseError;
-use dataplane::translate::responses::{ChatTranslation, ResponseContext, ResponsesRequest};
+use dataplane::translate::responses::{ChatTranslation, History, ResponseContext, ResponsesRequest};
 use dataplane::usage_tap::UsageTap;
 use dataplane::{CallError, Dialect};
 use domain::Caller;
@@ -43,12 +45,12 @@ pub(super) async fn create(
 ) -> EdgeResponse {
     let trace = inference::begin_trace(surface, headers, &mut tap);
     // The memory is returned at the end of this function, when the call and its body are dropped.
-    let whole = match inference::read_body(surface, headers, body, &caller).await {
+    let mut whole = match inference::read_body(surface, headers, body, &caller).await {
         Ok(whole) => whole,
         Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
     };
-    let translation = match translate(surface, &whole, &caller, &tap).await {
-        Ok(translation) => translation,
+    let (translation, save) = match translate(surface, &mut whole, &caller, &tap, stored::pending).await {
+        Ok(translated) => translated,
         Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
     };
     let ChatTranslation { request, options, left_out_tools } = translation;
@@ -59,7 +61,7 @@ pub(super) async fn create(
             left_out_tools.join(", ")
         );
     }
-    let prepared = Prepared { caller, request, dialect: Dialect::Responses(Arc::new(options)), trace, tap };
+    let prepared = Prepared { caller, request, dialect: Dialect::Responses(Arc::new(options)), trace, save, tap };
     inference::infer(surface, &ERROR_FORMAT, headers, body, prepared).await
 }
 
@@ -75,12 +77,12 @@ pub(super) async fn input_tokens(
     caller: Arc<Caller>,
     tap: UsageTap,
 ) -> EdgeResponse {
-    let whole = match inference::read_body(surface, headers, body, &caller).await {
+    let mut whole = match inference::read_body(surface, headers, body, &caller).await {
         Ok(whole) => whole,
         Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
     };
-    match translate(surface, &whole, &caller, &tap).await {
-        Ok(ChatTranslation { request, .. }) => {
+    match translate(surface, &mut whole, &caller, &tap, stored::nothing).await {
+        Ok((ChatTranslation { request, .. }, _)) => {
             let count = |input_tokens| InputTokenCount { object: "response.input_tokens", input_tokens };
             inference::count_tokens(surface, &ERROR_FORMAT, caller, request, tap, count).await
         }
@@ -88,23 +90,34 @@ pub(super) async fn input_tokens(
     }
 }
 
+/// Decides whether and how the response to a request is stored.
+type Storing =
+    fn(&Surface, &Arc<Caller>, &ResponsesRequest, &History, &str) -> Result<Option<Box<PendingSave>>, InferenceError>;
+
 /// Finds the model first, because the chat request depends on it.
 async fn translate(
     surface: &Surface,
-    WholeBody { bytes, memory }: &WholeBody,
-    caller: &Caller,
+    WholeBody { bytes, memory }: &mut WholeBody,
+    caller: &Arc<Caller>,
     tap: &UsageTap,
-) -> Result<ChatTranslation, InferenceError> {
+    storing: Storing,
+) -> Result<(ChatTranslation, Option<Box<PendingSave>>), InferenceError> {
     let request = surface.body_bounds.parse(bytes.clone(), memory, ResponsesRequest::parse).await.map_err(failed)?;
     let traits = surface.dataplane.chat_traits(caller, &request.model);
+    let unique = tap.request_id().as_str().trim_start_matches("req_").to_owned();
+    let history = stored::load(surface, caller, &request).await?;
+    let size = bytes.len() + history.previous.iter().chain(history.referenced.values()).map(Bytes::len).sum::<usize>();
+    memory.grow_to(size as u64).map_err(|error| SurfaceError::from(BodyError::from(error)))?;
+    let save = storing(surface, caller, &request, &history, &unique)?;
     let context = ResponseContext {
-        unique: tap.request_id().as_str().trim_start_matches("req_").to_owned(),
+        unique,
         now: || clock::now().seconds(),
-        history: stored::load(surface, caller, &request).await?,
-        stored: stored::receiver(surface, caller, &request),
+        history,
+        stored: save.as_ref().map(|save| save.finished.clone()),
     };
-    let into_chat = move |_: Bytes| request.into_chat(traits, context);
-    surface.body_bounds.parse(bytes.clone(), memory, into_chat).await.map_err(failed)
+    let into_chat = move || request.into_chat(traits, context);
+    let translation = surface.body_bounds.work(size, memory, into_chat).await.map_err(failed)?;
+    Ok((translation, save))
 }
 
 fn failed(error: ParseError) -> InferenceError {

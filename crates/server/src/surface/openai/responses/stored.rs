@@ -1,34 +1,140 @@
-//! The seam to stored responses.
+//! What a request refers to, and how its response is stored.
 //!
-//! What a request refers to is loaded before it is translated: the items of the previous responses come before its own
-//! input, and references are replaced by the items they stand for. The translation hands the final response to the
-//! receiver, if there is one, before its last bytes are sent; [`ResponsesRequest::input_items`] are the items to keep
-//! with it.
+//! Stored items are loaded before the request is translated: those of the previous responses come before its own input,
+//! and references are replaced by the items they stand for. The response is stored with the request's own input.
 
+use crate::clock;
+use crate::edge::memory_budget::Holder;
+use crate::edge::request_body::BodyError;
 use crate::surface::Surface;
 use crate::surface::error::SurfaceError;
-use crate::surface::inference::InferenceError;
+use crate::surface::inference::{InferenceError, PendingSave};
+use bytes::Bytes;
+use control::CommandError;
+use control::responses::{ConversationError, Item};
 use dataplane::CallError;
 use dataplane::translate::responses::{FinishedResponse, History, ResponsesRequest};
 use domain::Caller;
+use std::collections::HashMap;
+use std::sync::Arc;
+use tokio::task::JoinHandle;
 
 /// The stored items that the request refers to.
 pub(super) async fn load(
-    _surface: &Surface,
-    _caller: &Caller,
+    surface: &Surface,
+    caller: &Arc<Caller>,
     request: &ResponsesRequest,
 ) -> Result<History, InferenceError> {
-    if let Some(id) = &request.previous_response_id {
-        return Err(SurfaceError::PreviousResponseNotFound { id: id.clone() }.into());
+    let mut history = History::default();
+    let context = &surface.context;
+    if let Some(id) = request.previous_response_id.clone() {
+        let (storage, caller) = (context.responses.clone(), Arc::clone(caller));
+        let task = context.background.spawn(async move { storage.history(&caller, &id, clock::now()).await });
+        history.previous = finished(task).await?.into_iter().map(into_bytes).collect();
     }
     let references = request.references().map_err(CallError::from)?;
-    match references.into_iter().next() {
-        Some((param, id)) => Err(SurfaceError::ItemNotFound { id, param }.into()),
-        None => Ok(History::default()),
+    if references.is_empty() {
+        return Ok(history);
+    }
+    let ids: Vec<String> = references.iter().map(|(_, id)| id.clone()).collect();
+    let (storage, caller) = (context.responses.clone(), Arc::clone(caller));
+    let task = context.background.spawn(async move {
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        storage.items(&caller, &ids, clock::now()).await
+    });
+    history.referenced = finished(task).await?.into_iter().map(|(id, item)| (id, into_bytes(item))).collect();
+    match references.into_iter().find(|(_, id)| !history.referenced.contains_key(id)) {
+        Some((param, id)) => Err(SurfaceError::ItemNotFound { id: id.chars().take(100).collect(), param }.into()),
+        None => Ok(history),
     }
 }
 
-/// Receives the final response; `None` if it is not stored.
-pub(super) fn receiver(_surface: &Surface, _caller: &Caller, _request: &ResponsesRequest) -> Option<FinishedResponse> {
-    None
+/// `None` if the response is not to be stored. `unique` is the part of its id that is its own.
+pub(super) fn pending(
+    surface: &Surface,
+    caller: &Arc<Caller>,
+    request: &ResponsesRequest,
+    history: &History,
+    unique: &str,
+) -> Result<Option<Box<PendingSave>>, InferenceError> {
+    let storage = &surface.context.responses;
+    if !request.may_store || !storage.is_on(caller) {
+        return Ok(None);
+    }
+    let input = own_input(request, history)?;
+    let mut memory = surface.body_bounds.memory.grant(Holder::Workspace(caller.workspace.clone()));
+    memory.grow_to(input.len() as u64).map_err(|error| SurfaceError::from(BodyError::from(error)))?;
+    Ok(Some(Box::new(PendingSave {
+        storage: storage.clone(),
+        background: surface.context.background.clone(),
+        caller: Arc::clone(caller),
+        id: format!("resp_{unique}"),
+        previous: request.previous_response_id.clone(),
+        input,
+        finished: FinishedResponse::default(),
+        memory,
+    })))
+}
+
+/// Stores nothing: for requests that create no response.
+pub(super) fn nothing(
+    _: &Surface,
+    _: &Arc<Caller>,
+    _: &ResponsesRequest,
+    _: &History,
+    _: &str,
+) -> Result<Option<Box<PendingSave>>, InferenceError> {
+    Ok(None)
+}
+
+/// The input as a JSON array, with items in the place of references: what they refer to may be deleted first.
+fn own_input(request: &ResponsesRequest, history: &History) -> Result<Vec<u8>, InferenceError> {
+    let references: HashMap<String, String> = request.references().map_err(CallError::from)?.into_iter().collect();
+    let items = request.input_items().map_err(CallError::from)?;
+    let mut input = Vec::with_capacity(items.iter().map(|item| item.len() + 1).sum::<usize>() + 2);
+    for (index, item) in items.iter().enumerate() {
+        let id = (!references.is_empty()).then(|| references.get(&format!("input[{index}].id"))).flatten();
+        input.push(if index == 0 { b'[' } else { b',' });
+        input.extend_from_slice(id.and_then(|id| history.referenced.get(id)).unwrap_or(item));
+    }
+    if items.is_empty() {
+        input.push(b'[');
+    }
+    input.push(b']');
+    Ok(input)
+}
+
+/// The result of work on the runtime that owns the store's connections.
+async fn finished<T>(task: JoinHandle<Result<T, ConversationError>>) -> Result<T, InferenceError> {
+    match task.await {
+        Ok(result) => result.map_err(conversation_error),
+        Err(_panicked) => Err(SurfaceError::Internal.into()),
+    }
+}
+
+fn conversation_error(error: ConversationError) -> InferenceError {
+    match error {
+        ConversationError::NotFound { id } => SurfaceError::PreviousResponseNotFound { id }.into(),
+        ConversationError::TooLarge { .. } | ConversationError::TooLong => {
+            SurfaceError::ConversationTooLarge { why: error.to_string() }.into()
+        }
+        ConversationError::Command(error) => command_error(error),
+    }
+}
+
+/// The cause is for the log.
+pub(super) fn command_error(error: CommandError) -> InferenceError {
+    match error {
+        CommandError::StoreUnavailable { cause } => {
+            SurfaceError::ResponsesUnavailable { cause: format!("{cause:?}") }.into()
+        }
+        other => {
+            tracing::error!(error = ?other, "a stored response could not be read");
+            SurfaceError::Internal.into()
+        }
+    }
+}
+
+fn into_bytes(item: Item) -> Bytes {
+    Box::<str>::from(item).into_boxed_bytes().into()
 }

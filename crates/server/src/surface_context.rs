@@ -43,6 +43,8 @@ pub(crate) struct SurfaceContext {
     /// `None` if the operator has set none.
     pub content_keys: Option<ContentKeys>,
     pub responses: ResponseStorage,
+    /// Seals reasoning that clients keep for us.
+    pub reasoning_keys: ContentKeys,
 }
 
 /// Parts of this node that only the operator's routes use.
@@ -73,6 +75,7 @@ impl SurfaceContext {
         console_url: String,
         catalogue: Arc<CatalogueKeeper>,
         operator: OperatorParts,
+        reasoning_keys: ContentKeys,
     ) -> Self {
         let lifetimes = config.sessions.lifetimes();
         // Content is large: it must not keep calls from their keys and leases.
@@ -94,6 +97,7 @@ impl SurfaceContext {
             operator,
             catalogue,
             content_keys,
+            reasoning_keys,
             throttles: Arc::new(Throttles::new(config.limits.throttles(config.workspace_defaults))),
         }
     }

@@ -46,7 +46,7 @@ use fleet::{Connector, Endpoints, EngineLogs, Launcher, Routes};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
-use store::{Journal, JournalReader, Store, secrets};
+use store::{ContentKeys, Journal, JournalReader, Store, secrets};
 use tokio::runtime::Handle;
 use tokio_rustls::TlsAcceptor;
 
@@ -126,6 +126,7 @@ impl Parts {
         let keys = KeyDirectory::new(store.clone(), runtime.clone());
         let salt_secret = salt_secret(&store).await?;
         let console_url = first_start::console_url(&config, public);
+        let reasoning_keys = reasoning_keys(&store, &config).await?;
         let launcher = launcher(data_dir)?;
         let table = (routes.clone(), endpoints.clone());
         let control_plane = ControlPlane::open(&config, data_dir, &launcher, store.clone(), &node, table).await?;
@@ -139,8 +140,8 @@ impl Parts {
             process,
             engine_logs: engine_logs.clone(),
         };
-        let catalogue_of_context = Arc::clone(&catalogue);
-        let context = SurfaceContext::new(&store, runtime, &config, console_url, catalogue_of_context, operator);
+        let shared = Arc::clone(&catalogue);
+        let context = SurfaceContext::new(&store, runtime, &config, console_url, shared, operator, reasoning_keys);
         let context = Arc::new(context);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let parts = Self {
@@ -272,6 +273,12 @@ async fn salt_secret(store: &Store) -> anyhow::Result<SaltSecret> {
     let fresh: String = fresh.iter().map(|byte| format!("{byte:02x}")).collect();
     let shared = secrets::share(store, "cache_salt", &fresh).await.context("cannot read the secret of cache salts")?;
     Ok(SaltSecret::new(&shared))
+}
+
+/// Keys that seal reasoning: the operator's, or one that the nodes share. The shared one opens what it has sealed before.
+async fn reasoning_keys(store: &Store, config: &Config) -> anyhow::Result<ContentKeys> {
+    let shared = ContentKeys::shared(store, "reasoning_key").await.context("cannot read the key of reasoning")?;
+    Ok(config.content_keys.as_ref().map_or(shared.clone(), |keys| keys.also_opening(&shared)))
 }
 
 /// A quarter of the process's memory, unless configured; at least one body. An unknown limit counts as 2 GiB.

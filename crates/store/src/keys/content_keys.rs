@@ -6,6 +6,10 @@
 //!
 //! Rotation: the first key seals, all of them open.
 
+use super::secrets;
+use crate::db::Store;
+use crate::error::StoreError;
+use crate::row;
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -174,6 +178,14 @@ impl ContentKeys {
     /// A single key.
     pub fn single(secret: [u8; KEY_BYTES]) -> Self {
         Self { sealing: ContentKey::new(secret), earlier: Arc::default() }
+    }
+
+    /// A key that all nodes share, created by the first one that needs it.
+    pub async fn shared(store: &Store, name: &str) -> Result<Self, StoreError> {
+        let mut fresh = [0; KEY_BYTES];
+        getrandom::fill(&mut fresh).expect("the system's random source never fails once the system is up");
+        let shared = secrets::share(store, name, &BASE64.encode(fresh)).await?;
+        Self::parse(&shared).map_err(|_| row::corrupt("value"))
     }
 
     /// The key that seals.

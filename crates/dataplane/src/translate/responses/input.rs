@@ -5,7 +5,7 @@
 
 use super::item::{Item, ItemKind, quoted_text};
 use super::parts;
-use super::reasoning::open_encrypted;
+use super::reasoning::ReasoningSeal;
 use super::request::History;
 use super::tools::ToolTable;
 use crate::json::{RawStr, Reader, ValueKind, quote};
@@ -52,6 +52,7 @@ pub(super) fn read<'a>(
 pub(super) struct Conversation<'a> {
     messages: Messages<'a>,
     tools: &'a ToolTable,
+    seal: &'a ReasoningSeal,
     /// What the assistant has said since the last message of another role.
     turn: AssistantTurn,
     images: UserTurn,
@@ -60,10 +61,11 @@ pub(super) struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    pub(super) fn new(tools: &'a ToolTable, out: &'a mut Vec<u8>) -> Self {
+    pub(super) fn new(tools: &'a ToolTable, seal: &'a ReasoningSeal, out: &'a mut Vec<u8>) -> Self {
         Self {
             messages: Messages::new(out),
             tools,
+            seal,
             turn: AssistantTurn::default(),
             images: UserTurn::default(),
             has_merged_system: false,
@@ -190,7 +192,7 @@ impl<'a> Conversation<'a> {
                 parts::read_text(json, &Path::Member(&item.path(), name), &mut text, checks)?;
             }
             if !text.has_text
-                && let Some(own) = members.encrypted_content.and_then(open_encrypted)
+                && let Some(own) = members.encrypted_content.and_then(|content| self.seal.open(content))
             {
                 text.add(&own);
             }

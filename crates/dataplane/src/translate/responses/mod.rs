@@ -22,6 +22,7 @@ mod request_tests;
 #[cfg(test)]
 mod stream_tests;
 
+pub use reasoning::ReasoningSeal;
 pub use request::{ChatTranslation, History, ResponseContext, ResponsesRequest};
 
 pub(crate) use stream::ResponseStream;
@@ -40,8 +41,8 @@ pub struct ResponseOptions {
     tools: ToolTable,
     /// Reasoning is also sent as its own summary.
     has_summary: bool,
-    /// Reasoning items carry their text in a form that clients send back unread.
-    has_encrypted_reasoning: bool,
+    /// Set if reasoning items carry their text in a form that clients send back unread.
+    seal: Option<ReasoningSeal>,
     /// Seconds since 1970.
     now: fn() -> i64,
     /// Set if the response is to be stored.

@@ -1,11 +1,11 @@
 //! The items of a response's output.
 
 use super::ResponseOptions;
-use super::reasoning::encrypt;
 use super::tools::{DeclaredTool, ToolKind};
 use crate::json::{JsonError, Reader, ValueKind, quote};
 use crate::translate::writer::Output;
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 #[derive(Debug)]
 pub(super) struct OutputItem {
@@ -14,6 +14,8 @@ pub(super) struct OutputItem {
     pub(super) text: Vec<u8>,
     /// The log probabilities of the text's tokens, as JSON without brackets.
     pub(super) logprobs: Vec<u8>,
+    /// The sealed text: sealing it again would give another value.
+    pub(super) sealed: OnceLock<String>,
     pub(super) status: ItemStatus,
 }
 
@@ -52,7 +54,8 @@ impl ItemStatus {
 
 impl OutputItem {
     pub(super) fn new(kind: OutputKind) -> Self {
-        Self { kind, text: Vec::new(), logprobs: Vec::new(), status: ItemStatus::InProgress }
+        let (text, logprobs, sealed) = (Vec::new(), Vec::new(), OnceLock::new());
+        Self { kind, text, logprobs, sealed, status: ItemStatus::InProgress }
     }
 
     /// What the client declared under the name of the call; `None` for other items and for a name of the model's own.
@@ -131,9 +134,9 @@ impl OutputItem {
             self.write_part(out);
         }
         out.put(b"]");
-        if is_done && options.has_encrypted_reasoning {
+        if is_done && let Some(seal) = &options.seal {
             out.put(b",\"encrypted_content\":");
-            out.put_text(&encrypt(&self.text));
+            out.put_text(self.sealed.get_or_init(|| seal.seal(&self.text)));
         }
     }
 

@@ -3,13 +3,11 @@
 use super::request::write_member;
 use crate::json::{RawStr, Reader, ValueKind, quote};
 use crate::request::{Checks, ParseError};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use domain::WorkspaceId;
 use domain::model::ThinkingSwitch;
+use store::ContentKeys;
 
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
-/// Begins what we have written ourselves. The text is the client's own, so it is only encoded.
-const OWN: &str = "forebay1:";
 
 #[derive(Debug, Default)]
 pub(super) struct ReasoningRequest<'a> {
@@ -68,18 +66,24 @@ impl<'a> ReasoningRequest<'a> {
     }
 }
 
-/// Encodes escaped text for `encrypted_content`.
-pub(super) fn encrypt(raw: &[u8]) -> String {
-    format!("{OWN}{}", STANDARD.encode(raw))
+/// Seals the reasoning that clients of a workspace keep for us, as `encrypted_content`.
+#[derive(Debug, Clone)]
+pub struct ReasoningSeal {
+    pub keys: ContentKeys,
+    pub workspace: WorkspaceId,
 }
 
-/// The escaped text of our own `encrypted_content`; `None` for that of other services, which only they can read.
-pub(super) fn open_encrypted(content: RawStr<'_>) -> Option<Vec<u8>> {
-    let content = content.decoded();
-    let raw = STANDARD.decode(content.strip_prefix(OWN.as_bytes())?).ok()?;
-    // A client may have changed it: it must still be the inside of a JSON string.
-    let quoted = [b"\"", &raw[..], b"\""].concat();
-    let mut reader = Reader::new(&quoted);
-    let is_string = reader.string().is_ok() && reader.end().is_ok() && std::str::from_utf8(&raw).is_ok();
-    is_string.then_some(raw)
+impl ReasoningSeal {
+    /// Seals escaped text.
+    pub(super) fn seal(&self, raw: &[u8]) -> String {
+        self.keys.seal_reasoning(&self.workspace, &String::from_utf8_lossy(raw))
+    }
+
+    /// The escaped text of our own `encrypted_content`; `None` for that of other services, which only they can read, and
+    /// for that of other workspaces.
+    pub(super) fn open(&self, content: RawStr<'_>) -> Option<Vec<u8>> {
+        let content = content.decoded();
+        let raw = self.keys.open_reasoning(&self.workspace, std::str::from_utf8(&content).ok()?)?;
+        Some(raw.into_bytes())
+    }
 }

@@ -6,7 +6,7 @@
 use super::format::TextFormat;
 use super::input::{self, Conversation};
 use super::item::Item;
-use super::reasoning::ReasoningRequest;
+use super::reasoning::{ReasoningRequest, ReasoningSeal};
 use super::resource;
 use super::tool_choice::ToolChoice;
 use super::tools::ToolSet;
@@ -81,6 +81,8 @@ pub struct ResponseContext {
     /// Seconds since 1970.
     pub now: fn() -> i64,
     pub history: History,
+    /// Of the caller's workspace.
+    pub seal: ReasoningSeal,
     /// Receives the final response; `None` if it is not stored.
     pub stored: Option<FinishedResponse>,
 }
@@ -184,7 +186,7 @@ impl ResponsesRequest {
             checks.invalid(&"model", || "must be a string".into());
         }
         self.check_unsupported(&mut checks)?;
-        let ResponseContext { unique, now, history, stored } = context;
+        let ResponseContext { unique, now, history, seal, stored } = context;
         let items = input::read(&self.values[1], &history, &mut checks)?;
         let mut tools = ToolSet::default();
         tools.declare(self.value("tools"), &"tools", &mut checks)?;
@@ -200,7 +202,7 @@ impl ResponsesRequest {
         out.put(b"{\"model\":");
         out.put_text(&self.model);
         out.put(b",\"messages\":[");
-        let mut conversation = Conversation::new(tools.table(), &mut out);
+        let mut conversation = Conversation::new(tools.table(), &seal, &mut out);
         conversation.begin(self.text("instructions", &mut checks)?, &items, traits.merge_system, &mut checks)?;
         for item in &items {
             conversation.add(item, &mut checks)?;
@@ -241,7 +243,7 @@ impl ResponsesRequest {
             members,
             tools: table,
             has_summary: reasoning.has_summary,
-            has_encrypted_reasoning: includes.encrypted_reasoning,
+            seal: includes.encrypted_reasoning.then_some(seal),
             now,
             finished: stored,
         };

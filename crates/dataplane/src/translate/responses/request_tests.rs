@@ -1,17 +1,26 @@
 #![expect(clippy::needless_pass_by_value, reason = "callers pass literals")]
 
+use super::reasoning::ReasoningSeal;
 use super::request::{ChatTranslation, History, ResponseContext, ResponsesRequest};
 use crate::request::ParseError;
 use crate::translate::messages::Traits;
 use domain::model::ThinkingSwitch;
 use domain::usage::Tokens;
+use domain::{Timestamp, WorkspaceId};
 use expect_test::expect;
 use serde_json::{Value, json};
+use store::ContentKeys;
 
 const TRAITS: Traits = Traits { context_length: 1000, thinking: ThinkingSwitch::None, merge_system: false };
 
 fn context(history: History) -> ResponseContext {
-    ResponseContext { unique: "1".into(), now: || 7, history, stored: None }
+    ResponseContext { unique: "1".into(), now: || 7, history, seal: seal(1), stored: None }
+}
+
+/// The seal of a workspace.
+pub(super) fn seal(workspace: u128) -> ReasoningSeal {
+    let workspace = WorkspaceId::new(Timestamp::from_millis(1), workspace);
+    ReasoningSeal { keys: ContentKeys::single([7; 32]), workspace }
 }
 
 fn translate(body: &Value, traits: Traits) -> Result<ChatTranslation, ParseError> {
@@ -144,14 +153,15 @@ fn a_tool_loop_has_one_message_per_turn() {
 
 #[test]
 fn our_own_encrypted_reasoning_is_opened_and_foreign_one_is_skipped() {
-    let own = super::reasoning::encrypt(br#"h\"m"#);
+    let own = seal(1).seal(br#"h\"m"#);
     let thought = |content: &str| {
         let items = json!([{"type": "reasoning", "summary": [], "encrypted_content": content},
             {"role": "assistant", "content": "ok"}, {"role": "user", "content": "go"}]);
         messages(items)[0]["reasoning_content"].clone()
     };
     assert_eq!(thought(&own), "h\"m");
-    for foreign in ["gAAAAABp", "forebay1:***", "forebay1:Ig==", "forebay1:Igo="] {
+    let of_another_workspace = seal(2).seal(b"hm");
+    for foreign in ["gAAAAABp", "fbr1_***", &own[..own.len() - 1], &of_another_workspace] {
         assert_eq!(thought(foreign), Value::Null, "{foreign}");
     }
 }
@@ -353,9 +363,12 @@ fn tools_are_turned_back_by_declaration() {
     for item in &mut output {
         item.as_object_mut().unwrap().retain(|name, _| name != "id" && name != "status");
     }
+    let sealed = output[0]["encrypted_content"].take();
+    let opened = seal(1).keys.open_reasoning(&seal(1).workspace, sealed.as_str().unwrap());
+    assert_eq!(opened.as_deref(), Some("hm"));
     let expected = json!([
         {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "hm"}],
-            "encrypted_content": "forebay1:aG0="},
+            "encrypted_content": null},
         {"type": "custom_tool_call", "call_id": "patch", "name": "patch", "input": "*** \"é\"\n"},
         {"type": "custom_tool_call", "call_id": "patch", "name": "patch", "input": "not json"},
         {"type": "tool_search_call", "call_id": "tool_search", "execution": "client", "arguments": {"q": "x"}},

@@ -3,6 +3,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "callers pass literals")]
 
 use super::request::{History, ResponseContext, ResponsesRequest};
+use super::request_tests::seal;
 use super::{FinishedResponse, ResponseOptions, ResponseStream};
 use crate::error::{CallError, ContextOverflow, UpstreamRejection};
 use crate::request::StreamOptions;
@@ -24,7 +25,8 @@ fn options(members: Value) -> ResponseOptions {
         {"type": "tool_search", "execution": "client"},
         {"type": "namespace", "name": "f", "tools": [{"type": "function", "name": "x"}]}]});
     body.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
-    let context = ResponseContext { unique: "1".into(), now: || 7, history: History::default(), stored: None };
+    let (history, seal) = (History::default(), seal(1));
+    let context = ResponseContext { unique: "1".into(), now: || 7, history, seal, stored: None };
     let request = ResponsesRequest::parse(body.to_string().into()).unwrap();
     request.into_chat(Traits::default(), context).unwrap().options
 }
@@ -268,7 +270,9 @@ fn reasoning_is_summarized_by_itself_if_the_client_wants_a_summary() {
     let text = translated(members, &[json!({"reasoning": "a"}), json!({"reasoning": "b"})], "stop");
     let item = &read_events(&text)["response"]["output"][0];
     assert_eq!((&item["summary"][0]["text"], &item["content"][0]["text"]), (&json!("ab"), &json!("ab")));
-    assert_eq!(item["encrypted_content"], "forebay1:YWI=");
+    let sealed = item["encrypted_content"].as_str().unwrap();
+    assert_eq!(seal(1).keys.open_reasoning(&seal(1).workspace, sealed).as_deref(), Some("ab"));
+    assert_eq!(text.matches(sealed).count(), 2, "the same in the event of the item and in that of the response");
     assert_eq!(text.matches("event: response.reasoning_summary_text.delta").count(), 2);
     assert_eq!(text.matches("event: response.reasoning_summary_part.").count(), 2);
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use testkit::fake_engine::Script;
 use testkit::http::{Client, Response};
 
 use crate::app::{CHAT, CONTENT_KEY, Setup, TestApp, error_line, text};
@@ -185,6 +186,67 @@ async fn a_response_that_has_no_room_is_served_and_says_so() {
     assert_eq!(error_line(&get(&client, &unstored).await), "404 response_not_found");
     assert_eq!(client.delete(&format!("/responses/{stored}")).await.status, 200);
     create(&client, request("small"), true).await;
+}
+
+/// The last event of a streamed response.
+async fn last_event(client: &Client, mut body: Value) -> Value {
+    body["stream"] = json!(true);
+    let (events, clean) = client.open_stream("/responses", body).await.rest().await;
+    assert!(clean, "{events:?}");
+    events.last().unwrap().json()
+}
+
+#[tokio::test]
+async fn a_streamed_response_is_stored_before_its_last_event() {
+    let app = storing(with_key().store_line("responses_max_bytes = \"1MiB\"")).await;
+    let client = app.client();
+    let mut previous = Value::Null;
+    for _ in 0..10 {
+        let mut body = request("more");
+        body["previous_response_id"] = previous;
+        let event = last_event(&client, body).await;
+        assert_eq!((&event["type"], &event["response"]["store"]), (&json!("response.completed"), &json!(true)));
+        let id = text(&event["response"]["id"]);
+        assert_eq!(get(&client, id).await.json(), event["response"]);
+        previous = json!(id);
+    }
+    assert_eq!(last_messages(&app).len(), 19);
+
+    let large = "x ".repeat(400_000);
+    assert_eq!(last_event(&client, request(large.clone())).await["response"]["store"], true);
+    let event = last_event(&client, request(large)).await;
+    assert_eq!((&event["type"], &event["response"]["store"]), (&json!("response.completed"), &json!(false)));
+    assert_eq!(error_line(&get(&client, text(&event["response"]["id"])).await), "404 response_not_found");
+}
+
+#[tokio::test]
+async fn reasoning_comes_back_sealed_and_only_in_its_workspace() {
+    let app = TestApp::start().await;
+    let client = app.client();
+    let other = app.admin(&format!(
+        "workspaces create --organization {} --name Other",
+        text(&app.forebay.bootstrap()["organizationId"])
+    ));
+    let key = app.admin(&format!("keys create --workspace {} --name other", text(&other["id"])));
+    let message = json!({"role": "assistant", "content": "ok", "reasoning_content": "I see"});
+    let completion = json!({"id": "c", "object": "chat.completion", "created": 1, "model": "m",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}});
+    app.engine().push(Script { raw_body: Some(completion.to_string()), ..Script::default() });
+    let mut body = request("one");
+    body["include"] = json!(["reasoning.encrypted_content"]);
+    let response = client.post_json("/responses", body).await.json();
+    let sealed = &response["output"][0]["encrypted_content"];
+    assert_eq!(response["output"][0]["type"], "reasoning", "{response}");
+    assert!(!text(sealed).is_empty() && !text(sealed).contains("see"), "{response}");
+    let input = json!([{"type": "reasoning", "summary": [], "encrypted_content": sealed},
+        {"role": "assistant", "content": "ok"}, {"role": "user", "content": "two"}]);
+    let thought = async |client: &Client| {
+        assert_eq!(client.post_json("/responses", request(input.clone())).await.status, 200);
+        app.engine().calls().last().unwrap().json()["messages"][0]["reasoning_content"].clone()
+    };
+    assert_eq!(thought(&client).await, "I see", "also without a content key");
+    assert_eq!(thought(&app.client_with(text(&key["key"]))).await, Value::Null);
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use crate::surface::error::SurfaceError;
 use crate::surface::inference::{self, InferenceError, PendingSave, Prepared, reject};
 use bytes::Bytes;
 use dataplane::request::ParseError;
-use dataplane::translate::responses::{ChatTranslation, History, ResponseContext, ResponsesRequest};
+use dataplane::translate::responses::{ChatTranslation, History, ReasoningSeal, ResponseContext, ResponsesRequest};
 use dataplane::usage_tap::UsageTap;
 use dataplane::{CallError, Dialect};
 use domain::Caller;
@@ -113,6 +113,7 @@ async fn translate(
         unique,
         now: || clock::now().seconds(),
         history,
+        seal: ReasoningSeal { keys: surface.context.reasoning_keys.clone(), workspace: caller.workspace.clone() },
         stored: save.as_ref().map(|save| save.finished.clone()),
     };
     let into_chat = move || request.into_chat(traits, context);

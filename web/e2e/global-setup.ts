@@ -3,6 +3,8 @@
 import { startForebay } from './forebay'
 
 export default async function setup() {
+  // Without it responses cannot be stored.
+  process.env.FOREBAY_CONTENT_KEY ??= Buffer.alloc(32, 7).toString('base64')
   const { stop, ...forebay } = await startForebay()
   process.env.FOREBAY_UNDER_TEST = JSON.stringify(forebay)
   return stop

@@ -1,6 +1,9 @@
 import { request } from '@playwright/test'
 import { expect, expectAccessible, loaded, test } from './fixtures'
 
+// They change the same workspace.
+test.describe.configure({ mode: 'default' })
+
 test('concurrent edits are both kept: the second user sees both sides and chooses', async ({
   page,
   context,
@@ -49,6 +52,23 @@ test('an invalid value is reported at its field', async ({ page, expectProblem }
   await field.fill('99999999999999999')
   await page.getByRole('button', { name: 'Save', exact: true }).click()
   await expect(field).toHaveAttribute('aria-invalid', 'true')
+})
+
+test('responses are stored for the days that an administrator sets', async ({ page }) => {
+  await page.goto('/settings')
+  await loaded(page)
+  const panel = page.getByRole('region', { name: 'Stored responses' })
+  const days = panel.getByRole('textbox', { name: 'Days to store responses' })
+  const save = panel.getByRole('button', { name: 'Save days' })
+  await expect(panel).toContainText('Responses are not stored.')
+  await expect(save).toBeDisabled()
+  await days.fill('7')
+  await save.click()
+  await expect(panel).toContainText('Responses are stored for 7 days.')
+  await expectAccessible(page)
+  await days.fill('')
+  await save.click()
+  await expect(panel).toContainText('Responses are not stored.')
 })
 
 test('sessions are listed, and another session is ended', async ({ page, forebay }) => {

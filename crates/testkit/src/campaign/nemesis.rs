@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use super::cluster::Cluster;
+use super::finish;
 use super::history::{FaultSpan, Record, Recorder};
 use super::observer::Observer;
 use super::schedule::{Ending, Fault, NODES, Planned, Schedule, Victim};
@@ -28,13 +29,15 @@ impl Nemesis {
         for planned in schedule.faults {
             self.sleep_until(planned.at).await;
             faults.spawn(Arc::clone(&self).inflict(planned));
+            // An upgrade goes on to the next node when this one serves.
+            if matches!(planned.fault, Fault::Install { .. }) {
+                finish(&mut faults).await?;
+            }
             while let Some(ended) = faults.try_join_next() {
                 ended??;
             }
         }
-        while let Some(ended) = faults.join_next().await {
-            ended??;
-        }
+        finish(&mut faults).await?;
         self.sleep_until(schedule.length.max(self.recorder.now() + CALM_END)).await;
         Ok(())
     }
@@ -53,9 +56,7 @@ impl Nemesis {
                 for node in &nodes {
                     each.spawn(Arc::clone(&self).inflict_on(*node, planned));
                 }
-                while let Some(ended) = each.join_next().await {
-                    ended??;
-                }
+                finish(&mut each).await?;
             }
             None => self.inflict_on_services(planned).await?,
         }

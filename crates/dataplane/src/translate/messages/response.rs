@@ -100,7 +100,7 @@ fn write_tool_use(
     Ok(())
 }
 
-/// `{"type":"tool_use","id":…,"name":…,"caller":null`. A call without an id gets one from its position.
+/// `{"type":"tool_use","id":…,"name":…,"caller":…`. A call without an id gets one from its position.
 pub(super) fn write_tool_use_start(
     id: Option<&[u8]>,
     name: &[u8],
@@ -118,5 +118,6 @@ pub(super) fn write_tool_use_start(
     }
     out.put(b",\"name\":");
     out.put_raw_text(name);
-    out.put(b",\"caller\":null");
+    // Called by the model itself, not by code that it runs.
+    out.put(b",\"caller\":{\"type\":\"direct\"}");
 }

@@ -177,7 +177,7 @@ fn a_stream_with_thinking_text_and_a_tool_call() {
         data: {"type":"content_block_stop","index":1}
 
         event: content_block_start
-        data: {"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"c1","name":"read","caller":null,"input":{}}}
+        data: {"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"c1","name":"read","caller":{"type":"direct"},"input":{}}}
 
         event: content_block_delta
         data: {"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{\"p\":"}}
@@ -403,8 +403,8 @@ fn a_whole_response_has_the_blocks_of_its_stream() {
     let expected = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-x", "content": [
         {"type": "thinking", "thinking": "hm", "signature": "Zm9yZWJheQ=="},
         {"type": "text", "text": "Hi", "citations": []},
-        {"type": "tool_use", "id": "a", "name": "f", "caller": null, "input": {"x": "é"}},
-        {"type": "tool_use", "id": "b", "name": "g", "caller": null, "input": {}}],
+        {"type": "tool_use", "id": "a", "name": "f", "caller": {"type": "direct"}, "input": {"x": "é"}},
+        {"type": "tool_use", "id": "b", "name": "g", "caller": {"type": "direct"}, "input": {}}],
         "stop_reason": "tool_use", "stop_sequence": null, "stop_details": null, "container": null,
         "usage": {"input_tokens": 5, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 4, "output_tokens": 5,
             "output_tokens_details": {"thinking_tokens": 3}, "cache_creation": null, "inference_geo": null,

@@ -1,0 +1,78 @@
+"""What the tests of all agents share: folders of their own, the engine that plays the model, and the bill."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.request
+
+import agent_engine
+
+BASE_URL = os.environ["FOREBAY_BASE_URL"]
+API_KEY = os.environ["FOREBAY_API_KEY"]
+ENGINE_URL = os.environ["AGENT_ENGINE_URL"]
+
+MODEL = "acme/agent"
+TIMEOUT_SECS = 120
+# Where everything is sent that is not meant for this machine: nothing listens there.
+NOWHERE = "http://127.0.0.1:9"
+TOO_LONG = {
+    "status": 400,
+    "message": "This model's maximum context length is 4096 tokens. However, your request has 5000 input tokens.",
+}
+
+
+def engine(path, body=None):
+    data = None if body is None else json.dumps(body).encode()
+    with urllib.request.urlopen(urllib.request.Request(f"{ENGINE_URL}{path}", data), timeout=5) as response:
+        return json.load(response)
+
+
+class AgentTest(unittest.TestCase):
+    def setUp(self):
+        engine("/reset", [])
+        folder = tempfile.TemporaryDirectory(prefix="forebay-agent.", ignore_cleanup_errors=True)
+        self.addCleanup(folder.cleanup)
+        self.home = pathlib.Path(folder.name) / "home"
+        self.work = pathlib.Path(folder.name) / "work"
+        self.home.mkdir()
+        self.work.mkdir()
+        self.file = self.work / "note.txt"
+        self.task = agent_engine.TASK + str(self.file)
+
+    def environment(self, **more):
+        common = {"HOME": str(self.home), "PATH": os.environ["PATH"], "HTTPS_PROXY": NOWHERE, "NO_PROXY": "127.0.0.1"}
+        return common | more
+
+    def run_program(self, command, environment):
+        done = subprocess.run(
+            command, cwd=self.work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=TIMEOUT_SECS,
+        )
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def admin(self, *arguments):
+        """The record that `forebay admin` prints about the workspace."""
+        command = [os.environ["FOREBAY"], "admin", *arguments, "--workspace", os.environ["FOREBAY_WORKSPACE"], "--json"]
+        command += ["--config", os.environ["FOREBAY_CONFIG"], "--data-dir", os.environ["FOREBAY_DATA_DIR"]]
+        return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+    def usage(self):
+        """Requests and tokens that were billed for the model of the agent."""
+        shown = self.admin("usage", "show", "--group-by", "model")
+        rows = [row for row in shown["data"] if row["model"] == MODEL]
+        return [sum(row[name] for row in rows) for name in ("requests", "promptTokens", "completionTokens")]
+
+    def assert_billed_as_served(self, before):
+        """Every call was made once, and the bill equals what the engine has counted."""
+        state = engine("/state")
+        self.assertEqual(state["requests"], state["served"], "no call is made twice")
+        served = [state["served"], state["prompt"], state["completion"]]
+        deadline = time.monotonic() + 10
+        while (billed := [after - earlier for after, earlier in zip(self.usage(), before)]) != served:
+            self.assertLess(time.monotonic(), deadline, f"billed {billed}, served {served}")
+            time.sleep(0.1)

@@ -1,0 +1,97 @@
+"""Runs Codex against a running forebay. Started by scripts/test-clients.
+
+The program gets a home of its own, and every address that it could reach is this machine.
+"""
+
+import json
+import os
+import unittest
+
+import agent_engine
+from agent_test import API_KEY, BASE_URL, TOO_LONG, AgentTest, engine
+import openai
+
+CODEX = os.environ["CODEX"]
+
+CONFIG = f"""
+model = "forebay-agent"
+model_provider = "forebay"
+model_context_window = 200000
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+
+[analytics]
+enabled = false
+
+[model_providers.forebay]
+name = "Forebay"
+base_url = "{BASE_URL}"
+env_key = "FOREBAY_API_KEY"
+wire_api = "responses"
+"""
+
+
+class Codex(AgentTest):
+    def setUp(self):
+        super().setUp()
+        folder = self.home / ".codex"
+        folder.mkdir()
+        (folder / "config.toml").write_text(CONFIG)
+
+    def run_agent(self, *arguments, key=API_KEY):
+        """The events of a turn."""
+        command = [CODEX, "exec", "--skip-git-repo-check", "--json", *arguments]
+        lines = self.run_program(command, self.environment(FOREBAY_API_KEY=key)).splitlines()
+        return [json.loads(line) for line in lines if line.startswith("{")]
+
+    def assert_file_is_written(self, events):
+        self.assertEqual(self.file.read_text(), agent_engine.CONTENT, events)
+        messages = [event["item"]["text"] for event in events if event.get("item", {}).get("type") == "agent_message"]
+        self.assertEqual(messages[-1], agent_engine.DONE)
+
+    def test_a_tool_loop_changes_a_file_and_is_billed_as_it_was_served(self):
+        before = self.usage()
+        self.assert_file_is_written(self.run_agent(self.task))
+        self.assert_billed_as_served(before)
+
+    def test_it_survives_an_engine_that_dies(self):
+        engine("/reset", ["die"])
+        self.assert_file_is_written(self.run_agent(self.task))
+
+    def test_it_survives_a_cold_start(self):
+        engine("/reset", [{"delay": 20}])
+        self.assert_file_is_written(self.run_agent(self.task))
+        state = engine("/state")
+        self.assertEqual(state["requests"], state["served"], "no call is made twice")
+
+    def test_it_survives_an_engine_that_is_busy(self):
+        engine("/reset", [{"status": 503, "message": "busy"}])
+        self.assert_file_is_written(self.run_agent(self.task))
+
+    def test_it_waits_for_a_limit(self):
+        key = self.admin("keys", "create", "--name", "codex", "--requests-per-minute", "30")["key"]
+        client = openai.OpenAI(base_url=BASE_URL, api_key=key, max_retries=0)
+        self.addCleanup(client.close)
+        with self.assertRaises(openai.RateLimitError):
+            for _ in range(60):
+                client.responses.input_tokens.count(model="acme/agent", input="hi")
+        self.assert_file_is_written(self.run_agent(self.task, key=key))
+
+    def test_it_compacts_a_conversation_that_is_too_long(self):
+        # Forebay asks again without a limit, to find out whether the prompt alone is too long.
+        engine("/reset", [None, TOO_LONG, TOO_LONG])
+        events = self.run_failing_turn()
+        self.assertIn("context", json.dumps(events).lower())
+        self.run_agent("resume", "--last", "Go on.")
+        self.assertGreaterEqual(engine("/state")["served"], 3, "a call, a summary, and the next turn")
+
+    def run_failing_turn(self):
+        try:
+            return self.run_agent(self.task)
+        except AssertionError as failure:
+            return [str(failure)]
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,60 @@
+"""Runs OpenCode against a running forebay, through each of the APIs that it speaks. Started by scripts/test-clients.
+
+The program gets a home of its own, and every address that it could reach is this machine.
+"""
+
+import json
+import os
+import unittest
+
+import agent_engine
+from agent_test import API_KEY, BASE_URL, NOWHERE, AgentTest
+
+OPENCODE = os.environ["OPENCODE"]
+
+# The packages of the AI SDK that are built into the program, by API.
+PROVIDERS = {"responses": "@ai-sdk/openai", "messages": "@ai-sdk/anthropic", "chat": "@ai-sdk/openai-compatible"}
+
+
+def config(api):
+    model = {"name": "Agent", "tool_call": True, "limit": {"context": 200_000, "output": 8_192}}
+    if api == "responses":
+        model["options"] = {"store": False}
+    options = {"baseURL": BASE_URL, "apiKey": "{env:FOREBAY_API_KEY}"}
+    provider = {"npm": PROVIDERS[api], "name": "Forebay", "options": options, "models": {"forebay-agent": model}}
+    return {
+        "$schema": "https://opencode.ai/config.json",
+        "provider": {"forebay": provider},
+        "model": "forebay/forebay-agent",
+        "small_model": "forebay/forebay-agent",
+        "permission": "allow",
+        "autoupdate": False,
+        "share": "disabled",
+    }
+
+
+class OpenCode(AgentTest):
+    def run_agent(self, api):
+        (self.work / "opencode.json").write_text(json.dumps(config(api)))
+        environment = self.environment(
+            FOREBAY_API_KEY=API_KEY,
+            HTTP_PROXY=NOWHERE,
+            OPENCODE_DISABLE_AUTOUPDATE="1",
+            OPENCODE_DISABLE_MODELS_FETCH="1",
+            OPENCODE_DISABLE_LSP_DOWNLOAD="1",
+        )
+        return self.run_program([OPENCODE, "run", "--format", "json", self.task], environment)
+
+    def test_a_tool_loop_changes_a_file_through_every_api(self):
+        for api in PROVIDERS:
+            with self.subTest(api):
+                self.setUp()
+                before = self.usage()
+                output = self.run_agent(api)
+                self.assertEqual(self.file.read_text(), agent_engine.CONTENT, output)
+                self.assertIn(agent_engine.DONE, output)
+                self.assert_billed_as_served(before)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,4 +1,5 @@
 """An engine that plays the model of an agent: it calls the tool that writes a file, and then reports that it is done.
+Agents have different tools for it; the first known one is called.
 
 It speaks only chat completions, in pieces as small as engines send them, and counts what it has served: `GET /state`.
 `POST /reset` starts from zero, with a list of faults for the next calls that have tools.
@@ -15,6 +16,14 @@ TASK = "WRITE THE FILE "
 CONTENT = "written by the agent\n"
 DONE = "The file is written."
 PIECE_LEN = 7
+
+# The tools with which agents write files, and their arguments.
+WRITERS = {
+    "Write": lambda path: {"file_path": path, "content": CONTENT},  # Claude Code
+    "exec_command": lambda path: {"cmd": f"printf '%s' '{CONTENT}' > '{path}'"},  # Codex
+    "write": lambda path: {"filePath": path, "content": CONTENT},  # OpenCode
+    "write_file": lambda path: {"path": path, "content": CONTENT},  # the tests of SDKs
+}
 
 
 class AgentEngine(ThreadingHTTPServer):
@@ -110,12 +119,13 @@ def answer(body):
     path = task_of(body)
     tools = {tool["function"]["name"]: tool["function"] for tool in body.get("tools", [])}
     is_done = any(message["role"] == "tool" for message in body["messages"])
-    if path is None or is_done or "Write" not in tools:
+    writer = next((name for name in WRITERS if name in tools), None)
+    if path is None or is_done or writer is None:
         return [{"content": piece} for piece in pieces(DONE)], "stop"
-    arguments = json.dumps({"file_path": path, "content": CONTENT})
+    arguments = json.dumps(WRITERS[writer](path))
     call = {"index": 0, "id": f"call_{uuid.uuid4().hex[:12]}", "type": "function"}
     deltas = [{"reasoning": "I have to write it."}, {"content": "I will write it."}]
-    deltas.append({"tool_calls": [call | {"function": {"name": "Write", "arguments": ""}}]})
+    deltas.append({"tool_calls": [call | {"function": {"name": writer, "arguments": ""}}]})
     for piece in pieces(arguments):
         deltas.append({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]})
     return deltas, "tool_calls"
@@ -126,7 +136,7 @@ def task_of(body):
         content = message.get("content") or ""
         text = content if isinstance(content, str) else " ".join(part.get("text", "") for part in content)
         if message["role"] == "user" and TASK in text:
-            return text.split(TASK, 1)[1].split()[0]
+            return text.split(TASK, 1)[1].split()[0].strip('"')  # OpenCode quotes the task
     return None
 
 

@@ -76,3 +76,7 @@ class AgentTest(unittest.TestCase):
         while (billed := [after - earlier for after, earlier in zip(self.usage(), before)]) != served:
             self.assertLess(time.monotonic(), deadline, f"billed {billed}, served {served}")
             time.sleep(0.1)
+
+    def assert_file_has_content(self, output):
+        self.assertTrue(self.file.exists(), output)
+        self.assertEqual(self.file.read_text(), agent_engine.CONTENT, output)

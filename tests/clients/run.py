@@ -32,6 +32,10 @@ monthly_tokens = 1_000_000_000_000
 name = "claude-forebay"
 model = "acme/agent"
 
+[[aliases]]
+name = "forebay-agent"
+model = "acme/agent"
+
 [[models]]
 id = "acme/tiny-chat"
 name = "Tiny Chat"
@@ -75,6 +79,9 @@ def read_arguments():
     parser.add_argument("--fake-engine", required=True)
     parser.add_argument("--node-folder", required=True)
     parser.add_argument("--claude-code", required=True)
+    parser.add_argument("--codex", required=True)
+    parser.add_argument("--opencode", required=True)
+    parser.add_argument("suites", nargs="*", help="the names of those to run; all by default")
     return parser.parse_args()
 
 
@@ -109,9 +116,12 @@ def run(arguments, folder, children):
             "FOREBAY_DATA_DIR": str(folder / "data"),
             "FOREBAY_WORKSPACE": bootstrap["workspaceId"],
             "CLAUDE_CODE": arguments.claude_code,
+            "CODEX": arguments.codex,
+            "OPENCODE": arguments.opencode,
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        failed = [name for name, command, cwd in suites(arguments) if not passes(name, command, cwd, environment)]
+        chosen = [suite for suite in suites(arguments) if not arguments.suites or suite[0] in arguments.suites]
+        failed = [name for name, command, cwd in chosen if not passes(name, command, cwd, environment)]
     except BaseException:
         print(log_file.read_text()[-5000:], file=sys.stderr)
         raise
@@ -124,9 +134,11 @@ def run(arguments, folder, children):
 def suites(arguments):
     here = pathlib.Path(__file__).resolve().parent
     python = [sys.executable, "-W", "error::ResourceWarning", "-m", "unittest", "-v"]
-    yield "Python", [*python, "test_openai", "test_anthropic"], here
+    yield "Python", [*python, "test_openai", "test_responses", "test_anthropic"], here
     yield "Claude Code", [*python, "test_claude_code"], here
-    yield "Node", ["node", "--test", "--test-reporter=spec", "openai.test.mjs"], arguments.node_folder
+    yield "Codex", [*python, "test_codex"], here
+    yield "OpenCode", [*python, "test_opencode"], here
+    yield "Node", ["node", "--test", "--test-reporter=spec", "openai.test.mjs", "ai-sdk.test.mjs"], arguments.node_folder
 
 
 def passes(name, command, cwd, environment):

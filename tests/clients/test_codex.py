@@ -46,7 +46,7 @@ class Codex(AgentTest):
         return [json.loads(line) for line in lines if line.startswith("{")]
 
     def assert_file_is_written(self, events):
-        self.assertEqual(self.file.read_text(), agent_engine.CONTENT, events)
+        self.assert_file_has_content(events)
         messages = [event["item"]["text"] for event in events if event.get("item", {}).get("type") == "agent_message"]
         self.assertEqual(messages[-1], agent_engine.DONE)
 

@@ -51,7 +51,7 @@ class OpenCode(AgentTest):
                 self.setUp()
                 before = self.usage()
                 output = self.run_agent(api)
-                self.assertEqual(self.file.read_text(), agent_engine.CONTENT, output)
+                self.assert_file_has_content(output)
                 self.assertIn(agent_engine.DONE, output)
                 self.assert_billed_as_served(before)
 

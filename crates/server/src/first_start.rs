@@ -59,7 +59,7 @@ pub(crate) async fn prepare(
     };
     let written = write_by_rename(data_dir, BOOTSTRAP, OWNER_ONLY, &bootstrap);
     if written.is_err() && bootstrap.is_new {
-        // The store has only hashes of the secrets, so this is the last chance to show them.
+        // The store has only hashes of the secrets, so this is the last chance to show them, even in a log.
         bootstrap.print(None);
     }
     written.map(|()| Some(bootstrap))
@@ -118,13 +118,23 @@ fn write_by_rename(data_dir: &Path, name: &str, mode: u32, value: &impl Serializ
 }
 
 impl Bootstrap {
-    /// Always after the first start; later only on a terminal, not in a log.
-    pub(crate) fn should_be_shown(&self) -> bool {
-        self.is_new || std::io::stderr().is_terminal()
+    /// Shows the credentials on a terminal. A log, such as the journal of the system, gets only the path of their file: logs
+    /// are kept, copied, and read by more people than the file.
+    pub(crate) fn show(&self, data_dir: &Path, model: Option<&str>) {
+        if std::io::stderr().is_terminal() {
+            self.print(model);
+        } else if self.is_new {
+            let file = data_dir.join(BOOTSTRAP);
+            tracing::info!(file = %file.display(), "the first administrator and key are in {}", file.display());
+        }
     }
 
-    /// Prints addresses, credentials and a first call.
-    pub(crate) fn print(&self, model: Option<&str>) {
+    fn print(&self, model: Option<&str>) {
+        let _ = std::io::stderr().write_all(self.text(model).as_bytes());
+    }
+
+    /// Addresses, credentials and a first call.
+    fn text(&self, model: Option<&str>) -> String {
         let mut lines = vec![
             format!("Console   {}", self.console_url),
             format!("E-mail    {}", self.email),
@@ -148,6 +158,33 @@ impl Bootstrap {
             None => format!("curl {}/models -H 'Authorization: Bearer {}'", self.base_url, self.api_key),
         };
         text.push_str(&format!("\n{call}\n\n"));
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_shows_addresses_credentials_and_a_call() {
+        let bootstrap = Bootstrap {
+            base_url: "http://127.0.0.1:8080/v1".into(),
+            console_url: "http://127.0.0.1:8080".into(),
+            email: "admin@localhost".into(),
+            password: "a-long-password".into(),
+            api_key: "sk-1".into(),
+            organization_id: "org_1".into(),
+            workspace_id: "ws_1".into(),
+            is_new: true,
+        };
+        let text = bootstrap.text(Some("test/chat"));
+        for part in ["│ Console   http://127.0.0.1:8080 ", "admin@localhost", "a-long-password", "│ API key   sk-1 "]
+        {
+            assert!(text.contains(part), "{part} is not in {text}");
+        }
+        assert!(text.contains("curl http://127.0.0.1:8080/v1/chat/completions -H 'Authorization: Bearer sk-1'"));
+        assert!(text.contains("\"model\":\"test/chat\""));
+        assert!(bootstrap.text(None).contains("curl http://127.0.0.1:8080/v1/models -H 'Authorization: Bearer sk-1'"));
     }
 }

@@ -7,7 +7,7 @@ mod signals;
 mod waiting;
 
 use crate::config::{Config, load};
-use crate::first_start::{self, Bootstrap};
+use crate::first_start;
 use crate::{data_dir, edge};
 use background::Background;
 use build::{Parts, Sockets};
@@ -91,10 +91,10 @@ async fn run(config: Config, config_file: Option<&Path>, data_dir: &Path) -> any
 
     first_start::write_listen(data_dir, public, ops)?;
     tracing::info!(%public, %ops, workers = parts.cores, "forebay is serving");
-    if let Some(bootstrap) = bootstrap.filter(Bootstrap::should_be_shown) {
+    if let Some(bootstrap) = bootstrap {
         let catalogue = parts.routes.catalogue();
         let first_chat = catalogue.iter().find(|model| model.modality == Modality::Chat);
-        bootstrap.print(first_chat.map(|model| model.id.as_str()));
+        bootstrap.show(data_dir, first_chat.map(|model| model.id.as_str()));
     }
     let end = signals.wait_for_end(&parts.catalogue, config_file).await;
     shutdown::stop(&parts, background, workers, end, &mut signals, data_dir).await

@@ -49,7 +49,7 @@ async fn a_client_that_does_not_keep_up_takes_memory_until_it_has_caught_up() {
 
 #[tokio::test]
 async fn a_client_that_does_not_keep_up_is_cut_off_if_there_is_no_memory() {
-    let app = TestApp::setup().edge("body_limit = \"256KiB\"\nmemory_budget = \"256KiB\"").start().await;
+    let app = TestApp::setup().edge("body_limit = \"128KiB\"\nmemory_budget = \"200KiB\"").start().await;
     app.engine().push(Script { chunks: 100_000, text: "x".repeat(4_000), ..Script::default() });
     let mut wire = Wire::open(app.forebay.public).await;
     wire.send(post(&app, "", stream("hi").to_string())).await;

@@ -56,8 +56,8 @@ class Gateway:
     def endpoint(self, name):
         return self.call("GET", f"/v1/endpoints/{name}")
 
-    def replicas(self, name):
-        return self.call("GET", f"/v1/endpoints/{name}/replicas")["data"]
+    def events(self, name, kind):
+        return self.call("GET", f"/v1/endpoints/{name}/events?type={kind}")["data"]
 
     def is_serving(self, name, replicas):
         seen = self.endpoint(name)

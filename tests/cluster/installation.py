@@ -32,7 +32,7 @@ tokens_per_minute = 1_000_000_000
 namespace = "{REPLICAS}"
 drain_timeout = "60s"
 pre_stop = "5s"
-node_lost_after = "10s"
+node_lost_after = "40s" # longer than a restart of a kubelet takes
 image_patience = "5s"
 
 [drivers.kubernetes.images]

@@ -15,7 +15,7 @@ def check(what, holds, seen=""):
 
 
 def check_traffic(what, traffic):
-    check(f"{what}: {traffic.passed} calls, none failed", not traffic.failures, traffic.failures[:3])
+    check(f"{what}: {traffic.passed} calls, none failed", traffic.passed and not traffic.failures, traffic.failures[:3])
 
 
 class Scenarios:
@@ -105,21 +105,23 @@ class Scenarios:
 
     def drain(self):
         """kubectl drain moves replicas and gateways to the other node"""
-        node = self.cluster.nodes[1].name
+        node = self.cluster.nodes[1]
+        self._spread()
         with Traffic(lambda: self.gateway.chat(DEDICATED)) as traffic:
             # Replicas are Pods without a controller of Kubernetes; --force is what drain requires for those.
-            kubectl("drain", node, "--force", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout", "10m")
+            kubectl("drain", node.name, "--force", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout", "10m")
             self._await_serving()
-        left = [pod for pod in replica_pods() + self.installation.gateways() if pod["spec"].get("nodeName") == node]
+        left = self._on(node, replica_pods() + self.installation.gateways())
         check("no Pod is left on the node", not left, names(left))
         check_traffic("meanwhile", traffic)
-        kubectl("uncordon", node)
+        kubectl("uncordon", node.name)
         self.installation.await_gateways()
         check("three gateways are ready", True)
 
     def kubelet_restart(self):
         """A kubelet restarts: its containers go on"""
-        node = self.cluster.nodes[0]
+        node = self.cluster.nodes[1]
+        self._spread()
         before = self._containers()
         with Traffic(lambda: self.gateway.chat(DEDICATED)) as traffic:
             node.stop_kubelet()
@@ -133,16 +135,12 @@ class Scenarios:
     def power_loss(self):
         """A node loses power: its replicas start elsewhere"""
         node = self.cluster.nodes[1]
-        # One more replica, on this node.
-        kubectl("cordon", self.cluster.nodes[0].name)
-        self._scale(self.count + 1)
-        kubectl("uncordon", self.cluster.nodes[0].name)
-        lost = self._replicas_on(node)
-        check("a replica is on the node", lost)
+        self._spread()
+        lost = self._on(node, replica_pods())
         node.power_off()
         eventually("its replicas are given up", lambda: not names(lost) & names(replica_pods()))
         self._await_serving()
-        check("its replicas run on the other node", not self._replicas_on(node), names(self._replicas_on(node)))
+        check("its replicas run on the other node", not self._on(node, replica_pods()))
         for _ in range(6):
             self.gateway.chat(DEDICATED)
         check("chats are served without it", True)
@@ -154,8 +152,9 @@ class Scenarios:
     def out_of_memory(self):
         """An engine that exceeds its memory is killed by the cgroup"""
         self.gateway.create_endpoint("tight", "tight", 1)
-        seen = eventually("a replica has failed", lambda: self._failed_replica("tight"))
-        check("the reason is out-of-memory", "out-of-memory" in str(seen), seen)
+        failures = lambda: self.gateway.events("tight", "replica.failed")
+        seen = eventually("a replica has failed", failures)[0]
+        check("the reason is out-of-memory", seen["reason"] == "out-of-memory", seen)
         self.gateway.chat(DEDICATED)
         check("other endpoints serve", True)
         self._delete("tight")
@@ -183,17 +182,24 @@ class Scenarios:
         """Enough streams that each gateway has some at any time."""
         return Traffic(self.gateway.slow_stream, threads=12)
 
-    def _replicas_on(self, node):
-        return [pod for pod in replica_pods() if pod["spec"].get("nodeName") == node.name]
+    def _on(self, node, found):
+        return [pod for pod in found if pod["spec"].get("nodeName") == node.name]
+
+    def _spread(self):
+        """Makes sure that each node has a gateway and a replica."""
+        for node, other in (self.cluster.nodes, reversed(self.cluster.nodes)):
+            kubectl("cordon", other.name)
+            if not self._on(node, self.installation.gateways()):
+                kubectl("--namespace", NAMESPACE, "delete", "pod", "forebay-0")
+                self.installation.await_gateways()
+            if not self._on(node, replica_pods()):
+                self._scale(self.count + 1)
+            kubectl("uncordon", other.name)
 
     def _delete(self, name):
         self.gateway.delete_endpoint(name)
         present = lambda: name in [one["name"] for one in self.gateway.call("GET", "/v1/endpoints")["data"]]
         eventually(f"{name} is gone", lambda: not present())
-
-    def _failed_replica(self, name):
-        seen = [self.gateway.endpoint(name), *self.gateway.replicas(name)]
-        return seen if "out-of-memory" in str(seen) else None
 
     def _containers(self):
         found = replica_pods() + self.installation.gateways()

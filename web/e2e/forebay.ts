@@ -1,6 +1,7 @@
 /** Starts a real forebay with the real engine on free ports, with its own data folder. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -32,7 +33,9 @@ export async function startForebay({ extra = '', port = 0, withModels = true }: 
   const log = join(folder, 'forebay.log')
   const out = openSync(log, 'w')
   const data = join(folder, 'data')
-  const child = spawn(binary(), ['serve', '--config', config, '--data-dir', data], { stdio: ['ignore', out, out] })
+  // Keys of model servers are stored encrypted, which needs a content key.
+  const env = { ...process.env, FOREBAY_CONTENT_KEY: randomBytes(32).toString('base64') }
+  const child = spawn(binary(), ['serve', '--config', config, '--data-dir', data], { env, stdio: ['ignore', out, out] })
   const stop = async () => {
     await terminate(child)
     rmSync(folder, { recursive: true, force: true })

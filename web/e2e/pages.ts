@@ -17,6 +17,17 @@ export const PAGES = [
   { name: 'audit', path: '/audit', title: 'Audit log' },
   { name: 'settings', path: '/settings', title: 'Settings' },
   { name: 'sessions', path: '/settings?tab=account', title: 'Settings' },
+  { name: 'operator', path: '/operator', title: 'Overview' },
+  { name: 'operator-models', path: '/operator/models', title: 'Models' },
+  { name: 'operator-add-model', path: '/operator/models/new', title: 'Add model' },
+  {
+    name: 'operator-model',
+    path: '/operator/models/forebay/smollm2-135m-instruct',
+    title: 'SmolLM2 135M Instruct',
+  },
+  { name: 'operator-health', path: '/operator/health', title: 'Nodes and health' },
+  { name: 'operator-organizations', path: '/operator/organizations', title: 'Organizations' },
+  { name: 'operator-users', path: '/operator/users', title: 'Users' },
 ] as const
 
 /** Pages that need no session. */

@@ -35,6 +35,7 @@ export const paths = {
   operatorModel: (id: string) => `/operator/models/${withSlashes(id)}`,
   operatorOrganizations: () => '/operator/organizations',
   operatorOrganization: (id: string) => `/operator/organizations/${encodeURIComponent(id)}`,
+  operatorHealth: () => '/operator/health',
   operatorUsers: () => '/operator/users',
 } as const
 

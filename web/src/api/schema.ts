@@ -139,6 +139,91 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/operator/errors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Failed calls of all workspaces by cause and model, most frequent first. */
+        get: operations["getOperatorErrors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/findings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The doctor's findings on this node, with remedies; at most half a minute old. */
+        get: operations["getOperatorFindings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/gpus": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The GPUs and slots of all living nodes, and those that are held on a cluster. */
+        get: operations["getOperatorGpus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The logs on this node's machine: of serverless engines, then of replicas. */
+        get: operations["getOperatorLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/logs/{replicaId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The end of a log. */
+        get: operations["getOperatorLogsById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/operator/models": {
         parameters: {
             query?: never;
@@ -204,6 +289,23 @@ export interface paths {
         put?: never;
         /** Send a real call to a model of the catalogue. It is neither metered nor billed. */
         post: operations["postOperatorModelsTest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All nodes, with what they reported last. */
+        get: operations["getOperatorNodes"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1925,6 +2027,12 @@ export interface components {
              */
             utilization: number;
         };
+        GpuReport: {
+            /** @description Whether a process computes on it. */
+            busy: boolean;
+            gpuType: string;
+            id: string;
+        };
         /** @description The body of every error. */
         InferenceError: {
             error: components["schemas"]["InferenceErrorMembers"];
@@ -2002,6 +2110,15 @@ export interface components {
             id: string;
             name: string;
             organizationId: string;
+        };
+        JournalReport: {
+            /** Format: int64 */
+            maxBytes: number;
+            /**
+             * Format: int64
+             * @description Usage events that wait for the store.
+             */
+            waitingBytes: number;
         };
         /** @description An API key. Its text is included only when it is new. */
         Key: {
@@ -2197,6 +2314,47 @@ export interface components {
             nextCursor?: string | null;
         };
         /** @description A page of a list, and the cursor of the next one; null at the end. */
+        List_OperatorErrorCount: {
+            data: {
+                code: string;
+                /** Format: int64 */
+                count: number;
+                /** Format: date-time */
+                lastAt: string;
+                /** @description Empty if the calls named no known model. */
+                model: string;
+            }[];
+            nextCursor?: string | null;
+        };
+        /** @description A page of a list, and the cursor of the next one; null at the end. */
+        List_OperatorGpu: {
+            data: {
+                /** @description Whether a process computes on it; null if no living node sees it. */
+                busy?: boolean | null;
+                gpuType: string;
+                holder?: null | components["schemas"]["OperatorGpuHolder"];
+                id: string;
+                /** @description The node of Forebay, or the one of the cluster. */
+                node: string;
+            }[];
+            nextCursor?: string | null;
+        };
+        /** @description A page of a list, and the cursor of the next one; null at the end. */
+        List_OperatorLog: {
+            data: {
+                /**
+                 * Format: int64
+                 * @description Without the parts that were rotated away.
+                 */
+                bytes: number;
+                /** @description The id of a replica, or the name of an engine of a serverless model, such as `acme/tiny#1`. */
+                replicaId: string;
+                /** Format: date-time */
+                writtenAt: string;
+            }[];
+            nextCursor?: string | null;
+        };
+        /** @description A page of a list, and the cursor of the next one; null at the end. */
         List_OperatorModel: {
             data: {
                 /** @example 0.05 */
@@ -2240,6 +2398,30 @@ export interface components {
                  * @description Increases with every change. Null for models of the file.
                  */
                 version?: number | null;
+            }[];
+            nextCursor?: string | null;
+        };
+        /** @description A page of a list, and the cursor of the next one; null at the end. */
+        List_OperatorNode: {
+            data: {
+                /** @description Whether its last heartbeat is recent. */
+                alive: boolean;
+                catalogueHash: string;
+                id: string;
+                /** @description Whether it leads the control plane. */
+                leader: boolean;
+                report?: null | components["schemas"]["NodeReport"];
+                /** @description Whether it serves the same catalogue as the node that responds. */
+                sameCatalogue: boolean;
+                /**
+                 * Format: date-time
+                 * @description The last heartbeat.
+                 */
+                seenAt: string;
+                /** @description Whether it is the node that responds. */
+                self: boolean;
+                /** Format: date-time */
+                startedAt: string;
             }[];
             nextCursor?: string | null;
         };
@@ -2695,6 +2877,39 @@ export interface components {
             /** Format: date-time */
             startedAt: string;
         };
+        /** @description The state of a node at its last heartbeat. */
+        NodeReport: {
+            /**
+             * Format: int64
+             * @description Open calls, streams included; those that wait for a replica count, too.
+             */
+            callsInFlight: number;
+            /**
+             * Format: int64
+             * @description How far the clock of the node is ahead of the store's.
+             */
+            clockSkewMillis?: number | null;
+            /** @description The GPUs and slots of its machine. */
+            gpus: components["schemas"]["GpuReport"][];
+            /**
+             * Format: int64
+             * @description Calls that wait for a replica.
+             */
+            heldCalls: number;
+            journal: components["schemas"]["JournalReport"];
+            /** @description The parts of `/readyz`. */
+            parts: components["schemas"]["PartReport"][];
+            /**
+             * Format: double
+             * @description Null if limits are in memory, or Redis does not respond.
+             */
+            redisLatencyMillis?: number | null;
+            /** @description `ready`, `degraded`, `not_ready` or `draining`. */
+            status: string;
+            /** Format: double */
+            storeLatencyMillis?: number | null;
+            version: string;
+        };
         OfferedModel: {
             /** Format: int64 */
             contextLength?: number | null;
@@ -2734,6 +2949,32 @@ export interface components {
             replicas: number;
             weights: string;
         };
+        /** @description Failed calls of one cause. */
+        OperatorErrorCount: {
+            code: string;
+            /** Format: int64 */
+            count: number;
+            /** Format: date-time */
+            lastAt: string;
+            /** @description Empty if the calls named no known model. */
+            model: string;
+        };
+        OperatorFinding: {
+            check: string;
+            /** @description `ok`, `warning` or `problem`. */
+            level: string;
+            /** @description How to fix it; empty if ok. */
+            remedy: string;
+            what: string;
+        };
+        /** @description The result of the doctor's checks on the node that responds. */
+        OperatorFindings: {
+            /** Format: date-time */
+            checkedAt: string;
+            findings: components["schemas"]["OperatorFinding"][];
+            /** @description The worst level: `ok`, `warning` or `problem`. */
+            status: string;
+        };
         OperatorFlavor: {
             /** @description The command that starts the engine, if the file names one. */
             argv?: string[] | null;
@@ -2753,6 +2994,38 @@ export interface components {
             /** @example 2.50 */
             pricePerGpuHour: string;
             weights?: string | null;
+        };
+        /** @description A GPU or slot, and the replica that holds it. */
+        OperatorGpu: {
+            /** @description Whether a process computes on it; null if no living node sees it. */
+            busy?: boolean | null;
+            gpuType: string;
+            holder?: null | components["schemas"]["OperatorGpuHolder"];
+            id: string;
+            /** @description The node of Forebay, or the one of the cluster. */
+            node: string;
+        };
+        OperatorGpuHolder: {
+            endpointId: string;
+            endpointName: string;
+            model: string;
+            organizationId: string;
+            replicaId: string;
+            /** Format: date-time */
+            since: string;
+            workspaceId: string;
+        };
+        /** @description The log of an engine. */
+        OperatorLog: {
+            /**
+             * Format: int64
+             * @description Without the parts that were rotated away.
+             */
+            bytes: number;
+            /** @description The id of a replica, or the name of an engine of a serverless model, such as `acme/tiny#1`. */
+            replicaId: string;
+            /** Format: date-time */
+            writtenAt: string;
         };
         /** @description A model of the catalogue, with the values in force. */
         OperatorModel: {
@@ -2812,6 +3085,26 @@ export interface components {
              * @description The number of aliases of workspaces.
              */
             workspaceAliases: number;
+        };
+        OperatorNode: {
+            /** @description Whether its last heartbeat is recent. */
+            alive: boolean;
+            catalogueHash: string;
+            id: string;
+            /** @description Whether it leads the control plane. */
+            leader: boolean;
+            report?: null | components["schemas"]["NodeReport"];
+            /** @description Whether it serves the same catalogue as the node that responds. */
+            sameCatalogue: boolean;
+            /**
+             * Format: date-time
+             * @description The last heartbeat.
+             */
+            seenAt: string;
+            /** @description Whether it is the node that responds. */
+            self: boolean;
+            /** Format: date-time */
+            startedAt: string;
         };
         /** @description An organization with its size and its GPUs. */
         OperatorOrganization: {
@@ -2879,6 +3172,13 @@ export interface components {
              */
             seenAt: string;
             userAgent: string;
+        };
+        PartReport: {
+            name: string;
+            /** @description `ok`, `degraded` or `unavailable`. */
+            status: string;
+            /** @description Empty if the part is ok. */
+            why: string;
         };
         PasswordReset: {
             /**
@@ -4700,6 +5000,655 @@ export interface operations {
             };
         };
     };
+    getOperatorErrors: {
+        parameters: {
+            query?: {
+                /** @description From this time on; default: a day before `to`. */
+                from?: string;
+                /** @description Before this time; default: now. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_OperatorErrorCount"];
+                };
+            };
+            /** @description `invalid_payload` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_signed_in`, `bad_credentials` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `csrf_failed`, `no_organization_context`, `not_a_member`, `admin_only`, `operator_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_value`, with `field` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `headers_too_large` */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `store_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getOperatorFindings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorFindings"];
+                };
+            };
+            /** @description `invalid_payload` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_signed_in`, `bad_credentials` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `csrf_failed`, `no_organization_context`, `not_a_member`, `admin_only`, `operator_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_value`, with `field` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `headers_too_large` */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `store_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getOperatorGpus: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_OperatorGpu"];
+                };
+            };
+            /** @description `invalid_payload` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_signed_in`, `bad_credentials` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `csrf_failed`, `no_organization_context`, `not_a_member`, `admin_only`, `operator_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_value`, with `field` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `headers_too_large` */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `store_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getOperatorLogs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_OperatorLog"];
+                };
+            };
+            /** @description `invalid_payload` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_signed_in`, `bad_credentials` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `csrf_failed`, `no_organization_context`, `not_a_member`, `admin_only`, `operator_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_value`, with `field` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `headers_too_large` */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `store_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getOperatorLogsById: {
+        parameters: {
+            query?: {
+                /** @description How much of the end of the log is read; default 65536. */
+                bytes?: number;
+                /** @description Whether browsers save it as a file. */
+                download?: boolean;
+                /** @description Only lines with this text, in upper or lower case. */
+                search?: string;
+            };
+            header?: never;
+            path: {
+                replicaId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description `invalid_payload` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_signed_in`, `bad_credentials` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `csrf_failed`, `no_organization_context`, `not_a_member`, `admin_only`, `operator_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_value`, with `field` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `headers_too_large` */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `store_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     getOperatorModels: {
         parameters: {
             query?: never;
@@ -5524,6 +6473,133 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModelTest"];
+                };
+            };
+            /** @description `invalid_payload` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_signed_in`, `bad_credentials` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `csrf_failed`, `no_organization_context`, `not_a_member`, `admin_only`, `operator_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_value`, with `field` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `headers_too_large` */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `store_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getOperatorNodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_OperatorNode"];
                 };
             };
             /** @description `invalid_payload` */

@@ -6,6 +6,7 @@ import {
   IconBuilding,
   IconChartLine,
   IconGauge,
+  IconHeartbeat,
   IconHistory,
   IconKey,
   IconMessages,
@@ -50,6 +51,7 @@ export const OPERATOR_NAVIGATION = {
   items: [
     { name: 'Overview', href: paths.operator(), icon: IconGauge },
     { name: 'Models', href: paths.operatorModels(), icon: IconStack2 },
+    { name: 'Nodes and health', href: paths.operatorHealth(), icon: IconHeartbeat },
     { name: 'Organizations', href: paths.operatorOrganizations(), icon: IconBuilding },
     { name: 'Users', href: paths.operatorUsers(), icon: IconUserCog },
   ],

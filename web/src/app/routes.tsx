@@ -129,7 +129,7 @@ const pages = [
     '/settings',
     lazyRouteComponent(() => import('../pages/settings/SettingsPage'), 'SettingsPage'),
   ),
-  // The operator's pages concern the whole installation and need no context.
+  // Pages of the operator concern the whole installation and need no context.
   page(
     '/operator',
     lazyRouteComponent(() => import('../pages/operator/overview/OverviewPage'), 'OverviewPage'),
@@ -145,6 +145,10 @@ const pages = [
   page(
     '/operator/models/$provider/$',
     lazyRouteComponent(() => import('../pages/operator/models/OperatorModelPage'), 'OperatorModelPage'),
+  ),
+  page(
+    '/operator/health',
+    lazyRouteComponent(() => import('../pages/operator/nodes/HealthPage'), 'HealthPage'),
   ),
   page(
     '/operator/organizations',

@@ -1,0 +1,230 @@
+import { mutate } from './api'
+import { expect, expectAccessible, loaded, signInByForm, test } from './fixtures'
+import { type ModelServer, SERVER_KEY, startModelServer } from './model-server'
+
+/** Tests share one server and run in parallel. */
+const unique = () => `${Date.now()}-${Math.floor(Math.random() * 1e6)}`
+const modelPath = (id: string) => `/api/operator/models/${encodeURIComponent(id)}`
+
+let server: ModelServer
+test.beforeAll(async () => {
+  server = await startModelServer()
+})
+test.afterAll(() => server.stop())
+
+test('a server is added by its address, tested, called, priced, disabled and deleted', async ({ page, forebay }) => {
+  test.slow() // many steps in one test
+  const id = `acme/echo-${unique()}`
+  await page.goto('/operator/models')
+  await loaded(page)
+  const smol = page.getByRole('row', { name: /SmolLM2/ })
+  await expect(smol).toContainText('Configuration file')
+  await page.getByRole('link', { name: 'Add model' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Add model' })).toBeVisible()
+
+  // A wrong key: the server says so, and nothing is added.
+  await page.getByRole('textbox', { name: 'Address' }).fill(server.url)
+  await page.getByRole('button', { name: 'Connect' }).click()
+  await expect(page.getByRole('alert')).toContainText('The server cannot be used')
+  await page.getByRole('textbox', { name: 'Key' }).fill(SERVER_KEY)
+  await expect(page.getByRole('alert')).toHaveCount(0)
+  await page.getByRole('button', { name: 'Connect' }).click()
+  const offer = page.getByRole('region', { name: '2. What the server offers' })
+  await expect(offer).toContainText(/Responded in [\d.]+ m?s/)
+  await expect(offer).toContainText('4,096 tokens')
+  await offer.getByRole('combobox', { name: 'Model to offer' }).click()
+  await page.getByRole('option', { name: 'Acme/Echo-2' }).click()
+  const form = page.getByRole('region', { name: '3. Name, prices and limits' })
+  await expect(form.getByRole('textbox', { name: 'Model ID' })).toHaveValue('acme/echo-2')
+  await expectAccessible(page)
+  await form.getByRole('textbox', { name: 'Model ID' }).fill(id)
+  await form.getByRole('textbox', { name: 'Name', exact: true }).fill('Echo')
+  await form.getByRole('textbox', { name: 'Input price', exact: true }).fill('0.10')
+  await form.getByRole('textbox', { name: 'Output price' }).fill('0.40')
+  await form.getByRole('button', { name: 'Add model' }).click()
+
+  await expect(page).toHaveURL(new RegExp(`/operator/models/${id}$`))
+  await expect(page.getByRole('heading', { level: 1, name: 'Echo' })).toBeVisible()
+  await page.getByRole('button', { name: 'Send test call' }).click()
+  const outcome = page.getByRole('region', { name: 'Test' })
+  await expect(outcome).toContainText('The model responded')
+  await expect(outcome).toContainText('Hello from the echo')
+  await expect(page.getByText(SERVER_KEY)).toHaveCount(0)
+  await expectAccessible(page)
+
+  // Clients can call it.
+  const call = () =>
+    page.request.post(`${forebay.url}/v1/chat/completions`, {
+      headers: { authorization: `Bearer ${forebay.apiKey}` },
+      data: { model: id, messages: [{ role: 'user', content: 'Hello' }] },
+    })
+  await expect.poll(async () => (await call()).status()).toBe(200)
+
+  // A new price is in the history, beside the old one.
+  const details = page.getByRole('region', { name: 'Details and prices' })
+  await details.getByRole('textbox', { name: 'Output price' }).fill('0.50')
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await expect(page.getByText('Model saved')).toBeVisible()
+  await expect(page.getByRole('region', { name: 'Price history' })).toContainText('$0.50')
+
+  await page.getByRole('button', { name: 'Disable' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Disable model' }).click()
+  await expect(page.getByText('Disabled', { exact: true })).toBeVisible()
+  await expect.poll(async () => (await call()).status()).toBe(404)
+
+  await page.getByRole('button', { name: 'Delete' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Delete model' })
+  await dialog.getByRole('textbox').fill(id)
+  await dialog.getByRole('button', { name: 'Delete model' }).click()
+  await expect(page).toHaveURL(/\/operator\/models$/)
+  await expect(page.getByRole('row', { name: new RegExp(id) })).toHaveCount(0)
+})
+
+test('invalid values are reported at their fields', async ({ page, expectProblem }) => {
+  expectProblem(/4\d\d.*\/api\/operator\//)
+  await page.goto('/operator/models/new')
+  await loaded(page)
+  const address = page.getByRole('textbox', { name: 'Address' })
+  await address.fill('ftp://nowhere')
+  await page.getByRole('button', { name: 'Connect' }).click()
+  await expect(address).toHaveAttribute('aria-invalid', 'true')
+
+  await address.fill(server.url)
+  await page.getByRole('textbox', { name: 'Key' }).fill(SERVER_KEY)
+  await page.getByRole('button', { name: 'Connect' }).click()
+  const id = page.getByRole('textbox', { name: 'Model ID' })
+  await id.fill('no slash')
+  await page.getByRole('button', { name: 'Add model' }).click()
+  await expect(id).toHaveAttribute('aria-invalid', 'true')
+  await id.fill(`acme/priced-${unique()}`)
+  const price = page.getByRole('textbox', { name: 'Input price', exact: true })
+  await price.fill('cheap')
+  await page.getByRole('button', { name: 'Add model' }).click()
+  await expect(price).toHaveAttribute('aria-invalid', 'true')
+  await price.fill('')
+  await id.fill('forebay/smollm2-135m-instruct')
+  await page.getByRole('button', { name: 'Add model' }).click()
+  await expect(page.getByRole('alert')).toContainText('name_taken')
+})
+
+test('an edit of an outdated model is a conflict that loses nothing silently', async ({ page, expectProblem }) => {
+  expectProblem(/409.*\/api\/operator\/models\//)
+  const id = `acme/edited-${unique()}`
+  const upstreams = [{ url: server.url, model: 'Acme/Echo-1', apiKey: SERVER_KEY }]
+  const { version } = await mutate(page.request, 'POST', '/api/operator/models', { id, name: 'Mine', upstreams })
+  await page.goto(`/operator/models/${id}`)
+  await loaded(page)
+  const name = page.getByRole('textbox', { name: 'Name', exact: true })
+  await name.fill('Ours')
+  await mutate(page.request, 'PATCH', modelPath(id), { version, name: 'Theirs' })
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await expect(page.getByRole('alert')).toContainText('version_conflict')
+  await expect(name).toHaveValue('Ours')
+  await page.getByRole('button', { name: 'Load the current version' }).click()
+  await expect(name).toHaveValue('Theirs')
+  // The key is not shown, and stays without being entered again.
+  await expect(page.getByRole('textbox', { name: 'Key' })).toHaveAttribute('placeholder', 'Unchanged')
+  await mutate(page.request, 'DELETE', modelPath(id))
+})
+
+test('a model of the file is shown and cannot be changed', async ({ page }) => {
+  await page.goto('/operator/models/forebay/smollm2-135m-instruct')
+  await loaded(page)
+  await expect(page.getByRole('region', { name: 'Definition' })).toContainText('8,192 tokens')
+  await expect(page.getByRole('button', { name: 'Save', exact: true })).toHaveCount(0)
+  await expect(page.getByRole('button', { name: 'Delete' })).toHaveCount(0)
+  await expectAccessible(page)
+})
+
+test('an organization is created, gets a member and an allotment, and is deleted', async ({ page, expectProblem }) => {
+  expectProblem(/409.*\/api\/operator\/organizations\//)
+  const name = `Tenant ${unique()}`
+  const email = `${unique()}@example.com`
+  await page.goto('/operator/organizations')
+  await loaded(page)
+  await page.getByRole('button', { name: 'New organization' }).click()
+  await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill(name)
+  await page.getByRole('button', { name: 'Create organization' }).click()
+  await page.getByRole('link', { name }).click()
+  await expect(page.getByRole('heading', { level: 1, name })).toBeVisible()
+  const organizationId = new URL(page.url()).pathname.split('/').at(-1)
+
+  await page.goto('/operator/users')
+  await loaded(page)
+  await page.getByRole('button', { name: 'New user' }).click()
+  const dialog = page.getByRole('dialog', { name: 'New user' })
+  await dialog.getByRole('textbox', { name: 'Email' }).fill(email)
+  await dialog.getByRole('combobox', { name: 'Organization' }).click()
+  await page.getByRole('option', { name }).click()
+  await dialog.getByRole('button', { name: 'Create user' }).click()
+  await expect(dialog.getByLabel('The new password')).not.toBeEmpty()
+  await dialog.getByRole('button', { name: 'Done' }).click()
+  await expect(page.getByRole('row', { name: new RegExp(email) })).toContainText(name)
+  await expectAccessible(page)
+
+  await page.goto(`/operator/organizations/${organizationId}`)
+  await loaded(page)
+  await expect(page.getByRole('table', { name: 'Members' })).toContainText(email)
+  await page.getByRole('button', { name: 'Change local/cpu' }).click()
+  await page.getByRole('dialog').getByRole('textbox', { name: 'GPUs' }).fill('3')
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+  await expect(page.getByRole('table', { name: 'Allotments' })).toContainText('3')
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('dialog').getByRole('textbox').fill(name)
+  await page.getByRole('button', { name: 'Delete organization' }).click()
+  await expect(page).toHaveURL(/\/operator\/organizations$/)
+  await expect(page.getByRole('link', { name })).toHaveCount(0)
+})
+
+test('the first steps turn green, the last one when a call has arrived', async ({ page, forebay }) => {
+  await page.request.post(`${forebay.url}/v1/chat/completions`, {
+    headers: { authorization: `Bearer ${forebay.apiKey}` },
+    data: {
+      model: 'forebay/smollm2-135m-instruct',
+      messages: [{ role: 'user', content: 'Hello' }],
+      max_tokens: 4,
+    },
+  })
+  await page.goto('/operator')
+  await loaded(page)
+  const steps = page.getByRole('region', { name: 'First steps' })
+  await expect(steps.getByText('Done', { exact: true })).toHaveCount(3, { timeout: 60_000 })
+  await expect(steps.getByRole('region', { name: 'First call' })).toContainText(forebay.url)
+  await expectAccessible(page)
+})
+
+test('nodes, checks and errors are shown', async ({ page, forebay }) => {
+  const failed = await page.request.post(`${forebay.url}/v1/chat/completions`, {
+    headers: { authorization: `Bearer ${forebay.apiKey}` },
+    data: { model: 'acme/none', messages: [{ role: 'user', content: 'Hello' }] },
+  })
+  expect(failed.status()).toBe(404)
+  await page.goto('/operator/health')
+  await loaded(page)
+  const nodes = page.getByRole('table', { name: 'Nodes' })
+  await expect(nodes).toContainText('Leader')
+  await expect(nodes).toContainText(/Ready|Degraded/)
+  await expect(page.getByRole('table', { name: 'Findings' }).getByRole('row')).not.toHaveCount(0)
+  await expect(page.getByRole('region', { name: 'Recent errors' })).toContainText('model_not_found', {
+    timeout: 90_000,
+  })
+  await expectAccessible(page)
+})
+
+test('others neither see the operator’s pages nor cause requests for them', async ({ page, signedOut, forebay }) => {
+  const admin = { email: `${unique()}@example.com`, password: 'a password of some length' }
+  const user = { ...admin, organizationId: forebay.organizationId, role: 'admin' }
+  const { id } = await mutate(page.request, 'POST', '/api/users', user)
+  await signInByForm(signedOut, admin)
+  const requested: string[] = []
+  signedOut.on('request', (request) => requested.push(new URL(request.url()).pathname))
+  await expect(signedOut.getByRole('link', { name: 'Organizations' })).toHaveCount(0)
+  for (const path of ['', '/health', '/models', '/models/new', '/models/acme/x', '/organizations', '/users']) {
+    await signedOut.goto(`/operator${path}`)
+    await loaded(signedOut)
+    await expect(signedOut.getByText('This page is for the operator')).toBeVisible()
+  }
+  expect(requested.filter((path) => path.startsWith('/api/operator') || path === '/api/users')).toEqual([])
+  await mutate(page.request, 'DELETE', `/api/users/${id}`)
+})

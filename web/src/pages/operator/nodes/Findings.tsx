@@ -1,0 +1,59 @@
+import { Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { type Finding, findingsQuery } from '../../../api/operator/nodes'
+import { type Column, DataTable } from '../../../ui/DataTable'
+import { formatTime } from '../../../ui/format'
+import { Loaded } from '../../../ui/Loaded'
+import { Panel } from '../../../ui/Panel'
+import { TableSkeleton } from '../../../ui/Skeletons'
+import { StatusBadge, type Tone } from '../../../ui/StatusBadge'
+
+const LEVELS: Record<string, { tone: Tone; label: string }> = {
+  ok: { tone: 'ok', label: 'OK' },
+  warning: { tone: 'warn', label: 'Warning' },
+  problem: { tone: 'bad', label: 'Problem' },
+}
+
+const COLUMNS: Column<Finding>[] = [
+  { id: 'check', header: 'Check', cell: ({ check }) => check },
+  {
+    id: 'level',
+    header: 'Result',
+    cell: ({ level }) => {
+      const { tone, label } = LEVELS[level] ?? { tone: 'idle', label: level }
+      return <StatusBadge tone={tone}>{label}</StatusBadge>
+    },
+  },
+  { id: 'what', header: 'Finding', cell: ({ what }) => what },
+  { id: 'remedy', header: 'Remedy', cell: ({ remedy }) => remedy || '–' },
+]
+
+/** The findings of `forebay doctor` on the node that responds; problems first. */
+export function Findings() {
+  const findings = useQuery(findingsQuery)
+  return (
+    <Panel
+      title="Checks"
+      description="The findings of forebay doctor on the node that responded"
+      figure={findings.data ? `checked ${formatTime(findings.data.checkedAt)}` : null}
+    >
+      <Loaded query={findings} skeleton={<TableSkeleton rows={4} />} errorTitle="The checks could not be loaded">
+        {({ findings: all }) =>
+          all.length === 0 ? (
+            <Text c="dimmed">Nothing was checked.</Text>
+          ) : (
+            <DataTable
+              caption="Findings"
+              columns={COLUMNS}
+              rows={[...all].sort((one, other) => rank(other) - rank(one))}
+              rowKey={({ check, what }) => `${check} ${what}`}
+              minWidth={640}
+            />
+          )
+        }
+      </Loaded>
+    </Panel>
+  )
+}
+
+const rank = ({ level }: Finding) => ['ok', 'warning', 'problem'].indexOf(level)

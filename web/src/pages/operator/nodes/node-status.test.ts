@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest'
+import type { Finding, OperatorNode } from '../../../api/operator/nodes'
+import { attentionOf, problemsOf, statusOfNode } from './node-status'
+
+const node = (change: object) =>
+  ({ alive: true, sameCatalogue: true, report: { status: 'ready', parts: [] }, ...change }) as unknown as OperatorNode
+
+describe('the state of a node', () => {
+  it('is what it reports while its heartbeat is recent', () => {
+    expect(statusOfNode(node({})).label).toBe('Ready')
+    expect(statusOfNode(node({ alive: false })).label).toBe('Away')
+    expect(statusOfNode(node({ report: null })).label).toBe('Older version')
+  })
+  it('lists what needs the operator', () => {
+    expect(problemsOf(node({}))).toEqual([])
+    const parts = [
+      { name: 'store', status: 'ok', why: '' },
+      { name: 'redis', status: 'degraded', why: 'slow' },
+    ]
+    expect(problemsOf(node({ sameCatalogue: false, report: { status: 'degraded', parts } }))).toEqual([
+      'Serves another catalogue than the node that responds',
+      'redis: slow',
+    ])
+  })
+  it('needs attention for problems, not for warnings', () => {
+    const finding = (level: string) => ({ check: level, level, what: 'it', remedy: '' }) as Finding
+    const nodes = [node({ id: 'a' }), node({ id: 'b', alive: false })]
+    expect(attentionOf(nodes, [finding('ok'), finding('warning'), finding('problem')])).toEqual([
+      'b: No heartbeat: stopped, or cut off from the store',
+      'problem: it',
+    ])
+  })
+})

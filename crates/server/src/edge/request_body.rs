@@ -35,14 +35,12 @@ impl WholeBody {
     pub(crate) fn is_large(&self) -> bool {
         self.bytes.len() > heavy_work::INLINE_BYTES
     }
+}
 
-    /// Takes the memory for a translation of a large body. A core translates one small body at a time, and drops it.
-    pub(crate) fn reserve_translation(&mut self) -> Result<(), BodyError> {
-        if self.is_large() {
-            self.memory.grow_to(TRANSLATION_FACTOR * self.bytes.len() as u64)?;
-        }
-        Ok(())
-    }
+/// Takes the memory to translate a text of this size. A core translates one small text at a time, and drops it.
+pub(crate) fn reserve_translation(memory: &mut MemoryGrant, bytes: usize) -> Result<(), BodyError> {
+    let factor = if bytes > heavy_work::INLINE_BYTES { TRANSLATION_FACTOR } else { 1 };
+    Ok(memory.grow_to(factor * bytes as u64)?)
 }
 
 /// Why a body could not be read.

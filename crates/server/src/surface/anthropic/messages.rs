@@ -2,7 +2,7 @@
 
 use super::ERROR_FORMAT;
 use crate::edge::memory_budget::MemoryGrant;
-use crate::edge::request_body::WholeBody;
+use crate::edge::request_body::{WholeBody, reserve_translation};
 use crate::edge::{EdgeResponse, Headers, Incoming};
 use crate::surface::Surface;
 use crate::surface::error::SurfaceError;
@@ -90,16 +90,16 @@ pub(super) async fn count_tokens(
 /// Translates the body to chat, and returns the memory that the chat request takes from then on. The body is dropped.
 async fn translate(
     surface: &Surface,
-    mut whole: WholeBody,
+    whole: WholeBody,
     caller: &Arc<Caller>,
     tap: &UsageTap,
     parse: ParseMessages,
 ) -> Result<(ChatTranslation, MemoryGrant), InferenceError> {
     let failed = |error: ParseError| InferenceError::Call(CallError::from(error));
     let id = format!("msg_{}", tap.request_id().as_str().trim_start_matches("req_"));
-    whole.reserve_translation().map_err(SurfaceError::from)?;
     let is_large = whole.is_large();
     let WholeBody { bytes, mut memory } = whole;
+    reserve_translation(&mut memory, bytes.len()).map_err(SurfaceError::from)?;
     if !is_large {
         return into_chat(&surface.dataplane, caller, bytes, parse, id).map(|chat| (chat, memory)).map_err(failed);
     }

@@ -248,3 +248,11 @@ async fn the_tokens_of_an_input_are_counted() {
     let counted = app.client().post_json("/responses/input_tokens", request("hi")).await.json();
     assert_eq!(counted, json!({"object": "response.input_tokens", "input_tokens": 77}));
 }
+
+#[tokio::test]
+async fn a_long_input_takes_memory_for_both_of_its_forms() {
+    let app = TestApp::setup().edge("body_limit = \"1MiB\"\nmemory_budget = \"1MiB\"").start().await;
+    let response = create(&app, request(&"x".repeat(300 << 10))).await;
+    assert_eq!(error_line(&response), "429 concurrency_limit_exceeded");
+    assert_eq!(create(&app, request(&"x".repeat(150 << 10))).await.status_line(), "200 OK");
+}

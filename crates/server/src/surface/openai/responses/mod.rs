@@ -5,7 +5,7 @@ mod stored;
 
 use super::ERROR_FORMAT;
 use crate::clock;
-use crate::edge::request_body::{BodyError, WholeBody};
+use crate::edge::request_body::{WholeBody, reserve_translation};
 use crate::edge::{EdgeResponse, Headers, Incoming};
 use crate::surface::Surface;
 use crate::surface::error::SurfaceError;
@@ -94,7 +94,7 @@ pub(super) async fn input_tokens(
 type Storing =
     fn(&Surface, &Arc<Caller>, &ResponsesRequest, &History, &str) -> Result<Option<Box<PendingSave>>, InferenceError>;
 
-/// Finds the model first, because the chat request depends on it.
+/// Finds the model first, because the chat request depends on it. The body is dropped.
 async fn translate(
     surface: &Surface,
     WholeBody { bytes, memory }: &mut WholeBody,
@@ -102,12 +102,14 @@ async fn translate(
     tap: &UsageTap,
     storing: Storing,
 ) -> Result<(ChatTranslation, Option<Box<PendingSave>>), InferenceError> {
-    let request = surface.body_bounds.parse(bytes.clone(), memory, ResponsesRequest::parse).await.map_err(failed)?;
+    let length = bytes.len();
+    let parsed = surface.body_bounds.parse(std::mem::take(bytes), memory, ResponsesRequest::parse).await;
+    let request = parsed.map_err(failed)?;
     let traits = surface.dataplane.chat_traits(caller, &request.model);
     let unique = tap.request_id().as_str().trim_start_matches("req_").to_owned();
     let history = stored::load(surface, caller, &request).await?;
-    let size = bytes.len() + history.previous.iter().chain(history.referenced.values()).map(Bytes::len).sum::<usize>();
-    memory.grow_to(size as u64).map_err(|error| SurfaceError::from(BodyError::from(error)))?;
+    let size = length + history.previous.iter().chain(history.referenced.values()).map(Bytes::len).sum::<usize>();
+    reserve_translation(memory, size).map_err(SurfaceError::from)?;
     let save = storing(surface, caller, &request, &history, &unique)?;
     let context = ResponseContext {
         unique,
@@ -118,6 +120,7 @@ async fn translate(
     };
     let into_chat = move || request.into_chat(traits, context);
     let translation = surface.body_bounds.work(size, memory, into_chat).await.map_err(failed)?;
+    memory.shrink_to(translation.request.body.len().max(size) as u64);
     Ok((translation, save))
 }
 

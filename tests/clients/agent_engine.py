@@ -24,6 +24,8 @@ WRITERS = {
     "write": lambda path: {"filePath": path, "content": CONTENT},  # OpenCode
     "write_file": lambda path: {"path": path, "content": CONTENT},  # the tests of SDKs
 }
+# The tool with which llm-comply tests calls.
+WEATHER = "get_weather"
 
 
 class AgentEngine(ThreadingHTTPServer):
@@ -119,13 +121,13 @@ def answer(body):
     path = task_of(body)
     tools = {tool["function"]["name"]: tool["function"] for tool in body.get("tools", [])}
     is_done = any(message["role"] == "tool" for message in body["messages"])
-    writer = next((name for name in WRITERS if name in tools), None)
-    if path is None or is_done or writer is None:
+    called = next((name for name in WRITERS if name in tools and path), WEATHER if WEATHER in tools else None)
+    if is_done or called is None:
         return [{"content": piece} for piece in pieces(DONE)], "stop"
-    arguments = json.dumps(WRITERS[writer](path))
+    arguments = json.dumps({"location": "San Francisco"} if called == WEATHER else WRITERS[called](path))
     call = {"index": 0, "id": f"call_{uuid.uuid4().hex[:12]}", "type": "function"}
     deltas = [{"reasoning": "I have to write it."}, {"content": "I will write it."}]
-    deltas.append({"tool_calls": [call | {"function": {"name": writer, "arguments": ""}}]})
+    deltas.append({"tool_calls": [call | {"function": {"name": called, "arguments": ""}}]})
     for piece in pieces(arguments):
         deltas.append({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]})
     return deltas, "tool_calls"
@@ -156,13 +158,13 @@ def chunk(body, delta, finish=None):
 
 def whole(body, deltas, finish, usage):
     text = "".join(delta.get("content", "") for delta in deltas)
-    message = {"role": "assistant", "content": text}
+    message = {"role": "assistant", "content": text, "refusal": None, "annotations": []}
     parts = [delta["tool_calls"][0] for delta in deltas if "tool_calls" in delta]
     if parts:
         arguments = "".join(part["function"]["arguments"] for part in parts)
         function = {"name": parts[0]["function"]["name"], "arguments": arguments}
         message["tool_calls"] = [{"id": parts[0]["id"], "type": "function", "function": function}]
-    choice = {"index": 0, "message": message, "finish_reason": finish}
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish}
     return {"id": "chatcmpl-agent", "object": "chat.completion", "created": 1, "model": body["model"], "choices": [choice], "usage": usage}
 
 

@@ -120,7 +120,7 @@ test('base64 and float embeddings have the same values', async () => {
 
 test('models are listed and retrieved by id with a slash', async () => {
   const ids = (await collect(await client.models.list())).map((model) => model.id)
-  assert.deepEqual(ids.sort(), [ECHO, CHAT, EMBED, UNSTEADY, 'acme/agent', 'claude-forebay'].sort())
+  assert.deepEqual(ids.sort(), [ECHO, CHAT, EMBED, UNSTEADY, 'acme/agent', 'claude-forebay', 'forebay-agent'].sort())
   assert.equal((await client.models.retrieve(CHAT)).id, CHAT)
 })
 

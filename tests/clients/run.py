@@ -138,6 +138,7 @@ def suites(arguments):
     yield "Claude Code", [*python, "test_claude_code"], here
     yield "Codex", [*python, "test_codex"], here
     yield "OpenCode", [*python, "test_opencode"], here
+    yield "Formats", [*python, "test_llm_comply"], here
     yield "Node", ["node", "--test", "--test-reporter=spec", "openai.test.mjs", "ai-sdk.test.mjs"], arguments.node_folder
 
 

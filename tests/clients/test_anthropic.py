@@ -111,7 +111,7 @@ class Messages(ClientTest):
     def test_models_are_listed_with_aliases(self):
         models = list(self.client.models.list(limit=1))
         self.assertIn(CHAT, [model.id for model in models])
-        self.assertEqual(models[-1].id, ALIAS)
+        self.assertEqual([model.id for model in models[-2:]], [ALIAS, "forebay-agent"])
         self.assertEqual(self.client.models.retrieve(ALIAS).id, ALIAS)
 
 

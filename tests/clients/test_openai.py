@@ -14,7 +14,7 @@ API_KEY = os.environ["FOREBAY_API_KEY"]
 ENGINE_URL = os.environ["FAKE_ENGINE_URL"]
 
 CHAT, EMBED, UNSTEADY, ECHO = "acme/tiny-chat", "acme/tiny-embed", "acme/unsteady", "acme/echo"
-AGENT, ALIAS = "acme/agent", "claude-forebay"
+AGENT, ALIAS, OTHER_ALIAS = "acme/agent", "claude-forebay", "forebay-agent"
 HELLO = [{"role": "user", "content": "Say hello"}]
 WEATHER = {
     "type": "function",
@@ -177,7 +177,7 @@ class Embeddings(ClientTest):
 class Models(ClientTest):
     def test_models_are_listed_and_retrieved_by_id_with_a_slash(self):
         models = {model.id: model for model in self.client.models.list()}
-        self.assertEqual(set(models), {CHAT, EMBED, UNSTEADY, ECHO, AGENT, ALIAS})
+        self.assertEqual(set(models), {CHAT, EMBED, UNSTEADY, ECHO, AGENT, ALIAS, OTHER_ALIAS})
         self.assertEqual(models[ALIAS].alias_of, AGENT)
         self.assertEqual((models[CHAT].object, models[CHAT].owned_by), ("model", "acme"))
         self.assertEqual(self.client.models.retrieve(CHAT).id, CHAT)

@@ -3,7 +3,6 @@
 use crate::error::CallError;
 use crate::failover::{Continuation, Progress, Verdict, decide};
 use crate::record::{NotContinued, Outcome};
-use crate::relay::{KeptCall, Moved, Resumed};
 use crate::response::BadUpstreamResponse;
 use crate::response::chat_stream::ChatStream;
 use crate::response_memory::BodyGrant;
@@ -12,6 +11,7 @@ use crate::usage_tap::UsageTap;
 use bytes::Bytes;
 use domain::RequestId;
 use fleet::Slot;
+use fleet::backend::BackendId;
 use http_body::{Body, Frame, SizeHint};
 use http1::client::ExchangeError;
 use http1::timers::StopSignal;
@@ -68,6 +68,40 @@ impl Body for ResponseBody {
     }
 }
 
+/// What a stream keeps in case its replica is lost, to move to another one.
+pub(crate) trait KeptCall: Send {
+    /// The token limit of the call.
+    fn limit(&self, tap: &UsageTap) -> Option<u64>;
+
+    /// Attempts to continue the stream so far.
+    fn failovers(&self) -> u8;
+
+    /// Takes memory for a stream with this much text. Returns whether there is enough.
+    fn has_room_for(&mut self, text_bytes: usize) -> bool;
+
+    /// Finds a replica other than `lost` that continues the stream, unless the process is about to exit. If the future is
+    /// dropped, the tap settles with what was recorded before.
+    fn move_on(self: Box<Self>, tap: UsageTap, lost: BackendId, continuation: Continuation) -> MovedFuture;
+}
+
+pub(crate) type MovedFuture = Pin<Box<dyn Future<Output = Moved> + Send>>;
+
+/// The result of moving a stream.
+pub(crate) struct Moved {
+    pub(crate) kept: Box<dyn KeptCall>,
+    pub(crate) tap: UsageTap,
+    /// `None` if no replica could continue it.
+    pub(crate) resumed: Option<Resumed>,
+}
+
+/// A stream that goes on at another replica.
+pub(crate) struct Resumed {
+    pub(crate) slot: Slot,
+    pub(crate) exchange: Exchange,
+    /// The first bytes of its response.
+    pub(crate) first: Bytes,
+}
+
 /// A stream to the client. Dropped early, it closes the connection to the replica.
 pub struct StreamBody {
     /// The events that were read before the response began.
@@ -82,13 +116,13 @@ pub struct StreamBody {
     /// The longest pause of the engine.
     idle: Duration,
     /// Set if the stream may go on at another replica.
-    kept: Option<Box<KeptCall>>,
+    kept: Option<Box<dyn KeptCall>>,
     /// Set while the stream moves to another replica.
     moving: Option<Moving>,
 }
 
 struct Moving {
-    next: Pin<Box<dyn Future<Output = Moved> + Send>>,
+    next: MovedFuture,
     /// What the client gets if no replica continues the stream.
     error: CallError,
     gap: String,
@@ -135,7 +169,7 @@ impl StreamBody {
     }
 
     /// Keeps what another replica needs to continue the stream; `None` if there is no memory for it.
-    pub(crate) fn keep(&mut self, kept: Option<Box<KeptCall>>) {
+    pub(crate) fn keep(&mut self, kept: Option<Box<dyn KeptCall>>) {
         self.kept = kept;
         self.limit_text();
     }
@@ -241,7 +275,7 @@ impl StreamBody {
         // A client that leaves meanwhile pays for what it got.
         context.tap.meter(&self.stream.meter);
         let (gap, starts_over) = (continuation.gap.clone(), continuation.text.is_empty());
-        let next = Box::pin(kept.move_on(context.tap.take(), replica.id, continuation));
+        let next = kept.move_on(context.tap.take(), replica.id, continuation);
         self.moving = Some(Moving { next, error, gap, starts_over });
         let written = self.stream.take_written();
         (!written.is_empty()).then_some(Poll::Ready(Some(written)))

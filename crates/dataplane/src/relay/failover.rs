@@ -2,6 +2,7 @@
 
 use super::attempt_error::{AttemptError, connection_error};
 use super::{Attempt, record_failure};
+use crate::body::{KeptCall, Moved, MovedFuture, Resumed};
 use crate::error::CallError;
 use crate::failover::{Continuation, MAX_FAILOVERS};
 use crate::resolve::Target;
@@ -16,8 +17,8 @@ use fleet::endpoints::Condition;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What a stream keeps in case its replica is lost.
-pub(crate) struct KeptCall {
+/// The call of a stream that may move.
+struct StreamedCall {
     dataplane: Dataplane,
     /// Its tap is open only while the stream moves.
     call: Call,
@@ -29,22 +30,6 @@ pub(crate) struct KeptCall {
     memory: KeptMemory,
 }
 
-/// A stream that goes on at another replica.
-pub(crate) struct Resumed {
-    pub(crate) slot: Slot,
-    pub(crate) exchange: Exchange,
-    /// The first bytes of its response.
-    pub(crate) first: Bytes,
-}
-
-/// The result of moving a stream.
-pub(crate) struct Moved {
-    pub(crate) kept: Box<KeptCall>,
-    pub(crate) tap: UsageTap,
-    /// `None` if no replica could continue it.
-    pub(crate) resumed: Option<Resumed>,
-}
-
 impl Dataplane {
     /// `None` if there is no memory for it. The tap of the call has been taken before.
     pub(super) fn keep(
@@ -53,7 +38,7 @@ impl Dataplane {
         target: Target,
         tried: Vec<BackendId>,
         prompt: u64,
-    ) -> Option<Box<KeptCall>> {
+    ) -> Option<Box<dyn KeptCall>> {
         let mut memory = KeptMemory::new(self.memory.grant(&call.caller.workspace));
         memory.grow_for(call.request.body.len()).ok()?;
         call.request.detach_body();
@@ -68,7 +53,15 @@ impl Dataplane {
             hold_timeout: call.hold_timeout,
             error_event: call.error_event,
         };
-        Some(Box::new(KeptCall { dataplane: self.clone(), call: kept, target, prompt, tried, failovers: 0, memory }))
+        Some(Box::new(StreamedCall {
+            dataplane: self.clone(),
+            call: kept,
+            target,
+            prompt,
+            tried,
+            failovers: 0,
+            memory,
+        }))
     }
 
     /// Sends the request for the rest of a response and waits for its first bytes.
@@ -88,44 +81,38 @@ impl Dataplane {
     }
 }
 
-impl KeptCall {
-    /// The token limit of the call.
-    pub(crate) fn limit(&self, tap: &UsageTap) -> Option<u64> {
+impl KeptCall for StreamedCall {
+    fn limit(&self, tap: &UsageTap) -> Option<u64> {
         tap.limit().or(self.call.request.estimate.limit())
     }
 
-    /// Attempts to continue the stream so far.
-    pub(crate) fn failovers(&self) -> u8 {
+    fn failovers(&self) -> u8 {
         self.failovers
     }
 
-    /// Takes memory for a stream with this much text. Returns whether there is enough.
-    pub(crate) fn has_room_for(&mut self, text_bytes: usize) -> bool {
+    fn has_room_for(&mut self, text_bytes: usize) -> bool {
         self.memory.grow_for(self.call.request.body.len() + text_bytes).is_ok()
     }
 
-    /// Finds a replica that continues the stream, unless the process is about to exit. If this is dropped, the tap settles
-    /// with what was recorded before.
-    pub(crate) async fn move_on(
-        mut self: Box<Self>,
-        tap: UsageTap,
-        lost: BackendId,
-        continuation: Continuation,
-    ) -> Moved {
+    fn move_on(mut self: Box<Self>, tap: UsageTap, lost: BackendId, continuation: Continuation) -> MovedFuture {
         self.call.tap = tap;
         self.tried.push(lost);
         if self.failovers > 0 {
             self.dataplane.note_losses(&self.call, self.failovers + 1);
         }
-        let mut cut = self.dataplane.cut.subscribe();
-        let resumed = tokio::select! {
-            resumed = self.find_replica(&continuation) => resumed,
-            _ = cut.wait_for(|is_cut| *is_cut) => None,
-        };
-        let tap = self.call.tap.take();
-        Moved { kept: self, tap, resumed }
+        Box::pin(async move {
+            let mut cut = self.dataplane.cut.subscribe();
+            let resumed = tokio::select! {
+                resumed = self.find_replica(&continuation) => resumed,
+                _ = cut.wait_for(|is_cut| *is_cut) => None,
+            };
+            let tap = self.call.tap.take();
+            Moved { kept: self, tap, resumed }
+        })
     }
+}
 
+impl StreamedCall {
     async fn find_replica(&mut self, continuation: &Continuation) -> Option<Resumed> {
         while self.failovers < MAX_FAILOVERS {
             let mut slot = self.pick()?;

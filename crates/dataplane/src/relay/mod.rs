@@ -22,7 +22,6 @@ use crate::upstream::Exchange;
 use crate::{Call, Dataplane, PlacementNote, Response, ResponseFormat, hold};
 use attempt_error::{AttemptError, bad_response, connection_error};
 use bytes::Bytes;
-pub(crate) use failover::{KeptCall, Moved, Resumed};
 use fleet::backend::BackendId;
 use fleet::{Backend, Slot};
 use http1::client::ExchangeError;

@@ -57,7 +57,11 @@ impl<'a> Stream<'a> {
         }
         self.content()?;
         let apart = script.engine.ends_choices_apart();
-        if !apart {
+        let says_nothing = chunk_count(script, self.request) == 0;
+        if apart && says_nothing {
+            (0..self.request.choices).for_each(|index| self.role(index));
+        }
+        if !apart || says_nothing {
             (0..self.request.choices).for_each(|index| self.finish(index));
         }
         let requested = self.request.include_usage && !script.usage_on_last_content_chunk && !apart;

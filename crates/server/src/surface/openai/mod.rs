@@ -41,6 +41,8 @@ fn route(path: &str) -> Route<'_> {
         "/v1/chat/completions" => Route::Chat,
         "/v1/responses" => Route::Responses,
         "/v1/responses/input_tokens" => Route::InputTokens,
+        // OpenAI's route to shorten a conversation, and no id of a response. Clients expect 404 where there is none.
+        "/v1/responses/compact" => Route::Unknown,
         "/v1/embeddings" => Route::Embeddings,
         "/v1/models" => Route::Models,
         other => match other.strip_prefix("/v1/models/") {
@@ -180,6 +182,7 @@ mod tests {
         assert_eq!(route("/v1/models/acme/tiny"), Route::Model("acme/tiny"));
         assert_eq!(route("/v1/models/acme%2Ftiny"), Route::Model("acme%2Ftiny"));
         assert_eq!(route("/v1/responses/resp_1"), Route::Response("resp_1"));
+        assert_eq!(route("/v1/responses/compact"), Route::Unknown);
         assert_eq!(route("/v1/responses/resp_1/input_items/"), Route::ResponseItems("resp_1"));
         for unknown in ["/", "/v1", "/v1/completions", "/v2/models", "/v1/chat"] {
             assert_eq!(route(unknown), Route::Unknown, "{unknown}");

@@ -5,11 +5,13 @@ const CHAT = 'forebay/smollm2-135m-instruct'
 
 test('the library shows the models of GET /v1/models, and filters by URL', async ({ page, forebay }) => {
   const response = await page.request.get(`${forebay.url}/v1/models`)
-  const ids: string[] = (await response.json()).data.map((model: { id: string }) => model.id)
+  const { data }: { data: { id: string; alias_of?: string }[] } = await response.json()
+  // Other tests add aliases and models meanwhile, and remove them.
+  const ids = data.filter(({ id, alias_of }) => !alias_of && !id.startsWith('acme/')).map(({ id }) => id)
+  expect(ids.length).toBeGreaterThan(1)
   await page.goto('/models')
   await loaded(page)
   const list = page.getByRole('list', { name: 'Models' })
-  await expect(list.getByRole('listitem')).toHaveCount(ids.length)
   for (const id of ids) await expect(list.getByText(id, { exact: true })).toBeVisible()
 
   await page.getByRole('searchbox', { name: 'Search models' }).fill('smollm')
@@ -22,7 +24,7 @@ test('the library shows the models of GET /v1/models, and filters by URL', async
   await page.getByRole('searchbox', { name: 'Search models' }).fill('no such model')
   await expect(page.getByText('No model matches')).toBeVisible()
   await page.getByRole('button', { name: 'Clear filters' }).click()
-  await expect(list.getByRole('listitem')).toHaveCount(ids.length)
+  for (const id of ids) await expect(list.getByText(id, { exact: true })).toBeVisible()
   await expect(page).toHaveURL(/\/models$/)
 })
 

@@ -1,4 +1,4 @@
-import { Text } from '@mantine/core'
+import { Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { type Finding, findingsQuery } from '../../../api/operator/nodes'
 import { type Column, DataTable } from '../../../ui/DataTable'
@@ -38,22 +38,39 @@ export function Findings() {
       figure={findings.data ? `checked ${formatTime(findings.data.checkedAt)}` : null}
     >
       <Loaded query={findings} skeleton={<TableSkeleton rows={4} />} errorTitle="The checks could not be loaded">
-        {({ findings: all }) =>
-          all.length === 0 ? (
-            <Text c="dimmed">Nothing was checked.</Text>
-          ) : (
-            <DataTable
-              caption="Findings"
-              columns={COLUMNS}
-              rows={[...all].sort((one, other) => rank(other) - rank(one))}
-              rowKey={({ check, what }) => `${check} ${what}`}
-              minWidth={640}
-            />
-          )
-        }
+        {({ findings: all }) => (
+          <Stack gap="sm">
+            {all.some(isOpen) ? (
+              <FindingsTable caption="Findings that need attention" findings={all.filter(isOpen)} />
+            ) : (
+              <StatusBadge tone="ok">All checks passed</StatusBadge>
+            )}
+            <details>
+              <summary>
+                <Text span size="sm" c="dimmed">
+                  Show all {all.length} checks
+                </Text>
+              </summary>
+              <FindingsTable caption="All checks" findings={all} />
+            </details>
+          </Stack>
+        )}
       </Loaded>
     </Panel>
   )
 }
 
+const isOpen = ({ level }: Finding) => level !== 'ok'
 const rank = ({ level }: Finding) => ['ok', 'warning', 'problem'].indexOf(level)
+
+function FindingsTable({ caption, findings }: { caption: string; findings: readonly Finding[] }) {
+  return (
+    <DataTable
+      caption={caption}
+      columns={COLUMNS}
+      rows={[...findings].sort((one, other) => rank(other) - rank(one))}
+      rowKey={({ check, what }) => `${check} ${what}`}
+      minWidth={640}
+    />
+  )
+}

@@ -41,7 +41,7 @@ const columns = (onForget: (node: OperatorNode) => void): Column<OperatorNode>[]
     id: 'node',
     header: 'Node',
     cell: (node) => (
-      <Stack gap={2}>
+      <Stack gap={4} align="flex-start">
         <Code>{node.id}</Code>
         <Group gap={6}>
           {node.leader ? <StatusBadge tone="busy">Leader</StatusBadge> : null}
@@ -56,7 +56,7 @@ const columns = (onForget: (node: OperatorNode) => void): Column<OperatorNode>[]
     cell: (node) => {
       const { tone, label } = statusOfNode(node)
       return (
-        <Stack gap={2}>
+        <Stack gap={4} align="flex-start">
           <StatusBadge tone={tone}>{label}</StatusBadge>
           {problemsOf(node).map((problem) => (
             <Text key={problem} size="sm">

@@ -17,10 +17,18 @@ CONTENT = "written by the agent\n"
 DONE = "The file is written."
 PIECE_LEN = 7
 
+
+
+def shell(path):
+    return {"cmd": f"printf '%s' '{CONTENT}' > '{path}'"}
+
+
 # The tools with which agents write files, and their arguments.
 WRITERS = {
     "Write": lambda path: {"file_path": path, "content": CONTENT},  # Claude Code
-    "exec_command": lambda path: {"cmd": f"printf '%s' '{CONTENT}' > '{path}'"},  # Codex
+    "exec_command": shell,  # Codex
+    # Codex with models whose tools are JavaScript: a custom tool in a namespace.
+    "functions__exec": lambda path: {"input": f"await tools.exec_command({json.dumps(shell(path))})"},
     "write": lambda path: {"filePath": path, "content": CONTENT},  # OpenCode
     "write_file": lambda path: {"path": path, "content": CONTENT},  # the tests of SDKs
 }

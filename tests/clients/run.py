@@ -36,6 +36,10 @@ model = "acme/agent"
 name = "forebay-agent"
 model = "acme/agent"
 
+[[aliases]]
+name = "gpt-6-*"
+model = "acme/agent"
+
 [[models]]
 id = "acme/tiny-chat"
 name = "Tiny Chat"

@@ -13,6 +13,8 @@ import openai
 
 CODEX = os.environ["CODEX"]
 
+# Codex knows it, and sends it tools in the conversation, in namespaces, and custom ones.
+KNOWN_MODEL = "gpt-6-sol"
 CONFIG = f"""
 model = "forebay-agent"
 model_provider = "forebay"
@@ -53,6 +55,11 @@ class Codex(AgentTest):
     def test_a_tool_loop_changes_a_file_and_is_billed_as_it_was_served(self):
         before = self.usage()
         self.assert_file_is_written(self.run_agent(self.task))
+        self.assert_billed_as_served(before)
+
+    def test_tools_of_a_model_that_it_knows_are_turned_back(self):
+        before = self.usage()
+        self.assert_file_is_written(self.run_agent("--model", KNOWN_MODEL, self.task))
         self.assert_billed_as_served(before)
 
     def test_it_survives_an_engine_that_dies(self):

@@ -2,8 +2,10 @@ import { Button } from '@mantine/core'
 import { IconBooks, IconFilterOff } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { aliasesOf, modelRecordsQuery, withoutAliases } from '../../api/models'
-import { useWorkspace } from '../../api/session'
+import { useSessionContext, useWorkspace } from '../../api/session'
+import { paths } from '../../paths'
 import { EmptyState } from '../../ui/EmptyState'
+import { Link } from '../../ui/Link'
 import { Loaded } from '../../ui/Loaded'
 import { PageHeader } from '../../ui/PageHeader'
 import { CardSkeletons, TableSkeleton } from '../../ui/Skeletons'
@@ -46,9 +48,15 @@ export function ModelsPage() {
 type Sort = (typeof FILTERS)['sort']['fallback']
 
 function NoModels() {
+  const { isOperator } = useSessionContext()
+  const add = (
+    <Button component={Link} href={paths.addModel()}>
+      Add model
+    </Button>
+  )
   return (
-    <EmptyState title="The catalogue is empty" icon={<IconBooks size={32} />}>
-      The operator adds models to Forebay's configuration file under <code>[[models]]</code> and reloads it.
+    <EmptyState title="The catalogue is empty" icon={<IconBooks size={32} />} actions={isOperator ? add : null}>
+      The operator adds models here in the console, or in the configuration file.
     </EmptyState>
   )
 }

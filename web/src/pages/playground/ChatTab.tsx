@@ -131,7 +131,7 @@ function NoChatModels() {
         </Button>
       }
     >
-      The operator adds models in the configuration. Serving dedicated endpoints appear here, too.
+      The operator adds models. Serving dedicated endpoints appear here, too.
     </EmptyState>
   )
 }

@@ -114,8 +114,9 @@ class Node:
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self.process = None
-        run("ip", "netns", "delete", self.name)
+        # In this order: the kernel removes the link some time after the namespace.
         run("ip", "link", "delete", f"to-{self.name}")
+        run("ip", "netns", "delete", self.name)
 
     def enter(self, *command):
         """Runs a command on the node."""

@@ -74,11 +74,11 @@ async fn a_message_that_is_continued_is_the_one_that_was_not_interrupted() {
     }
     let refused = json!({"continue_final_message": true});
     let response = engine.chat_call(with(greedy(question, 4), refused)).await;
-    assert_eq!(response.status, 400);
+    assert_eq!(response.status, 422);
     assert_eq!(response.json()["error"]["param"], "add_generation_prompt");
     let refused = json!({"continue_final_message": true, "add_generation_prompt": false});
     let response = engine.chat_call(with(greedy(question, 4), refused)).await;
-    assert_eq!(response.status, 400);
+    assert_eq!(response.status, 422);
     assert_eq!(response.json()["error"]["param"], "messages");
 }
 

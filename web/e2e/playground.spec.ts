@@ -134,15 +134,21 @@ test('the code of another API gets the same response', async ({ page, forebay })
   await box(page).fill('Say hello')
   await page.getByRole('button', { name: 'Show code' }).click()
   const dialog = page.getByRole('dialog', { name: 'Code for this request' })
-  await dialog.getByText('Messages', { exact: true }).click()
-  const code = (await dialog.getByRole('region', { name: 'Code for curl' }).textContent()) ?? ''
-  const body = code.slice(code.indexOf("'{") + 1, code.lastIndexOf("'"))
-  const response = await page.request.post(`${forebay.url}/v1/messages`, {
-    headers: { 'x-api-key': forebay.apiKey, 'anthropic-version': '2023-06-01', 'content-type': 'application/json' },
-    data: body,
-  })
-  expect(response.status()).toBe(200)
-  expect(await response.text()).toContain('event: message_stop')
+  const apis = [
+    { name: 'Messages', path: 'messages', end: 'event: message_stop' },
+    { name: 'Responses', path: 'responses', end: 'event: response.' },
+  ]
+  for (const { name, path, end } of apis) {
+    await dialog.getByText(name, { exact: true }).click()
+    const code = (await dialog.getByRole('region', { name: 'Code for curl' }).textContent()) ?? ''
+    expect(code).toContain(`${forebay.url}/v1/${path} `)
+    const response = await page.request.post(`${forebay.url}/v1/${path}`, {
+      headers: { authorization: `Bearer ${forebay.apiKey}`, 'content-type': 'application/json' },
+      data: code.slice(code.indexOf("'{") + 1, code.lastIndexOf("'")),
+    })
+    expect(response.status()).toBe(200)
+    expect(await response.text()).toContain(end)
+  }
 })
 
 test('malicious model output executes nothing and loads nothing', async ({ page }) => {

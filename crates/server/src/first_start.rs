@@ -117,15 +117,38 @@ fn write_by_rename(data_dir: &Path, name: &str, mode: u32, value: &impl Serializ
     write().with_context(|| format!("cannot write {}", file.display()))
 }
 
+/// Set for services of systemd, whose output is kept in the journal, and in Pods, whose output is collected.
+const LOG_COLLECTORS: [&str; 2] = ["JOURNAL_STREAM", "KUBERNETES_SERVICE_HOST"];
+
+/// Who reads the output of a start.
+#[derive(Debug, PartialEq, Eq)]
+enum Audience {
+    Person,
+    /// Such a log is copied, and read by more people than the file.
+    KeptLog,
+}
+
+impl Audience {
+    fn of(is_terminal: bool, is_first_start: bool, log_is_kept: bool) -> Option<Self> {
+        match (is_terminal, is_first_start, log_is_kept) {
+            (true, _, _) | (false, true, false) => Some(Self::Person),
+            (false, true, true) => Some(Self::KeptLog),
+            (false, false, _) => None,
+        }
+    }
+}
+
 impl Bootstrap {
-    /// Shows the credentials on a terminal. A log, such as the journal of the system, gets only the path of their file: logs
-    /// are kept, copied, and read by more people than the file.
+    /// Shows the credentials, or only the path of their file to a log that is kept.
     pub(crate) fn show(&self, data_dir: &Path, model: Option<&str>) {
-        if std::io::stderr().is_terminal() {
-            self.print(model);
-        } else if self.is_new {
-            let file = data_dir.join(BOOTSTRAP);
-            tracing::info!(file = %file.display(), "the first administrator and key are in {}", file.display());
+        let log_is_kept = LOG_COLLECTORS.iter().any(|name| std::env::var_os(name).is_some());
+        match Audience::of(std::io::stderr().is_terminal(), self.is_new, log_is_kept) {
+            Some(Audience::Person) => self.print(model),
+            Some(Audience::KeptLog) => {
+                let file = data_dir.join(BOOTSTRAP);
+                tracing::info!(file = %file.display(), "the first administrator and key are in {}", file.display());
+            }
+            None => {}
         }
     }
 
@@ -165,6 +188,16 @@ impl Bootstrap {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_logs_that_are_kept_do_not_get_the_first_credentials() {
+        assert_eq!(Audience::of(false, true, true), Some(Audience::KeptLog));
+        assert_eq!(Audience::of(false, true, false), Some(Audience::Person));
+        assert_eq!(Audience::of(false, false, false), None);
+        // A terminal may belong to a service of systemd, as those of desktops do.
+        assert_eq!(Audience::of(true, true, true), Some(Audience::Person));
+        assert_eq!(Audience::of(true, false, false), Some(Audience::Person));
+    }
 
     #[test]
     fn a_terminal_shows_addresses_credentials_and_a_call() {

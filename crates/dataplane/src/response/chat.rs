@@ -2,13 +2,14 @@
 
 use super::finish_reason::{FinishReason, read_finish_reason};
 use super::tokens::{TokenMeter, UnaryText};
-use super::usage::{ReportedUsage, member_count};
+use super::usage::{ReportedUsage, member_count, prompt_details};
 use super::{BadUpstreamResponse, upstream_error};
 use crate::json::edits::Edits;
 use crate::json::members::{first_member, is_empty_object};
 use crate::json::{self, Reader, ValueKind};
 use bytes::Bytes;
 use domain::usage::Tokens;
+use std::borrow::Cow;
 
 /// The quotes around a string.
 const QUOTES: u64 = 2;
@@ -71,8 +72,9 @@ pub(crate) fn normalize(response: &Bytes, model: &str, meter: &mut TokenMeter) -
 /// Usage in place of an object without a valid count.
 fn usage_object(tokens: Tokens) -> Vec<u8> {
     let Tokens { prompt, completion, .. } = tokens;
-    let total = tokens.total();
-    format!("{{\"prompt_tokens\":{prompt},\"completion_tokens\":{completion},\"total_tokens\":{total}}}").into_bytes()
+    let (total, details) = (tokens.total(), prompt_details(tokens));
+    let counts = format!("\"prompt_tokens\":{prompt},\"completion_tokens\":{completion},\"total_tokens\":{total}");
+    format!("{{{counts},\"prompt_tokens_details\":{details}}}").into_bytes()
 }
 
 fn normalize_choice(
@@ -127,15 +129,16 @@ fn normalize_choice(
     Ok(())
 }
 
-/// Returns the bytes of its text.
+/// Adds what strict clients require. Returns the bytes of its text.
 fn normalize_message(
     reader: &mut Reader<'_>,
     response: &[u8],
     edits: &mut Edits<'_>,
 ) -> Result<u64, BadUpstreamResponse> {
     const ROLE: &str = "\"role\":\"assistant\"";
+    const REFUSAL: &str = "\"refusal\":null";
     let open = reader.position();
-    let mut has_role = false;
+    let (mut has_role, mut has_refusal) = (false, false);
     let mut bytes = 0;
     reader.object(|reader, name, name_at| {
         match name.raw() {
@@ -146,6 +149,10 @@ fn normalize_message(
                 if !is_string {
                     edits.replace(name_at..reader.position(), ROLE.as_bytes());
                 }
+            }
+            b"refusal" => {
+                has_refusal = true;
+                reader.skip()?;
             }
             b"content" | b"reasoning_content" | b"reasoning" | b"tool_calls" => {
                 let kind = reader.kind()?;
@@ -160,9 +167,13 @@ fn normalize_message(
         }
         Ok::<(), BadUpstreamResponse>(())
     })?;
-    if !has_role {
-        edits.insert(open + 1, first_member(ROLE, !is_empty_object(response, open)));
-    }
+    let added = match (has_role, has_refusal) {
+        (true, true) => return Ok(bytes),
+        (true, false) => Cow::Borrowed(REFUSAL),
+        (false, true) => Cow::Borrowed(ROLE),
+        (false, false) => Cow::Owned([ROLE, ",", REFUSAL].concat()),
+    };
+    edits.insert(open + 1, first_member(&added, !is_empty_object(response, open)));
     Ok(bytes)
 }
 
@@ -180,7 +191,7 @@ mod tests {
     #[test]
     fn only_the_model_changes_in_a_valid_response() {
         let response = r#"{"id":"x","created":1,"model":"tiny-q4","choices":[{"index":0,"message":{"role":"assistant",
-            "content":"hi","reasoning":"hm"},"finish_reason":"stop","stop_reason":null}],
+            "content":"hi","reasoning":"hm","refusal":null},"finish_reason":"stop","stop_reason":null}],
             "usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,
             "prompt_tokens_details":{"cached_tokens":3}},"timings":{"a":1.5}}"#;
         let (value, tokens) = normalized(response);
@@ -202,7 +213,12 @@ mod tests {
         assert_eq!(value["choices"][1]["message"]["role"], "assistant");
         assert_eq!(value["choices"][0]["finish_reason"], "length");
         assert_eq!(value["choices"][1]["finish_reason"], "stop");
+        for choice in 0..2 {
+            let message = value["choices"][choice]["message"].as_object().unwrap();
+            assert_eq!(message.get("refusal"), Some(&serde_json::Value::Null));
+        }
         assert_eq!(value["usage"]["total_tokens"], 7);
+        assert_eq!(value["usage"]["prompt_tokens_details"]["cached_tokens"], 0);
         assert_eq!(tokens.1, Certainty::Exact);
     }
 

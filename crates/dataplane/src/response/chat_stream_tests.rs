@@ -60,7 +60,7 @@ fn requested_usage_is_sent_once_in_its_own_chunk() {
     let (text, _) = pass(&mut stream(true), &[CLEAN.as_bytes()]);
     assert_eq!(text.matches("\"usage\":{").count(), 1);
     assert!(
-        text.contains("\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":2,\"total_tokens\":11}}")
+        text.contains("\"choices\":[],\"usage\":{\"prompt_tokens_details\":{\"cached_tokens\":0},\"prompt_tokens\":9,\"completion_tokens\":2,\"total_tokens\":11}}")
     );
 
     // Usage in the chunk of the last choice moves to a chunk of its own.
@@ -69,7 +69,7 @@ fn requested_usage_is_sent_once_in_its_own_chunk() {
     expect![[r#"
         data: {"model":"acme/tiny","id":"c","created":5,"choices":[{"index":0,"delta":{"role":"assistant","content":"x"},"finish_reason":"stop"}]}
 
-        data: {"id":"c","object":"chat.completion.chunk","created":5,"model":"acme/tiny","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}
+        data: {"id":"c","object":"chat.completion.chunk","created":5,"model":"acme/tiny","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2,"prompt_tokens_details":{"cached_tokens":0}}}
 
         data: [DONE]
 

@@ -2,7 +2,7 @@
 
 use super::finish_reason::{FinishReason, read_finish_reason};
 use super::tokens::{Ended, TokenMeter};
-use super::usage::ReportedUsage;
+use super::usage::{ReportedUsage, prompt_details};
 use super::{BadUpstreamResponse, upstream_error};
 use crate::failover::{Transcript, skip_gap};
 use crate::json::edits::Edits;
@@ -384,17 +384,14 @@ impl ChunkNormalizer {
         out.extend_from_slice(b",\"model\":");
         out.extend_from_slice(&self.model);
         let usage = format!(
-            ",\"choices\":[],\"usage\":{{\"prompt_tokens\":{},\"completion_tokens\":{},\"total_tokens\":{}",
+            ",\"choices\":[],\"usage\":{{\"prompt_tokens\":{},\"completion_tokens\":{},\"total_tokens\":{},\
+             \"prompt_tokens_details\":{}}}}}\n\n",
             tokens.prompt,
             tokens.completion,
-            tokens.total()
+            tokens.total(),
+            prompt_details(tokens)
         );
         out.extend_from_slice(usage.as_bytes());
-        if tokens.cached > 0 {
-            let details = format!(",\"prompt_tokens_details\":{{\"cached_tokens\":{}}}", tokens.cached);
-            out.extend_from_slice(details.as_bytes());
-        }
-        out.extend_from_slice(b"}}\n\n");
     }
 }
 

@@ -19,7 +19,17 @@ pub(super) struct ReportedUsage {
     prompt: Option<Count>,
     completion: Option<Count>,
     total: Option<Count>,
+    details: PromptDetails,
     pub(super) cached: Option<u64>,
+}
+
+/// The member `prompt_tokens_details`, which strict clients require and engines leave out or set to null.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+enum PromptDetails {
+    #[default]
+    Absent,
+    Null(Range<usize>),
+    Present,
 }
 
 /// A member of `usage`.
@@ -44,7 +54,13 @@ impl ReportedUsage {
                 b"prompt_tokens" => reported.prompt = Some(Count::read(reader)?),
                 b"completion_tokens" => reported.completion = Some(Count::read(reader)?),
                 b"total_tokens" => reported.total = Some(Count::read(reader)?),
-                b"prompt_tokens_details" => reported.cached = member_count(reader, b"cached_tokens")?,
+                b"prompt_tokens_details" => {
+                    let is_null = reader.kind()? == ValueKind::Null;
+                    let start = reader.position();
+                    reported.cached = member_count(reader, b"cached_tokens")?;
+                    let span = start..reader.position();
+                    reported.details = if is_null { PromptDetails::Null(span) } else { PromptDetails::Present };
+                }
                 _ => reader.skip()?,
             }
             Ok::<(), JsonError>(())
@@ -68,8 +84,20 @@ impl ReportedUsage {
         self.set("prompt_tokens", self.prompt.as_ref(), tokens.prompt, edits);
         if !is_embedding {
             self.set("completion_tokens", self.completion.as_ref(), tokens.completion, edits);
+            self.add_details(tokens, edits);
         }
         self.set("total_tokens", self.total.as_ref(), tokens.total(), edits);
+    }
+
+    fn add_details(&self, tokens: Tokens, edits: &mut Edits<'_>) {
+        match &self.details {
+            PromptDetails::Absent => {
+                let member = format!("\"prompt_tokens_details\":{},", prompt_details(tokens));
+                edits.insert(self.open + 1, member.into_bytes());
+            }
+            PromptDetails::Null(span) => edits.replace(span.clone(), prompt_details(tokens).into_bytes()),
+            PromptDetails::Present => {}
+        }
     }
 
     fn set(&self, name: &str, member: Option<&Count>, tokens: u64, edits: &mut Edits<'_>) {
@@ -80,6 +108,11 @@ impl ReportedUsage {
             None => edits.insert(self.open + 1, format!("\"{name}\":{tokens},").into_bytes()),
         }
     }
+}
+
+/// The value of `prompt_tokens_details`.
+pub(super) fn prompt_details(tokens: Tokens) -> String {
+    format!("{{\"cached_tokens\":{}}}", tokens.cached)
 }
 
 impl Count {
@@ -171,10 +204,20 @@ mod tests {
 
     #[test]
     fn a_correct_object_is_not_touched() {
-        let text = r#"{ "prompt_tokens" : 5, "completion_tokens" : 2 , "total_tokens":7,"x":{"y":1}}"#;
+        let text =
+            r#"{ "prompt_tokens" : 5, "completion_tokens" : 2 , "total_tokens":7,"prompt_tokens_details":{"y":1}}"#;
         assert_eq!(corrected(text, 5, 2), text);
         let embedding = r#"{"prompt_tokens":5,"total_tokens":5}"#;
         assert_eq!(corrected(embedding, 5, 0), embedding);
+    }
+
+    #[test]
+    fn details_of_the_prompt_are_added() {
+        let details = r#""prompt_tokens_details":{"cached_tokens":0}"#;
+        let counts = r#""prompt_tokens":5,"completion_tokens":2,"total_tokens":7"#;
+        assert_eq!(corrected(&format!("{{{counts}}}"), 5, 2), format!("{{{details},{counts}}}"));
+        let null = format!(r#"{{{counts},"prompt_tokens_details":null}}"#);
+        assert_eq!(corrected(&null, 5, 2), format!("{{{counts},{details}}}"));
     }
 
     proptest! {

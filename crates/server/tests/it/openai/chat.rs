@@ -23,7 +23,7 @@ async fn a_chat_response_has_the_requested_model_name() {
         x-ratelimit-reset-tokens: …
         x-request-id: req_…
 
-        {"id":"chatcmpl-fake","object":"chat.completion","created":1700000000,"model":"acme/tiny","choices":[{"index":0,"message":{"role":"assistant","content":"Hello Hello Hello ","refusal":null},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":3,"total_tokens":13}}
+        {"id":"chatcmpl-fake","object":"chat.completion","created":1700000000,"model":"acme/tiny","choices":[{"index":0,"message":{"role":"assistant","content":"Hello Hello Hello ","refusal":null},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens_details":{"cached_tokens":0},"prompt_tokens":10,"completion_tokens":3,"total_tokens":13}}
     "#]]
     .assert_eq(&shown(&app.chat("hi").await));
     assert_eq!(app.engine().calls()[0].json()["model"], UPSTREAM_NAME);
@@ -60,10 +60,11 @@ async fn a_large_prompt_reaches_the_engine_byte_for_byte() {
 async fn members_that_only_the_engine_knows_reach_the_client_byte_for_byte() {
     let app = TestApp::start().await;
     let body = r#"{ "id":"x","object":"chat.completion","created":1,"model":"tiny-q4","service_tier":null,
-        "choices":[{"index":0,"message":{"role":"assistant","content":"\ud83d\ude42","reasoning":"hm",
+        "choices":[{"index":0,"message":{"role":"assistant","content":"\ud83d\ude42","reasoning":"hm","refusal":null,
         "tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},
         "finish_reason":"tool_calls","stop_reason":18446744073709551616,"token_ids":[1,2]}],
-        "usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3,"reasoning_tokens":1},"timings":{"ms":1.50}}"#;
+        "usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3,"reasoning_tokens":1,
+        "prompt_tokens_details":{"cached_tokens":0,"x":1}},"timings":{"ms":1.50}}"#;
     app.engine().push(Script { raw_body: Some(body.to_owned()), ..Script::default() });
     assert_eq!(app.chat("hi").await.text(), body.replace("\"tiny-q4\"", "\"acme/tiny\""));
 }

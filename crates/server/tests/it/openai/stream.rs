@@ -79,7 +79,10 @@ async fn usage_is_sent_only_if_requested() {
             chunks(&events).into_iter().filter(|chunk| chunk["usage"].is_object()).collect();
         let [last] = &chunks_with_usage[..] else { panic!("{name}: {events:#?}") };
         assert_eq!(last["choices"], json!([]), "{name}");
-        assert_eq!(last["usage"], json!({"prompt_tokens": 7, "completion_tokens": 4, "total_tokens": 11}), "{name}");
+        let details = json!({"cached_tokens": 0});
+        let usage =
+            json!({"prompt_tokens": 7, "completion_tokens": 4, "total_tokens": 11, "prompt_tokens_details": details});
+        assert_eq!(last["usage"], usage, "{name}");
         assert_eq!(&events[events.len() - 2].json(), last, "{name}: the usage comes last");
         check_chunks(&chunks(&events));
 

@@ -11,6 +11,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{ChildStdin, Command};
@@ -32,8 +33,8 @@ pub(super) struct Child {
 impl Child {
     pub(super) fn start(launcher: &Launcher, spec: &EngineSpec, tasks: &Tasks, logs: &EngineLogs) -> io::Result<Self> {
         std::fs::create_dir_all(&launcher.run_dir)?;
-        let name = format!("{}-{}.address", spec.model.as_str().replace('/', "_"), spec.number);
-        let address_file = launcher.run_dir.join(name);
+        let address_file = new_address_file(launcher, spec);
+        // One that a killed gateway left behind.
         let _ = std::fs::remove_file(&address_file);
         let mut process = Command::new(&launcher.binary)
             .arg("--model")
@@ -94,6 +95,14 @@ impl Child {
     }
 }
 
+/// A path that no other child of this gateway has: an engine stops while the one that replaces it starts.
+fn new_address_file(launcher: &Launcher, spec: &EngineSpec) -> PathBuf {
+    static STARTED: AtomicU64 = AtomicU64::new(0);
+    let start = STARTED.fetch_add(1, Ordering::Relaxed);
+    let model = spec.model.as_str().replace('/', "_");
+    launcher.run_dir.join(format!("{model}-{}-{start}.address", spec.number))
+}
+
 /// Keeps the last log lines. The task ends with the process.
 async fn keep_last_lines(
     stderr: impl AsyncRead + Unpin + Send + 'static,
@@ -111,5 +120,32 @@ async fn keep_last_lines(
             lines.pop_front();
         }
         lines.push_back(line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::ModelId;
+
+    #[tokio::test]
+    async fn an_engine_that_stops_leaves_the_address_of_its_replacement() {
+        let folder = tempfile::tempdir().unwrap();
+        let (run_dir, cache_dir) = (folder.path().join("run"), folder.path().join("cache"));
+        let launcher = Launcher { binary: "true".into(), run_dir, cache_dir };
+        let model = ModelId::parse("acme/tiny").unwrap();
+        let spec = EngineSpec { model, number: 1, weights: "old.gguf".to_owned(), context_length: 4096 };
+        let edited = EngineSpec { weights: "new.gguf".to_owned(), ..spec.clone() };
+        let (tasks, logs) = (Tasks::new(tokio::runtime::Handle::current()), EngineLogs::default());
+        let old = Child::start(&launcher, &spec, &tasks, &logs).unwrap();
+        let new = Child::start(&launcher, &edited, &tasks, &logs).unwrap();
+        std::fs::write(&old.address_file, "127.0.0.1:1\n").unwrap();
+        std::fs::write(&new.address_file, "127.0.0.1:2\n").unwrap();
+        let old_file = old.address_file.clone();
+        old.stop().await;
+        assert_eq!(new.address().as_deref(), Some("127.0.0.1:2"));
+        assert!(!old_file.exists());
+        new.stop().await;
+        tasks.finish().await;
     }
 }

@@ -1,7 +1,7 @@
 //! Serverless pools that the gateway runs itself: engines as child processes.
 //!
-//! Each round reads the catalogue, starts missing engines and stops obsolete ones. Engines load one after another, join the
-//! route table when they are ready, and leave it when they end; one that ends is restarted with a backoff.
+//! Each round reads the catalogue, starts missing engines and stops obsolete ones. Engines join the route table when
+//! they are ready, and leave it when they end; one that ends is restarted with a backoff.
 //!
 //! Unlike replicas of endpoints, these engines end with the gateway and have no shim.
 
@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::{Mutex, watch};
+use tokio::sync::watch;
 
 const PERIOD: Duration = Duration::from_millis(500);
 /// Backoff before an engine is restarted; a run of `HEALTHY_RUN` resets it.
@@ -74,14 +74,7 @@ impl Engines {
         logs: EngineLogs,
     ) -> Self {
         let (stop, stopping) = watch::channel(false);
-        let supervisor = Arc::new(Supervisor {
-            launcher,
-            routes,
-            connector,
-            logs,
-            loading: Mutex::new(()),
-            tasks: Tasks::new(runtime.clone()),
-        });
+        let supervisor = Arc::new(Supervisor { launcher, routes, connector, logs, tasks: Tasks::new(runtime.clone()) });
         let tasks = supervisor.tasks.clone();
         tasks.spawn(supervise_all(supervisor, stopping));
         Self { stop, tasks }
@@ -99,8 +92,6 @@ struct Supervisor {
     routes: Routes,
     connector: Connector,
     logs: EngineLogs,
-    /// Held while an engine loads, since loading one after another is faster.
-    loading: Mutex<()>,
     tasks: Tasks,
 }
 
@@ -144,7 +135,11 @@ async fn supervise_one(supervisor: Arc<Supervisor>, spec: EngineSpec, mut stoppi
             _ = stopping.wait_for(|stop| *stop) => break,
         }
     }
-    supervisor.logs.remove(&spec.name());
+    // After an edit of the model, the log continues with the engine that replaces this one.
+    let name = spec.name();
+    if !supervisor.desired().iter().any(|desired| desired.name() == name) {
+        supervisor.logs.remove(&name);
+    }
 }
 
 /// The pause after a run of this length.
@@ -203,7 +198,6 @@ impl Supervisor {
 
     /// The engine as a backend, once it is healthy.
     async fn wait_until_ready(&self, child: &mut Child, spec: &EngineSpec) -> Option<Arc<Backend>> {
-        let _turn = self.loading.lock().await;
         let deadline = Instant::now() + START_TIMEOUT;
         let mut backend = None;
         while Instant::now() < deadline {

@@ -38,6 +38,12 @@ describe('fields of a model', () => {
     expect(hasChanges(edit)).toBe(true)
   })
 
+  it('send the cached price that the form shows with a changed input price', () => {
+    const details = { ...detailsOf(model), inputPer1m: '0.2' }
+    const edit = editOf(model, details, upstreamsOf(model))
+    expect(edit).toEqual({ version: 7, inputPer1m: '0.2', cachedInputPer1m: '0.05' })
+  })
+
   it('keep what the form does not show, and the stored key unless it is typed or removed', () => {
     const [fields = EMPTY_UPSTREAM] = upstreamsOf(model)
     const { hasKey: _, ...kept } = upstream

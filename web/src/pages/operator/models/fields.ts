@@ -98,7 +98,14 @@ export function editOf(model: OperatorModel, details: DetailFields, upstreams: U
   const changed = Object.entries(after).filter(([name, value]) => before[name as keyof typeof before] !== value)
   const servers = upstreams.map(toUpstream)
   const isSame = JSON.stringify(servers) === JSON.stringify(upstreamsOf(model).map(toUpstream))
-  return { version: model.version ?? 0, ...Object.fromEntries(changed), ...(isSame ? {} : { upstreams: servers }) }
+  const edit: ModelEdit = {
+    version: model.version ?? 0,
+    ...Object.fromEntries(changed),
+    ...(isSame ? {} : { upstreams: servers }),
+  }
+  // Without a cached price of its own, a model has its input price: what the form shows is sent, so that it stays.
+  if ('inputPer1m' in edit && !('cachedInputPer1m' in edit)) edit.cachedInputPer1m = after.cachedInputPer1m
+  return edit
 }
 
 /** Whether an edit changes anything. */

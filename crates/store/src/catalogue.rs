@@ -61,8 +61,26 @@ const MODELS: &str =
 const ALIASES: &str = "SELECT name, model, version FROM catalogue_aliases ORDER BY name";
 const KEYS: &str = "SELECT model, url, sealed FROM catalogue_upstream_keys ORDER BY model, url";
 
-/// Reads all entries.
+/// How often entries are read again until two reads are equal.
+const MAX_REREADS: u32 = 5;
+
+/// Reads all entries as they were at one moment.
+///
+/// Its three queries may see only a part of a change, such as a model without its key. Nothing changed between two equal
+/// reads, because versions only grow.
 pub async fn read(store: &Store) -> Result<StoredCatalogue, StoreError> {
+    let mut last = read_once(store).await?;
+    for _ in 0..MAX_REREADS {
+        let again = read_once(store).await?;
+        if again == last {
+            return Ok(again);
+        }
+        last = again;
+    }
+    Err(StoreError::Unavailable("the catalogue changed during each read".into()))
+}
+
+async fn read_once(store: &Store) -> Result<StoredCatalogue, StoreError> {
     let models = store.rows(sqlx::query(MODELS)).await?;
     let aliases = store.rows(sqlx::query(ALIASES)).await?;
     let keys = store.rows(sqlx::query(KEYS)).await?;

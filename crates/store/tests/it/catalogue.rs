@@ -51,3 +51,40 @@ async fn entries_are_written_announced_and_deleted() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_change_is_read_whole_or_not_at_all() {
+    const CHANGES: u64 = 40;
+    on_both(async |_, store| {
+        let write = async |version: u64| {
+            let mut tx = store.begin().await.unwrap();
+            let model = StoredModel { version, ..model("acme/one") };
+            let key = SealedKey { model: model.id.clone(), url: "http://x/v1".into(), sealed: version.to_string() };
+            catalogue::put_model(&mut tx, &model).await.unwrap();
+            catalogue::put_key(&mut tx, &key).await.unwrap();
+            tx.commit().await.unwrap();
+        };
+        write(1).await;
+        let writer = async {
+            for version in 2..=CHANGES {
+                write(version).await;
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        let reader = async {
+            loop {
+                match catalogue::read(&store).await {
+                    Ok(read) => {
+                        assert_eq!(read.keys[0].sealed, read.models[0].version.to_string());
+                        if read.models[0].version == CHANGES {
+                            break;
+                        }
+                    }
+                    Err(error) => assert!(error.is_unavailable(), "{error}"),
+                }
+            }
+        };
+        tokio::join!(writer, reader);
+    })
+    .await;
+}

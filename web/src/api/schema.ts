@@ -5052,7 +5052,7 @@ export interface operations {
     getOperatorErrors: {
         parameters: {
             query?: {
-                /** @description From this time on; default: a day before `to`. */
+                /** @description From this time on, at most 31 days before `to`; default: a day before `to`. */
                 from?: string;
                 /** @description Before this time; default: now. */
                 to?: string;

@@ -119,3 +119,23 @@ async fn pages_have_no_gaps_and_no_duplicates() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn failed_and_rejected_calls_of_a_span_are_counted_by_cause() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        fill(&store, &workspace).await;
+        let counted = async |from: i64, to: i64| {
+            let span = Span { from: later(from), to: later(to) };
+            let found = requests::count_errors(&store, span).await.unwrap();
+            found.into_iter().map(|error| (error.code, error.count)).collect::<Vec<_>>()
+        };
+        let of = |code: &str, count: u64| (code.to_owned(), count);
+        let (not_found, limited) = (of("model_not_found", 1), of("rate_limit_exceeded", 1));
+        assert_eq!(counted(0, 10).await, [of("bad_gateway", 2), not_found.clone(), limited.clone()]);
+        assert_eq!(counted(4, 9).await, [of("bad_gateway", 1), not_found]);
+        assert_eq!(counted(8, 10).await, [limited]);
+        assert!(counted(10, 20).await.is_empty());
+    })
+    .await;
+}

@@ -54,4 +54,8 @@ async fn findings_have_remedies_and_errors_are_counted_by_cause() {
     assert_eq!((&first["code"], first["lastAt"].is_string()), (&json!("model_not_found"), true), "{first}");
     let bad = operator.get("/api/operator/errors?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z").await;
     assert_eq!(error_of(&bad), "422 invalid_value to");
+    let month = operator.get("/api/operator/errors?from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z").await;
+    assert_eq!(month.status, 200);
+    let longer = operator.get("/api/operator/errors?from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:01Z").await;
+    assert_eq!(error_of(&longer), "422 invalid_value from");
 }

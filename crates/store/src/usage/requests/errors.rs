@@ -3,11 +3,13 @@
 use crate::db::Store;
 use crate::error::StoreError;
 use crate::row;
-use domain::{Span, Timestamp};
+use domain::{RequestId, Span, Timestamp};
 use sqlx::any::AnyRow;
 
 /// Causes and models of a report.
 const MAX_LISTED: i64 = 200;
+/// The most that a call starts after its request id was made.
+const MAX_ID_AGE_MILLIS: i64 = 3_600_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorCount {
@@ -19,14 +21,18 @@ pub struct ErrorCount {
 }
 
 /// Failed and rejected calls of all workspaces in a span, most frequent first.
+///
+/// No index of rejected calls begins with their start, but request ids sort by time: those before the span are skipped.
 pub async fn count_errors(store: &Store, span: Span) -> Result<Vec<ErrorCount>, StoreError> {
     let query = sqlx::query(
         "SELECT calls.code AS code, calls.model AS model, COUNT(*) AS failed, MAX(calls.started_at) AS last_at FROM \
          (SELECT code, model, started_at FROM usage_failures WHERE started_at >= $1 AND started_at < $2 \
-         UNION ALL SELECT code, model, started_at FROM refused_calls WHERE started_at >= $1 AND started_at < $2) calls \
+         UNION ALL SELECT code, model, started_at FROM refused_calls WHERE request_id >= $4 AND started_at >= $1 \
+         AND started_at < $2) calls \
          GROUP BY calls.code, calls.model ORDER BY failed DESC, code, model LIMIT $3",
     );
-    let query = query.bind(span.from.millis()).bind(span.to.millis()).bind(MAX_LISTED);
+    let first_id = RequestId::new(span.from.plus_millis(-MAX_ID_AGE_MILLIS), 0).to_string();
+    let query = query.bind(span.from.millis()).bind(span.to.millis()).bind(MAX_LISTED).bind(first_id);
     store.rows(query).await?.iter().map(error_count).collect()
 }
 

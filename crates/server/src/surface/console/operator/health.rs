@@ -12,6 +12,8 @@ use store::requests::ErrorCount;
 use utoipa::{IntoParams, ToSchema};
 
 const DAY_MILLIS: i64 = 86_400_000;
+/// The longest span of [`list_errors`], whose calls are counted one by one.
+const MAX_ERRORS_MILLIS: i64 = 31 * DAY_MILLIS;
 
 /// The result of the doctor's checks on the node that responds.
 #[derive(Serialize, ToSchema)]
@@ -64,7 +66,7 @@ pub(crate) async fn list_findings(Operator(caller): Operator) -> Json<FindingsVi
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ErrorsQuery {
-    /// From this time on; default: a day before `to`.
+    /// From this time on, at most 31 days before `to`; default: a day before `to`.
     #[param(required = false, nullable = false, format = DateTime)]
     from: Option<String>,
     /// Before this time; default: now.
@@ -100,6 +102,9 @@ pub(crate) async fn list_errors(
     Params(query): Params<ErrorsQuery>,
 ) -> Result<Json<List<ErrorCountView>>, ConsoleError> {
     let span = span(&query.from, &query.to, caller.now(), DAY_MILLIS)?;
+    if span.from < span.to.plus_millis(-MAX_ERRORS_MILLIS) {
+        return Err(ConsoleError::invalid("from", "`from` is more than 31 days before `to`"));
+    }
     let found = requests::count_errors(caller.store(), span).await?;
     Ok(Json(List::whole(found.into_iter().map(ErrorCountView::from).collect())))
 }

@@ -15,11 +15,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{ChildStdin, Command};
+use tokio::sync::watch;
 
 /// Log lines that are kept, to be shown when it fails.
 const KEPT_LINES: usize = 12;
-/// Time from closing its standard input to SIGKILL.
-const GRACE: Duration = Duration::from_secs(5);
+/// Time from closing its standard input to SIGKILL: the engine gives running completions 30 seconds.
+const GRACE: Duration = Duration::from_secs(35);
+/// The same once the gateway shuts down, whose calls have ended by then.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 
 type Lines = Arc<Mutex<VecDeque<String>>>;
 
@@ -86,13 +89,27 @@ impl Child {
         lines.iter().map(String::as_str).collect::<Vec<_>>().join(" | ")
     }
 
-    pub(super) async fn stop(mut self) {
+    /// Lets it finish its calls. The grace period is shorter once `shutdown` is true.
+    pub(super) async fn stop(mut self, shutdown: watch::Receiver<bool>) {
         self.stdin = None;
-        if tokio::time::timeout(GRACE, self.process.wait()).await.is_err() {
+        let has_ended = tokio::select! {
+            _ = self.process.wait() => true,
+            () = grace_period(shutdown, GRACE, SHUTDOWN_GRACE) => false,
+        };
+        if !has_ended {
             let _ = self.process.kill().await;
         }
         let _ = std::fs::remove_file(&self.address_file);
     }
+}
+
+/// Waits for `grace`, or for `shutdown_grace` after the start of the shutdown if that is earlier.
+async fn grace_period(mut shutdown: watch::Receiver<bool>, grace: Duration, shutdown_grace: Duration) {
+    let after_shutdown = async {
+        let _ = shutdown.wait_for(|stop| *stop).await;
+        tokio::time::sleep(shutdown_grace).await;
+    };
+    let _ = tokio::time::timeout(grace, after_shutdown).await;
 }
 
 /// A path that no other child of this gateway has: an engine stops while the one that replaces it starts.
@@ -142,10 +159,23 @@ mod tests {
         std::fs::write(&old.address_file, "127.0.0.1:1\n").unwrap();
         std::fs::write(&new.address_file, "127.0.0.1:2\n").unwrap();
         let old_file = old.address_file.clone();
-        old.stop().await;
+        let (_running, shutdown) = watch::channel(false);
+        old.stop(shutdown.clone()).await;
         assert_eq!(new.address().as_deref(), Some("127.0.0.1:2"));
         assert!(!old_file.exists());
-        new.stop().await;
+        new.stop(shutdown).await;
         tasks.finish().await;
+    }
+
+    #[tokio::test]
+    async fn a_shutdown_shortens_the_grace_period() {
+        const SHORT: Duration = Duration::from_millis(20);
+        const LONG: Duration = Duration::from_secs(3600);
+        let (stop, shutdown) = watch::channel(false);
+        grace_period(shutdown.clone(), SHORT, LONG).await;
+        let mut period = Box::pin(grace_period(shutdown, LONG, SHORT));
+        assert!(tokio::time::timeout(SHORT * 3, &mut period).await.is_err(), "calls may finish");
+        stop.send_replace(true);
+        assert!(tokio::time::timeout(LONG / 60, period).await.is_ok());
     }
 }

@@ -74,8 +74,8 @@ impl Engines {
         logs: EngineLogs,
     ) -> Self {
         let (stop, stopping) = watch::channel(false);
-        let supervisor = Arc::new(Supervisor { launcher, routes, connector, logs, tasks: Tasks::new(runtime.clone()) });
-        let tasks = supervisor.tasks.clone();
+        let (tasks, shutdown) = (Tasks::new(runtime.clone()), stopping.clone());
+        let supervisor = Arc::new(Supervisor { launcher, routes, connector, logs, shutdown, tasks: tasks.clone() });
         tasks.spawn(supervise_all(supervisor, stopping));
         Self { stop, tasks }
     }
@@ -92,6 +92,8 @@ struct Supervisor {
     routes: Routes,
     connector: Connector,
     logs: EngineLogs,
+    /// Whether the gateway shuts down.
+    shutdown: watch::Receiver<bool>,
     tasks: Tasks,
 }
 
@@ -182,7 +184,7 @@ impl Supervisor {
             ready = self.wait_until_ready(&mut child, spec) => ready,
             _ = stopping.wait_for(|stop| *stop) => None,
         };
-        let Some(backend) = ready else { return child.stop().await };
+        let Some(backend) = ready else { return child.stop(self.shutdown.clone()).await };
         tracing::info!(model = %spec.model, replica.name = %backend.name, "engine of {} is ready", spec.model);
         let id = backend.id;
         self.routes.join(spec.model.clone(), backend);
@@ -193,7 +195,7 @@ impl Supervisor {
             _ = stopping.wait_for(|stop| *stop) => {}
         }
         self.routes.leave(id);
-        child.stop().await;
+        child.stop(self.shutdown.clone()).await;
     }
 
     /// The engine as a backend, once it is healthy.

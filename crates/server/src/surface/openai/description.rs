@@ -39,6 +39,7 @@ const READ: [ErrorDescription; 6] = [
 ];
 const MODEL: [ErrorDescription; 1] = [("404", "`model_not_found`", &["InferenceError"])];
 const RESPONSE: [ErrorDescription; 1] = [("404", "`response_not_found`", &["InferenceError"])];
+const ITEMS: [ErrorDescription; 1] = [("422", "`invalid_value`", &["InferenceError"])];
 const CALL: [ErrorDescription; 13] = [
     (
         "400",
@@ -80,6 +81,9 @@ pub(crate) fn description() -> OpenApi {
             }
             if is_stored {
                 add_errors(operation, &RESPONSE);
+                if path.ends_with("/input_items") {
+                    add_errors(operation, &ITEMS);
+                }
             } else if path.starts_with("/v1/responses") {
                 add_errors(operation, &STORED);
             }

@@ -21,6 +21,7 @@ const DEFAULT_EMBEDDING_CONTEXT: u64 = 512;
 const DEFAULT_HEALTH_PATH: &str = "/health";
 const ENGINES: &str = "\"forebay-engine\", \"vllm\", \"sglang\" or \"llama-server\"";
 const THINKING_SWITCHES: &str = "\"reasoning_effort\", \"enable_thinking\" or \"none\"";
+const WEIGHTS: &str = "a path or a reference such as hf://owner/model, of letters, digits and -._@";
 const DEFAULT_PRECISION: &str = "auto";
 /// Prefix of weights that the engine downloads from the Hugging Face hub; anything else is a path.
 pub(super) const HUB_REFERENCE: &str = "hf://";
@@ -309,11 +310,24 @@ impl EngineTable {
 
 /// A path on this machine is relative to the file's folder; in a Pod, to the mount of the cluster's weights.
 fn read_weights(section: &Section<'_>, driver: DriverKind) -> Option<String> {
-    let text = section.parsed("weights", "a path", |text| (!text.is_empty()).then_some(text))?;
+    let text = section.parsed("weights", WEIGHTS, |text| {
+        let is_valid = text.strip_prefix(HUB_REFERENCE).map_or(!text.is_empty(), is_hub_source);
+        is_valid.then_some(text)
+    })?;
     if text.starts_with(HUB_REFERENCE) || driver == DriverKind::Kubernetes {
         return Some(text.to_owned());
     }
     Some(section.reader.path(text).to_string_lossy().into_owned())
+}
+
+/// Whether the text after `hf://` is safe in a command: such as `owner/model` or `owner/model@v1/file.gguf`, without
+/// white space and quotes, and no part can be an option or `..`.
+fn is_hub_source(source: &str) -> bool {
+    let is_first = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let is_part = |part: &str| {
+        part.bytes().next().is_some_and(is_first) && part.bytes().all(|byte| is_first(byte) || b"-.@".contains(&byte))
+    };
+    source.contains('/') && source.split('/').all(is_part)
 }
 
 fn read_flavors(model: &Section<'_>, engine: Option<&EngineTable>, driver: DriverKind) -> Vec<Flavor> {

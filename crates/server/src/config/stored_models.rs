@@ -26,8 +26,8 @@ impl ModelRules {
 
     /// Reads a model from its table, such as `{"id": "acme/x", "upstreams": [{"url": "http://a/v1"}]}`.
     ///
-    /// Unlike in the file, no key can be read from the environment, no command can be started, and paths are absolute:
-    /// they have to be right on every node.
+    /// Unlike in the file, no key can be read from the environment, no command or image can be started, and paths are
+    /// absolute: they have to be right on every node.
     pub(crate) fn read(&self, definition: &Map<String, Value>) -> Result<Model, Problems> {
         let table = to_table(definition);
         let reader = Reader { text: "", folder: Path::new(""), environment: &|_| None, problems: RefCell::default() };
@@ -51,12 +51,15 @@ impl ModelRules {
             problems.push(problem("engine.weights", RELATIVE_PATH));
         }
         for (index, flavor) in model.flavors.iter().enumerate() {
+            for (key, is_set) in [("argv", matches!(flavor.launch, Launch::Argv(_))), ("image", flavor.image.is_some())]
+            {
+                if is_set {
+                    problems.push(problem(&format!("flavors[{index}].{key}"), ONLY_IN_FILE));
+                }
+            }
             let found = kubernetes::problem_of(flavor, self.cluster.as_ref());
             if let Some((key, why)) = found.as_deref().and_then(|what| what.split_once(": ")) {
                 problems.push(problem(&format!("flavors[{index}].{key}"), why));
-            }
-            if matches!(flavor.launch, Launch::Argv(_)) {
-                problems.push(problem(&format!("flavors[{index}].argv"), "is only allowed in the configuration file"));
             }
             if has_relative_weights(flavor) {
                 problems.push(problem(&format!("flavors[{index}].weights"), RELATIVE_PATH));
@@ -66,6 +69,7 @@ impl ModelRules {
     }
 }
 
+const ONLY_IN_FILE: &str = "is only allowed in the configuration file";
 const RELATIVE_PATH: &str = "is neither an absolute path nor a reference such as hf://owner/model";
 
 fn has_relative_weights(flavor: &Flavor) -> bool {
@@ -151,6 +155,51 @@ mod tests {
             "flavors": [{"name": "cpu", "gpu_type": "local/cpu", "weights": "/srv/x.gguf"}],
         }));
         assert_eq!(stored.as_ref(), Ok(&**file.catalogue.get("acme/x").unwrap()));
+    }
+
+    #[test]
+    fn a_stored_model_cannot_name_an_image() {
+        let cluster = "[drivers.kubernetes]\ngpus = { \"nvidia/h100\" = { resource = \"nvidia.com/gpu\" } }\n\
+            [drivers.kubernetes.images]\nvllm = \"vllm:1\"\n";
+        let config = Config::parse(cluster, Path::new("/etc/forebay"), &|_| None).unwrap();
+        let flavor = json!({"name": "a", "gpu_type": "nvidia/h100", "driver": "kubernetes", "engine": "vllm",
+            "weights": "hf://acme/x"});
+        let mut definition = Map::new();
+        definition.insert("id".to_owned(), "acme/x".into());
+        definition.insert("flavors".to_owned(), json!([flavor]));
+        assert!(ModelRules::of(&config).read(&definition).is_ok());
+        definition["flavors"][0]["image"] = "acme/other:1".into();
+        let problems = ModelRules::of(&config).read(&definition).unwrap_err();
+        let found: Vec<_> = problems.iter().map(|problem| (problem.field.as_str(), problem.why.as_str())).collect();
+        assert_eq!(found, [("flavors[0].image", ONLY_IN_FILE)]);
+    }
+
+    #[test]
+    fn references_to_the_hub_are_safe_in_a_command() {
+        for good in ["hf://acme/tiny", "hf://Acme_1/tiny-2.5@v1.0/sub/t.Q4_K_M.gguf", "hf://_a/b"] {
+            assert!(read(json!({"id": "acme/x", "engine": {"weights": good}})).is_ok(), "{good}");
+        }
+        let bad = [
+            "hf://",
+            "hf://acme",
+            "hf://acme/",
+            "hf:///x",
+            "hf://acme/../x",
+            "hf://acme/x;id",
+            "hf://acme/$(id)",
+            "hf://acme/x y",
+            "hf://acme/--help",
+            "hf://acme/x\ny",
+            "hf://acme/x'",
+            "hf://acme/{weights}",
+        ];
+        for bad in bad {
+            let engine = read(json!({"id": "acme/x", "engine": {"weights": bad}})).unwrap_err();
+            assert!(engine.starts_with("engine.weights: "), "{bad:?}: {engine}");
+            let flavor = json!({"name": "a", "gpu_type": "local/cpu", "weights": bad});
+            let flavor = read(json!({"id": "acme/x", "flavors": [flavor]})).unwrap_err();
+            assert!(flavor.starts_with("flavors[0].weights: "), "{bad:?}: {flavor}");
+        }
     }
 
     #[test]

@@ -15,7 +15,8 @@ use store::catalogue::StoredCatalogue;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum ModelCommand {
-    /// Print the models and aliases of the store as tables of a configuration file. Keys are not exported.
+    /// Print the models and aliases of the store as tables of a configuration file. Keys are not exported, and disabled
+    /// models are comments.
     Export,
     /// Put the models and aliases of a configuration file into the store. Keys are read from the environment, as the
     /// server would.
@@ -23,7 +24,7 @@ pub(super) enum ModelCommand {
         /// The file with `[[models]]` and `[[aliases]]`.
         #[arg(value_name = "FILE")]
         file: PathBuf,
-        /// Replace entries that the store has already.
+        /// Replace entries that the store has already. Disabled models stay disabled.
         #[arg(long)]
         replace: bool,
     },
@@ -64,7 +65,8 @@ fn export(stored: &StoredCatalogue) -> anyhow::Result<String> {
         let mut table: Map<String, Value> =
             serde_json::from_str(&model.definition).with_context(|| format!("the definition of {}", model.id))?;
         table.insert("id".to_owned(), model.id.as_str().into());
-        models.push(Exported { table, has_keys: stored.keys.iter().any(|key| key.model == model.id) });
+        let has_keys = stored.keys.iter().any(|key| key.model == model.id);
+        models.push(Exported { table, has_keys, enabled: model.enabled });
     }
     let aliases: Vec<(String, String)> =
         stored.aliases.iter().map(|alias| (alias.name.to_string(), alias.model.to_string())).collect();
@@ -136,7 +138,8 @@ impl Import<'_> {
             keys.push(KeyChange { url: upstream.url.clone(), sealed });
         }
         let urls = upstreams.iter().map(|upstream| upstream.url.clone()).collect();
-        Ok(ModelDraft { id: model.id.clone(), definition: table.clone(), enabled: true, urls, keys })
+        let enabled = self.stored.model(model.id.as_str()).is_none_or(|stored| stored.enabled);
+        Ok(ModelDraft { id: model.id.clone(), definition: table.clone(), enabled, urls, keys })
     }
 
     async fn alias(&self, alias: &Alias) -> anyhow::Result<()> {

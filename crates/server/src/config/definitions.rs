@@ -100,29 +100,57 @@ pub(crate) struct Exported {
     pub table: Map<String, Value>,
     /// Whether upstreams have keys, which are not exported.
     pub has_keys: bool,
+    /// Every model of a file is served, so that others are written as comments.
+    pub enabled: bool,
 }
 
-/// Writes models and aliases as a file has them.
+impl Exported {
+    fn has_id(&self, id: &str) -> bool {
+        self.table.get("id").and_then(Value::as_str) == Some(id)
+    }
+}
+
+/// Writes models and aliases as a file has them. Disabled models and their aliases are comments.
 pub(crate) fn write_definitions(models: &[Exported], aliases: &[(String, String)]) -> String {
     let mut text = String::new();
-    for Exported { table, has_keys } in models {
-        text.push_str("[[models]]\n");
-        if *has_keys {
-            text.push_str("# The keys of its upstreams are not exported: add api_key_env to them.\n");
-        }
-        let id = table.get_key_value("id");
-        let others = table.iter().filter(|(key, _)| !["id", "flavors"].contains(&key.as_str()));
-        write_members(&mut text, id.into_iter().chain(others));
-        let flavors = table.get("flavors").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        for flavor in flavors.iter().filter_map(Value::as_object) {
-            text.push_str("\n[[models.flavors]]\n");
-            write_members(&mut text, flavor.iter());
-        }
-        text.push('\n');
+    for model in models {
+        write_entry(&mut text, &model_tables(model), model.enabled);
     }
     for (name, model) in aliases {
+        let is_disabled = models.iter().any(|exported| !exported.enabled && exported.has_id(model));
         let (name, model) = (Value::from(name.as_str()), Value::from(model.as_str()));
-        let _ = writeln!(text, "[[aliases]]\nname = {name}\nmodel = {model}\n");
+        write_entry(&mut text, &format!("[[aliases]]\nname = {name}\nmodel = {model}\n"), !is_disabled);
+    }
+    text
+}
+
+/// Appends the tables of an entry and an empty line.
+fn write_entry(text: &mut String, tables: &str, enabled: bool) {
+    if !enabled {
+        text.push_str("# Disabled in the store:\n");
+    }
+    for line in tables.lines() {
+        if !enabled {
+            text.push_str(if line.is_empty() { "#" } else { "# " });
+        }
+        text.push_str(line);
+        text.push('\n');
+    }
+    text.push('\n');
+}
+
+fn model_tables(Exported { table, has_keys, .. }: &Exported) -> String {
+    let mut text = "[[models]]\n".to_owned();
+    if *has_keys {
+        text.push_str("# The keys of its upstreams are not exported: add api_key_env to them.\n");
+    }
+    let id = table.get_key_value("id");
+    let others = table.iter().filter(|(key, _)| !["id", "flavors"].contains(&key.as_str()));
+    write_members(&mut text, id.into_iter().chain(others));
+    let flavors = table.get("flavors").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    for flavor in flavors.iter().filter_map(Value::as_object) {
+        text.push_str("\n[[models.flavors]]\n");
+        write_members(&mut text, flavor.iter());
     }
     text
 }
@@ -181,7 +209,7 @@ mod tests {
         let weights = &models[0].table["flavors"][0]["weights"];
         assert_eq!(weights.as_str().unwrap(), folder.path().join("x.gguf").to_str().unwrap());
         let exported: Vec<Exported> =
-            models.iter().map(|model| Exported { table: model.table.clone(), has_keys: true }).collect();
+            models.iter().map(|model| Exported { table: model.table.clone(), has_keys: true, enabled: true }).collect();
         let names: Vec<_> = aliases.iter().map(|alias| (alias.name.to_string(), alias.model.to_string())).collect();
         let written = write_definitions(&exported, &names);
         std::fs::write(&file, &written).unwrap();
@@ -190,5 +218,29 @@ mod tests {
             assert_eq!((&before.table, &before.model), (&after.table, &after.model), "{written}");
         }
         assert_eq!(again.len(), 2, "{written}");
+    }
+
+    #[test]
+    fn disabled_models_and_their_aliases_are_written_as_comments() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("forebay.toml");
+        std::fs::write(&file, FILE).unwrap();
+        let (models, _) = read_definitions(&file).unwrap();
+        let exported: Vec<Exported> = models
+            .iter()
+            .map(|model| Exported {
+                table: model.table.clone(),
+                has_keys: false,
+                enabled: model.model.id.as_str() != "acme/x",
+            })
+            .collect();
+        let written = write_definitions(&exported, &[("gpt-*".to_owned(), "acme/x".to_owned())]);
+        let start = "# Disabled in the store:\n# [[models]]\n# id = \"acme/x\"\n";
+        assert!(written.starts_with(start), "{written}");
+        assert!(written.contains("#\n# [[models.flavors]]\n# "), "{written}");
+        std::fs::write(&file, &written).unwrap();
+        let (again, aliases) = read_definitions(&file).unwrap();
+        let ids: Vec<_> = again.iter().map(|model| model.model.id.as_str()).collect();
+        assert_eq!((ids, aliases.len()), (vec!["acme/y"], 0), "{written}");
     }
 }

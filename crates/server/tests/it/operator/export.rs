@@ -41,6 +41,19 @@ async fn the_catalogue_of_the_store_moves_to_a_file_and_back() {
         assert_eq!(before[member], after[member], "{member}");
     }
 
+    // A disabled model is exported as a comment, and stays disabled.
+    let disabled = operator.patch(&format!("{MODELS}/acme%2Fown"), json!({"version": 2, "enabled": false})).await;
+    assert_eq!(disabled.status, 200, "{}", disabled.text());
+    let exported = String::from_utf8(app.try_admin("models export").stdout).unwrap();
+    assert!(exported.starts_with("# Disabled in the store:\n# [[models]]\n"), "{exported}");
+    assert!(exported.lines().all(|line| line.is_empty() || line.starts_with('#')), "{exported}");
+    assert_eq!(app.admin(&format!("{import} --replace")), json!({"models": 1, "aliases": 1}));
+    crate::app::wait_until("the import is known", crate::app::TIMEOUT, async || {
+        operator.get(&format!("{MODELS}/acme%2Fown")).await.json()["version"] == 4
+    })
+    .await;
+    assert_eq!(operator.read(&format!("{MODELS}/acme%2Fown")).await["enabled"], false);
+
     // The models of the server's own file would clash at its next start.
     let refused = app.try_admin(&format!("models import {}", app.forebay.config.display()));
     let error = String::from_utf8_lossy(&refused.stderr).into_owned();

@@ -44,8 +44,9 @@ pub(super) async fn run(context: &AdminContext<'_>, config: &Config, command: Mo
             let (models, aliases) = read_definitions(&file)?;
             let import = Import { context, config, stored: &stored, replace };
             import.check(&models, &aliases)?;
-            for model in &models {
-                import.model(model).await.with_context(|| format!("model {}", model.model.id))?;
+            let drafts = import.drafts(&models)?;
+            for draft in &drafts {
+                import.model(draft).await.with_context(|| format!("model {}", draft.id))?;
             }
             for alias in &aliases {
                 import.alias(alias).await.with_context(|| format!("alias {}", alias.name))?;
@@ -93,11 +94,15 @@ impl Import<'_> {
             rules.read(&definition.table).map_err(|problems| anyhow::anyhow!("model {id}: {problems}"))?;
             let is_new = self.stored.model(id.as_str()).is_none();
             anyhow::ensure!(is_new || self.replace, "the store has the model {id} already; --replace replaces it");
+            let is_alias = self.stored.alias(id.as_str()).is_some();
+            anyhow::ensure!(!is_alias, "model {id}: the store has an alias of this name; delete it first");
         }
         for alias in aliases {
             let is_new = self.stored.alias(alias.name.as_str()).is_none();
             let name = &alias.name;
             anyhow::ensure!(is_new || self.replace, "the store has the alias {name} already; --replace replaces it");
+            let is_model = self.stored.model(name.as_str()).is_some();
+            anyhow::ensure!(!is_model, "alias {name}: the store has a model of this name; delete it first");
         }
         let served = self.config.server.catalogue.has_file();
         let mut names =
@@ -112,14 +117,20 @@ impl Import<'_> {
         }
     }
 
-    async fn model(&self, definition: &Definition) -> anyhow::Result<()> {
+    /// All drafts, so that a key that cannot be encrypted is found before anything is written.
+    fn drafts(&self, models: &[Definition]) -> anyhow::Result<Vec<ModelDraft>> {
+        let draft =
+            |definition: &Definition| self.draft(definition).with_context(|| format!("model {}", definition.model.id));
+        models.iter().map(draft).collect()
+    }
+
+    async fn model(&self, draft: &ModelDraft) -> anyhow::Result<()> {
         let AdminContext { store, author, now, .. } = self.context;
-        let draft = self.draft(definition)?;
         match self.stored.model(draft.id.as_str()) {
             Some(current) => {
-                catalogue::change_model(store, author, self.fixed(), &draft, current.version, *now).await?;
+                catalogue::change_model(store, author, self.fixed(), draft, current.version, *now).await?;
             }
-            None => _ = catalogue::create_model(store, author, self.fixed(), &draft, *now).await?,
+            None => _ = catalogue::create_model(store, author, self.fixed(), draft, *now).await?,
         }
         Ok(())
     }

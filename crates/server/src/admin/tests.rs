@@ -320,3 +320,34 @@ async fn usage_errors_exit_with_code_2() {
         assert_eq!(exit_code, Some(2), "{line}: {error}");
     }
 }
+
+#[tokio::test]
+async fn an_import_that_fails_changes_nothing() {
+    let shell = Shell::open().await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("models.toml");
+    let import = format!("models import --replace {}", file.display());
+    let model =
+        |id: &str| format!("[[models]]\nid = \"{id}\"\nupstreams = [{{ url = \"http://127.0.0.1:9001/v1\" }}]\n");
+    let with_key = model("acme/b").replace("/v1\"", "/v1\", api_key_env = \"PATH\"");
+    let alias = |name: &str, model: &str| format!("[[aliases]]\nname = \"{name}\"\nmodel = \"{model}\"\n");
+
+    std::fs::write(&file, model("acme/a") + &with_key).unwrap();
+    assert_eq!(shell.error(&import).await, "model acme/b", "there is no content key");
+    assert_eq!(shell.run("models export").await, "");
+
+    std::fs::write(&file, model("acme/a") + &alias("fast/one", "acme/a")).unwrap();
+    assert_eq!(shell.run(&import).await, "imported 1 models and 1 aliases\n");
+    let before = shell.run("models export").await;
+    for (text, expected) in [
+        (model("acme/c") + &model("fast/one"), "model fast/one: the store has an alias of this name; delete it first"),
+        (
+            model("acme/c") + &alias("acme/a", "acme/c"),
+            "alias acme/a: the store has a model of this name; delete it first",
+        ),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        assert_eq!(shell.error(&import).await, expected);
+    }
+    assert_eq!(shell.run("models export").await, before);
+}

@@ -3,7 +3,7 @@
 //! The address is the operator's. Requests are bounded in time and size, and no redirect is followed. Of a response, only
 //! known members and the message of an error in JSON are passed on: the address may belong to another kind of service.
 
-use crate::outbound;
+use crate::outbound::{self, OutboundError};
 use domain::model::{EngineKind, Modality};
 use fleet::Connector;
 use http::{HeaderValue, Method, Request, StatusCode, header};
@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(5);
-/// The first call may load the model.
-const CALL_TIMEOUT: Duration = Duration::from_secs(60);
+/// The first call may load the model. All requests to a server together have this time.
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(60);
 const MAX_MODELS: usize = 500;
 const MAX_TEXT_CHARS: usize = 300;
 const HEALTH_PATH: &str = "/health";
@@ -20,10 +20,12 @@ const HEALTH_PATH: &str = "/health";
 /// A server with the OpenAI API.
 #[derive(Clone)]
 pub(crate) struct ModelServer {
-    pub connector: Connector,
+    connector: Connector,
     /// As in the configuration, such as `http://127.0.0.1:9001/v1`.
     pub url: String,
-    pub key: Option<String>,
+    key: Option<String>,
+    /// The end of all requests.
+    deadline: Instant,
 }
 
 /// What a server says about itself.
@@ -77,6 +79,11 @@ struct Reply {
 }
 
 impl ModelServer {
+    /// A server that can be called for a minute from now.
+    pub(crate) fn new(connector: Connector, url: String, key: Option<String>) -> Self {
+        Self { connector, url, key, deadline: Instant::now() + TOTAL_TIMEOUT }
+    }
+
     /// Asks for models, engine, version and health.
     pub(crate) async fn describe(&self) -> Result<Description, ProbeError> {
         let models = self.get(&format!("{}/models", self.url)).await?;
@@ -123,7 +130,7 @@ impl ModelServer {
             reply = self.post("/chat/completions", &body(json!({"include_usage": true}))).await;
         }
         let result = reply.and_then(|reply| match reply.status.is_success() {
-            true => Ok(read_events(&String::from_utf8_lossy(&reply.body))),
+            true => read_events(&reply),
             false => Err(ProbeError::Unexpected(problem_of(&reply))),
         });
         CallOutcome { modality: Modality::Chat, duration: began.elapsed(), result }
@@ -149,7 +156,7 @@ impl ModelServer {
 
     async fn post(&self, route: &str, body: &Value) -> Result<Reply, ProbeError> {
         let url = format!("{}{route}", self.url);
-        self.send(Method::POST, &url, body.to_string().into_bytes(), CALL_TIMEOUT).await
+        self.send(Method::POST, &url, body.to_string().into_bytes(), TOTAL_TIMEOUT).await
     }
 
     async fn send(&self, method: Method, url: &str, body: Vec<u8>, timeout: Duration) -> Result<Reply, ProbeError> {
@@ -162,8 +169,14 @@ impl ModelServer {
                 HeaderValue::from_str(&format!("Bearer {key}")).map_err(http::Error::from).map_err(unusable)?;
             headers.insert(header::AUTHORIZATION, bearer);
         }
-        let response = outbound::call_within(timeout, self.connector.clone(), request).await;
-        let response = response.map_err(|error| ProbeError::Unreachable(with_cause(&error)))?;
+        let limit = timeout.min(self.deadline.saturating_duration_since(Instant::now()));
+        let response = outbound::call_within(limit, self.connector.clone(), request).await;
+        let response = response.map_err(|error| match error {
+            OutboundError::Timeout(_) if limit < timeout => {
+                ProbeError::Unreachable(format!("not all responses arrived within {TOTAL_TIMEOUT:?}"))
+            }
+            error => ProbeError::Unreachable(with_cause(&error)),
+        })?;
         Ok(Reply { status: response.status(), body: response.into_body() })
     }
 }
@@ -190,9 +203,14 @@ fn shorten(text: &str) -> String {
 /// The status, and the message of an error in JSON.
 fn problem_of(reply: &Reply) -> String {
     let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+    format!("the server responds with {}{}", reply.status, message_of(&body))
+}
+
+/// The message of an error, after a colon; empty without one.
+fn message_of(body: &Value) -> String {
     let messages = [&body["error"]["message"], &body["error"], &body["message"], &body["detail"]];
     let message = messages.into_iter().find_map(Value::as_str).map(|message| format!(": {}", shorten(message)));
-    format!("the server responds with {}{}", reply.status, message.unwrap_or_default())
+    message.unwrap_or_default()
 }
 
 fn models_of(list: &Value) -> Vec<OfferedModel> {
@@ -232,16 +250,26 @@ fn version_of(body: &[u8]) -> Option<String> {
     body["version"].as_str().map(shorten)
 }
 
-/// The text and the usage of a stream of chat chunks.
-fn read_events(stream: &str) -> CallResponse {
-    let mut response = CallResponse { answer: Some(String::new()), ..CallResponse::default() };
+/// The text and the usage of a stream of chat chunks. Without text, the reasoning is the text.
+///
+/// Errors after the headers are events with the member `error`.
+fn read_events(reply: &Reply) -> Result<CallResponse, ProbeError> {
+    let stream = String::from_utf8_lossy(&reply.body);
+    let (mut answer, mut reasoning) = (String::new(), String::new());
+    let mut response = CallResponse::default();
+    let mut is_chat = false;
     for data in stream.lines().filter_map(|line| line.strip_prefix("data:")) {
         let Ok(chunk) = serde_json::from_str::<Value>(data.trim_start()) else { continue };
-        let choice = &chunk["choices"][0];
-        let text = choice["delta"]["content"].as_str().or_else(|| choice["message"]["content"].as_str());
-        if let (Some(answer), Some(text)) = (&mut response.answer, text) {
-            answer.push_str(text);
+        if !chunk["error"].is_null() {
+            return Err(ProbeError::Unexpected(format!("the stream has an error{}", message_of(&chunk))));
         }
+        is_chat |= chunk["choices"].is_array();
+        let choice = &chunk["choices"][0];
+        let delta = &choice["delta"];
+        answer
+            .push_str(delta["content"].as_str().or_else(|| choice["message"]["content"].as_str()).unwrap_or_default());
+        let thought = delta["reasoning_content"].as_str().or_else(|| delta["reasoning"].as_str());
+        reasoning.push_str(thought.unwrap_or_default());
         let usage = &chunk["usage"];
         if usage.is_object() {
             response.continuous_usage |= choice.is_object();
@@ -249,7 +277,11 @@ fn read_events(stream: &str) -> CallResponse {
             response.completion_tokens = usage["completion_tokens"].as_u64().or(response.completion_tokens);
         }
     }
-    response
+    if !is_chat {
+        return Err(ProbeError::Unexpected(format!("{}; expected a stream of chat chunks", problem_of(reply))));
+    }
+    response.answer = Some(if answer.is_empty() { reasoning } else { answer });
+    Ok(response)
 }
 
 #[cfg(test)]
@@ -276,6 +308,11 @@ mod tests {
         assert_eq!(origin_of("https://a.example"), "https://a.example");
     }
 
+    fn events(stream: &str) -> Result<CallResponse, String> {
+        let reply = Reply { status: StatusCode::OK, body: stream.as_bytes().to_vec() };
+        read_events(&reply).map_err(|error| error.to_string())
+    }
+
     #[test]
     fn a_stream_gives_the_answer_and_the_usage() {
         let stream = "data: {\"choices\":[{\"delta\":{\"content\":\"He\"}}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}}\n\n\
@@ -287,9 +324,40 @@ mod tests {
             completion_tokens: Some(2),
             continuous_usage: true,
         };
-        assert_eq!(read_events(stream), expected);
+        assert_eq!(events(stream), Ok(expected));
         let at_the_end = stream.lines().skip(2).collect::<Vec<_>>().join("\n");
-        assert!(!read_events(&at_the_end).continuous_usage);
+        assert!(!events(&at_the_end).unwrap().continuous_usage);
+    }
+
+    #[test]
+    fn reasoning_is_shown_if_there_is_no_answer() {
+        let thought = "data: {\"choices\":[{\"delta\":{\"content\":null,\"reasoning_content\":\"Hm\"}}]}\n\n";
+        assert_eq!(events(thought).unwrap().answer.as_deref(), Some("Hm"));
+        let both = format!("{thought}data: {{\"choices\":[{{\"delta\":{{\"content\":\"Hi\"}}}}]}}\n\n");
+        assert_eq!(events(&both).unwrap().answer.as_deref(), Some("Hi"));
+    }
+
+    #[test]
+    fn what_is_not_a_whole_stream_is_an_error() {
+        let chunk = "data: {\"choices\":[{\"delta\":{\"content\":\"H\"}}]}\n\n";
+        let failed = format!("{chunk}data: {{\"error\":{{\"message\":\"out of memory\"}}}}\n\n");
+        assert_eq!(events(&failed).unwrap_err(), "the stream has an error: out of memory");
+        let page = events("<html>secret</html>").unwrap_err();
+        assert_eq!(page, "the server responds with 200 OK; expected a stream of chat chunks");
+        let json = events(r#"{"message":"no such model"}"#).unwrap_err();
+        assert_eq!(json, "the server responds with 200 OK: no such model; expected a stream of chat chunks");
+        assert!(events("data: [DONE]\n\n").is_err());
+    }
+
+    #[tokio::test]
+    async fn all_requests_share_one_deadline() {
+        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/v1", silent.local_addr().unwrap());
+        let server = ModelServer::new(Connector::default(), url, None);
+        let server = ModelServer { deadline: Instant::now() + Duration::from_millis(50), ..server };
+        let late = "not all responses arrived within 60s";
+        assert_eq!(server.describe().await.unwrap_err().to_string(), late);
+        assert_eq!(server.call_once("x").await.result.unwrap_err().to_string(), late);
     }
 
     #[test]

@@ -116,7 +116,7 @@ pub(crate) async fn probe(
         ConsoleError::invalid("url", "not an http:// or https:// URL with a host and without credentials or query")
     })?;
     let key = body.api_key.filter(|key| !key.is_empty());
-    let server = ModelServer { connector: caller.context.operator.connector.clone(), url, key };
+    let server = ModelServer::new(caller.context.operator.connector.clone(), url, key);
     let described = server.describe().await;
     let reachable = !matches!(described, Err(ProbeError::Unreachable(_)));
     let (Description { models, engine, version, health_path }, error) = split(described);
@@ -191,7 +191,7 @@ pub(crate) async fn test(
     let upstream = &replica.upstream;
     let (connector, url, key) =
         (caller.context.operator.connector.clone(), upstream.url.clone(), upstream.api_key.clone());
-    let server = ModelServer { connector, url, key };
+    let server = ModelServer::new(connector, url, key);
     let outcome = match route.model.modality {
         Modality::Chat => server.chat(&upstream.model, prompt, max_tokens).await,
         Modality::Embedding => server.embed(&upstream.model, prompt).await,

@@ -2002,6 +2002,11 @@ export interface components {
             /** @example h100-1x-fp8 */
             name: string;
             precision?: string | null;
+            /**
+             * Format: int64
+             * @description Prompt tokens in flight per replica above which an endpoint scales up; 0 means never.
+             */
+            prefillTarget?: number | null;
             /** @example 2.50 */
             pricePerGpuHour?: string | null;
             weights?: string | null;
@@ -2406,6 +2411,8 @@ export interface components {
                 createdAt?: string | null;
                 enabled: boolean;
                 engine?: null | components["schemas"]["OperatorEngine"];
+                /** @description Whether a stream whose replica is lost goes on at another one. */
+                failover: boolean;
                 flavors: components["schemas"]["OperatorFlavor"][];
                 id: string;
                 /** @example 0.10 */
@@ -2733,6 +2740,8 @@ export interface components {
             /** @description Whether the model is served; by default it is. */
             enabled?: boolean;
             engine?: null | components["schemas"]["EngineInput"];
+            /** @description Whether a stream whose replica is lost goes on at another one. */
+            failover?: boolean | null;
             flavors?: components["schemas"]["FlavorInput"][] | null;
             /**
              * @description USD per million tokens, decimal text; default 0.
@@ -2861,6 +2870,8 @@ export interface components {
             /** @description Whether the model is served; by default it is. */
             enabled?: boolean;
             engine?: null | components["schemas"]["EngineInput"];
+            /** @description Whether a stream whose replica is lost goes on at another one. */
+            failover?: boolean | null;
             flavors?: components["schemas"]["FlavorInput"][] | null;
             /** @example acme/tiny-chat */
             id: string;
@@ -3032,6 +3043,11 @@ export interface components {
             maxLen?: number | null;
             name: string;
             precision: string;
+            /**
+             * Format: int64
+             * @description Prompt tokens in flight per replica above which an endpoint scales up; 0 means never.
+             */
+            prefillTarget?: number | null;
             /** @example 2.50 */
             pricePerGpuHour: string;
             weights?: string | null;
@@ -3078,6 +3094,8 @@ export interface components {
             createdAt?: string | null;
             enabled: boolean;
             engine?: null | components["schemas"]["OperatorEngine"];
+            /** @description Whether a stream whose replica is lost goes on at another one. */
+            failover: boolean;
             flavors: components["schemas"]["OperatorFlavor"][];
             id: string;
             /** @example 0.10 */

@@ -68,6 +68,22 @@ async fn a_model_is_created_served_changed_and_deleted() {
 }
 
 #[tokio::test]
+async fn failover_and_the_prefill_target_are_kept() {
+    let app = TestApp::start().await;
+    let operator = Person::operator(&app).await;
+    let mut body = new_model(app.engine());
+    body["failover"] = json!(true);
+    assert_eq!(error_of(&operator.post(MODELS, body.clone()).await), "422 invalid_value failover");
+    body["upstreams"][0]["engine"] = json!("vllm");
+    body["flavors"] =
+        json!([{"name": "cpu", "gpuType": "local/cpu", "weights": "/srv/own.gguf", "prefillTarget": 4096}]);
+    let made = operator.make(MODELS, body).await;
+    assert_eq!((&made["failover"], &made["flavors"][0]["prefillTarget"]), (&json!(true), &json!(4096)), "{made}");
+    let changed = operator.patch(OWN, json!({"version": 1, "failover": null})).await.json();
+    assert_eq!((&changed["failover"], &changed["flavors"]), (&json!(false), &made["flavors"]), "{changed}");
+}
+
+#[tokio::test]
 async fn entries_of_the_file_are_read_only_and_names_are_unique() {
     let alias = format!("[[aliases]]\nname = \"gpt\"\nmodel = \"{CHAT}\"");
     let app = TestApp::setup().table(&alias).start().await;

@@ -68,6 +68,10 @@ macro_rules! model_body {
             #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
             #[schema(value_type = Option<bool>)]
             share_prefix_cache: Option<Option<bool>>,
+            /// Whether a stream whose replica is lost goes on at another one.
+            #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+            #[schema(value_type = Option<bool>)]
+            failover: Option<Option<bool>>,
             #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
             #[schema(value_type = Option<bool>)]
             media_urls: Option<Option<bool>>,
@@ -201,6 +205,10 @@ pub(crate) struct FlavorInput {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 1024)]
     default_target: Option<u64>,
+    /// Prompt tokens in flight per replica above which an endpoint scales up; 0 means never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0, maximum = 1_000_000_000)]
+    prefill_target: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 1_000_000_000)]
     max_len: Option<u64>,
@@ -300,15 +308,15 @@ mod tests {
     #[test]
     fn members_have_the_names_of_the_file() {
         let body = json!({
-            "id": "acme/x", "inputPer1m": "0.10", "contextLength": null, "enabled": false,
+            "id": "acme/x", "inputPer1m": "0.10", "contextLength": null, "enabled": false, "failover": true,
             "upstreams": [{"url": "http://a/v1", "maxInFlight": 3, "apiKey": "secret"}],
-            "flavors": [{"name": "a", "gpuType": "local/cpu", "pricePerGpuHour": "1.00"}],
+            "flavors": [{"name": "a", "gpuType": "local/cpu", "pricePerGpuHour": "1.00", "prefillTarget": 0}],
         });
         let new: NewModel = serde_json::from_value(body).unwrap();
         let expected = json!({
-            "id": "acme/x", "input_per_1m": "0.10", "context_length": null,
+            "id": "acme/x", "input_per_1m": "0.10", "context_length": null, "failover": true,
             "upstreams": [{"url": "http://a/v1", "max_in_flight": 3}],
-            "flavors": [{"name": "a", "gpu_type": "local/cpu", "price_per_gpu_hour": "1.00"}],
+            "flavors": [{"name": "a", "gpu_type": "local/cpu", "price_per_gpu_hour": "1.00", "prefill_target": 0}],
         });
         assert_eq!(Value::Object(new.members()), expected);
         assert_eq!(camel_case("flavors[0].price_per_gpu_hour"), "flavors[0].pricePerGpuHour");

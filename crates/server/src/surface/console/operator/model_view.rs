@@ -35,6 +35,8 @@ pub(crate) struct OperatorModelView {
     output_per_1m: NanoUsd,
     optimized: bool,
     share_prefix_cache: bool,
+    /// Whether a stream whose replica is lost goes on at another one.
+    failover: bool,
     media_urls: bool,
     merge_system: bool,
     thinking: Option<&'static str>,
@@ -116,6 +118,8 @@ struct OfferedFlavorView {
     price_per_gpu_hour: NanoUsd,
     weights: Option<String>,
     default_target: Option<u32>,
+    /// Prompt tokens in flight per replica above which an endpoint scales up; 0 means never.
+    prefill_target: Option<u64>,
     max_len: Option<u64>,
 }
 
@@ -137,6 +141,7 @@ impl From<&Flavor> for OfferedFlavorView {
             price_per_gpu_hour: flavor.price_per_gpu_hour,
             weights: flavor.weights.clone(),
             default_target: flavor.default_target,
+            prefill_target: flavor.prefill_target,
             max_len: flavor.max_len,
         }
     }
@@ -226,6 +231,7 @@ impl OperatorModelView {
             output_per_1m: model.price.output_per_1m,
             optimized: model.optimized,
             share_prefix_cache: model.share_prefix_cache,
+            failover: model.failover,
             media_urls: model.rules.media_urls,
             merge_system: model.chat.merge_system,
             thinking: model.chat.thinking.map(|switch| switch.as_str()),

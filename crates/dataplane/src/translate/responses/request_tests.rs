@@ -9,6 +9,7 @@ use domain::usage::Tokens;
 use domain::{Timestamp, WorkspaceId};
 use expect_test::expect;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use store::ContentKeys;
 
 const TRAITS: Traits = Traits { context_length: 1000, thinking: ThinkingSwitch::None, merge_system: false };
@@ -285,6 +286,27 @@ fn names_that_collide_get_a_number() {
         function("x.y"), function("x/y"), function(&"z".repeat(80)), function("a__b")]);
     let long = "z".repeat(64);
     assert_eq!(tools(declared, Value::Null)[0], json!(["a__b", "a__b_2", "x_y", "x_y_2", long]));
+}
+
+#[test]
+fn as_many_tools_as_are_allowed_may_have_names_that_collide() {
+    // Each name is one character that chat does not allow, after a text of any length.
+    let functions = |text: &str, count: u32| {
+        let names = (0..count).filter_map(|number| char::from_u32(0x4e00 + number));
+        names.map(|letter| json!({"type": "function", "name": format!("{text}{letter}")})).collect::<Vec<Value>>()
+    };
+    for (text, last) in [("", "__1024".to_owned()), (&*"z".repeat(70), format!("{}_1024", "z".repeat(59)))] {
+        let named = tools(json!(functions(text, 1024)), Value::Null)[0].clone();
+        let names: HashSet<&str> = named.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        assert_eq!((names.len(), &named[1023]), (1024, &json!(last)));
+    }
+    let many = functions("", 1025);
+    assert_eq!(verdict(json!({"tools": many})), "422 tools[1024]");
+    let namespace = json!({"type": "namespace", "name": "ns", "tools": [{"type": "function", "name": "f"}]});
+    let last_again = [&many[..1024], &many[1023..1024]].concat();
+    assert_eq!(verdict(json!({"tools": last_again})), "fine", "it is declared already");
+    let one_more = [&many[..1024], &[namespace]].concat();
+    assert_eq!(verdict(json!({"tools": one_more})), "422 tools[1024].tools[0]");
 }
 
 #[test]

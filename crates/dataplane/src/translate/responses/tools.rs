@@ -11,12 +11,15 @@ use crate::request::{Checks, ParseError, Path, shorten};
 use crate::translate::values::value;
 use crate::translate::writer::Output;
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt::Display;
 
 /// The longest name that engines accept.
 const MAX_NAME_LEN: usize = 64;
 /// The most tools of a conversation.
 const MAX_TOOLS: usize = 1024;
+/// The longest `_number` that makes a name unique; numbers are at most `MAX_TOOLS + 2`.
+const MAX_SUFFIX_LEN: usize = 5;
 /// The most types of left out tools that are reported.
 const MAX_REPORTED: usize = 16;
 const TOOL_SEARCH: &str = "tool_search";
@@ -47,6 +50,9 @@ pub(super) struct DeclaredTool {
 #[derive(Debug, Clone, Default)]
 pub(super) struct ToolTable {
     tools: Vec<DeclaredTool>,
+    /// The next number for names that collide, by the part of the name that no suffix cuts. A number is tried only
+    /// once: the time for colliding names would be cubic otherwise.
+    suffixes: HashMap<String, usize>,
 }
 
 impl ToolTable {
@@ -74,18 +80,24 @@ impl ToolTable {
     }
 
     /// A name that no other tool has.
-    fn unique_name(&self, namespace: Option<&str>, name: &str) -> String {
+    fn unique_name(&mut self, namespace: Option<&str>, name: &str) -> String {
+        let Self { tools, suffixes } = self;
         let flat = flat_name(namespace, name);
-        let is_free = |name: &str| self.tools.iter().all(|tool| tool.chat_name != name);
+        let is_free = |name: &str| tools.iter().all(|tool| tool.chat_name != name);
         if is_free(&flat) {
             return flat;
         }
-        let numbered = |number: usize| {
-            let suffix = format!("_{number}");
-            format!("{}{suffix}", &flat[..flat.len().min(MAX_NAME_LEN - suffix.len())])
-        };
-        // One of them is free, since there are fewer tools than numbers.
-        (2..=MAX_TOOLS + 2).map(numbered).find(|name| is_free(name)).unwrap_or(flat)
+        let stem = &flat[..flat.len().min(MAX_NAME_LEN - MAX_SUFFIX_LEN)];
+        let next = suffixes.entry(stem.to_owned()).or_insert(2);
+        // It ends, since there are at most `MAX_TOOLS` names that are not free.
+        loop {
+            let suffix = format!("_{next}");
+            *next += 1;
+            let numbered = format!("{}{suffix}", &flat[..flat.len().min(MAX_NAME_LEN - suffix.len())]);
+            if is_free(&numbered) {
+                return numbered;
+            }
+        }
     }
 }
 
@@ -221,24 +233,29 @@ impl ToolSet {
             }
         };
         let declared = self.table.declared(namespace, &name).map(|tool| tool.chat_name.clone());
-        let chat_name = declared.unwrap_or_else(|| self.table.unique_name(namespace, &name));
+        let chat_name = match declared {
+            Some(chat_name) => chat_name,
+            None if self.table.tools.len() >= MAX_TOOLS => {
+                checks.invalid(path, || format!("there are more than {MAX_TOOLS} tools"));
+                return false;
+            }
+            None => self.table.unique_name(namespace, &name),
+        };
         let definition = tool.definition(kind, &chat_name);
         let declared = DeclaredTool { kind, name, namespace: namespace.map(str::to_owned), chat_name };
-        self.put(declared, definition, path, checks);
+        self.put(declared, definition);
         true
     }
 
     /// A tool that is declared again replaces the earlier one.
-    fn put(&mut self, tool: DeclaredTool, definition: Vec<u8>, path: &Path<'_>, checks: &mut Checks) {
+    fn put(&mut self, tool: DeclaredTool, definition: Vec<u8>) {
         let tools = &mut self.table.tools;
         if let Some(place) = tools.iter().position(|known| known.chat_name == tool.chat_name) {
             tools[place] = tool;
             self.definitions[place] = definition;
-        } else if tools.len() < MAX_TOOLS {
+        } else {
             tools.push(tool);
             self.definitions.push(definition);
-        } else {
-            checks.invalid(path, || format!("there are more than {MAX_TOOLS} tools"));
         }
     }
 

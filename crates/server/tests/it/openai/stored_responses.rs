@@ -176,6 +176,23 @@ async fn references_stand_for_stored_items_also_after_those_are_deleted() {
 }
 
 #[tokio::test]
+async fn references_count_each_time() {
+    let app = storing(with_key().edge("body_limit = \"128KiB\"").context_length(100_000)).await;
+    let client = app.client();
+    let id = create(&client, request("one"), true).await;
+    let item = text(&get(&client, &id).await.json()["output"][0]["id"]).to_owned();
+    let references = |count: usize| request(vec![json!({"type": "item_reference", "id": item}); count]);
+    create(&client, references(50), true).await;
+    assert_eq!(last_messages(&app).join("").matches(REPLY).count(), 50);
+    for (count, why) in [(1_000, "have more than the 131072 bytes"), (1_025, "more than 1024 references")] {
+        let rejected = client.post_json("/responses", references(count)).await;
+        assert_eq!(error_line(&rejected), "413 payload_too_large");
+        assert!(rejected.text().contains(why), "{}", rejected.text());
+    }
+    assert_eq!(app.engine().calls().len(), 2);
+}
+
+#[tokio::test]
 async fn a_response_that_has_no_room_is_served_and_says_so() {
     let app = storing(with_key().store_line("responses_max_bytes = \"1MiB\"")).await;
     let client = app.client();

@@ -18,6 +18,7 @@ use dataplane::{CallError, Dialect};
 use domain::Caller;
 use serde::Serialize;
 use std::sync::Arc;
+use stored::LoadedHistory;
 use utoipa::ToSchema;
 
 /// The tokens of an input.
@@ -91,8 +92,14 @@ pub(super) async fn input_tokens(
 }
 
 /// Decides whether and how the response to a request is stored.
-type Storing =
-    fn(&Surface, &Arc<Caller>, &ResponsesRequest, &History, &str) -> Result<Option<Box<PendingSave>>, InferenceError>;
+type Storing = fn(
+    &Surface,
+    &Arc<Caller>,
+    &ResponsesRequest,
+    &History,
+    &str,
+    usize,
+) -> Result<Option<Box<PendingSave>>, InferenceError>;
 
 /// Finds the model first, because the chat request depends on it. The body is dropped.
 async fn translate(
@@ -107,10 +114,11 @@ async fn translate(
     let request = parsed.map_err(failed)?;
     let traits = surface.dataplane.chat_traits(caller, &request.model);
     let unique = tap.request_id().as_str().trim_start_matches("req_").to_owned();
-    let history = stored::load(surface, caller, &request).await?;
-    let size = length + history.previous.iter().chain(history.referenced.values()).map(Bytes::len).sum::<usize>();
+    let LoadedHistory { history, referenced_bytes } = stored::load(surface, caller, &request).await?;
+    let own_size = length + referenced_bytes;
+    let size = own_size + history.previous.iter().map(Bytes::len).sum::<usize>();
     reserve_translation(memory, size).map_err(SurfaceError::from)?;
-    let save = storing(surface, caller, &request, &history, &unique)?;
+    let save = storing(surface, caller, &request, &history, &unique, own_size)?;
     let context = ResponseContext {
         unique,
         now: || clock::now().seconds(),

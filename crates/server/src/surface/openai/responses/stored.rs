@@ -4,7 +4,7 @@
 //! and references are replaced by the items they stand for. The response is stored with the request's own input.
 
 use crate::clock;
-use crate::edge::memory_budget::Holder;
+use crate::edge::memory_budget::{Holder, NoMemoryError};
 use crate::edge::request_body::BodyError;
 use crate::surface::Surface;
 use crate::surface::error::SurfaceError;
@@ -15,16 +15,26 @@ use control::responses::{ConversationError, Item};
 use dataplane::CallError;
 use dataplane::translate::responses::{FinishedResponse, History, ResponsesRequest};
 use domain::Caller;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tokio::task::JoinHandle;
+
+/// The most references of an input, so that looking them up takes few queries.
+const MAX_REFERENCES: usize = 1024;
+
+/// The stored items that a request refers to.
+pub(super) struct LoadedHistory {
+    pub(super) history: History,
+    /// The items in the places of references; one that is referred to again counts again.
+    pub(super) referenced_bytes: usize,
+}
 
 /// The stored items that the request refers to.
 pub(super) async fn load(
     surface: &Surface,
     caller: &Arc<Caller>,
     request: &ResponsesRequest,
-) -> Result<History, InferenceError> {
+) -> Result<LoadedHistory, InferenceError> {
     let mut history = History::default();
     let context = &surface.context;
     if let Some(id) = request.previous_response_id.clone() {
@@ -34,36 +44,55 @@ pub(super) async fn load(
     }
     let references = request.references().map_err(CallError::from)?;
     if references.is_empty() {
-        return Ok(history);
+        return Ok(LoadedHistory { history, referenced_bytes: 0 });
     }
-    let ids: Vec<String> = references.iter().map(|(_, id)| id.clone()).collect();
+    if references.len() > MAX_REFERENCES {
+        let why = format!("the input has more than {MAX_REFERENCES} references to stored items");
+        return Err(SurfaceError::ConversationTooLarge { why }.into());
+    }
+    let ids: HashSet<String> = references.iter().map(|(_, id)| id.clone()).collect();
     let (storage, caller) = (context.responses.clone(), Arc::clone(caller));
     let task = context.background.spawn(async move {
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         storage.items(&caller, &ids, clock::now()).await
     });
     history.referenced = finished(task).await?.into_iter().map(|(id, item)| (id, into_bytes(item))).collect();
-    match references.into_iter().find(|(_, id)| !history.referenced.contains_key(id)) {
-        Some((param, id)) => Err(SurfaceError::ItemNotFound { id: id.chars().take(100).collect(), param }.into()),
-        None => Ok(history),
+    let mut referenced_bytes = 0;
+    for (param, id) in references {
+        let Some(item) = history.referenced.get(&id) else {
+            return Err(SurfaceError::ItemNotFound { id: id.chars().take(100).collect(), param }.into());
+        };
+        referenced_bytes += item.len();
     }
+    let limit = surface.body_bounds.limit;
+    if referenced_bytes as u64 > limit {
+        let why = format!("the items that the input refers to have more than the {limit} bytes of a request");
+        return Err(SurfaceError::ConversationTooLarge { why }.into());
+    }
+    Ok(LoadedHistory { history, referenced_bytes })
 }
 
-/// `None` if the response is not to be stored. `unique` is the part of its id that is its own.
+/// `None` if the response is not to be stored. `unique` is the part of its id that is its own, `size` the bytes of the
+/// request with the items that it refers to.
 pub(super) fn pending(
     surface: &Surface,
     caller: &Arc<Caller>,
     request: &ResponsesRequest,
     history: &History,
     unique: &str,
+    size: usize,
 ) -> Result<Option<Box<PendingSave>>, InferenceError> {
     let storage = &surface.context.responses;
     if !request.may_store || !storage.is_on(caller) {
         return Ok(None);
     }
-    let input = own_input(request, history)?;
     let mut memory = surface.body_bounds.memory.grant(Holder::Workspace(caller.workspace.clone()));
-    memory.grow_to(input.len() as u64).map_err(|error| SurfaceError::from(BodyError::from(error)))?;
+    let no_memory = |error: NoMemoryError| SurfaceError::from(BodyError::from(error));
+    memory.grow_to(size as u64).map_err(no_memory)?;
+    let input = own_input(request, history)?;
+    // A short text becomes an item that is longer than the request.
+    memory.grow_to(input.len() as u64).map_err(no_memory)?;
+    memory.shrink_to(input.len() as u64);
     Ok(Some(Box::new(PendingSave {
         storage: storage.clone(),
         background: surface.context.background.clone(),
@@ -83,6 +112,7 @@ pub(super) fn nothing(
     _: &ResponsesRequest,
     _: &History,
     _: &str,
+    _: usize,
 ) -> Result<Option<Box<PendingSave>>, InferenceError> {
     Ok(None)
 }

@@ -34,6 +34,10 @@ impl<'a> Messages<'a> {
         Self { out, count: 0 }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// Begins a message: `{"role":…`.
     pub(super) fn begin(&mut self, role: &str) -> &mut Vec<u8> {
         if self.count > 0 {

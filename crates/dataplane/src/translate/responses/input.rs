@@ -13,6 +13,8 @@ use crate::request::{Checks, ParseError, Path};
 use crate::translate::chat_messages::{AssistantTurn, JoinedText, Messages, UserTurn};
 use crate::translate::writer::Output;
 
+const NO_MESSAGE: &str = "must have at least one message";
+
 /// The items of all previous responses, and then of the input. References are replaced by the items they stand for.
 pub(super) fn read<'a>(
     input: &'a [u8],
@@ -29,6 +31,7 @@ pub(super) fn read<'a>(
         ValueKind::Array => reader.array(|reader, index| {
             let Some(item) = Item::read(reader, "input", index, checks)? else { return Ok(()) };
             match item.reference() {
+                None if item.kind == ItemKind::Reference => checks.missing(&Path::Member(&item.path(), "id")),
                 None => items.push(item),
                 Some(id) => {
                     let stored = history.referenced.get(&id).ok_or_else(|| ParseError::BadName {
@@ -42,8 +45,8 @@ pub(super) fn read<'a>(
         })?,
         other => checks.invalid(&"input", || format!("must be a string or an array of items, not {}", other.name())),
     }
-    if items.is_empty() {
-        checks.invalid(&"input", || "must have at least one item".into());
+    if items.iter().all(|item| item.kind == ItemKind::AdditionalTools) {
+        checks.invalid(&"input", || NO_MESSAGE.into());
     }
     Ok(items)
 }
@@ -147,8 +150,12 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    pub(super) fn end(mut self) {
+    /// Items may come to no message at all, such as reasoning that another service has encrypted.
+    pub(super) fn end(mut self, checks: &mut Checks) {
         self.end_turn();
+        if self.messages.is_empty() {
+            checks.invalid(&"input", || NO_MESSAGE.into());
+        }
     }
 
     fn add_message(&mut self, item: &Item<'_>, checks: &mut Checks) -> Result<(), ParseError> {

@@ -207,7 +207,7 @@ impl ResponsesRequest {
         for item in &items {
             conversation.add(item, &mut checks)?;
         }
-        conversation.end();
+        conversation.end(&mut checks);
         out.put(b"]");
         if self.boolean("stream", &mut checks)?.unwrap_or(false) {
             out.put(b",\"stream\":true,\"stream_options\":{\"include_usage\":true}");

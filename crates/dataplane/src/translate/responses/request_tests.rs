@@ -193,6 +193,13 @@ fn invalid_members_are_named() {
         (json!({"input": []}), "422 input"),
         (json!({"input": 5}), "422 input"),
         (json!({"input": ["hi"]}), "422 input[0]"),
+        (json!({"input": [{"type": "item_reference"}]}), "400 input[0].id"),
+        (
+            json!({"input": [{"role": "user", "content": "a"}, {"type": "item_reference", "id": null}]}),
+            "400 input[1].id",
+        ),
+        (json!({"input": [{"type": "additional_tools", "tools": []}], "instructions": "a"}), "422 input"),
+        (json!({"input": [{"type": "reasoning", "summary": [], "encrypted_content": "gAAAA"}]}), "422 input"),
         (json!({"input": [{"role": "user", "content": "a"}, {"type": "web_search_call"}]}), "400 input[1].type"),
         (json!({"input": [{"role": "critic", "content": "a"}]}), "422 input[0].role"),
         (json!({"input": [{"content": "a"}]}), "400 input[0].role"),

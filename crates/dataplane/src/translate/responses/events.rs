@@ -61,9 +61,12 @@ impl Events {
         out.put(b",\"response\":");
         let mut response = Vec::with_capacity(options.members.len() + 512);
         resource::write(options, status, output, usage, &mut response);
+        let is_failed = matches!(status, Status::Failed { .. });
+        let response: Bytes =
+            if is_failed && options.finished.is_some() { resource::unstored(&response) } else { response.into() };
         out.put(&response);
         out.put(b"}\n\n");
-        response.into()
+        response
     }
 
     /// The item begins.

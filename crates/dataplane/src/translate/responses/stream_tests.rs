@@ -20,13 +20,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 fn options(members: Value) -> ResponseOptions {
+    options_if_stored(members, None)
+}
+
+fn options_if_stored(members: Value, stored: Option<FinishedResponse>) -> ResponseOptions {
     let mut body = json!({"model": "m", "input": "hi", "stream": true, "tools": [
         {"type": "function", "name": "f0"}, {"type": "custom", "name": "f1"},
         {"type": "tool_search", "execution": "client"},
         {"type": "namespace", "name": "f", "tools": [{"type": "function", "name": "x"}]}]});
     body.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
     let (history, seal) = (History::default(), seal(1));
-    let context = ResponseContext { unique: "1".into(), now: || 7, history, seal, stored: None };
+    let context = ResponseContext { unique: "1".into(), now: || 7, history, seal, stored };
     let request = ResponsesRequest::parse(body.to_string().into()).unwrap();
     request.into_chat(Traits::default(), context).unwrap().options
 }
@@ -389,6 +393,27 @@ fn failures_are_events_with_what_was_written() {
         assert_eq!(last["response"]["output"][0]["content"][0]["text"], "Hel");
         assert_eq!(last["response"]["output"][0]["status"], "incomplete");
     }
+}
+
+#[test]
+fn a_response_that_failed_is_not_stored_and_says_so() {
+    let finished = FinishedResponse::default();
+    let options = Arc::new(options_if_stored(json!({}), Some(finished.clone())));
+    let mut stream = ResponseStream::new(Arc::clone(&options));
+    let mut out = BytesMut::new();
+    let chunk = json!({"choices": [{"index": 0, "delta": {"content": ",\"store\":true,\"truncation\":"}}]}).to_string();
+    stream.chunk(chunk.as_bytes(), Tokens::default(), &mut out).unwrap();
+    assert!(stream.fail(&CallError::ServerBusy, &mut out));
+    let last = read_events(str::from_utf8(&out).unwrap());
+    assert_eq!((&last["type"], &last["response"]["store"]), (&json!("response.failed"), &json!(false)));
+    assert_eq!(last["response"]["output"][0]["content"][0]["text"], ",\"store\":true,\"truncation\":");
+    assert_eq!(finished.get(), None);
+
+    let mut stream = ResponseStream::new(options);
+    let mut out = BytesMut::new();
+    stream.chunk(chunk.as_bytes(), Tokens::default(), &mut out).unwrap();
+    stream.end(Tokens::default(), &mut out).unwrap();
+    assert_eq!(read_events(str::from_utf8(&out).unwrap())["response"]["store"], true, "others are");
 }
 
 #[test]

@@ -50,6 +50,11 @@ const MEMBERS: [&str; 28] = [
     "user",
 ];
 
+/// The most pairs of `metadata`, and the most characters of their keys and values.
+const MAX_METADATA: usize = 16;
+const MAX_METADATA_NAME: usize = 64;
+const MAX_METADATA_TEXT: usize = 512;
+
 /// A Responses request whose members were found.
 #[derive(Debug)]
 pub struct ResponsesRequest {
@@ -266,9 +271,7 @@ impl ResponsesRequest {
         for name in ["previous_response_id", "prompt_cache_key", "safety_identifier", "user"] {
             self.text(name, checks)?;
         }
-        if !self.value("metadata").is_empty() {
-            checks.is(&mut Reader::new(self.value("metadata")), &"metadata", ValueKind::Object)?;
-        }
+        self.check_metadata(checks)?;
         for (name, words) in [
             ("truncation", &["auto", "disabled"][..]),
             ("service_tier", &["auto", "default", "flex", "scale", "priority", "fast"][..]),
@@ -276,6 +279,32 @@ impl ResponsesRequest {
             if let Some(word) = self.text(name, checks)? {
                 checks.word(word, &name, words);
             }
+        }
+        Ok(())
+    }
+
+    /// Every event with the response repeats the metadata, so they have OpenAI's bounds.
+    fn check_metadata(&self, checks: &mut Checks) -> Result<(), ParseError> {
+        let value = self.value("metadata");
+        let mut reader = Reader::new(value);
+        if value.is_empty() || !checks.is(&mut reader, &"metadata", ValueKind::Object)? {
+            return Ok(());
+        }
+        let mut pairs = 0;
+        reader.object(|reader, name, _| {
+            pairs += 1;
+            if !has_at_most(MAX_METADATA_NAME, name) {
+                checks.invalid(&"metadata", || format!("has a key of more than {MAX_METADATA_NAME} characters"));
+            }
+            if let Some(text) = checks.text(reader, &"metadata")?
+                && !has_at_most(MAX_METADATA_TEXT, text)
+            {
+                checks.invalid(&"metadata", || format!("has a value of more than {MAX_METADATA_TEXT} characters"));
+            }
+            Ok::<(), ParseError>(())
+        })?;
+        if pairs > MAX_METADATA {
+            checks.invalid(&"metadata", || format!("has more than {MAX_METADATA} pairs"));
         }
         Ok(())
     }
@@ -361,6 +390,10 @@ impl ResponsesRequest {
     pub(super) fn echo(&self, name: &str) -> Option<&[u8]> {
         Some(self.value(name)).filter(|value| !value.is_empty())
     }
+}
+
+fn has_at_most(characters: usize, text: RawStr<'_>) -> bool {
+    String::from_utf8_lossy(&text.decoded()).chars().nth(characters).is_none()
 }
 
 /// What the client wants to be included in the response.

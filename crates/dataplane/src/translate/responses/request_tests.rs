@@ -226,6 +226,24 @@ fn invalid_members_are_named() {
     }
 }
 
+#[test]
+fn metadata_have_the_bounds_of_openai() {
+    let pairs = |count: usize| (0..count).map(|number| (number.to_string(), json!("a"))).collect::<Value>();
+    let pair = |name: usize, text: usize| json!({("é".repeat(name)): "é".repeat(text)});
+    for (metadata, expected) in [
+        (Value::Null, "fine"),
+        (pairs(16), "fine"),
+        (pairs(17), "422 metadata"),
+        (pair(64, 512), "fine"),
+        (pair(65, 1), "422 metadata"),
+        (pair(1, 513), "422 metadata"),
+        (json!({"a": {"b": "c"}}), "422 metadata"),
+        (json!(["a"]), "422 metadata"),
+    ] {
+        assert_eq!(verdict(json!({"metadata": metadata})), expected, "{metadata}");
+    }
+}
+
 fn tools(tools: Value, choice: Value) -> Value {
     let chat = chat(json!({"tools": tools, "tool_choice": choice}));
     json!([

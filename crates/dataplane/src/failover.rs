@@ -89,7 +89,8 @@ pub(crate) struct Continuation {
     pub(crate) text: String,
     /// The white space after `text`, which is dropped from the response if it begins with it.
     pub(crate) gap: String,
-    /// The tokens that are left; `None` if the call has no limit.
+    /// The tokens that are left; `None` if the call has no limit. The gap may be generated again, which takes some of them:
+    /// the response may be shorter than its limit, but never longer.
     pub(crate) limit: Option<u64>,
 }
 
@@ -109,8 +110,7 @@ pub(crate) fn decide(progress: Progress<'_>) -> Verdict {
     }
     let kept = text.trim_end_matches([' ', '\t', '\r', '\n']).len();
     let (text, gap) = text.split_at(kept);
-    // The gap is generated again, which takes a token.
-    let limit = limit.map(|limit| limit - generated + u64::from(!gap.is_empty()));
+    let limit = limit.map(|limit| limit - generated);
     Verdict::Continue(Continuation { text: text.to_owned(), gap: gap.to_owned(), limit })
 }
 
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn a_stream_goes_on_after_its_text_with_the_tokens_that_are_left() {
         let said = transcript(&["One \\\"two\\\"", "\\ud83d\\ude42", " \\n\\t"]);
-        let expected = Continuation { text: "One \"two\"🙂".into(), gap: " \n\t".into(), limit: Some(8) };
+        let expected = Continuation { text: "One \"two\"🙂".into(), gap: " \n\t".into(), limit: Some(7) };
         assert_eq!(decide(lost(Some(&said))), Verdict::Continue(expected));
         let unlimited = Progress { limit: None, ..lost(Some(&said)) };
         assert!(matches!(decide(unlimited), Verdict::Continue(Continuation { limit: None, .. })));

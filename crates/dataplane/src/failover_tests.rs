@@ -47,7 +47,7 @@ impl Case {
     fn all() -> impl Iterator<Item = Self> {
         Personality::ALL.into_iter().flat_map(|engine| {
             [false, true].into_iter().flat_map(move |running_usage| {
-                let texts = [("Hello ", None), ("a\n\n", Some(3)), ("wörld 🙂", Some(9)), (" ", None)];
+                let texts = [("Hello ", None), ("a\n\n", Some(9)), ("wörld 🙂", Some(3)), (" ", None)];
                 texts.into_iter().map(move |(text, limit)| case(engine, text, running_usage, limit))
             })
         })
@@ -175,6 +175,22 @@ fn a_stream_that_is_cut_anywhere_is_the_stream_that_was_not() {
             }
             let both = [&continued, &whole].map(|received| (&received.text, received.tokens));
             assert_eq!(both[0], both[1], "{case:?} cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_is_cut_never_exceeds_its_token_limit() {
+    for engine in Personality::ALL {
+        // The white space is generated again, which takes one of the tokens that are left.
+        let case = case(engine, "a\n\n", true, Some(3));
+        let whole = case.run(&[]);
+        assert_eq!(whole.tokens.completion, 3);
+        let length = case.respond(&case.request(), None).len();
+        for cut in (0..=length).step_by(23) {
+            let continued = case.run(&[cut]);
+            assert!(whole.text.starts_with(&continued.text), "{continued:?} of {case:?} cut at {cut}");
+            assert!((2..=3).contains(&continued.tokens.completion), "{continued:?} of {case:?} cut at {cut}");
         }
     }
 }

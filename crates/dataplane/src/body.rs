@@ -111,6 +111,8 @@ pub struct StreamBody {
     /// `None` once the stream has ended.
     exchange: Option<Exchange>,
     stream: ChatStream,
+    /// That of the model.
+    context_length: u64,
     context: Option<StreamContext>,
     cut: Option<StopSignal>,
     /// The longest pause of the engine.
@@ -142,12 +144,14 @@ impl StreamBody {
         error: Option<BadUpstreamResponse>,
         exchange: Exchange,
         stream: ChatStream,
+        context_length: u64,
     ) -> Self {
         Self {
             first: Some(first),
             error,
             exchange: Some(exchange),
             stream,
+            context_length,
             context: None,
             cut: None,
             idle: Duration::MAX,
@@ -320,6 +324,9 @@ impl StreamBody {
 
     /// Ends the stream because of something that the engine sent.
     fn end_with_response(&mut self, error: &BadUpstreamResponse) -> Poll<Option<Bytes>> {
+        if let Some(overflow) = error.overflow(self.context_length) {
+            return self.end_with(&overflow);
+        }
         let call_error = CallError::BadGateway { cause: error.to_string() };
         match error {
             BadUpstreamResponse::Untranslatable(_) => self.end_with(&call_error),

@@ -114,8 +114,11 @@ pub(super) fn connection_error(error: &ExchangeError) -> AttemptError {
     }
 }
 
-/// `meter` has counted the response.
-pub(super) fn bad_response(error: BadUpstreamResponse, meter: TokenMeter) -> AttemptError {
+/// `meter` has counted the response of a model with this context length.
+pub(super) fn bad_response(error: BadUpstreamResponse, meter: TokenMeter, context_length: u64) -> AttemptError {
+    if let Some(overflow) = error.overflow(context_length) {
+        return AttemptError::Final(overflow);
+    }
     match error {
         BadUpstreamResponse::Ignored(param) => AttemptError::Final(CallError::Invalid {
             param: param.into(),

@@ -231,7 +231,7 @@ impl Dataplane {
 async fn open_stream(
     mut exchange: Exchange,
     options: &StreamOptions,
-    Attempt { call, prompt, keeps_text, .. }: Attempt<'_>,
+    Attempt { call, prompt, context_length, keeps_text, .. }: Attempt<'_>,
 ) -> Result<UpstreamResponse, AttemptError> {
     let request = &call.request;
     let translator = call.dialect.stream();
@@ -256,9 +256,10 @@ async fn open_stream(
         match error {
             // Complete events are sent first; the error follows them.
             _ if !written.is_empty() => {
-                return Ok(UpstreamResponse::Stream(Box::new(StreamBody::new(written, error, exchange, stream))));
+                let body = StreamBody::new(written, error, exchange, stream, context_length);
+                return Ok(UpstreamResponse::Stream(Box::new(body)));
             }
-            Some(error) => return Err(bad_response(error, stream.meter)),
+            Some(error) => return Err(bad_response(error, stream.meter, context_length)),
             None => {}
         }
     }

@@ -20,7 +20,7 @@ impl Dataplane {
     pub(super) async fn read_whole(
         &self,
         mut exchange: Exchange,
-        Attempt { call, prompt, .. }: Attempt<'_>,
+        Attempt { call, prompt, context_length, .. }: Attempt<'_>,
     ) -> Result<UpstreamResponse, AttemptError> {
         let mut memory = ResponseMemory::new(&*self.memory, &call.caller.workspace);
         let whole = exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, |bytes| memory.grow_for(bytes));
@@ -33,7 +33,7 @@ impl Dataplane {
         };
         match normalized {
             Ok(response) => Ok(UpstreamResponse::Whole(response, meter, memory.into_grant())),
-            Err(error) => Err(bad_response(error, meter)),
+            Err(error) => Err(bad_response(error, meter, context_length)),
         }
     }
 

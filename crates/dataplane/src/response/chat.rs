@@ -44,7 +44,7 @@ pub(crate) fn normalize(response: &Bytes, model: &str, meter: &mut TokenMeter) -
             b"timings" => of_one_choice = member_count(reader, b"predicted_n")?,
             b"error" if reader.kind()? != ValueKind::Null => {
                 let span = reader.span()?;
-                return Err(BadUpstreamResponse::Reported(upstream_error::message(&response[span])));
+                return Err(BadUpstreamResponse::Reported(upstream_error::reported(&response[span])));
             }
             _ => reader.skip()?,
         }

@@ -166,12 +166,12 @@ impl ChunkNormalizer {
                 }
                 b"error" if reader.kind()? != ValueKind::Null => {
                     let span = reader.span()?;
-                    return Err(BadUpstreamResponse::Reported(upstream_error::message(&chunk[span])));
+                    return Err(BadUpstreamResponse::Reported(upstream_error::reported(&chunk[span])));
                 }
                 b"object" => {
                     let span = reader.span()?;
                     if chunk[span] == *b"\"error\"" {
-                        return Err(BadUpstreamResponse::Reported(upstream_error::message(chunk)));
+                        return Err(BadUpstreamResponse::Reported(upstream_error::reported(chunk)));
                     }
                 }
                 _ => reader.skip()?,

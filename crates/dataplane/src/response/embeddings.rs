@@ -47,7 +47,7 @@ pub(crate) fn normalize(
             }
             b"error" if reader.kind()? != ValueKind::Null => {
                 let span = reader.span()?;
-                return Err(BadUpstreamResponse::Reported(upstream_error::message(&response[span])));
+                return Err(BadUpstreamResponse::Reported(upstream_error::reported(&response[span])));
             }
             _ => reader.skip()?,
         }

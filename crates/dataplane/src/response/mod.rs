@@ -19,7 +19,9 @@ mod metering_tests;
 
 pub(crate) use tokens::TokenMeter;
 
+use crate::error::{CallError, UpstreamRejection};
 use crate::translate::TranslateError;
+use upstream_error::UpstreamError;
 
 /// A response that cannot be passed on; the cause is for our log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,8 +33,8 @@ pub(crate) enum BadUpstreamResponse {
     /// The stream ended before the response did.
     #[error("{0}")]
     Cut(&'static str),
-    #[error("the engine reported: {0}")]
-    Reported(String),
+    #[error("the engine reported: {}", .0.message)]
+    Reported(UpstreamError),
     /// The engine ignored a member that must be obeyed.
     #[error("the engine ignored `{0}`")]
     Ignored(&'static str),
@@ -40,4 +42,19 @@ pub(crate) enum BadUpstreamResponse {
     /// billed, another attempt may write the same, and the replica is healthy.
     #[error("cannot be translated: {0}")]
     Untranslatable(#[from] TranslateError),
+}
+
+impl BadUpstreamResponse {
+    /// The rejection of a request that exceeds the context of the model, if this is one: some engines check the length
+    /// only after they have begun a response with status 200. `None` if this response is about something else.
+    pub(crate) fn overflow(&self, context_length: u64) -> Option<CallError> {
+        let Self::Reported(error) = self else { return None };
+        let overflow = error.overflow(context_length)?;
+        Some(CallError::Rejected {
+            status: UpstreamRejection::BadRequest,
+            message: error.message.clone(),
+            param: String::new(),
+            overflow: Some(overflow),
+        })
+    }
 }

@@ -33,8 +33,13 @@ impl UpstreamError {
 
 /// The message only, for our log.
 pub(crate) fn message(body: &[u8]) -> String {
+    reported(body).message
+}
+
+/// An error with its whole text as the message if it has no other.
+pub(crate) fn reported(body: &[u8]) -> UpstreamError {
     let error = read(body);
-    if error.message.is_empty() { shorten(body) } else { error.message }
+    if error.message.is_empty() { UpstreamError { message: shorten(body), ..error } } else { error }
 }
 
 fn read_object(reader: &mut Reader<'_>, error: &mut UpstreamError) -> Result<(), JsonError> {

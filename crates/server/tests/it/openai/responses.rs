@@ -175,6 +175,31 @@ async fn a_prompt_that_is_too_long_fails_a_stream_with_an_event() {
 }
 
 #[tokio::test]
+async fn a_stream_that_reports_a_prompt_that_is_too_long_fails_with_the_same_event() {
+    let app = TestApp::setup().engines(2).start().await;
+    // A call without a limit is first sent with one of ours, and again without it to the same replica.
+    let at_once = Script { status: None, no_role: true, error_event_after: Some(0), ..too_long() };
+    let later = Script { status: None, error_event_after: Some(1), ..too_long() };
+    for (script, attempts) in [(at_once, 1..=2), (later, 1..=1)] {
+        for engine in &app.engines {
+            engine.forget_calls();
+            engine.script(script.clone());
+        }
+        let stream = app.client().open_stream("/responses", with("stream", json!(true))).await;
+        assert_eq!(stream.status, 200, "{script:?}");
+        let (events, _) = stream.rest().await;
+        let last = events.last().unwrap().json();
+        assert_eq!(
+            (&last["type"], &last["response"]["error"]["code"]),
+            (&json!("response.failed"), &json!("context_length_exceeded"))
+        );
+        let mut calls: Vec<usize> = app.engines.iter().map(|engine| engine.calls().len()).collect();
+        calls.sort_unstable();
+        assert!(calls[0] == 0 && attempts.contains(&calls[1]), "it is not sent to another replica: {calls:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_stream_that_breaks_ends_with_a_failed_response() {
     let app = TestApp::start().await;
     let events = events(&app, Script { chunks: 5, cut_after: Some(2), ..Script::default() }).await;

@@ -7,7 +7,7 @@ use super::item::{Item, ItemKind, quoted_text};
 use super::parts;
 use super::reasoning::ReasoningSeal;
 use super::request::History;
-use super::tools::ToolTable;
+use super::tools::{ToolKind, ToolTable};
 use crate::json::{RawStr, Reader, ValueKind, quote};
 use crate::request::{Checks, ParseError, Path};
 use crate::translate::chat_messages::{AssistantTurn, JoinedText, Messages, UserTurn};
@@ -213,7 +213,8 @@ impl<'a> Conversation<'a> {
     fn add_call(&mut self, item: &Item<'_>, arguments: &[u8], checks: &mut Checks) {
         let id = item.required(item.members.call_id, "call_id", checks);
         item.required(item.members.name, "name", checks);
-        let name = item.members.name.map(|name| self.tools.chat_name(item.members.namespace, name));
+        let kind = if item.kind == ItemKind::CustomToolCall { ToolKind::Custom } else { ToolKind::Function };
+        let name = item.members.name.map(|name| self.tools.chat_name(kind, item.members.namespace, name));
         self.turn.add_call(id, name.unwrap_or_default().as_bytes(), arguments);
     }
 

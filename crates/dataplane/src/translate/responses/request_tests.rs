@@ -335,6 +335,47 @@ fn as_many_tools_as_are_allowed_may_have_names_that_collide() {
 }
 
 #[test]
+fn tools_of_different_kinds_may_share_a_name() {
+    let function = |name: &str| json!({"type": "function", "name": name});
+    let custom = json!({"type": "custom", "name": "x"});
+    let search = json!({"type": "tool_search", "execution": "client"});
+    let declared = json!([function("x"), custom, function("tool_search"), search,
+        {"type": "namespace", "name": "ns", "tools": [function("x"), function("y")]}]);
+    let forced = |name: &str| json!({"type": "function", "function": {"name": name}});
+    let allowed = |tools: Value| json!({"type": "allowed_tools", "mode": "required", "tools": tools});
+    let all = json!(["x", "x_2", "tool_search", "tool_search_2", "ns__x", "ns__y"]);
+    for (choice, expected) in [
+        (function("x"), json!([all, forced("x")])),
+        (custom, json!([all, forced("x_2")])),
+        (function("tool_search"), json!([all, forced("tool_search")])),
+        (json!({"type": "tool_search"}), json!([all, forced("tool_search_2")])),
+        (function("y"), json!([all, forced("ns__y")])),
+        (allowed(json!([{"type": "tool_search"}])), json!([["tool_search_2"], "required"])),
+        (allowed(json!([function("tool_search"), function("y")])), json!([["tool_search", "ns__y"], "required"])),
+    ] {
+        assert_eq!(tools(declared.clone(), choice.clone()), expected, "{choice}");
+    }
+    let hosted = json!([function("x"), {"type": "tool_search"}]);
+    assert_eq!(tools(hosted, json!({"type": "tool_search"})), json!([["x"], null]));
+
+    let sent = chat(json!({"tools": declared, "input": [
+        {"type": "custom_tool_call", "call_id": "a", "name": "x", "input": "a"},
+        {"type": "function_call", "call_id": "b", "name": "x", "arguments": "{}"},
+        {"type": "tool_search_call", "call_id": "c", "execution": "client", "arguments": {}},
+        {"role": "user", "content": "hi"},
+    ]}));
+    let calls = sent["messages"][0]["tool_calls"].as_array().unwrap();
+    let names: Vec<&Value> = calls.iter().map(|call| &call["function"]["name"]).collect();
+    assert_eq!(names, ["x_2", "x", "tool_search_2"]);
+
+    let call = |name: &str| json!({"id": name, "function": {"name": name, "arguments": "{}"}});
+    let message = json!({"content": null, "tool_calls": [call("x"), call("x_2"), call("tool_search_2")]});
+    let response = response(json!({"tools": declared}), message, "tool_calls");
+    let types: Vec<&Value> = response["output"].as_array().unwrap().iter().map(|item| &item["type"]).collect();
+    assert_eq!(types, ["function_call", "custom_tool_call", "tool_search_call"]);
+}
+
+#[test]
 fn tools_can_come_in_mid_conversation() {
     let function = |name: &str| json!({"type": "function", "name": name});
     let body = chat(json!({"tools": [function("a")], "input": [

@@ -1,6 +1,6 @@
 //! The choice among the tools.
 
-use super::tools::DeclaredTool;
+use super::tools::{DeclaredTool, TOOL_SEARCH, ToolKind};
 use crate::json::{RawStr, Reader, ValueKind, quote};
 use crate::request::{Checks, ParseError, Path};
 use crate::translate::values::value;
@@ -11,7 +11,8 @@ const MODES: [&str; 3] = ["auto", "required", "none"];
 /// A tool, or all tools of a namespace.
 #[derive(Debug)]
 struct NamedTool {
-    is_namespace: bool,
+    /// `None` for a namespace.
+    kind: Option<ToolKind>,
     name: String,
     namespace: Option<String>,
 }
@@ -58,7 +59,7 @@ impl<'a> ToolChoice<'a> {
         if kind.is("allowed_tools") {
             choice.mode = members.mode.and_then(|mode| read_mode(mode, "tool_choice.mode", checks));
             choice.allowed = Some(read_allowed(members.tools, checks)?);
-        } else if kind.is("function") || kind.is("custom") {
+        } else if kind.is("function") || kind.is("custom") || kind.is(TOOL_SEARCH) {
             choice.forced = members.named();
             if choice.forced.is_none() {
                 checks.missing(&"tool_choice.name");
@@ -73,11 +74,16 @@ impl<'a> ToolChoice<'a> {
     }
 
     /// Writes `tool_choice`, with the name that a tool has in chat.
-    pub(super) fn write<'t>(&self, chat_name: impl FnOnce(Option<&str>, &str) -> Option<&'t str>, out: &mut Vec<u8>) {
+    pub(super) fn write(&self, tools: &[DeclaredTool], out: &mut Vec<u8>) {
         if let Some(forced) = &self.forced {
-            let known = chat_name(forced.namespace.as_deref(), &forced.name);
+            let name = match forced.best_of(tools) {
+                Some(tool) => &tool.chat_name,
+                // A search on the server is left out, so the model chooses among the rest.
+                None if forced.kind == Some(ToolKind::Search) => return,
+                None => &forced.name,
+            };
             out.put(b",\"tool_choice\":{\"type\":\"function\",\"function\":{\"name\":");
-            out.put(&quote(known.unwrap_or(&forced.name)));
+            out.put(&quote(name));
             out.put(b"}}");
         } else if let Some(mode) = self.mode {
             out.put(b",\"tool_choice\":");
@@ -134,11 +140,16 @@ impl<'a> ChoiceMembers<'a> {
         Ok(members)
     }
 
-    /// `None` for tools without a name, which are those that are left out.
+    /// `None` for tools without a name, which are those that are left out. The search for tools needs none.
     fn named(&self) -> Option<NamedTool> {
         let text = |raw: RawStr<'_>| String::from_utf8_lossy(&raw.decoded()).into_owned();
+        let is = |word: &str| self.kind.is_some_and(|kind| kind.is(word));
+        if is(TOOL_SEARCH) {
+            return Some(NamedTool { kind: Some(ToolKind::Search), name: TOOL_SEARCH.to_owned(), namespace: None });
+        }
+        let kind = if is("custom") { ToolKind::Custom } else { ToolKind::Function };
         Some(NamedTool {
-            is_namespace: self.kind.is_some_and(|kind| kind.is("namespace")),
+            kind: (!is("namespace")).then_some(kind),
             name: self.name.map(text)?,
             namespace: self.namespace.map(text),
         })
@@ -146,10 +157,18 @@ impl<'a> ChoiceMembers<'a> {
 }
 
 impl NamedTool {
+    /// A name without a namespace is that of a tool in any namespace. Functions and custom tools count as one kind.
     fn covers(&self, tool: &DeclaredTool) -> bool {
-        if self.is_namespace {
-            return tool.namespace.as_ref() == Some(&self.name);
-        }
-        tool.name == self.name && self.namespace.as_ref().is_none_or(|own| tool.namespace.as_ref() == Some(own))
+        let Some(kind) = self.kind else { return tool.namespace.as_ref() == Some(&self.name) };
+        let (is_search, names_search) = (tool.kind == ToolKind::Search, kind == ToolKind::Search);
+        is_search == names_search
+            && tool.name == self.name
+            && self.namespace.as_ref().is_none_or(|own| tool.namespace.as_ref() == Some(own))
+    }
+
+    /// The tool that is meant: first one of the same kind, and then one in the same namespace or without one.
+    fn best_of<'t>(&self, tools: &'t [DeclaredTool]) -> Option<&'t DeclaredTool> {
+        let covered = tools.iter().filter(|tool| self.covers(tool));
+        covered.min_by_key(|tool| (Some(tool.kind) != self.kind, tool.namespace != self.namespace))
     }
 }

@@ -22,7 +22,7 @@ const MAX_TOOLS: usize = 1024;
 const MAX_SUFFIX_LEN: usize = 5;
 /// The most types of left out tools that are reported.
 const MAX_REPORTED: usize = 16;
-const TOOL_SEARCH: &str = "tool_search";
+pub(super) const TOOL_SEARCH: &str = "tool_search";
 const NO_PARAMETERS: &[u8] = b"{\"type\":\"object\",\"properties\":{}}";
 const CUSTOM_PARAMETERS: &[u8] = b"{\"type\":\"object\",\"properties\":{\"input\":{\"type\":\"string\"}},\
     \"required\":[\"input\"],\"additionalProperties\":false}";
@@ -62,9 +62,9 @@ impl ToolTable {
     }
 
     /// The name in chat of a tool that was called before; it need not be declared any more.
-    pub(super) fn chat_name(&self, namespace: Option<RawStr<'_>>, name: RawStr<'_>) -> Cow<'_, str> {
+    pub(super) fn chat_name(&self, kind: ToolKind, namespace: Option<RawStr<'_>>, name: RawStr<'_>) -> Cow<'_, str> {
         let (namespace, name) = (namespace.map(text), text(name));
-        match self.declared(namespace.as_deref(), &name) {
+        match self.declared(kind, namespace.as_deref(), &name) {
             Some(tool) => Cow::Borrowed(&tool.chat_name),
             None => Cow::Owned(flat_name(namespace.as_deref(), &name)),
         }
@@ -75,8 +75,11 @@ impl ToolTable {
         search.map_or(TOOL_SEARCH, |tool| &tool.chat_name)
     }
 
-    fn declared(&self, namespace: Option<&str>, name: &str) -> Option<&DeclaredTool> {
-        self.tools.iter().find(|tool| tool.namespace.as_deref() == namespace && tool.name == name)
+    /// Tools of different kinds may have the same name.
+    fn declared(&self, kind: ToolKind, namespace: Option<&str>, name: &str) -> Option<&DeclaredTool> {
+        let is_same =
+            |tool: &&DeclaredTool| tool.kind == kind && tool.namespace.as_deref() == namespace && tool.name == name;
+        self.tools.iter().find(is_same)
     }
 
     /// A name that no other tool has.
@@ -232,7 +235,7 @@ impl ToolSet {
                 return false;
             }
         };
-        let declared = self.table.declared(namespace, &name).map(|tool| tool.chat_name.clone());
+        let declared = self.table.declared(kind, namespace, &name).map(|tool| tool.chat_name.clone());
         let chat_name = match declared {
             Some(chat_name) => chat_name,
             None if self.table.tools.len() >= MAX_TOOLS => {
@@ -294,7 +297,7 @@ impl ToolSet {
             return;
         }
         out.put(b"]");
-        choice.write(|namespace, name| self.table.declared(namespace, name).map(|tool| tool.chat_name.as_str()), out);
+        choice.write(&self.table.tools, out);
         if !is_parallel {
             out.put(b",\"parallel_tool_calls\":false");
         }

@@ -1,14 +1,18 @@
 //! Items of stored responses: JSON objects, of which only their ids and types matter here.
 
-use serde::Deserialize;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer as _};
+use serde_json::json;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use std::fmt;
 
 /// An item as JSON.
 pub type Item = Box<RawValue>;
 
 /// Output items of a response that can be referred to.
 const MAX_INDEXED: usize = 1_024;
+/// The type of items without one.
+const MESSAGE: &str = "message";
 
 /// The order of a list of items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,9 +31,11 @@ pub struct ItemQuery {
 }
 
 /// A part of the items that a response was generated from.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct ItemPage {
-    pub items: Vec<Value>,
+    pub items: Vec<Item>,
+    pub first_id: Option<String>,
+    pub last_id: Option<String>,
     pub has_more: bool,
 }
 
@@ -59,9 +65,13 @@ impl StoredTurn {
         Ok(Self { id: id.to_owned(), input, output: output(response)? })
     }
 
-    /// The input items as clients see them, with the ids that they have here.
-    fn shown_input(&self) -> impl Iterator<Item = Result<Value, serde_json::Error>> {
-        self.input.iter().enumerate().map(|(index, item)| Ok(shown(&self.id, index, serde_json::from_str(item.get())?)))
+    fn listed_input(&self) -> impl Iterator<Item = ListedItem<'_>> {
+        let id = self.id.as_str();
+        self.input.iter().enumerate().map(move |(index, item)| ListedItem { item, input_of: Some((id, index)) })
+    }
+
+    fn listed_output(&self) -> impl Iterator<Item = ListedItem<'_>> {
+        self.output.iter().map(|item| ListedItem { item, input_of: None })
     }
 }
 
@@ -83,81 +93,164 @@ fn id_of(item: &Item) -> Option<String> {
     serde_json::from_str::<ItemId>(item.get()).ok()?.id
 }
 
-/// A page of the items that the last turn was generated from: all earlier turns, and its own input.
+/// A page of the items that the last turn was generated from: all earlier turns, and its own input. A conversation may be
+/// large, so only the items of the page are copied.
 pub(super) fn input_page(turns: &[StoredTurn], query: &ItemQuery) -> Result<ItemPage, serde_json::Error> {
-    let Some((last, earlier)) = turns.split_last() else { return Ok(ItemPage { items: Vec::new(), has_more: false }) };
-    let mut items = Vec::new();
-    for turn in earlier {
-        for item in turn.shown_input() {
-            items.push(item?);
-        }
-        for item in &turn.output {
-            items.push(serde_json::from_str(item.get())?);
-        }
-    }
-    for item in last.shown_input() {
-        items.push(item?);
-    }
+    let (last, earlier) = match turns.split_last() {
+        Some((last, earlier)) => (Some(last), earlier),
+        None => (None, turns),
+    };
+    let earlier = earlier.iter().flat_map(|turn| turn.listed_input().chain(turn.listed_output()));
+    let mut listed: Vec<ListedItem<'_>> = earlier.chain(last.into_iter().flat_map(StoredTurn::listed_input)).collect();
     if query.order == ItemOrder::NewestFirst {
-        items.reverse();
+        listed.reverse();
     }
     if let Some(after) = &query.after {
-        let position = items.iter().position(|item| item["id"] == after.as_str());
-        items.drain(..position.map_or(items.len(), |position| position + 1));
+        let position = listed.iter().position(|item| item.id().as_ref() == Some(after));
+        listed.drain(..position.map_or(listed.len(), |position| position + 1));
     }
-    let has_more = items.len() > query.limit;
-    items.truncate(query.limit);
-    Ok(ItemPage { items, has_more })
-}
-
-/// An input item as clients see it. Its own id is ignored, so it gets one that follows from its place.
-fn shown(response: &str, index: usize, item: Value) -> Value {
-    let Value::Object(mut members) = item else { return item };
-    let kind = members.get("type").and_then(Value::as_str).unwrap_or("message").to_owned();
-    let prefix = match kind.as_str() {
-        "message" => "msg",
-        "function_call" => "fc",
-        "reasoning" => "rs",
-        _ => "item",
-    };
-    let tail = response.strip_prefix("resp_").unwrap_or(response);
-    let mut shown = Map::new();
-    shown.insert("id".to_owned(), format!("{prefix}_{tail}i{index}").into());
-    if kind == "message" {
-        shown.insert("type".to_owned(), kind.into());
-        shown.insert("status".to_owned(), "completed".into());
-        let content = message_content(&members);
-        shown.extend(content.map(|content| ("content".to_owned(), content)));
-    }
-    for member in shown.keys() {
-        members.remove(member);
-    }
-    shown.extend(members);
-    Value::Object(shown)
-}
-
-/// The content of a message as a list of parts, if it is a text.
-fn message_content(members: &Map<String, Value>) -> Option<Value> {
-    let text = members.get("content")?.as_str()?;
-    let is_output = members.get("role").and_then(Value::as_str) == Some("assistant");
-    Some(if is_output {
-        json!([{ "type": "output_text", "text": text, "annotations": [] }])
-    } else {
-        json!([{ "type": "input_text", "text": text }])
+    let has_more = listed.len() > query.limit;
+    listed.truncate(query.limit);
+    Ok(ItemPage {
+        items: listed.iter().map(ListedItem::shown).collect::<Result<_, _>>()?,
+        first_id: listed.first().and_then(ListedItem::id),
+        last_id: listed.last().and_then(ListedItem::id),
+        has_more,
     })
+}
+
+/// An item of a conversation.
+struct ListedItem<'a> {
+    item: &'a Item,
+    /// For an input item its response and its index there; `None` for an output item.
+    input_of: Option<(&'a str, usize)>,
+}
+
+impl ListedItem<'_> {
+    /// The own id of an input item is ignored, so it gets one that follows from its place.
+    fn id(&self) -> Option<String> {
+        match self.input_of {
+            Some((response, index)) => Some(ItemHead::read(self.item).input_id(response, index)),
+            None => id_of(self.item),
+        }
+    }
+
+    /// The item as clients see it. Values are copied as they are: not all of them fit into the types of this process.
+    fn shown(&self) -> Result<Item, serde_json::Error> {
+        let Some((response, index)) = self.input_of else { return Ok(self.item.clone()) };
+        let head = ItemHead::read(self.item);
+        let mut out = format!("{{\"id\":{}", json!(head.input_id(response, index)));
+        let mut replaced = vec!["id"];
+        if head.kind() == MESSAGE {
+            out.push_str(",\"type\":\"message\",\"status\":\"completed\"");
+            replaced.extend(["type", "status"]);
+            if let Some(content) = head.text_content() {
+                out.push_str(",\"content\":");
+                out.push_str(&content);
+                replaced.push("content");
+            }
+        }
+        let copied = each_member(self.item, |name, value| {
+            if !replaced.contains(&name.as_str()) {
+                out.push(',');
+                out.push_str(&json!(name).to_string());
+                out.push(':');
+                out.push_str(value.get());
+            }
+        });
+        if copied.is_err() {
+            return Ok(self.item.clone());
+        }
+        out.push('}');
+        RawValue::from_string(out)
+    }
+}
+
+/// The members of an input item that decide how it is shown.
+#[derive(Default)]
+struct ItemHead<'a> {
+    kind: Option<String>,
+    role: Option<String>,
+    content: Option<&'a RawValue>,
+}
+
+impl<'a> ItemHead<'a> {
+    /// Without the members after one that cannot be read.
+    fn read(item: &'a RawValue) -> Self {
+        let mut head = Self::default();
+        let text = |value: &RawValue| serde_json::from_str::<String>(value.get()).ok();
+        let _ = each_member(item, |name, value| match name.as_str() {
+            "type" => head.kind = text(value),
+            "role" => head.role = text(value),
+            "content" => head.content = Some(value),
+            _ => {}
+        });
+        head
+    }
+
+    fn kind(&self) -> &str {
+        self.kind.as_deref().unwrap_or(MESSAGE)
+    }
+
+    fn input_id(&self, response: &str, index: usize) -> String {
+        let prefix = match self.kind() {
+            MESSAGE => "msg",
+            "function_call" => "fc",
+            "reasoning" => "rs",
+            _ => "item",
+        };
+        let tail = response.strip_prefix("resp_").unwrap_or(response);
+        format!("{prefix}_{tail}i{index}")
+    }
+
+    /// The content of a message as a list of parts, if it is a text.
+    fn text_content(&self) -> Option<String> {
+        let text = self.content?.get();
+        if !text.starts_with('"') {
+            return None;
+        }
+        Some(if self.role.as_deref() == Some("assistant") {
+            format!("[{{\"type\":\"output_text\",\"text\":{text},\"annotations\":[]}}]")
+        } else {
+            format!("[{{\"type\":\"input_text\",\"text\":{text}}}]")
+        })
+    }
+}
+
+/// Reads the members of an object one by one, without keeping them.
+fn each_member<'a>(object: &'a RawValue, take: impl FnMut(String, &'a RawValue)) -> Result<(), serde_json::Error> {
+    serde_json::Deserializer::from_str(object.get()).deserialize_map(EachMember(take))
+}
+
+struct EachMember<F>(F);
+
+impl<'de, F: FnMut(String, &'de RawValue)> Visitor<'de> for EachMember<F> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<(), A::Error> {
+        while let Some((name, value)) = members.next_entry::<String, &'de RawValue>()? {
+            (self.0)(name, value);
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
 
     fn turn(id: &str, input: &Value, output: &Value) -> StoredTurn {
         let response = json!({ "id": id, "output": output });
         StoredTurn::parse(id, input.to_string().as_bytes(), response.to_string().as_bytes()).unwrap()
     }
 
-    fn ids(page: &ItemPage) -> Vec<&str> {
-        page.items.iter().map(|item| item["id"].as_str().unwrap()).collect()
+    fn ids(page: &ItemPage) -> Vec<String> {
+        page.items.iter().map(|item| id_of(item).unwrap()).collect()
     }
 
     #[test]
@@ -176,16 +269,36 @@ mod tests {
         let all = page(20, ItemOrder::OldestFirst, None);
         assert_eq!(ids(&all), ["msg_ai0", "msg_1", "item_bi0"]);
         assert!(!all.has_more);
+        assert_eq!((all.first_id.as_deref(), all.last_id.as_deref()), (Some("msg_ai0"), Some("item_bi0")));
         let message = json!({ "id": "msg_ai0", "type": "message", "status": "completed",
             "content": [{ "type": "input_text", "text": "hi" }], "role": "user" });
-        assert_eq!(all.items[0], message);
-        assert_eq!(all.items[2]["output"], "1");
+        assert_eq!(all.items[0].get(), message.to_string());
+        let output = json!({ "id": "item_bi0", "type": "function_call_output", "call_id": "c", "output": "1" });
+        assert_eq!(all.items[2].get(), output.to_string());
 
         let newest = page(2, ItemOrder::NewestFirst, None);
-        assert_eq!((ids(&newest), newest.has_more), (vec!["item_bi0", "msg_1"], true));
+        assert_eq!(ids(&newest), ["item_bi0", "msg_1"]);
+        assert!(newest.has_more);
         let rest = page(2, ItemOrder::NewestFirst, Some("msg_1"));
-        assert_eq!((ids(&rest), rest.has_more), (vec!["msg_ai0"], false));
+        assert_eq!(ids(&rest), ["msg_ai0"]);
+        assert!(!rest.has_more);
         assert_eq!(ids(&page(2, ItemOrder::NewestFirst, Some("unknown"))), [""; 0]);
+    }
+
+    #[test]
+    fn values_that_cannot_be_read_are_listed_as_they_are() {
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        let input = format!(
+            r#"[{{"type":"function_call","id":"mine","n":1e999,"id":2}},
+                {{"role":"assistant","content":"\ud800","deep":{deep}}},{{"\ud800":1}}]"#
+        );
+        let turns = [StoredTurn::parse("resp_a", input.as_bytes(), b"{}").unwrap()];
+        let page = input_page(&turns, &ItemQuery { limit: 9, order: ItemOrder::OldestFirst, after: None }).unwrap();
+        let shown: Vec<&str> = page.items.iter().map(|item| item.get()).collect();
+        let message = format!(
+            r#"{{"id":"msg_ai1","type":"message","status":"completed","content":[{{"type":"output_text","text":"\ud800","annotations":[]}}],"role":"assistant","deep":{deep}}}"#
+        );
+        assert_eq!(shown, [r#"{"id":"fc_ai0","type":"function_call","n":1e999}"#, &message, r#"{"\ud800":1}"#]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::edge::{Body, EdgeResponse};
 use crate::surface::error::SurfaceError;
 use crate::surface::inference::{InferenceError, reject};
 use crate::surface::{Surface, json};
-use control::responses::{ItemOrder, ItemPage, ItemQuery};
+use control::responses::{Item, ItemOrder, ItemPage, ItemQuery};
 use control::{Author, CommandError};
 use dataplane::CallError;
 use dataplane::record::Outcome;
@@ -19,7 +19,6 @@ use domain::caller::Actor;
 use http::{Response, StatusCode};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
-use serde_json::Value;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -45,7 +44,7 @@ pub(in crate::surface::openai) struct ResponseItemList {
     /// `list`
     object: &'static str,
     #[schema(value_type = Vec<Object>)]
-    data: Vec<Value>,
+    data: Vec<Item>,
     first_id: Option<String>,
     last_id: Option<String>,
     has_more: bool,
@@ -53,14 +52,8 @@ pub(in crate::surface::openai) struct ResponseItemList {
 
 impl From<ItemPage> for ResponseItemList {
     fn from(page: ItemPage) -> Self {
-        let id = |item: Option<&Value>| item.and_then(|item| item["id"].as_str()).map(str::to_owned);
-        Self {
-            object: "list",
-            first_id: id(page.items.first()),
-            last_id: id(page.items.last()),
-            has_more: page.has_more,
-            data: page.items,
-        }
+        let ItemPage { items, first_id, last_id, has_more } = page;
+        Self { object: "list", data: items, first_id, last_id, has_more }
     }
 }
 

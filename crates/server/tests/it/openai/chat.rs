@@ -13,7 +13,7 @@ async fn a_chat_response_has_the_requested_model_name() {
     let app = TestApp::start().await;
     expect![[r#"
         200 OK
-        content-length: 299
+        content-length: 343
         content-type: application/json
         x-ratelimit-limit-requests: 1000000
         x-ratelimit-limit-tokens: 1000000000

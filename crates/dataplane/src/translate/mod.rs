@@ -9,6 +9,8 @@ mod chat_part;
 mod json_pieces;
 pub mod messages;
 pub mod responses;
+#[cfg(test)]
+mod scripted_engine;
 mod values;
 mod writer;
 

@@ -114,7 +114,7 @@ impl Cluster {
     pub(super) fn gateway(&self, release: Release) -> anyhow::Result<PathBuf> {
         match release {
             Release::Current => Ok(self.current.clone()),
-            Release::Previous => self.previous.clone().context("there is no program of the previous release"),
+            Release::Previous => self.previous.clone().context("--previous is needed for the previous release"),
         }
     }
 

@@ -15,6 +15,8 @@ mod tools;
 #[cfg(test)]
 mod request_tests;
 #[cfg(test)]
+mod stream_grammar;
+#[cfg(test)]
 mod stream_tests;
 
 pub use request::{ChatTranslation, MessagesRequest, Traits};

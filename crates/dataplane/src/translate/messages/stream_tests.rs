@@ -2,12 +2,14 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "callers pass literals")]
 
+use super::stream_grammar::{Block, read_events};
 use super::{MessageOptions, MessageStream};
 use crate::request::StreamOptions;
 use crate::response::BadUpstreamResponse;
 use crate::response::chat_stream::ChatStream;
+use crate::translate::scripted_engine::{self, arguments, call, engine_stream};
 use crate::translate::{Dialect, StreamTranslator as _};
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use domain::usage::Tokens;
 use expect_test::expect;
 use proptest::prelude::*;
@@ -27,115 +29,13 @@ fn options() -> MessageOptions {
 
 /// The bytes for the client if the engine's bytes arrive in these pieces.
 fn pass(options: MessageOptions, pieces: &[&[u8]]) -> (String, Result<(), BadUpstreamResponse>) {
-    let mut streaming = StreamOptions::default();
-    streaming.usage = true;
-    let translator = MessageStream::new(Arc::new(options));
-    let mut stream = ChatStream::new("claude-x", &streaming, 1, 10, Some(Box::new(translator)));
-    let mut out = Vec::new();
-    let mut run = || {
-        for piece in pieces {
-            out.extend_from_slice(&stream.pass(Bytes::copy_from_slice(piece))?);
-        }
-        out.extend_from_slice(&stream.end()?);
-        Ok(())
-    };
-    let result = run();
-    out.extend_from_slice(&stream.take_written());
-    (String::from_utf8(out).unwrap(), result)
-}
-
-fn engine_stream(deltas: &[Value], finish: &str) -> String {
-    let chunk = |delta: &Value, finish: Value| {
-        let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
-        format!("data: {}\n\n", json!({"id": "c", "created": 1, "model": "up", "choices": [choice]}))
-    };
-    let mut text: String = deltas.iter().map(|delta| chunk(delta, Value::Null)).collect();
-    text += &chunk(&json!({}), finish.into());
-    let usage = json!({"prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 14,
-        "prompt_tokens_details": {"cached_tokens": 4}, "completion_tokens_details": {"reasoning_tokens": 2}});
-    text + &format!("data: {}\n\ndata: [DONE]\n\n", json!({"id": "c", "choices": [], "usage": usage}))
+    scripted_engine::pass("claude-x", MessageStream::new(Arc::new(options)), pieces)
 }
 
 fn translated(deltas: &[Value], finish: &str) -> String {
     let (text, result) = pass(options(), &[engine_stream(deltas, finish).as_bytes()]);
     result.unwrap();
     text
-}
-
-/// A block of a message as a client puts it together.
-#[derive(Debug, Clone, PartialEq)]
-enum Block {
-    Text(String),
-    Thinking(String),
-    Tool { id: String, name: String, input: Value },
-}
-
-/// Checks the grammar of the events and returns the blocks and `message_delta`.
-fn read_events(text: &str) -> (Vec<Block>, Value) {
-    let mut events = Vec::new();
-    for event in text.split_terminator("\n\n") {
-        let (name, data) = event.split_once('\n').unwrap();
-        let data: Value = serde_json::from_str(data.strip_prefix("data: ").unwrap()).unwrap();
-        assert_eq!(name.strip_prefix("event: ").unwrap(), data["type"], "{event}");
-        events.push(data);
-    }
-    assert_eq!(events[0]["type"], "message_start");
-    assert_eq!((&events[0]["message"]["id"], &events[0]["message"]["model"]), (&json!("msg_1"), &json!("claude-x")));
-    assert_eq!((&events[0]["message"]["content"], &events[0]["message"]["stop_reason"]), (&json!([]), &Value::Null));
-    assert_eq!(events[1]["type"], "ping");
-    let mut blocks = Vec::new();
-    let mut rest = events[2..].iter().filter(|event| event["type"] != "ping").peekable();
-    while let Some(start) = rest.next_if(|event| event["type"] == "content_block_start") {
-        assert_eq!(start["index"], blocks.len(), "{start}");
-        let (mut joined, mut is_signed) = (String::new(), false);
-        let opened = &start["content_block"];
-        let kind = opened["type"].as_str().unwrap();
-        while let Some(event) = rest.next_if(|event| event["type"] == "content_block_delta") {
-            assert_eq!(event["index"], blocks.len(), "{event}");
-            assert!(!is_signed, "a delta follows the signature: {event}");
-            let delta = &event["delta"];
-            let text = match (kind, delta["type"].as_str().unwrap()) {
-                ("text", "text_delta") => &delta["text"],
-                ("thinking", "thinking_delta") => &delta["thinking"],
-                ("tool_use", "input_json_delta") => &delta["partial_json"],
-                ("thinking", "signature_delta") => {
-                    is_signed = true;
-                    continue;
-                }
-                other => panic!("{other:?}"),
-            };
-            assert_ne!(text, "", "{event}");
-            joined += text.as_str().unwrap();
-        }
-        let stop = rest.next().unwrap();
-        assert_eq!((&stop["type"], &stop["index"]), (&json!("content_block_stop"), &start["index"]));
-        assert_eq!(is_signed, kind == "thinking", "thinking ends with a signature");
-        let member = |name: &str| opened[name].as_str().unwrap().to_owned();
-        blocks.push(match kind {
-            "text" => Block::Text(joined),
-            "thinking" => Block::Thinking(joined),
-            _ => {
-                assert_eq!(opened["input"], json!({}));
-                let input: Value = serde_json::from_str(&joined).unwrap();
-                assert!(input.is_object());
-                Block::Tool { id: member("id"), name: member("name"), input }
-            }
-        });
-    }
-    let delta = rest.next().unwrap().clone();
-    assert_eq!(delta["type"], "message_delta");
-    assert_eq!(rest.next().unwrap(), &json!({"type": "message_stop"}));
-    assert_eq!(rest.next(), None);
-    assert!(!blocks.is_empty(), "a message has at least one block");
-    (blocks, delta)
-}
-
-fn call(index: u64, id: &str, name: &str, arguments: &str) -> Value {
-    json!({"tool_calls": [{"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": arguments}}]})
-}
-
-fn arguments(index: u64, arguments: &str) -> Value {
-    json!({"tool_calls": [{"index": index, "function": {"arguments": arguments}}]})
 }
 
 #[test]

@@ -4,19 +4,18 @@
 
 use super::request::{History, ResponseContext, ResponsesRequest};
 use super::request_tests::seal;
+use super::stream_grammar::read_events;
 use super::{FinishedResponse, ResponseOptions, ResponseStream};
 use crate::error::{CallError, ContextOverflow, UpstreamRejection};
-use crate::request::StreamOptions;
 use crate::response::BadUpstreamResponse;
-use crate::response::chat_stream::ChatStream;
 use crate::translate::messages::Traits;
+use crate::translate::scripted_engine::{self, arguments, call, engine_stream};
 use crate::translate::{Dialect, StreamTranslator};
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use domain::usage::Tokens;
 use expect_test::expect;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 fn options(members: Value) -> ResponseOptions {
@@ -37,162 +36,13 @@ fn options_if_stored(members: Value, stored: Option<FinishedResponse>) -> Respon
 
 /// The bytes for the client if the engine's bytes arrive in these pieces.
 fn pass(options: ResponseOptions, pieces: &[&[u8]]) -> (String, Result<(), BadUpstreamResponse>) {
-    let mut streaming = StreamOptions::default();
-    streaming.usage = true;
-    let translator = ResponseStream::new(Arc::new(options));
-    let mut stream = ChatStream::new("m", &streaming, 1, 10, Some(Box::new(translator)));
-    let mut out = Vec::new();
-    let mut run = || {
-        for piece in pieces {
-            out.extend_from_slice(&stream.pass(Bytes::copy_from_slice(piece))?);
-        }
-        out.extend_from_slice(&stream.end()?);
-        Ok(())
-    };
-    let result = run();
-    out.extend_from_slice(&stream.take_written());
-    (String::from_utf8(out).unwrap(), result)
-}
-
-fn engine_stream(deltas: &[Value], finish: &str) -> String {
-    let chunk = |delta: &Value, finish: Value| {
-        let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
-        format!("data: {}\n\n", json!({"id": "c", "created": 1, "model": "up", "choices": [choice]}))
-    };
-    let mut text: String = deltas.iter().map(|delta| chunk(delta, Value::Null)).collect();
-    text += &chunk(&json!({}), finish.into());
-    let usage = json!({"prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 14,
-        "prompt_tokens_details": {"cached_tokens": 4}, "completion_tokens_details": {"reasoning_tokens": 2}});
-    text + &format!("data: {}\n\ndata: [DONE]\n\n", json!({"id": "c", "choices": [], "usage": usage}))
+    scripted_engine::pass("m", ResponseStream::new(Arc::new(options)), pieces)
 }
 
 fn translated(members: Value, deltas: &[Value], finish: &str) -> String {
     let (text, result) = pass(options(members), &[engine_stream(deltas, finish).as_bytes()]);
     result.unwrap();
     text
-}
-
-/// An item as a client puts it together from deltas.
-#[derive(Debug, Default)]
-struct Built {
-    added: Value,
-    text: String,
-    summary: String,
-    has_part: bool,
-    is_text_done: bool,
-    is_part_done: bool,
-    done: Option<Value>,
-}
-
-/// Checks the grammar of the events and returns the last one.
-fn read_events(text: &str) -> Value {
-    let mut items: BTreeMap<u64, Built> = BTreeMap::new();
-    let mut last = Value::Null;
-    for (number, event) in text.split_terminator("\n\n").filter(|event| !event.starts_with(':')).enumerate() {
-        let (name, data) = event.split_once('\n').unwrap();
-        let data: Value = serde_json::from_str(data.strip_prefix("data: ").unwrap()).unwrap();
-        let name = name.strip_prefix("event: ").unwrap();
-        assert_eq!((name, number as u64), (data["type"].as_str().unwrap(), data["sequence_number"].as_u64().unwrap()));
-        assert!(last["response"]["status"].is_null() || last["response"]["status"] == "in_progress", "after the end");
-        match (number, name) {
-            (0, "response.created") | (1, "response.in_progress") => {
-                assert_eq!(data["response"]["status"], "in_progress");
-                assert_eq!(data["response"]["output"], json!([]));
-            }
-            (0 | 1, _) => panic!("{event}"),
-            (_, "response.completed" | "response.incomplete" | "response.failed") => {
-                assert_eq!(name.strip_prefix("response."), data["response"]["status"].as_str());
-                let output = data["response"]["output"].as_array().unwrap();
-                assert_eq!(output.len(), items.len());
-                for (item, (index, built)) in output.iter().zip(&items) {
-                    assert!(name == "response.failed" || Some(item) == built.done.as_ref(), "{index} {item}");
-                }
-            }
-            _ => read_item_event(name, &data, &mut items),
-        }
-        last = data;
-    }
-    last
-}
-
-fn read_item_event(name: &str, data: &Value, items: &mut BTreeMap<u64, Built>) {
-    let index = data["output_index"].as_u64().unwrap();
-    if name == "response.output_item.added" {
-        assert_eq!(index, items.len() as u64, "places follow each other");
-        let is_call = |item: &Value| item["type"].as_str().unwrap().ends_with("_call");
-        let is_alone = items.values().all(|item| item.done.is_some() || is_call(&item.added));
-        assert!(is_alone, "text and reasoning are done before another item is added");
-        items.insert(index, Built { added: data["item"].clone(), ..Built::default() });
-        return;
-    }
-    let built = items.get_mut(&index).expect("the item was added");
-    assert!(built.done.is_none(), "{name} after the item is done");
-    let kind = built.added["type"].as_str().unwrap().to_owned();
-    if name == "response.output_item.done" {
-        let item = data["item"].clone();
-        for member in ["id", "type", "call_id", "name", "namespace"] {
-            assert_eq!(item[member], built.added[member]);
-        }
-        match kind.as_str() {
-            "message" | "reasoning" => {
-                assert!(built.is_text_done && built.is_part_done);
-                assert_eq!(item["content"][0]["text"], built.text);
-            }
-            "function_call" => assert!(built.is_text_done && item["arguments"] == built.text),
-            "custom_tool_call" => assert!(built.is_text_done && item["input"] == built.text),
-            _ => assert!(item["arguments"].is_object()),
-        }
-        if let Some(summary) = item["summary"][0]["text"].as_str() {
-            assert_eq!(summary, built.summary);
-        }
-        built.done = Some(item);
-        return;
-    }
-    assert_eq!(data["item_id"], built.added["id"]);
-    let delta = || data["delta"].as_str().unwrap();
-    match (kind.as_str(), name.strip_prefix("response.").unwrap()) {
-        ("message" | "reasoning", "content_part.added") => {
-            assert!(!std::mem::replace(&mut built.has_part, true));
-        }
-        ("message", "output_text.delta") | ("reasoning", "reasoning_text.delta") => {
-            assert!(built.has_part && !built.is_text_done && !delta().is_empty());
-            built.text += delta();
-        }
-        ("message", "output_text.done") | ("reasoning", "reasoning_text.done") => {
-            assert_eq!(data["text"], built.text);
-            assert!(!std::mem::replace(&mut built.is_text_done, true));
-        }
-        ("message" | "reasoning", "content_part.done") => {
-            assert_eq!(data["part"]["text"], built.text);
-            assert!(built.is_text_done && !std::mem::replace(&mut built.is_part_done, true));
-        }
-        ("reasoning", "reasoning_summary_text.delta") => built.summary += delta(),
-        ("reasoning", "reasoning_summary_text.done") => assert_eq!(data["text"], built.summary),
-        ("reasoning", "reasoning_summary_part.added" | "reasoning_summary_part.done") => {
-            assert_eq!(data["part"]["text"], built.summary);
-        }
-        ("function_call", "function_call_arguments.delta") | ("custom_tool_call", "custom_tool_call_input.delta") => {
-            built.text += delta();
-        }
-        ("function_call", "function_call_arguments.done") => {
-            assert_eq!(data["arguments"], built.text);
-            built.is_text_done = true;
-        }
-        ("custom_tool_call", "custom_tool_call_input.done") => {
-            assert_eq!(data["input"], built.text);
-            built.is_text_done = true;
-        }
-        other => panic!("{other:?}"),
-    }
-}
-
-fn call(index: u64, id: &str, name: &str, arguments: &str) -> Value {
-    json!({"tool_calls": [{"index": index, "id": id, "type": "function",
-        "function": {"name": name, "arguments": arguments}}]})
-}
-
-fn arguments(index: u64, arguments: &str) -> Value {
-    json!({"tool_calls": [{"index": index, "function": {"arguments": arguments}}]})
 }
 
 /// The events without the responses in them.

@@ -52,13 +52,7 @@ pub(super) async fn create(
         Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
     };
     let ChatTranslation { request, options, left_out_tools } = translation;
-    if !left_out_tools.is_empty() {
-        tracing::debug!(
-            request.id = tap.request_id().as_str(),
-            "left out server tools of a message: {}",
-            left_out_tools.join(", ")
-        );
-    }
+    inference::log_left_out_tools(&tap, &left_out_tools);
     let prepared = Prepared { caller, request, dialect: Dialect::Messages(Arc::new(options)), trace, save: None, tap };
     inference::infer(surface, &ERROR_FORMAT, headers, body, prepared).await
 }

@@ -94,6 +94,13 @@ pub(super) fn begin_trace(surface: &Surface, headers: &Headers, tap: &mut UsageT
     Some(trace)
 }
 
+/// Logs tools of a request that only the servers of its API's vendor can run, and that the model therefore does not get.
+pub(super) fn log_left_out_tools(tap: &UsageTap, types: &[String]) {
+    if !types.is_empty() {
+        tracing::debug!(request.id = tap.request_id().as_str(), "left out hosted tools: {}", types.join(", "));
+    }
+}
+
 /// Makes the call.
 pub(super) async fn infer(
     surface: &Surface,

@@ -12,7 +12,7 @@ use crate::surface::error::SurfaceError;
 use crate::surface::inference::{self, InferenceError, PendingSave, Prepared, reject};
 use bytes::Bytes;
 use dataplane::request::ParseError;
-use dataplane::translate::responses::{ChatTranslation, History, ReasoningSeal, ResponseContext, ResponsesRequest};
+use dataplane::translate::responses::{ChatTranslation, ReasoningSeal, ResponseContext, ResponsesRequest};
 use dataplane::usage_tap::UsageTap;
 use dataplane::{CallError, Dialect};
 use domain::Caller;
@@ -50,7 +50,7 @@ pub(super) async fn create(
         Ok(whole) => whole,
         Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
     };
-    let (translation, save) = match translate(surface, &mut whole, &caller, &tap, stored::pending).await {
+    let (translation, save) = match translate(surface, &mut whole, &caller, &tap, Purpose::Create).await {
         Ok(translated) => translated,
         Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
     };
@@ -76,7 +76,7 @@ pub(super) async fn input_tokens(
         Ok(whole) => whole,
         Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
     };
-    match translate(surface, &mut whole, &caller, &tap, stored::nothing).await {
+    match translate(surface, &mut whole, &caller, &tap, Purpose::Count).await {
         Ok((ChatTranslation { request, .. }, _)) => {
             let count = |input_tokens| InputTokenCount { object: "response.input_tokens", input_tokens };
             inference::count_tokens(surface, &ERROR_FORMAT, caller, request, tap, count).await
@@ -85,15 +85,12 @@ pub(super) async fn input_tokens(
     }
 }
 
-/// Decides whether and how the response to a request is stored.
-type Storing = fn(
-    &Surface,
-    &Arc<Caller>,
-    &ResponsesRequest,
-    &History,
-    &str,
-    usize,
-) -> Result<Option<Box<PendingSave>>, InferenceError>;
+/// Why a request is translated.
+#[derive(Clone, Copy)]
+enum Purpose {
+    Create,
+    Count,
+}
 
 /// Finds the model first, because the chat request depends on it. The body is dropped.
 async fn translate(
@@ -101,7 +98,7 @@ async fn translate(
     WholeBody { bytes, memory }: &mut WholeBody,
     caller: &Arc<Caller>,
     tap: &UsageTap,
-    storing: Storing,
+    purpose: Purpose,
 ) -> Result<(ChatTranslation, Option<Box<PendingSave>>), InferenceError> {
     let length = bytes.len();
     let parsed = surface.body_bounds.parse(std::mem::take(bytes), memory, ResponsesRequest::parse).await;
@@ -112,7 +109,10 @@ async fn translate(
     let own_size = length + referenced_bytes;
     let size = own_size + history.previous.iter().map(Bytes::len).sum::<usize>();
     reserve_translation(memory, size).map_err(SurfaceError::from)?;
-    let save = storing(surface, caller, &request, &history, &unique, own_size)?;
+    let save = match purpose {
+        Purpose::Create => stored::pending(surface, caller, &request, &history, &unique, own_size)?,
+        Purpose::Count => None,
+    };
     let context = ResponseContext {
         unique,
         now: || clock::now().seconds(),

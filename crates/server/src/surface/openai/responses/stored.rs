@@ -105,18 +105,6 @@ pub(super) fn pending(
     })))
 }
 
-/// Stores nothing: for requests that create no response.
-pub(super) fn nothing(
-    _: &Surface,
-    _: &Arc<Caller>,
-    _: &ResponsesRequest,
-    _: &History,
-    _: &str,
-    _: usize,
-) -> Result<Option<Box<PendingSave>>, InferenceError> {
-    Ok(None)
-}
-
 /// The input as a JSON array, with items in the place of references: what they refer to may be deleted first.
 fn own_input(request: &ResponsesRequest, history: &History) -> Result<Vec<u8>, InferenceError> {
     let references: HashMap<String, String> = request.references().map_err(CallError::from)?.into_iter().collect();

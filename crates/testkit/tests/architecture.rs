@@ -129,16 +129,23 @@ fn sources(name: &str) -> Vec<(PathBuf, String)> {
     let (mut found, mut folders) = (Vec::new(), vec![root().join(name).join("src")]);
     while let Some(folder) = folders.pop() {
         for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|end| end == "rs") && stem != "tests" && !stem.ends_with("_tests") {
+            } else if path.extension().is_some_and(|end| end == "rs") && !is_compiled_for_tests_only(&path) {
                 let text = without_tests_and_comments(&fs::read_to_string(&path).unwrap());
                 found.push((path, text));
             }
         }
     }
     found
+}
+
+/// Whether the file is a module of tests, by its name or because its parent declares it for tests only.
+fn is_compiled_for_tests_only(path: &Path) -> bool {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let declaration = format!("#[cfg(test)]\nmod {stem};");
+    let parent = fs::read_to_string(path.with_file_name("mod.rs")).unwrap_or_default();
+    stem == "tests" || stem.ends_with("_tests") || parent.contains(&declaration)
 }
 
 fn without_tests_and_comments(text: &str) -> String {

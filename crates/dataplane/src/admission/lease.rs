@@ -36,13 +36,22 @@ pub(super) struct LeaseState {
     /// The last failure of the store.
     failed_at: Option<Instant>,
     is_returning: bool,
-    /// The account when the quota was last found spent.
-    spent: Option<(Account, Instant)>,
+    /// The last time that the store had too few tokens left.
+    rejection: Option<Rejection>,
     /// Start of the current minute of usage.
     minute: Option<Instant>,
     this_minute: u64,
     last_minute: u64,
     used_at: Option<Instant>,
+}
+
+/// The store had fewer than `least` tokens left.
+#[derive(Clone, Copy)]
+pub(super) struct Rejection {
+    pub(super) account: Account,
+    pub(super) least: u64,
+    /// When the store was asked.
+    pub(super) asked_at: Instant,
 }
 
 impl LocalLease {
@@ -97,7 +106,7 @@ impl LeaseState {
         self.low_mark = if near_cap { 0 } else { added / 2 };
         self.valid_until = Some(valid_until);
         self.is_raising = false;
-        self.spent = None;
+        self.rejection = None;
     }
 
     pub(super) fn not_raised(&mut self, now: Instant) {
@@ -164,16 +173,22 @@ impl LeaseState {
 
     /// The account, if it was recently found to have fewer than `least` tokens left.
     pub(super) fn known_spent(&self, least: u64, now: Instant) -> Option<Account> {
-        let (account, at) = self.spent?;
-        let is_recent = now.saturating_duration_since(at) < SPENT_TTL;
+        let Rejection { account, asked_at, .. } = self.rejection?;
+        let is_recent = now.saturating_duration_since(asked_at) < SPENT_TTL;
         (is_recent && account.is_spent_for(least)).then_some(account)
     }
 
-    pub(super) fn note_spent(&mut self, account: Account, now: Instant) {
-        self.spent = Some((account, now));
+    /// The account, if the store was asked after `moment` and had too few tokens for a call that needs `least`.
+    pub(super) fn rejected_since(&self, moment: Instant, least: u64) -> Option<Account> {
+        let rejection = self.rejection.filter(|rejection| rejection.asked_at >= moment && rejection.least <= least)?;
+        (self.book.free() < least).then_some(rejection.account)
     }
 
-    pub(super) fn forget_spent(&mut self) {
-        self.spent = None;
+    pub(super) fn note_rejection(&mut self, rejection: Rejection) {
+        self.rejection = Some(rejection);
+    }
+
+    pub(super) fn forget_rejection(&mut self) {
+        self.rejection = None;
     }
 }

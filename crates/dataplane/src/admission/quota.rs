@@ -1,11 +1,11 @@
 //! The monthly quota on this node: leases from the store, spent without asking the store again.
 //!
 //! A call reserves its upper bound from the lease of its workspace. Only if the lease is too small, the store is asked
-//! for more, by one call per workspace at a time; the others wait and use what the first one obtained. A lease that runs
-//! low is raised in the background before it is empty. Near the cap, unused tokens return to the store at once, so that
-//! other nodes can use them.
+//! for more, by one call per workspace at a time; the others wait and use what the first one obtained, or share its
+//! rejection, so that a burst at the cap does not ask once per call. A lease that runs low is raised in the background
+//! before it is empty. Near the cap, unused tokens return to the store at once, so that other nodes can use them.
 
-use super::lease::{LocalLease, WaitingTokens};
+use super::lease::{LocalLease, Rejection, WaitingTokens};
 use background::Tasks;
 use domain::quota::{Account, LeaseRequest, TokenBound};
 use domain::{Month, RunId, Timestamp, WorkspaceId};
@@ -62,6 +62,8 @@ struct Inner {
     overrun: AtomicU64,
     /// This run is about to end, and none of its leases may change any more.
     is_closed: AtomicBool,
+    #[cfg(test)]
+    store_requests: AtomicU32,
 }
 
 /// Usually one lease per workspace; after the end of a month also the old one, until its calls have ended.
@@ -110,6 +112,8 @@ impl Quota {
             shards: std::array::from_fn(|_| Mutex::default()),
             overrun: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
+            #[cfg(test)]
+            store_requests: AtomicU32::new(0),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -155,7 +159,8 @@ impl Quota {
         }
     }
 
-    /// Asks the store for more, unless an earlier call has just obtained enough or found the store unavailable.
+    /// Asks the store for more, unless a call that asked meanwhile has obtained enough, was rejected for no more tokens than
+    /// this call needs, or found the store unavailable.
     async fn extend(&self, lease: &Arc<LocalLease>, bound: &TokenBound) -> Result<LeaseOutcome, String> {
         let began = Instant::now();
         let waiting = lease.wait_for(bound.total());
@@ -166,6 +171,9 @@ impl Quota {
         }
         if lease.state().has_failed_since(began) {
             return Err("the store failed for an earlier call".into());
+        }
+        if let Some(account) = lease.state().rejected_since(began, bound.least()) {
+            return Ok(LeaseOutcome::Rejected(account));
         }
         let (sender, outcome) = oneshot::channel();
         let extended = self.clone().extend_in_store(Arc::clone(lease), *bound, waiting, lock);
@@ -205,7 +213,7 @@ impl Quota {
             drop(state);
             return Ok(LeaseOutcome::Reserved(self.reservation(Arc::clone(&lease), tokens)));
         }
-        state.note_spent(leased.account, began);
+        state.note_rejection(Rejection { account: leased.account, least: bound.least(), asked_at: began });
         Ok(LeaseOutcome::Rejected(leased.account))
     }
 
@@ -216,6 +224,8 @@ impl Quota {
         ask: Option<&LeaseRequest>,
     ) -> Result<quota::LeaseState, StoreError> {
         let inner = &self.inner;
+        #[cfg(test)]
+        inner.store_requests.fetch_add(1, Ordering::Relaxed);
         if inner.is_closed.load(Ordering::SeqCst) {
             return Err(StoreError::Unavailable("this node is shutting down".into()));
         }
@@ -313,7 +323,7 @@ impl Quota {
             }
         };
         for lease in self.all().into_iter().filter(|lease| is_affected(lease)) {
-            lease.state().forget_spent();
+            lease.state().forget_rejection();
             self.return_soon(&lease);
         }
     }
@@ -359,6 +369,11 @@ impl Quota {
     /// Tokens needed by all calls that wait for the store.
     pub(super) fn waiting(&self, workspace: &WorkspaceId, month: Month) -> u64 {
         self.lease(workspace, month).waiting()
+    }
+
+    /// How often the store was asked to change a lease.
+    pub(super) fn store_requests(&self) -> u32 {
+        self.inner.store_requests.load(Ordering::Relaxed)
     }
 }
 

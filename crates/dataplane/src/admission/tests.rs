@@ -139,6 +139,24 @@ async fn clients_that_disconnect_do_not_queue_for_the_store() {
 }
 
 #[tokio::test]
+async fn calls_that_wait_for_the_store_share_its_rejection() {
+    let node = Node::start(CAP).await;
+    let busy = node.store.begin().await.unwrap();
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..50 {
+        let (quota, workspace) = (node.admission.quota.clone(), node.caller.workspace.clone());
+        let bound = TokenBound { prompt: CAP + 1, completion: 0, choices: 1 };
+        calls.spawn(async move { quota.reserve(&workspace, &bound, NOW).await });
+    }
+    let waiting = || node.admission.quota.waiting(&node.caller.workspace, Month::of(NOW));
+    wait_until("all wait", async || waiting() == 50 * (CAP + 1)).await;
+    drop(busy);
+    assert!(calls.join_all().await.iter().all(is_spent));
+    assert_eq!(node.admission.quota.store_requests(), 1);
+    assert!(node.reserve(CAP, NOW).await.is_ok(), "a smaller call asks again");
+}
+
+#[tokio::test]
 async fn a_new_month_opens_a_new_account_and_running_calls_settle_in_the_old_one() {
     let node = Node::start(CAP).await;
     let month = Month::of(NOW);

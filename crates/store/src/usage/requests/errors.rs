@@ -20,20 +20,20 @@ pub struct ErrorCount {
     pub last_at: Timestamp,
 }
 
+/// SQLite joins the tables of a CROSS JOIN in their order. No index of rejected calls begins with their start, but
+/// request ids sort by time: those before the span are skipped.
+const COUNT_ERRORS: &str = "SELECT calls.code AS code, calls.model AS model, COUNT(*) AS failed, MAX(calls.started_at) AS last_at FROM \
+     (SELECT c.code, k.model, c.started_at FROM usage_calls c CROSS JOIN usage_kinds k \
+     WHERE k.id = c.kind AND c.code <> '' AND c.started_at >= $1 AND c.started_at < $2 \
+     UNION ALL SELECT code, model, started_at FROM refused_calls WHERE request_id >= $4 AND started_at >= $1 \
+     AND started_at < $2) calls \
+     GROUP BY calls.code, calls.model ORDER BY failed DESC, code, model LIMIT $3";
+
 /// Failed and rejected calls of all workspaces in a span, most frequent first.
-///
-/// No index of rejected calls begins with their start, but request ids sort by time: those before the span are skipped.
 pub async fn count_errors(store: &Store, span: Span) -> Result<Vec<ErrorCount>, StoreError> {
-    let query = sqlx::query(
-        "SELECT calls.code AS code, calls.model AS model, COUNT(*) AS failed, MAX(calls.started_at) AS last_at FROM \
-         (SELECT code, model, started_at FROM usage_failures WHERE started_at >= $1 AND started_at < $2 \
-         UNION ALL SELECT code, model, started_at FROM refused_calls WHERE request_id >= $4 AND started_at >= $1 \
-         AND started_at < $2) calls \
-         GROUP BY calls.code, calls.model ORDER BY failed DESC, code, model LIMIT $3",
-    );
     let first_id = RequestId::new(span.from.plus_millis(-MAX_ID_AGE_MILLIS), 0).to_string();
-    let query = query.bind(span.from.millis()).bind(span.to.millis()).bind(MAX_LISTED).bind(first_id);
-    store.rows(query).await?.iter().map(error_count).collect()
+    let query = sqlx::query(COUNT_ERRORS).bind(span.from.millis()).bind(span.to.millis());
+    store.rows(query.bind(MAX_LISTED).bind(first_id)).await?.iter().map(error_count).collect()
 }
 
 fn error_count(found: &AnyRow) -> Result<ErrorCount, StoreError> {
@@ -43,4 +43,24 @@ fn error_count(found: &AnyRow) -> Result<ErrorCount, StoreError> {
         count: row::count(found, "failed")?,
         last_at: row::moment(found, "last_at")?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sqlx::AssertSqlSafe;
+
+    #[tokio::test]
+    async fn only_calls_of_the_span_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open("sqlite:forebay.db", folder.path()).await.unwrap();
+        store.migrate().await.unwrap();
+        let query = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {COUNT_ERRORS}")));
+        let rows = store.rows(query.bind(0_i64).bind(1_i64).bind(MAX_LISTED).bind("a")).await.unwrap();
+        let plan: Vec<String> = rows.iter().map(|step| row::text(step, "detail").unwrap()).collect();
+        let of_calls = plan.iter().find(|step| step.contains(" c ")).expect("a step reads the calls");
+        assert!(of_calls.starts_with("SEARCH c USING INDEX usage_calls_failed_by_time"), "{plan:?}");
+        let of_rejected = plan.iter().find(|step| step.contains("refused_calls")).expect("a step reads rejected calls");
+        assert!(of_rejected.starts_with("SEARCH") && of_rejected.contains("(request_id>?"), "{plan:?}");
+    }
 }

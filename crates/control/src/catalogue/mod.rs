@@ -3,10 +3,14 @@
 //! The reader of the configuration file has checked each definition by itself before. These commands check what depends
 //! on other entries: names are unique in the file and the store together, and aliases stand for models.
 
+mod import;
+
+pub use import::{Import, ImportError, ImportProblem, import};
+
 use crate::author::{AuditedChange, Author};
 use crate::catalogue_error::CatalogueError;
 use crate::command_error::CommandError;
-use domain::alias::AliasName;
+use domain::alias::{Alias, AliasName};
 use domain::{Catalogue, CatalogueMode, ModelId, Timestamp};
 use serde_json::{Map, Value, json};
 use store::catalogue::{self, SealedKey, StoredAlias, StoredCatalogue, StoredModel, Uses};
@@ -87,18 +91,7 @@ pub async fn create_model(
     if before.models.len() >= MAX_MODELS {
         return Err(CommandError::BadValue { field: "id", why: "the store has at most 1000 models" });
     }
-    let new = StoredModel {
-        id: draft.id.clone(),
-        definition: Value::Object(draft.definition.clone()).to_string(),
-        enabled: draft.enabled,
-        version: 1,
-        created_at: now,
-        updated_at: now,
-    };
-    catalogue::put_model(&mut tx, &new).await?;
-    let with_keys = write_keys(&mut tx, &before, draft).await?;
-    let change = AuditedChange::new("model.create", None, new.id.as_str()).after(snapshot(&new, &with_keys));
-    author.record(&mut tx, change, now).await?;
+    let new = write_model(&mut tx, author, &before, draft, now).await?;
     tx.commit().await?;
     Ok(new)
 }
@@ -120,19 +113,7 @@ pub async fn change_model(
     if current.version != version {
         return Err(CatalogueError::Stale.into());
     }
-    let changed = StoredModel {
-        definition: Value::Object(draft.definition.clone()).to_string(),
-        enabled: draft.enabled,
-        version: version + 1,
-        updated_at: now,
-        ..current.clone()
-    };
-    catalogue::put_model(&mut tx, &changed).await?;
-    let with_keys = write_keys(&mut tx, &before, draft).await?;
-    let change = AuditedChange::new("model.change", None, id)
-        .before(snapshot(current, &urls_with_keys(&before, &current.id)))
-        .after(snapshot(&changed, &with_keys));
-    author.record(&mut tx, change, now).await?;
+    let changed = write_model(&mut tx, author, &before, draft, now).await?;
     tx.commit().await?;
     Ok(changed)
 }
@@ -180,10 +161,8 @@ pub async fn create_alias(
     if before.aliases.len() >= MAX_ALIASES {
         return Err(CommandError::BadValue { field: "name", why: "the store has at most 1000 aliases" });
     }
-    let new = StoredAlias { name, model: target(fixed, &before, model)?, version: 1 };
-    catalogue::put_alias(&mut tx, &new, now).await?;
-    let change = AuditedChange::new("alias.create", None, new.name.as_str()).after(alias_snapshot(&new));
-    author.record(&mut tx, change, now).await?;
+    let model = target(fixed, &before, model)?;
+    let new = write_alias(&mut tx, author, &before, &Alias { name, model }, now).await?;
     tx.commit().await?;
     Ok(new)
 }
@@ -204,12 +183,8 @@ pub async fn change_alias(
     if current.version != version {
         return Err(CatalogueError::Stale.into());
     }
-    let changed =
-        StoredAlias { name: current.name.clone(), model: target(fixed, &before, model)?, version: version + 1 };
-    catalogue::put_alias(&mut tx, &changed, now).await?;
-    let change =
-        AuditedChange::new("alias.change", None, name).before(alias_snapshot(current)).after(alias_snapshot(&changed));
-    author.record(&mut tx, change, now).await?;
+    let alias = Alias { name: current.name.clone(), model: target(fixed, &before, model)? };
+    let changed = write_alias(&mut tx, author, &before, &alias, now).await?;
     tx.commit().await?;
     Ok(changed)
 }
@@ -245,6 +220,57 @@ pub async fn reseal_keys(store: &Store, content_keys: &ContentKeys) -> Result<us
         tx.commit().await?;
     }
     Ok(replaced)
+}
+
+/// Creates or replaces a model with its keys, and records the change. `before` is the locked catalogue.
+async fn write_model(
+    tx: &mut Tx,
+    author: &Author,
+    before: &StoredCatalogue,
+    draft: &ModelDraft,
+    now: Timestamp,
+) -> Result<StoredModel, CommandError> {
+    let id = draft.id.as_str();
+    let current = before.model(id);
+    let written = StoredModel {
+        id: draft.id.clone(),
+        definition: Value::Object(draft.definition.clone()).to_string(),
+        enabled: draft.enabled,
+        version: current.map_or(1, |current| current.version + 1),
+        created_at: current.map_or(now, |current| current.created_at),
+        updated_at: now,
+    };
+    catalogue::put_model(tx, &written).await?;
+    let with_keys = write_keys(tx, before, draft).await?;
+    let change = match current {
+        None => AuditedChange::new("model.create", None, id),
+        Some(current) => {
+            AuditedChange::new("model.change", None, id).before(snapshot(current, &urls_with_keys(before, &current.id)))
+        }
+    };
+    author.record(tx, change.after(snapshot(&written, &with_keys)), now).await?;
+    Ok(written)
+}
+
+/// Like [`write_model`], for an alias.
+async fn write_alias(
+    tx: &mut Tx,
+    author: &Author,
+    before: &StoredCatalogue,
+    alias: &Alias,
+    now: Timestamp,
+) -> Result<StoredAlias, CommandError> {
+    let Alias { name, model } = alias.clone();
+    let current = before.alias(name.as_str());
+    let written = StoredAlias { name, model, version: current.map_or(1, |current| current.version + 1) };
+    catalogue::put_alias(tx, &written, now).await?;
+    let subject = alias.name.as_str();
+    let change = match current {
+        None => AuditedChange::new("alias.create", None, subject),
+        Some(current) => AuditedChange::new("alias.change", None, subject).before(alias_snapshot(current)),
+    };
+    author.record(tx, change.after(alias_snapshot(&written)), now).await?;
+    Ok(written)
 }
 
 fn check_new_name(fixed: FixedPart<'_>, stored: &StoredCatalogue, name: &str) -> Result<(), CatalogueError> {

@@ -1,7 +1,8 @@
 use crate::NOW;
 use crate::databases::on_both;
 use control::Author;
-use control::catalogue::{self, FixedPart, KeyChange, ModelDraft};
+use control::catalogue::{self, FixedPart, Import, ImportError, ImportProblem, KeyChange, ModelDraft};
+use domain::alias::{Alias, AliasName};
 use domain::model::{ChatTraits, Modality, Model, RequestRules, Serving};
 use domain::{Catalogue, CatalogueMode, ModelId, Price};
 use serde_json::{Map, json};
@@ -117,6 +118,53 @@ async fn the_mode_decides_what_may_be_written() {
         };
         assert_eq!(create(CatalogueMode::File, "acme/own").await.unwrap_err().code(), "catalogue_read_only");
         create(CatalogueMode::Store, "acme/file").await.unwrap();
+    })
+    .await;
+}
+
+fn alias(name: &str, model: &str) -> Alias {
+    Alias { name: AliasName::parse(name).unwrap(), model: ModelId::parse(model).unwrap() }
+}
+
+#[tokio::test]
+async fn an_import_writes_all_entries_or_none_and_lists_all_problems() {
+    on_both(async |_, store| {
+        let file = file();
+        let fixed = FixedPart { mode: CatalogueMode::Both, file: &file };
+        let create = async |draft: ModelDraft| catalogue::create_model(&store, &AUTHOR, fixed, &draft, NOW).await;
+        let old = ModelDraft { enabled: false, ..draft("acme/old", "http://a/v1", None) };
+        create(old).await.unwrap();
+        catalogue::create_alias(&store, &AUTHOR, fixed, ("gpt/4", "acme/file"), NOW).await.unwrap();
+        let before = store::catalogue::read(&store).await.unwrap();
+        let import = async |models: &[ModelDraft], aliases: &[Alias], replace| {
+            catalogue::import(&store, &AUTHOR, fixed, Import { models, aliases, replace }, NOW).await
+        };
+
+        let models = ["acme/new", "acme/old", "acme/file", "gpt/4"].map(|id| draft(id, "http://b/v1", None));
+        let aliases = [alias("new", "acme/new"), alias("acme/old", "acme/new"), alias("gpt/4", "acme/new")];
+        let Err(ImportError::Rejected(problems)) = import(&models, &aliases, false).await else { panic!() };
+        assert_eq!(
+            problems,
+            [
+                ImportProblem::ModelExists("acme/old".into()),
+                ImportProblem::InFile("acme/file".into()),
+                ImportProblem::NameOfAlias("gpt/4".into()),
+                ImportProblem::NameOfModel("acme/old".into()),
+                ImportProblem::AliasExists("gpt/4".into()),
+            ]
+        );
+        assert_eq!(store::catalogue::read(&store).await.unwrap(), before, "nothing was written");
+
+        let aliases = [alias("new", "acme/new"), alias("gpt/4", "acme/new")];
+        import(&models[..2], &aliases, true).await.unwrap();
+        let after = store::catalogue::read(&store).await.unwrap();
+        let models: Vec<_> = after.models.iter().map(|it| (it.id.as_str(), it.version, it.enabled)).collect();
+        assert_eq!(models, [("acme/new", 1, true), ("acme/old", 2, false)], "what is disabled stays so");
+        let aliases: Vec<_> = after.aliases.iter().map(|it| (it.name.as_str(), it.version)).collect();
+        assert_eq!(aliases, [("gpt/4", 2), ("new", 1)]);
+        let many: Vec<_> = (0..999).map(|at| draft(&format!("acme/{at}"), "http://b/v1", None)).collect();
+        let Err(ImportError::Rejected(problems)) = import(&many, &[], false).await else { panic!() };
+        assert_eq!(problems, [ImportProblem::TooManyModels(1_001)]);
     })
     .await;
 }

@@ -5,9 +5,10 @@ use super::output;
 use crate::config::{Config, Definition, Exported, ModelRules, read_definitions, write_definitions};
 use anyhow::Context;
 use control::CatalogueError;
-use control::catalogue::{self, FixedPart, KeyChange, ModelDraft};
+use control::catalogue::{self, FixedPart, Import, KeyChange, ModelDraft};
+use domain::Model;
 use domain::alias::Alias;
-use domain::model::Serving;
+use domain::model::{Serving, Upstream};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
@@ -42,15 +43,7 @@ pub(super) async fn run(context: &AdminContext<'_>, config: &Config, command: Mo
         ModelCommand::Export => export(&stored),
         ModelCommand::Import { file, replace } => {
             let (models, aliases) = read_definitions(&file)?;
-            let import = Import { context, config, stored: &stored, replace };
-            import.check(&models, &aliases)?;
-            let drafts = import.drafts(&models)?;
-            for draft in &drafts {
-                import.model(draft).await.with_context(|| format!("model {}", draft.id))?;
-            }
-            for alias in &aliases {
-                import.alias(alias).await.with_context(|| format!("alias {}", alias.name))?;
-            }
+            import(context, config, &stored, (&models[..], &aliases[..]), replace).await?;
             let imported = Imported { models: models.len(), aliases: aliases.len() };
             if context.json {
                 return output::record_as_json(&imported);
@@ -74,94 +67,60 @@ fn export(stored: &StoredCatalogue) -> anyhow::Result<String> {
     Ok(write_definitions(&models, &aliases))
 }
 
-struct Import<'a> {
-    context: &'a AdminContext<'a>,
-    config: &'a Config,
-    stored: &'a StoredCatalogue,
+/// Puts all entries into the store, or none and reports the problems of all.
+async fn import(
+    context: &AdminContext<'_>,
+    config: &Config,
+    stored: &StoredCatalogue,
+    (models, aliases): (&[Definition], &[Alias]),
     replace: bool,
+) -> anyhow::Result<()> {
+    let fixed = FixedPart { mode: config.server.catalogue, file: &config.catalogue };
+    let mut problems = problems_of(config, models);
+    let drafts: Vec<ModelDraft> = models.iter().map(|definition| draft(config, definition)).collect();
+    let import = Import { models: &drafts, aliases, replace };
+    if !problems.is_empty() {
+        problems.extend(import.problems(fixed, stored).iter().map(ToString::to_string));
+        anyhow::bail!("nothing was imported: {}", problems.join("\n"));
+    }
+    catalogue::import(context.store, &context.author, fixed, import, context.now).await.context("nothing was imported")
 }
 
-impl Import<'_> {
-    fn fixed(&self) -> FixedPart<'_> {
-        FixedPart { mode: self.config.server.catalogue, file: &self.config.catalogue }
-    }
-
-    /// Finds what cannot be imported before anything is.
-    fn check(&self, models: &[Definition], aliases: &[Alias]) -> anyhow::Result<()> {
-        let rules = ModelRules::of(self.config);
-        for definition in models {
-            let id = &definition.model.id;
-            rules.read(&definition.table).map_err(|problems| anyhow::anyhow!("model {id}: {problems}"))?;
-            let is_new = self.stored.model(id.as_str()).is_none();
-            anyhow::ensure!(is_new || self.replace, "the store has the model {id} already; --replace replaces it");
-            let is_alias = self.stored.alias(id.as_str()).is_some();
-            anyhow::ensure!(!is_alias, "model {id}: the store has an alias of this name; delete it first");
+/// The problems of the models by themselves: what the file may have and the store may not, and keys without a content key.
+fn problems_of(config: &Config, models: &[Definition]) -> Vec<String> {
+    let rules = ModelRules::of(config);
+    let mut problems = Vec::new();
+    for Definition { table, model } in models {
+        if let Err(found) = rules.read(table) {
+            problems.extend(found.iter().map(|problem| format!("model {}: {}", model.id, problem.what)));
         }
-        for alias in aliases {
-            let is_new = self.stored.alias(alias.name.as_str()).is_none();
-            let name = &alias.name;
-            anyhow::ensure!(is_new || self.replace, "the store has the alias {name} already; --replace replaces it");
-            let is_model = self.stored.model(name.as_str()).is_some();
-            anyhow::ensure!(!is_model, "alias {name}: the store has a model of this name; delete it first");
-        }
-        let served = self.config.server.catalogue.has_file();
-        let mut names =
-            models.iter().map(|model| model.model.id.as_str()).chain(aliases.iter().map(|alias| alias.name.as_str()));
-        let clash = names.find(|name| served && self.config.catalogue.has_name(name));
-        match clash {
-            Some(name) => anyhow::bail!(
-                "{name} is in the configuration file that the server reads; remove it there, or set `[server] \
-                 catalogue = \"store\"` first"
-            ),
-            None => Ok(()),
+        if config.content_keys.is_none() && upstreams_of(model).iter().any(|upstream| upstream.api_key.is_some()) {
+            problems.push(format!("model {}: {}", model.id, CatalogueError::NoContentKey));
         }
     }
+    problems
+}
 
-    /// All drafts, so that a key that cannot be encrypted is found before anything is written.
-    fn drafts(&self, models: &[Definition]) -> anyhow::Result<Vec<ModelDraft>> {
-        let draft =
-            |definition: &Definition| self.draft(definition).with_context(|| format!("model {}", definition.model.id));
-        models.iter().map(draft).collect()
+fn upstreams_of(model: &Model) -> &[Upstream] {
+    match &model.serving {
+        Serving::Upstreams(upstreams) => upstreams,
+        Serving::Engine(_) => &[],
     }
+}
 
-    async fn model(&self, draft: &ModelDraft) -> anyhow::Result<()> {
-        let AdminContext { store, author, now, .. } = self.context;
-        match self.stored.model(draft.id.as_str()) {
-            Some(current) => {
-                catalogue::change_model(store, author, self.fixed(), draft, current.version, *now).await?;
-            }
-            None => _ = catalogue::create_model(store, author, self.fixed(), draft, *now).await?,
-        }
-        Ok(())
-    }
-
-    fn draft(&self, definition: &Definition) -> anyhow::Result<ModelDraft> {
-        let Definition { table, model } = definition;
-        let upstreams = match &model.serving {
-            Serving::Upstreams(upstreams) => &upstreams[..],
-            Serving::Engine(_) => &[],
-        };
-        let mut keys = Vec::new();
-        for upstream in upstreams {
-            let Some(key) = &upstream.api_key else { continue };
-            let content_keys = self.config.content_keys.as_ref().ok_or(CatalogueError::NoContentKey)?;
-            let sealed = Some(content_keys.seal_upstream_key(&model.id, &upstream.url, key));
-            keys.push(KeyChange { url: upstream.url.clone(), sealed });
-        }
-        let urls = upstreams.iter().map(|upstream| upstream.url.clone()).collect();
-        let enabled = self.stored.model(model.id.as_str()).is_none_or(|stored| stored.enabled);
-        Ok(ModelDraft { id: model.id.clone(), definition: table.clone(), enabled, urls, keys })
-    }
-
-    async fn alias(&self, alias: &Alias) -> anyhow::Result<()> {
-        let AdminContext { store, author, now, .. } = self.context;
-        let names = (alias.name.as_str(), alias.model.as_str());
-        match self.stored.alias(alias.name.as_str()) {
-            Some(current) => {
-                catalogue::change_alias(store, author, self.fixed(), names, current.version, *now).await?;
-            }
-            None => _ = catalogue::create_alias(store, author, self.fixed(), names, *now).await?,
-        }
-        Ok(())
+/// With the keys that can be encrypted.
+fn draft(config: &Config, Definition { table, model }: &Definition) -> ModelDraft {
+    let upstreams = upstreams_of(model);
+    let keys = upstreams.iter().filter_map(|upstream| {
+        let sealed =
+            config.content_keys.as_ref()?.seal_upstream_key(&model.id, &upstream.url, upstream.api_key.as_ref()?);
+        Some(KeyChange { url: upstream.url.clone(), sealed: Some(sealed) })
+    });
+    ModelDraft {
+        id: model.id.clone(),
+        definition: table.clone(),
+        enabled: true,
+        urls: upstreams.iter().map(|upstream| upstream.url.clone()).collect(),
+        keys: keys.collect(),
     }
 }

@@ -59,3 +59,40 @@ async fn the_catalogue_of_the_store_moves_to_a_file_and_back() {
     let error = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(!refused.status.success() && error.contains("acme/tiny is in the configuration file"), "{error}");
 }
+
+#[tokio::test]
+async fn an_import_with_problems_names_all_of_them_and_imports_nothing() {
+    let app = TestApp::start().await;
+    let operator = Person::operator(&app).await;
+    let file = app.forebay.data_dir.join("bad.toml");
+    let engine = app.engine().url();
+    let text = format!(
+        r#"
+        [[models]]
+        id = "acme/good"
+        upstreams = [ {{ url = "{engine}" }} ]
+        [[models]]
+        id = "acme/tiny"
+        upstreams = [ {{ url = "{engine}" }} ]
+        [[models]]
+        id = "acme/command"
+        [[models.flavors]]
+        name = "cpu"
+        gpu_type = "local/cpu"
+        argv = ["sh"]
+        "#
+    );
+    fs::write(&file, text).unwrap();
+    let rejected = app.try_admin(&format!("models import {}", file.display()));
+    let error = String::from_utf8_lossy(&rejected.stderr).into_owned();
+    assert!(!rejected.status.success(), "{error}");
+    let problems = [
+        "nothing was imported",
+        "acme/tiny is in the configuration file",
+        "acme/command: flavors[0].argv: is only allowed in the configuration file",
+    ];
+    for problem in problems {
+        assert!(error.contains(problem), "{problem}: {error}");
+    }
+    assert_eq!(operator.get(&format!("{MODELS}/acme%2Fgood")).await.status, 404);
+}

@@ -71,6 +71,47 @@ test('endpoint metrics are not requested when filtered by model', async ({ page 
   expect(requested.filter((url) => url.includes('metric=gpu_busy'))).toEqual([])
 })
 
+test('an API filters charts and log together', async ({ page, request, forebay }) => {
+  const call = (path: string) =>
+    request.post(`${forebay.url}/v1/${path}`, {
+      headers: { authorization: `Bearer ${forebay.apiKey}` },
+      data: { model: CHAT, messages: [{ role: 'user', content: 'Hello' }], max_tokens: 4 },
+    })
+  const message = await call('messages')
+  const chat = await call('chat/completions')
+  expect([message.status(), chat.status()]).toEqual([200, 200])
+  const requested: URL[] = []
+  page.on('request', (one) => requested.push(new URL(one.url())))
+
+  await page.goto('/observability')
+  await loaded(page)
+  await expect(page.getByRole('region', { name: 'Requests' }).getByRole('img')).toBeVisible(BOOKED)
+  await page.getByRole('combobox', { name: 'API', exact: true }).click()
+  requested.length = 0
+  await page.getByRole('option', { name: 'Messages' }).click()
+  await expect(page).toHaveURL(/surface=messages/)
+  await loaded(page)
+  await expect(page.getByRole('region', { name: 'Requests' }).getByRole('img')).toBeVisible(BOOKED)
+  await expect(page.getByRole('region', { name: 'Latency' }).getByRole('img')).toBeVisible(BOOKED)
+  await expect(page.getByText('measured at dedicated endpoints')).toBeVisible()
+  const filtered = () => requested.filter(({ searchParams }) => searchParams.get('surface') === 'messages')
+  const metrics = () => [...new Set(filtered().map(({ searchParams }) => searchParams.get('metric')))].sort()
+  await expect.poll(metrics).toEqual(['errors', 'latency', 'rate_limit_hits', 'requests', 'tokens', 'ttft'])
+
+  await page.getByRole('tab', { name: 'Requests' }).click()
+  await expect(page).toHaveURL(/surface=messages/)
+  await expect(page.getByRole('button', { name: `Details of ${message.headers()['x-request-id']}` })).toBeVisible(
+    BOOKED,
+  )
+  await expect(page.getByRole('button', { name: `Details of ${chat.headers()['x-request-id']}` })).toHaveCount(0)
+
+  await page.getByRole('combobox', { name: 'API', exact: true }).click()
+  await page.getByRole('option', { name: 'Rerank' }).click()
+  await expect(page.getByText('No calls found')).toBeVisible()
+  await page.getByRole('tab', { name: 'Charts' }).click()
+  await expect(page.getByRole('region', { name: 'Requests' })).toContainText('No calls in this time range')
+})
+
 test('calls are counted by API, and the log shows those of one API', async ({ page, request, forebay }) => {
   const called = await request.post(`${forebay.url}/v1/messages`, {
     headers: { 'x-api-key': forebay.apiKey },

@@ -15168,6 +15168,8 @@ export interface operations {
                  * @example hour
                  */
                 step?: string;
+                /** @description Only calls through this API; metrics of endpoints have none. */
+                surface?: "chat" | "messages" | "responses" | "completions" | "embeddings" | "rerank" | "score" | "batch";
                 /** @description Before this time; default: now. */
                 to?: string;
             };
@@ -15450,8 +15452,8 @@ export interface operations {
                  * @example 5xx
                  */
                 status?: string;
-                /** @description Only calls through this API, such as `messages`. */
-                surface?: string;
+                /** @description Only calls through this API. */
+                surface?: "chat" | "messages" | "responses" | "completions" | "embeddings" | "rerank" | "score" | "batch";
                 /** @description Before this time. */
                 to?: string;
             };

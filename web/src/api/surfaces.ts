@@ -1,4 +1,4 @@
-/** The APIs by which models are called; values of `surface` in usage and in the request log. */
+/** The APIs by which models are called; values of `surface` in usage, charts and the request log. */
 
 export const SURFACES = [
   'chat',
@@ -22,6 +22,8 @@ const LABELS: Record<SurfaceName, string> = {
   score: 'Score',
   batch: 'Batch',
 }
+
+export const isSurface = (text: string): text is SurfaceName => (SURFACES as readonly string[]).includes(text)
 
 /** Calls of older versions have no surface. */
 export const surfaceLabel = (surface: string | null | undefined): string =>

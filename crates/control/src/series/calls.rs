@@ -41,6 +41,7 @@ pub(super) async fn lines(
         level: Level::with(
             model.is_some() || is_by(Division::Model) || is_by(Division::Endpoint),
             query.actor.is_some() || is_by(Division::Key),
+            query.surface,
         ),
         span: frame.points.span(),
         model: model.as_deref(),

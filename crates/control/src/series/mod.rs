@@ -11,7 +11,7 @@ pub use figures::{ChartLine, Figures, LineName, Report, SeriesValue};
 
 use crate::command_error::CommandError;
 use domain::series::{Division, Metric, Points, Resolution, Step, StepError};
-use domain::usage::Actor;
+use domain::usage::{Actor, CallSurface};
 use domain::{Retention, Span, Timestamp, WorkspaceId};
 use store::Store;
 
@@ -31,6 +31,7 @@ pub struct SeriesQuery {
     /// The name of a dedicated endpoint.
     pub endpoint: Option<String>,
     pub code: Option<String>,
+    pub surface: Option<CallSurface>,
 }
 
 impl SeriesQuery {
@@ -53,6 +54,9 @@ impl SeriesQuery {
         }
         if self.metric.is_of_endpoints() && self.model.is_some() {
             return bad("model", "this metric is measured at endpoints; select an endpoint");
+        }
+        if self.metric.is_of_endpoints() && self.surface.is_some() {
+            return bad("surface", "this metric is measured at endpoints and has no surface");
         }
         if self.code.is_some() && !self.metric.divides_by(Division::Code) {
             return bad("code", "only errors have a code");

@@ -4,7 +4,7 @@ use control::bootstrap::{self, FirstStart};
 use control::series::{ChartLine, LineName, Report, SeriesQuery, SeriesValue, report};
 use control::{CommandError, retention, usage};
 use domain::series::{Division, Metric, Step};
-use domain::usage::{Actor, CallOrigin, Certainty, Tokens};
+use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens};
 use domain::{Caller, Grouping, ModelId, NanoUsd, Price, RequestId, Retention, Span, Timestamp, UsageEvent};
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,19 +43,24 @@ fn event(first: &FirstStart, model: &str, started_at: Timestamp, code: &'static 
     }
 }
 
-/// Two calls three hours ago, one of which failed; one to an endpoint an hour ago; and three rejections then.
+/// Two calls three hours ago, one of which failed; one to an endpoint an hour ago, through Messages; and three rejections
+/// of Messages then.
 async fn used(store: &Store) -> FirstStart {
     let first = bootstrap::first_start(store, &DEFAULTS, NOW).await.unwrap().unwrap();
     let events = [
         event(&first, "acme/tiny", NOW.plus_millis(-3 * HOUR), ""),
         event(&first, "acme/tiny", NOW.plus_millis(-3 * HOUR + 1), "bad_gateway"),
-        event(&first, "dedicated/mine", NOW.plus_millis(-HOUR), ""),
+        UsageEvent {
+            origin: CallOrigin { surface: Some(CallSurface::Messages), requested_model: None },
+            ..event(&first, "dedicated/mine", NOW.plus_millis(-HOUR), "")
+        },
     ];
     let rejections = Rejections {
         workspace: first.workspace.id.clone(),
         actor: Actor::User(first.user.id.clone()),
         model: None,
         at: NOW.plus_millis(-HOUR),
+        surface: Some(CallSurface::Messages),
         code: "rate_limit_exceeded".into(),
         calls: 3,
     };
@@ -76,6 +81,7 @@ fn query(metric: Metric) -> SeriesQuery {
         actor: None,
         endpoint: None,
         code: None,
+        surface: None,
     }
 }
 
@@ -184,6 +190,37 @@ async fn charts_are_grouped_and_filtered() {
 }
 
 #[tokio::test]
+async fn charts_show_the_calls_of_one_surface() {
+    on_both(async |_, store| {
+        let first = used(&store).await;
+        let of = async |surface, metric, narrow: &dyn Fn(&mut SeriesQuery)| {
+            let mut narrowed = SeriesQuery { surface: Some(surface), ..query(metric) };
+            narrow(&mut narrowed);
+            let lines = ask(&store, &first, narrowed).await.unwrap().lines;
+            lines.into_iter().map(|line| (line.name.clone(), shown(&line)[0].clone())).collect::<Vec<_>>()
+        };
+        let all = |_: &mut SeriesQuery| {};
+        let whole = |text: &str| vec![(LineName::All, text.to_owned())];
+        let messages = CallSurface::Messages;
+        assert_eq!(of(messages, Metric::Requests, &all).await, whole("count 0 0 0 4 0 = 4"));
+        assert_eq!(of(messages, Metric::Tokens, &all).await, whole("prompt 0 0 0 100 0 = 100"));
+        assert_eq!(of(messages, Metric::RateLimitHits, &all).await, whole("count 0 0 0 3 0 = 3"));
+        assert!(of(messages, Metric::Latency, &all).await[0].1.starts_with("p50 - - - 6."));
+        let by = |division| move |query: &mut SeriesQuery| query.division = Some(division);
+        let user = LineName::Actor(Actor::User(first.user.id.clone()));
+        let lines = of(messages, Metric::Requests, &by(Division::Key)).await;
+        assert_eq!((lines.len(), &lines[0]), (2, &(user, "count 0 0 0 3 0 = 3".to_owned())));
+        let lines = of(messages, Metric::Requests, &by(Division::Endpoint)).await;
+        assert_eq!(lines, [(LineName::Endpoint("mine".to_owned()), "count 0 0 0 1 0 = 1".to_owned())]);
+        let of_key = |query: &mut SeriesQuery| query.actor = Some(Actor::Key(first.key.id.clone()));
+        assert_eq!(of(messages, Metric::Requests, &of_key).await, whole("count 0 0 0 1 0 = 1"));
+        // Calls without a surface are in none of them.
+        assert_eq!(of(CallSurface::Chat, Metric::Requests, &all).await, whole("count 0 0 0 0 0 = 0"));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn invalid_combinations_are_rejected_with_the_field() {
     on_both(async |_, store| {
         let first = used(&store).await;
@@ -196,6 +233,8 @@ async fn invalid_combinations_are_rejected_with_the_field() {
         assert_eq!(rejected(Metric::Latency, &by(Division::Code)).await, Some("groupBy"));
         assert_eq!(rejected(Metric::GpuBusy, &by(Division::Key)).await, Some("groupBy"));
         assert_eq!(rejected(Metric::KvCache, &|query| query.model = Some("acme/tiny".into())).await, Some("model"));
+        let of_chat = |query: &mut SeriesQuery| query.surface = Some(CallSurface::Chat);
+        assert_eq!(rejected(Metric::Waiting, &of_chat).await, Some("surface"));
         assert_eq!(rejected(Metric::Requests, &|query| query.code = Some("x".into())).await, Some("code"));
         let both = |query: &mut SeriesQuery| {
             (query.model, query.endpoint) = (Some("acme/tiny".into()), Some("mine".into()));

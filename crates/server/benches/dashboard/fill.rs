@@ -1,7 +1,7 @@
 //! Fills the store with calls in the order of time, in batches as the usage writer does.
 
 use domain::series::Resolution;
-use domain::usage::{Actor, CallOrigin, Certainty, Tokens};
+use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens};
 use domain::{Caller, KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -101,7 +101,7 @@ fn event(dice: &mut Dice, callers: &[Arc<Caller>], models: &[ModelId], at: Times
         duration_micros: first_byte + tokens.completion * (8_000 + dice.below(4_000)),
         held_micros: None,
         sent_micros: Some(100 + dice.below(900)),
-        origin: CallOrigin::default(),
+        origin: CallOrigin { surface: Some(CallSurface::Chat), requested_model: None },
     }
 }
 

@@ -6,6 +6,7 @@
 use super::access_log::{micros, status_of};
 use super::recorder::origin_of;
 use dataplane::record::{CallRecord, Outcome};
+use domain::usage::CallSurface;
 use domain::{Caller, ModelId, Timestamp};
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -39,10 +40,11 @@ struct Pending {
     lost: u64,
 }
 
-/// Caller, model, minute and code of rejected calls.
+/// Caller, model, surface, minute and code of rejected calls.
 struct Reason {
     caller: Arc<Caller>,
     model: Option<ModelId>,
+    surface: Option<CallSurface>,
     minute: i64,
     code: &'static str,
 }
@@ -51,6 +53,7 @@ impl PartialEq for Reason {
     fn eq(&self, other: &Self) -> bool {
         self.code == other.code
             && self.minute == other.minute
+            && self.surface == other.surface
             && self.caller.workspace == other.caller.workspace
             && self.caller.actor == other.caller.actor
             && self.model == other.model
@@ -61,7 +64,7 @@ impl Eq for Reason {}
 
 impl Hash for Reason {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.minute, self.code, &self.caller.workspace, &self.caller.actor, &self.model).hash(state);
+        (self.minute, self.code, self.surface, &self.caller.workspace, &self.caller.actor, &self.model).hash(state);
     }
 }
 
@@ -73,6 +76,7 @@ impl Rejections {
             return;
         }
         let (status, code) = status_of(record.outcome);
+        let surface = CallSurface::parse(record.route);
         let model = record.model.as_ref().map(|route| route.model.id.clone());
         let minute = record.started_at.millis() - record.started_at.millis().rem_euclid(MINUTE_MILLIS);
         let mut pending = self.pending.lock();
@@ -90,7 +94,7 @@ impl Rejections {
                 origin: origin_of(record),
             });
         }
-        pending.count(Reason { caller: Arc::clone(caller), model, minute, code }, 1);
+        pending.count(Reason { caller: Arc::clone(caller), model, surface, minute, code }, 1);
     }
 
     /// Writes all pending rejections; if the store fails, they stay pending.
@@ -133,6 +137,7 @@ async fn write(store: &Store, pending: &Pending) -> Result<(), StoreError> {
             actor: reason.caller.actor.clone(),
             model: reason.model.clone(),
             at: Timestamp::from_millis(reason.minute),
+            surface: reason.surface,
             code: reason.code.to_owned(),
             calls: *calls,
         })

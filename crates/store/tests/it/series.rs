@@ -3,10 +3,10 @@
 use crate::databases::on_both;
 use crate::people::{self, NOW, entropy};
 use domain::series::{Level, Resolution, Tally, Timing, spread};
-use domain::usage::Actor;
+use domain::usage::{Actor, CallOrigin, CallSurface};
 use domain::{KeyId, ModelId, RequestId, Span, Timestamp, UsageEvent, Workspace};
 use fastrand::Rng;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use store::Store;
 use store::series::{self, CodeCount, Measure, Point, Rejections, Selection};
@@ -14,6 +14,7 @@ use store::usage::UsageWriter;
 use tokio::task::JoinSet;
 
 const CODES: [&str; 3] = ["", "bad_gateway", "client_gone"];
+const SURFACES: [Option<CallSurface>; 3] = [Some(CallSurface::Chat), Some(CallSurface::Responses), None];
 
 fn key(number: u128) -> Actor {
     Actor::Key(KeyId::new(NOW, number))
@@ -35,6 +36,7 @@ fn event(rng: &mut Rng, workspace: &Workspace) -> UsageEvent {
         first_byte_micros: Some(rng.u64(500..=duration)),
         duration_micros: duration,
         held_micros: rng.bool().then(|| rng.u64(0..5_000_000)),
+        origin: CallOrigin { surface: *rng.choice(&SURFACES).unwrap(), requested_model: None },
         ..event
     }
 }
@@ -90,7 +92,11 @@ fn expected(
     level: Level,
 ) -> BTreeMap<(i64, String, String), String> {
     let mut tallies: BTreeMap<(i64, String, String), Tally> = BTreeMap::new();
-    for event in events.iter().filter(|event| event.caller.workspace == workspace.id) {
+    let is_counted = |event: &&UsageEvent| {
+        event.caller.workspace == workspace.id
+            && Level::of_call(event.origin.surface).any(|counted_at| counted_at == level)
+    };
+    for event in events.iter().filter(is_counted) {
         let key = |moment: Timestamp| {
             let model = if level.has_models() { event.model.to_string() } else { String::new() };
             let actor = if level.has_actors() { event.caller.actor.as_str().to_owned() } else { String::new() };
@@ -105,9 +111,10 @@ fn expected(
 }
 
 async fn assert_series(store: &Store, events: &[UsageEvent], workspaces: &[Workspace]) {
+    let levels: BTreeSet<Level> = SURFACES.into_iter().flat_map(Level::of_call).collect();
     for workspace in workspaces {
         for resolution in Resolution::ALL {
-            for level in Level::ALL {
+            for &level in &levels {
                 let found = found(store, selection(workspace, resolution, level)).await;
                 assert_eq!(found, expected(events, workspace, resolution, level), "{resolution:?} {level:?}");
             }
@@ -156,11 +163,12 @@ async fn concurrent_nodes_that_add_to_the_same_rows_lose_nothing() {
 async fn rejected_calls_are_counted_by_code_like_failed_ones() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
-        let rejections = |model: &str, code: &str, calls| Rejections {
+        let rejections = |model: &str, code: &str, surface, calls| Rejections {
             workspace: workspace.id.clone(),
             actor: key(1),
             model: ModelId::parse(model).ok(),
             at: NOW,
+            surface: Some(surface),
             code: code.to_owned(),
             calls,
         };
@@ -169,7 +177,10 @@ async fn rejected_calls_are_counted_by_code_like_failed_ones() {
         insert(&store, &[broken]).await;
         for _ in 0..2 {
             let mut tx = store.begin().await.unwrap();
-            let batch = [rejections("acme/tiny-chat", "rate_limit_exceeded", 7), rejections("", "model_not_found", 2)];
+            let batch = [
+                rejections("acme/tiny-chat", "rate_limit_exceeded", CallSurface::Chat, 7),
+                rejections("", "model_not_found", CallSurface::Messages, 2),
+            ];
             series::add_rejections(&mut tx, &batch).await.unwrap();
             tx.commit().await.unwrap();
         }
@@ -188,6 +199,13 @@ async fn rejected_calls_are_counted_by_code_like_failed_ones() {
         assert_eq!((requests.len(), requests[0].tally.requests, errors[0].tally.errors), (1, 19, 19));
         let of_one = Selection { model: Some("acme/tiny-chat"), ..per_model };
         assert_eq!(series::read(&store, of_one, Measure::Requests).await.unwrap()[0].tally.requests, 15);
+
+        let of_messages = selection(&workspace, Resolution::Day, Level::SurfaceAndModel(CallSurface::Messages));
+        let mut codes: Vec<_> = series::read_codes(&store, of_messages).await.unwrap();
+        codes.sort_by(|one, other| one.code.cmp(&other.code));
+        let shown: Vec<_> =
+            codes.iter().map(|CodeCount { model, code, calls, .. }| format!("{model} {code} {calls}")).collect();
+        assert_eq!(shown, ["acme/tiny-chat bad_gateway 1", " model_not_found 4"]);
     })
     .await;
 }

@@ -2,16 +2,17 @@ import { Anchor } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { usageOfWindowQuery } from '../../api/costs'
 import type { Window } from '../../api/series'
-import { surfaceLabel } from '../../api/surfaces'
+import { isSurface, type SurfaceName, surfaceLabel } from '../../api/surfaces'
 import classes from '../../charts/charts.module.css'
 import { type Column, DataTable } from '../../ui/DataTable'
 import { formatCompact, formatCount } from '../../ui/format'
 import { Loaded } from '../../ui/Loaded'
 import { Panel } from '../../ui/Panel'
 import { TableSkeleton } from '../../ui/Skeletons'
-import { type ApiUsage, byApi, type Target } from './by-api'
+import { type ApiUsage, byApi } from './by-api'
+import type { CallFilter } from './targets'
 
-type Props = { workspaceId: string; window: Window; only: Target; onOpen: (surface: string) => void }
+type Props = { workspaceId: string; window: Window; only: CallFilter; onOpen: (surface: SurfaceName) => void }
 
 /** Served calls of the time range by API; each leads to its requests. */
 export function ByApi({ workspaceId, window, only, onOpen }: Props) {
@@ -40,12 +41,12 @@ export function ByApi({ workspaceId, window, only, onOpen }: Props) {
   )
 }
 
-const columns = (onOpen: (surface: string) => void): Column<ApiUsage>[] => [
+const columns = (onOpen: (surface: SurfaceName) => void): Column<ApiUsage>[] => [
   {
     id: 'surface',
     header: 'API',
     cell: ({ surface }) =>
-      surface ? (
+      isSurface(surface) ? (
         <Anchor component="button" type="button" onClick={() => onOpen(surface)}>
           {surfaceLabel(surface)}
         </Anchor>

@@ -1,5 +1,6 @@
 import { Text } from '@mantine/core'
 import type { SeriesLine, Window } from '../../api/series'
+import type { SurfaceName } from '../../api/surfaces'
 import { MetricChart } from '../../charts/MetricChart'
 import {
   COUNT,
@@ -24,18 +25,18 @@ import { Panel } from '../../ui/Panel'
 import { ByApi } from './ByApi'
 import { Headlines } from './Headlines'
 import classes from './Observability.module.css'
-import { appliesToEndpoints } from './targets'
+import { appliesToEndpoints, type CallFilter } from './targets'
 
 type Grouping = '' | 'model' | 'key' | 'endpoint'
 type Props = {
   workspaceId: string
   window: Window
-  only: { model?: string; endpoint?: string; key?: string }
+  only: CallFilter
   by: Grouping
   nameOf: (line: SeriesLine) => string
   onZoom: (from: number, to: number) => void
   /** Opens the requests of an API. */
-  onSurface: (surface: string) => void
+  onSurface: (surface: SurfaceName) => void
 }
 
 /** All charts of a workspace. Zooming one zooms all of them. */
@@ -150,7 +151,7 @@ export function Dashboard({ workspaceId, window, only, by, nameOf, onZoom, onSur
       ) : (
         <Panel title={`${UTILIZATIONS.gpuBusy.name} and ${UTILIZATIONS.kvCache.name}`}>
           <Text c="dimmed">
-            Both are measured at dedicated endpoints, not per key or model. Remove these filters to see them.
+            Both are measured at dedicated endpoints, not per key, model or API. Remove these filters to see them.
           </Text>
         </Panel>
       )}

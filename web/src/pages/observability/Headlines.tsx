@@ -7,8 +7,9 @@ import { formatCompact, formatShare } from '../../ui/format'
 import { Loading } from '../../ui/Loaded'
 import { Panel } from '../../ui/Panel'
 import { Stat, Stats } from '../../ui/Stat'
+import type { CallFilter } from './targets'
 
-type Props = { workspaceId: string; window: Window; only: { model?: string; endpoint?: string; key?: string } }
+type Props = { workspaceId: string; window: Window; only: CallFilter }
 
 const METRICS = ['requests', 'errors', 'tokens', 'ttft', 'latency', 'rate_limit_hits'] as const satisfies Metric[]
 

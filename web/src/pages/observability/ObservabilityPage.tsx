@@ -5,6 +5,7 @@ import { endpointsQuery } from '../../api/endpoints'
 import { modelsQuery } from '../../api/models'
 import type { SeriesLine } from '../../api/series'
 import { useOrganization, useWorkspace } from '../../api/session'
+import { SURFACE_OPTIONS, SURFACES } from '../../api/surfaces'
 import { TimeRangePicker } from '../../charts/TimeRangePicker'
 import { TIME_RANGE_FILTERS, windowOf, zoomTo } from '../../charts/time-range'
 import { FilterSelect } from '../../ui/FilterSelect'
@@ -23,7 +24,7 @@ const FILTERS = {
   model: text(),
   endpoint: text(),
   key: text(),
-  surface: text(),
+  surface: oneOf(['', ...SURFACES]),
 }
 type Tab = (typeof FILTERS)['tab']['fallback']
 const GROUPINGS = [
@@ -53,6 +54,7 @@ export function ObservabilityPage() {
     model: filters.model || undefined,
     endpoint: filters.endpoint || undefined,
     key: filters.key || undefined,
+    surface: filters.surface || undefined,
   }
   return (
     <>
@@ -77,6 +79,13 @@ export function ObservabilityPage() {
           data={(callers.data ?? []).map(({ id, name }) => ({ value: id, label: name }))}
           value={filters.key}
           onChange={(key) => change({ key })}
+        />
+        <FilterSelect
+          label="API"
+          placeholder="All APIs"
+          data={SURFACE_OPTIONS}
+          value={filters.surface}
+          onChange={(surface) => change({ surface })}
         />
         {filters.tab === 'charts' ? (
           <FilterSelect

@@ -3,7 +3,7 @@ import { IconListSearch } from '@tabler/icons-react'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useCallback } from 'react'
 import { type LoggedRequest, requestsCsv, requestsQuery, type Window } from '../../api/series'
-import { SURFACE_OPTIONS, SURFACES, surfaceLabel } from '../../api/surfaces'
+import { surfaceLabel } from '../../api/surfaces'
 import { type Column, DataTable } from '../../ui/DataTable'
 import { DownloadLink } from '../../ui/DownloadLink'
 import { EmptyState } from '../../ui/EmptyState'
@@ -19,6 +19,7 @@ import { useFilters } from '../../ui/useFilters'
 import classes from './Observability.module.css'
 import { RequestDrawer } from './RequestDrawer'
 import { toneOfStatus } from './status'
+import type { CallFilter } from './targets'
 
 const STATUSES = ['', '2xx', '4xx', '429', '499', '5xx'] as const
 const STATUS_OPTIONS = [
@@ -28,12 +29,12 @@ const STATUS_OPTIONS = [
   { value: '499', label: '499: client disconnected' },
   { value: '5xx', label: '5xx: failed' },
 ]
-const FILTERS = { status: oneOf(STATUSES), code: text(), surface: oneOf(['', ...SURFACES]), request: text() }
+const FILTERS = { status: oneOf(STATUSES), code: text(), request: text() }
 
 type Props = {
   workspaceId: string
   window: Window
-  only: { model?: string; endpoint?: string; key?: string }
+  only: CallFilter
   callerNameOf: (id: string | null | undefined) => string
 }
 
@@ -44,7 +45,6 @@ export function RequestLog({ workspaceId, window, only, callerNameOf }: Props) {
     ...only,
     status: filters.status || undefined,
     code: filters.code || undefined,
-    surface: filters.surface || undefined,
   }
   const log = useInfiniteQuery(requestsQuery(workspaceId, parameters, window))
   const search = useCallback((code: string) => change({ code: code.trim() }), [change])
@@ -58,13 +58,6 @@ export function RequestLog({ workspaceId, window, only, callerNameOf }: Props) {
           data={STATUS_OPTIONS}
           value={filters.status}
           onChange={(status) => change({ status })}
-        />
-        <FilterSelect
-          label="API"
-          placeholder="Any API"
-          data={SURFACE_OPTIONS}
-          value={filters.surface}
-          onChange={(surface) => change({ surface })}
         />
         <SearchField label="Error code" placeholder="Exact error code" value={filters.code} onChange={search} />
         <Group justify="flex-end" style={{ flex: '1 1 10rem', maxWidth: 'none' }}>

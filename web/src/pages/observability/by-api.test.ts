@@ -11,8 +11,8 @@ const usage = [
   line('chat', 'dedicated/x', null, 2),
   line(null, 'acme/a', 'key_2', 1),
 ]
-const calls = (target: Parameters<typeof byApi>[1]) =>
-  byApi(usage, target).map(({ surface, requests }) => [surface, requests])
+const calls = (filter: Parameters<typeof byApi>[1]) =>
+  byApi(usage, filter).map(({ surface, requests }) => [surface, requests])
 
 describe('usage by API', () => {
   it('adds up the calls of each API, most calls first', () =>
@@ -21,12 +21,13 @@ describe('usage by API', () => {
       ['chat', 3],
       ['', 1],
     ]))
-  it('counts only the selected model, endpoint or caller', () => {
+  it('counts only the selected model, endpoint, caller or API', () => {
     expect(calls({ model: 'acme/a', key: 'key_1' })).toEqual([
       ['messages', 5],
       ['chat', 1],
     ])
     expect(calls({ endpoint: 'x' })).toEqual([['chat', 2]])
     expect(calls({ key: 'usr_1' })).toEqual([['chat', 2]])
+    expect(calls({ surface: 'messages' })).toEqual([['messages', 5]])
   })
 })

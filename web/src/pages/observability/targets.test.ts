@@ -15,11 +15,13 @@ describe('the target of calls', () => {
     expect(lineName({ ...line, model: null }, callerNameOf)).toBe('unknown model')
     expect(lineName({ ...line, others: true }, callerNameOf)).toBe('All others')
   })
-  it('has no endpoint metrics when filtered by key or model', () => {
+  it('has no endpoint metrics when filtered by key, model or API', () => {
     expect([
       appliesToEndpoints({}),
       appliesToEndpoints({ key: 'key_1' }),
       appliesToEndpoints({ model: 'a/b' }),
-    ]).toEqual([true, false, false])
+      appliesToEndpoints({ surface: 'messages' }),
+      appliesToEndpoints({ endpoint: 'chat-prod' }),
+    ]).toEqual([true, false, false, false, true])
   })
 })

@@ -1,6 +1,7 @@
 /** Target of calls: a model or an endpoint, never both. */
 
 import type { SeriesLine } from '../../api/series'
+import type { SurfaceName } from '../../api/surfaces'
 
 /** Parses a value of the target filter: `model:acme/tiny` or `endpoint:chat-prod`. */
 export function targetOf(value: string | null): { model: string; endpoint: string } {
@@ -24,5 +25,8 @@ export function lineName(line: SeriesLine, callerNameOf: (id: string | null | un
   return line.model ?? 'unknown model'
 }
 
-/** Whether endpoint metrics apply: they are not recorded per key or catalogue model. */
-export const appliesToEndpoints = (only: { model?: string; key?: string }) => !only.model && !only.key
+/** Which calls are shown. */
+export type CallFilter = { model?: string; endpoint?: string; key?: string; surface?: SurfaceName }
+
+/** Whether endpoint metrics apply: they are not recorded per key, catalogue model or API. */
+export const appliesToEndpoints = ({ model, key, surface }: CallFilter) => !model && !key && !surface

@@ -137,6 +137,7 @@ async fn gpus_and_engines_of_this_node_are_measured_and_shown() {
             actor: None,
             endpoint: Some("chat".into()),
             code: None,
+            surface: None,
         };
         let day = Duration::from_secs(86_400);
         let kept = Retention { minutes: day, hours: day, days: day, requests: day };

@@ -101,6 +101,28 @@ async fn a_series_has_points_and_gaps() {
 }
 
 #[tokio::test]
+async fn charts_are_filtered_by_surface() {
+    let board = Board::new(TestApp::start().await).await;
+    let message = json!({"model": CHAT, "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]});
+    assert_eq!(board.app.client().post_json("/messages", message).await.status, 200);
+    assert_eq!(board.app.chat("hi").await.status, 200);
+    assert_eq!(board.app.ask(json!({"model": CHAT})).await.status, 400);
+    board.wait_for("metric=requests", 3).await;
+    for (query, count) in [
+        ("metric=requests&surface=messages", 1),
+        ("metric=requests&surface=chat", 2),
+        ("metric=errors&surface=messages", 0),
+        ("metric=errors&surface=chat", 1),
+        ("metric=latency&surface=messages", 1),
+        ("metric=requests&surface=embeddings", 0),
+    ] {
+        assert_eq!(total(&board.chart(query).await)["count"], count, "{query}");
+    }
+    let unknown = board.person.get(&format!("{}?metric=requests&surface=colour", board.base)).await;
+    assert!(unknown.text().contains("a surface is one of chat, messages, responses"), "{}", unknown.text());
+}
+
+#[tokio::test]
 async fn an_invalid_query_is_rejected_with_its_field() {
     let board = Board::new(TestApp::start().await).await;
     for (query, field) in [
@@ -119,6 +141,8 @@ async fn an_invalid_query_is_rejected_with_its_field() {
         ("metric=requests&model=%00", "model"),
         ("metric=requests&model=a/b&endpoint=c", "endpoint"),
         ("metric=requests&code=x", "code"),
+        ("metric=requests&surface=colour", "surface"),
+        ("metric=gpu_busy&surface=chat", "surface"),
     ] {
         let response = board.person.get(&format!("{}?{query}", board.base)).await;
         assert_eq!(error_of(&response), format!("422 invalid_value {field}"), "{query}");

@@ -101,6 +101,7 @@ async fn the_log_is_filtered_paged_and_exported() {
         ("format=xml", "format"),
         ("model=a/b&endpoint=c", "endpoint"),
         ("code=%00", "code"),
+        ("surface=colour", "surface"),
     ] {
         let response = person.get(&format!("{log}?{query}")).await;
         assert_eq!(error_of(&response), format!("422 invalid_value {field}"), "{query}");

@@ -1,7 +1,7 @@
 //! Adds up a batch per row of the series.
 
 use domain::series::{Level, Resolution, Tally, spread};
-use domain::usage::Actor;
+use domain::usage::{Actor, CallSurface};
 use domain::{ModelId, Timestamp, UsageEvent, WorkspaceId};
 use std::collections::{BTreeMap, HashMap};
 
@@ -24,6 +24,7 @@ pub struct Rejections {
     /// `None` if the calls named no known model.
     pub model: Option<ModelId>,
     pub at: Timestamp,
+    pub surface: Option<CallSurface>,
     pub code: String,
     pub calls: u64,
 }
@@ -42,6 +43,7 @@ struct Base<'a> {
     minute: Timestamp,
     model: &'a str,
     actor: &'a str,
+    surface: Option<CallSurface>,
 }
 
 impl<'a> Base<'a> {
@@ -51,6 +53,7 @@ impl<'a> Base<'a> {
             minute: Resolution::Minute.start_of(event.started_at),
             model: event.model.as_str(),
             actor: event.caller.actor.as_str(),
+            surface: event.origin.surface,
         }
     }
 }
@@ -58,10 +61,7 @@ impl<'a> Base<'a> {
 pub(super) fn of_events<'a>(events: &[&'a UsageEvent]) -> Gathered<'a> {
     let mut tallies: HashMap<Base<'a>, Tally> = HashMap::new();
     let mut codes: HashMap<(Base<'a>, &'a str), u64> = HashMap::new();
-    let minute = |event: &UsageEvent| Resolution::Minute.start_of(event.started_at);
-    for run in
-        events.chunk_by(|one, next| one.caller == next.caller && one.model == next.model && minute(one) == minute(next))
-    {
+    for run in events.chunk_by(|one, next| has_same_base(one, next)) {
         let base = Base::of(run[0]);
         let tally = tallies.entry(base).or_default();
         let mut other_minutes = Vec::new();
@@ -86,6 +86,15 @@ pub(super) fn of_events<'a>(events: &[&'a UsageEvent]) -> Gathered<'a> {
     roll_up(&tallies, &codes)
 }
 
+/// Whether two events are counted in the same base row.
+fn has_same_base(one: &UsageEvent, next: &UsageEvent) -> bool {
+    let minute = |event: &UsageEvent| Resolution::Minute.start_of(event.started_at);
+    one.caller == next.caller
+        && one.model == next.model
+        && one.origin.surface == next.origin.surface
+        && minute(one) == minute(next)
+}
+
 pub(super) fn of_rejections(rejections: &[Rejections]) -> Gathered<'_> {
     let mut tallies: HashMap<Base<'_>, Tally> = HashMap::new();
     let mut codes: HashMap<(Base<'_>, &str), u64> = HashMap::new();
@@ -95,6 +104,7 @@ pub(super) fn of_rejections(rejections: &[Rejections]) -> Gathered<'_> {
             minute: Resolution::Minute.start_of(rejection.at),
             model: rejection.model.as_ref().map_or("", ModelId::as_str),
             actor: rejection.actor.as_str(),
+            surface: rejection.surface,
         };
         tallies.entry(base).or_default().add_rejected(rejection.calls);
         *codes.entry((base, rejection.code.as_str())).or_default() += rejection.calls;
@@ -127,5 +137,7 @@ fn keys(base: Base<'_>) -> impl Iterator<Item = SeriesKey<'_>> {
         model: if level.has_models() { base.model } else { "" },
         actor: if level.has_actors() { base.actor } else { "" },
     };
-    Resolution::ALL.into_iter().flat_map(move |resolution| Level::ALL.map(|level| of_level(resolution, level)))
+    Resolution::ALL
+        .into_iter()
+        .flat_map(move |resolution| Level::of_call(base.surface).map(move |level| of_level(resolution, level)))
 }

@@ -7,7 +7,7 @@ use crate::view::SeriesView;
 use axum::Json;
 use control::series::{self, SeriesQuery};
 use domain::series::{Division, Metric, Step};
-use domain::usage::Actor;
+use domain::usage::{Actor, CallSurface};
 use serde::Deserialize;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
@@ -47,6 +47,9 @@ pub(crate) struct MetricsQuery {
     /// Only errors with this code.
     #[param(required = false, nullable = false)]
     code: Option<String>,
+    /// Only calls through this API; metrics of endpoints have none.
+    #[param(required = false, nullable = false, inline, value_type = Option<SurfaceName>)]
+    surface: Option<String>,
 }
 
 /// The schema of metric names, from the metrics that there are.
@@ -70,6 +73,17 @@ impl PartialSchema for DivisionName {
 }
 
 impl ToSchema for DivisionName {}
+
+/// The schema of surfaces, from the surfaces that there are.
+pub(super) enum SurfaceName {}
+
+impl PartialSchema for SurfaceName {
+    fn schema() -> RefOr<Schema> {
+        one_of(CallSurface::ALL.map(CallSurface::as_str))
+    }
+}
+
+impl ToSchema for SurfaceName {}
 
 fn one_of<const N: usize>(names: [&'static str; N]) -> RefOr<Schema> {
     ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).into()
@@ -99,6 +113,7 @@ pub(crate) async fn show(
         actor: actor(&query.key)?,
         endpoint: filter_text("endpoint", &query.endpoint)?,
         code: filter_text("code", &query.code)?,
+        surface: surface(&query.surface)?,
     };
     let context = &caller.context;
     let report = series::report(&context.store, &caller.workspace.id, &series_query, &context.retention, now).await?;
@@ -110,4 +125,12 @@ pub(crate) fn actor(text: &Option<String>) -> Result<Option<Actor>, ConsoleError
     let Some(text) = non_empty(text) else { return Ok(None) };
     let actor = Actor::parse(text).ok_or_else(|| ConsoleError::invalid("key", "not the id of a key or a user"));
     actor.map(Some)
+}
+
+/// The surface that calls were made through.
+pub(super) fn surface(text: &Option<String>) -> Result<Option<CallSurface>, ConsoleError> {
+    let Some(text) = non_empty(text) else { return Ok(None) };
+    let known = || CallSurface::ALL.map(CallSurface::as_str).join(", ");
+    let invalid = || ConsoleError::invalid("surface", &format!("a surface is one of {}", known()));
+    CallSurface::parse(text).ok_or_else(invalid).map(Some)
 }

@@ -1,6 +1,6 @@
 //! `/api/workspaces/{id}/requests`: the request log.
 
-use super::metrics::actor;
+use super::metrics::{SurfaceName, actor, surface};
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::export::{self, ExportSender};
 use crate::surface::console::extract::query::{filter_text, non_empty, timestamp};
@@ -11,7 +11,6 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use control::requests;
 use domain::model_ref::dedicated_id;
-use domain::usage::CallSurface;
 use domain::{RequestId, Span, Timestamp, WorkspaceId};
 use serde::Deserialize;
 use std::io;
@@ -37,8 +36,8 @@ pub(crate) struct RequestsQuery {
     /// Only errors with this code.
     #[param(required = false, nullable = false)]
     code: Option<String>,
-    /// Only calls through this API, such as `messages`.
-    #[param(required = false, nullable = false)]
+    /// Only calls through this API.
+    #[param(required = false, nullable = false, inline, value_type = Option<SurfaceName>)]
     surface: Option<String>,
     /// From this time on.
     #[param(required = false, nullable = false, format = DateTime)]
@@ -77,14 +76,9 @@ fn filter(workspace: WorkspaceId, query: &RequestsQuery) -> Result<Filter, Conso
         actor: actor(&query.key)?,
         status: non_empty(&query.status).map(status_filter).transpose()?,
         code: filter_text("code", &query.code)?,
-        surface: non_empty(&query.surface).map(surface_filter).transpose()?,
+        surface: surface(&query.surface)?,
         before: None,
     })
-}
-
-fn surface_filter(text: &str) -> Result<CallSurface, ConsoleError> {
-    CallSurface::parse(text)
-        .ok_or_else(|| ConsoleError::invalid("surface", "not a surface such as chat, messages or embeddings"))
 }
 
 fn status_filter(text: &str) -> Result<StatusFilter, ConsoleError> {

@@ -19,6 +19,7 @@ use child::Child;
 use domain::ModelId;
 use domain::model::{EngineKind, EnginePool, Serving, Upstream};
 use std::collections::HashMap;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -173,13 +174,7 @@ impl Supervisor {
 
     /// Runs an engine until it ends.
     async fn run(&self, spec: &EngineSpec, stopping: &mut watch::Receiver<bool>) {
-        let mut child = match Child::start(&self.launcher, spec, &self.tasks, &self.logs) {
-            Ok(child) => child,
-            Err(error) => {
-                let binary = self.launcher.binary.display();
-                return tracing::error!(model = %spec.model, "cannot start {binary}: {error}");
-            }
-        };
+        let Some(mut child) = self.start_child(spec, stopping).await else { return };
         let ready = tokio::select! {
             ready = self.wait_until_ready(&mut child, spec) => ready,
             _ = stopping.wait_for(|stop| *stop) => None,
@@ -196,6 +191,31 @@ impl Supervisor {
         }
         self.routes.leave(id);
         child.stop(self.shutdown.clone()).await;
+    }
+
+    /// Starts an engine, as soon as its binary exists: the first `make run` serves before it is built.
+    async fn start_child(&self, spec: &EngineSpec, stopping: &mut watch::Receiver<bool>) -> Option<Child> {
+        let binary = self.launcher.binary.display();
+        let mut is_reported = false;
+        loop {
+            match Child::start(&self.launcher, spec, &self.tasks, &self.logs) {
+                Ok(child) => return Some(child),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    if !is_reported {
+                        tracing::warn!(model = %spec.model, "{} is unavailable until {binary} exists", spec.model);
+                        is_reported = true;
+                    }
+                }
+                Err(error) => {
+                    tracing::error!(model = %spec.model, "cannot start {binary}: {error}");
+                    return None;
+                }
+            }
+            tokio::select! {
+                () = tokio::time::sleep(PERIOD) => {}
+                _ = stopping.wait_for(|stop| *stop) => return None,
+            }
+        }
     }
 
     /// The engine as a backend, once it is healthy.
@@ -241,5 +261,34 @@ mod tests {
         let pauses: Vec<u64> = (0..8).map(|_| pause_after(Duration::from_secs(2), &mut backoff).as_secs()).collect();
         assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60]);
         assert_eq!(pause_after(Duration::from_secs(61), &mut backoff), Duration::from_secs(1));
+    }
+
+    #[tokio::test]
+    async fn an_engine_starts_as_soon_as_its_binary_exists() {
+        let folder = tempfile::tempdir().unwrap();
+        let binary = folder.path().join("forebay-engine");
+        let (run_dir, cache_dir) = (folder.path().join("run"), folder.path().join("cache"));
+        let launcher = Launcher { binary: binary.clone(), run_dir, cache_dir };
+        let (_running, mut stopping) = watch::channel(false);
+        let supervisor = Supervisor {
+            launcher,
+            routes: Routes::default(),
+            connector: Connector::default(),
+            logs: EngineLogs::default(),
+            shutdown: stopping.clone(),
+            tasks: Tasks::new(tokio::runtime::Handle::current()),
+        };
+        let model = ModelId::parse("acme/tiny").unwrap();
+        let spec = EngineSpec { model, number: 1, weights: "tiny.gguf".to_owned(), context_length: 4096 };
+        let mut starting = std::pin::pin!(supervisor.start_child(&spec, &mut stopping));
+        tokio::select! {
+            biased;
+            _ = &mut starting => panic!("there is nothing to start"),
+            () = std::future::ready(()) => {}
+        }
+        std::os::unix::fs::symlink("/bin/true", &binary).unwrap();
+        let child = starting.await.expect("the binary exists");
+        child.stop(supervisor.shutdown.clone()).await;
+        supervisor.tasks.finish().await;
     }
 }

@@ -28,6 +28,7 @@ test('calls show up in charts and in the log, each with its details', async ({ p
   const drawer = page.getByRole('dialog')
   await expect(drawer).toContainText(CHAT)
   await expect(drawer).toContainText('reported by the engine')
+  await expect(drawer.getByText('Failover', { exact: true })).toBeVisible()
   await expect(page).toHaveURL(new RegExp(`request=${id}`))
   await expectAccessible(page)
   await page.keyboard.press('Escape')

@@ -74,6 +74,8 @@ pub struct UsageEvent {
     /// From the request until it was first sent to a replica, including the hold.
     pub sent_micros: Option<u64>,
     pub origin: CallOrigin,
+    /// How often the stream went on at another replica after its replica was lost. `replica` is the last one.
+    pub failovers: u32,
 }
 
 impl UsageEvent {

@@ -2579,6 +2579,11 @@ export interface components {
                 /** Format: double */
                 durationMillis: number;
                 /**
+                 * Format: int32
+                 * @description How often the stream went on at another replica after its replica was lost.
+                 */
+                failovers: number;
+                /**
                  * Format: double
                  * @description Until the first byte of the response.
                  */
@@ -2601,7 +2606,7 @@ export interface components {
                  * @description Until it was sent to a replica, without the hold.
                  */
                 queueMillis?: number | null;
-                /** @description The replica that served it, or null. */
+                /** @description The replica that served it, the last one if there were several, or null. */
                 replica?: string | null;
                 /** @description The name that the client sent, if it is an alias of the model; else null. */
                 requestedModel?: string | null;
@@ -3390,6 +3395,11 @@ export interface components {
             /** Format: double */
             durationMillis: number;
             /**
+             * Format: int32
+             * @description How often the stream went on at another replica after its replica was lost.
+             */
+            failovers: number;
+            /**
              * Format: double
              * @description Until the first byte of the response.
              */
@@ -3412,7 +3422,7 @@ export interface components {
              * @description Until it was sent to a replica, without the hold.
              */
             queueMillis?: number | null;
-            /** @description The replica that served it, or null. */
+            /** @description The replica that served it, the last one if there were several, or null. */
             replica?: string | null;
             /** @description The name that the client sent, if it is an alias of the model; else null. */
             requestedModel?: string | null;

@@ -40,6 +40,7 @@ fn event(first: &FirstStart, model: &str, started_at: Timestamp, code: &'static 
         held_micros: None,
         sent_micros: Some(2_000),
         origin: CallOrigin::default(),
+        failovers: 0,
     }
 }
 

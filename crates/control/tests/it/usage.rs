@@ -42,6 +42,7 @@ fn event(first: &FirstStart, actor: Actor, model: &str, started_at: &str, certai
         held_micros: None,
         sent_micros: Some(700),
         origin: CallOrigin { surface: Some(CallSurface::Chat), requested_model: None },
+        failovers: 0,
     }
 }
 

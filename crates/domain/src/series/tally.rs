@@ -159,6 +159,7 @@ mod tests {
             held_micros: None,
             sent_micros: Some(1_000),
             origin: CallOrigin::default(),
+            failovers: 0,
         }
     }
 

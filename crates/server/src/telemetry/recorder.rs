@@ -56,6 +56,7 @@ fn event_of(record: &CallRecord) -> Option<UsageEvent> {
         held_micros: record.held.map(micros),
         sent_micros: record.sent.map(micros),
         origin: origin_of(record),
+        failovers: record.failovers.continued.into(),
     })
 }
 

@@ -28,8 +28,10 @@ pub(crate) struct RequestView {
     status: u16,
     /// The code of an error, else empty. A broken stream has a code and status 200.
     code: String,
-    /// The replica that served it, or null.
+    /// The replica that served it, the last one if there were several, or null.
     replica: Option<String>,
+    /// How often the stream went on at another replica after its replica was lost.
+    failovers: u32,
     streamed: bool,
     prompt_tokens: u64,
     completion_tokens: u64,
@@ -71,6 +73,7 @@ impl From<UsageEvent> for RequestView {
             status: event.status,
             code: event.code.into_owned(),
             replica: Some(event.replica.to_string()),
+            failovers: event.failovers,
             streamed: event.streamed,
             prompt_tokens: event.tokens.prompt,
             completion_tokens: event.tokens.completion,
@@ -99,6 +102,7 @@ impl From<RejectedCall> for RequestView {
             status: call.status,
             code: call.code,
             replica: None,
+            failovers: 0,
             streamed: false,
             prompt_tokens: 0,
             completion_tokens: 0,
@@ -126,7 +130,7 @@ fn millis(micros: u64) -> f64 {
 }
 
 impl RequestView {
-    pub(crate) const HEADER: [&'static str; 20] = [
+    pub(crate) const HEADER: [&'static str; 21] = [
         "id",
         "at",
         "model",
@@ -147,10 +151,11 @@ impl RequestView {
         "durationMillis",
         "requestedModel",
         "surface",
+        "failovers",
     ];
 
     /// In the order of the header.
-    pub(crate) fn cells(self) -> [String; 20] {
+    pub(crate) fn cells(self) -> [String; 21] {
         let text = |member: Option<String>| member.unwrap_or_default();
         let time = |millis: Option<f64>| millis.map_or_else(String::new, |millis| millis.to_string());
         [
@@ -174,6 +179,7 @@ impl RequestView {
             self.duration_millis.to_string(),
             text(self.requested_model),
             self.surface.unwrap_or_default().to_owned(),
+            self.failovers.to_string(),
         ]
     }
 }

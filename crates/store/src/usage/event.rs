@@ -53,7 +53,7 @@ pub(super) const SHARED: [Column; 2] = [
 ];
 
 /// The columns of `usage_calls` that every event has for itself.
-pub(super) const OWN: [Column; 12] = [
+pub(super) const OWN: [Column; 13] = [
     ("started_at", |event| Value::Number(event.started_at.millis())),
     ("request_id", |event| Value::Text(event.request.as_str())),
     ("prompt_tokens", |event| Value::Number(row::to_number(event.tokens.prompt))),
@@ -66,6 +66,7 @@ pub(super) const OWN: [Column; 12] = [
     ("sent_micros", |event| Value::OptionalNumber(row::to_optional_number(event.sent_micros))),
     ("surface", |event| Value::Text(surface_text(&event.origin))),
     ("requested_model", |event| Value::Text(requested_text(&event.origin))),
+    ("failovers", |event| Value::Number(event.failovers.into())),
 ];
 
 /// Empty if unknown.
@@ -114,7 +115,7 @@ pub(super) fn bind_value<'q>(query: Query<'q>, value: Value<'_>) -> Query<'q> {
 /// fail once an upgrade adds a column to the view.
 pub(super) const READ: &str = "request_id, organization_id, workspace_id, actor, model, replica, streamed, status, code, \
      prompt_tokens, completion_tokens, cached_tokens, certainty, input_per_1m, cached_input_per_1m, output_per_1m, cost, \
-     started_at, first_byte_micros, duration_micros, held_micros, sent_micros, surface, requested_model";
+     started_at, first_byte_micros, duration_micros, held_micros, sent_micros, surface, requested_model, failovers";
 
 /// The newest events of a workspace first.
 pub async fn list(store: &Store, workspace: &WorkspaceId, limit: u32) -> Result<Vec<UsageEvent>, StoreError> {
@@ -158,5 +159,6 @@ pub(super) fn from_row(found: &AnyRow) -> Result<UsageEvent, StoreError> {
         held_micros: row::optional_count(found, "held_micros")?,
         sent_micros: row::optional_count(found, "sent_micros")?,
         origin: read_origin(found)?,
+        failovers: row::small(found, "failovers")?,
     })
 }

@@ -36,6 +36,7 @@ pub(crate) fn event(workspace: &Workspace, number: i64) -> UsageEvent {
         held_micros: None,
         sent_micros: Some(700),
         origin: CallOrigin { surface: Some(CallSurface::Messages), requested_model: Some("claude-x".into()) },
+        failovers: 2,
     }
 }
 
@@ -117,14 +118,14 @@ async fn events_from_before_dimensions_existed_are_migrated() {
             "ALTER TABLE old_events RENAME TO usage_events",
             "ALTER TABLE refused_calls DROP COLUMN surface",
             "ALTER TABLE refused_calls DROP COLUMN requested_model",
-            "DELETE FROM schema_version WHERE version IN (9, 11)",
+            "DELETE FROM schema_version WHERE version IN (9, 11, 15, 16)",
         ] {
             outside.execute(statement).await.unwrap();
         }
         store.migrate().await.unwrap();
-        // It was not recorded then how a call was made.
-        let expected: Vec<_> =
-            before.into_iter().map(|event| UsageEvent { origin: CallOrigin::default(), ..event }).collect();
+        // It was not recorded then how a call was made, and no stream went on at another replica.
+        let migrated = |event: UsageEvent| UsageEvent { origin: CallOrigin::default(), failovers: 0, ..event };
+        let expected: Vec<_> = before.into_iter().map(migrated).collect();
         assert_eq!(store::usage::list(&store, &workspace.id, 1_000).await.unwrap(), expected);
     })
     .await;

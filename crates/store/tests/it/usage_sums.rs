@@ -66,6 +66,7 @@ fn event(rng: &mut Rng, workspace: &Workspace) -> UsageEvent {
         held_micros: None,
         sent_micros: Some(700),
         origin: CallOrigin::default(),
+        failovers: 0,
     }
 }
 

@@ -8,7 +8,7 @@ import { formatCount, formatDuration, formatMoney, formatTime } from '../../ui/f
 import { Link } from '../../ui/Link'
 import { StatusBadge } from '../../ui/StatusBadge'
 import classes from './Observability.module.css'
-import { toneOfStatus } from './status'
+import { failoverText, toneOfStatus } from './status'
 
 type Props = {
   id: string
@@ -84,6 +84,7 @@ function Facts({ request, callerNameOf }: { request: LoggedRequest; callerNameOf
     ['Time to first byte', millis(request.firstByteMillis)],
     ['Duration', formatDuration(request.durationMillis)],
     ['Replica', request.replica ?? 'none'],
+    ['Failover', failoverText(request.failovers)],
   ]
   return (
     <dl className={classes.facts}>

@@ -1,6 +1,7 @@
 //! Streams that go on at another engine when theirs is lost.
 
 use crate::app::{TestApp, content, stream_with_usage};
+use crate::console::person::Person;
 use serde_json::{Value, json};
 use testkit::fake_engine::{Personality, Script};
 use testkit::http::{Client, Event};
@@ -37,6 +38,7 @@ async fn a_client_does_not_notice_that_an_engine_died() {
         (Personality::ForebayEngine, "forebay-engine"),
     ] {
         let app = start(engine, name, 3).await;
+        let member = Person::new(&app, "mia", "member").await;
         let streams = streams(&app, &stream_with_usage("hi")).await;
         let id = |event: &Event| event.json()["id"].clone();
         for events in &streams {
@@ -54,6 +56,9 @@ async fn a_client_does_not_notice_that_an_engine_died() {
         let billed = app.usage(streams.len()).await;
         assert!(billed.iter().all(|event| (event.tokens.prompt, event.tokens.completion) == (10, CHUNKS as u64)));
         assert_eq!((billed[0].status, &*billed[0].code), (200, ""));
+        let logged = member.read(&format!("/api/workspaces/{}/requests", app.workspace())).await;
+        let failovers = logged["data"].as_array().unwrap().iter().map(|call| call["failovers"].as_u64().unwrap());
+        assert_eq!(failovers.sum::<u64>(), 1, "{logged:#}");
         let page = Client::new(app.forebay.ops).get("/metrics").await.text();
         assert!(page.contains("model=\"acme/tiny\",outcome=\"continued\"} 1"), "{page}");
     }

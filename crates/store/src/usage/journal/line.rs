@@ -54,6 +54,7 @@ pub(super) fn write(event: &UsageEvent, stage: Stage, text: &mut Vec<u8>) {
         held_micros,
         sent_micros,
         origin: CallOrigin { surface, requested_model },
+        failovers,
     } = event;
     text.clear();
     text.resize(CHECKSUM_LEN, b'0');
@@ -87,6 +88,9 @@ pub(super) fn write(event: &UsageEvent, stage: Stage, text: &mut Vec<u8>) {
     }
     if let Some(requested) = requested_model {
         line.text("requested_model", requested);
+    }
+    if *failovers > 0 {
+        line.number("failovers", *failovers);
     }
     line.end();
     let checksum = crc32fast::hash(&text[CHECKSUM_LEN + 1..text.len() - 1]);
@@ -144,6 +148,7 @@ pub(super) fn read(text: &[u8]) -> Option<(UsageEvent, Stage)> {
             surface: text("surface").and_then(CallSurface::parse),
             requested_model: text("requested_model").map(Into::into),
         },
+        failovers: line["failovers"].as_u64().map_or(Some(0), |count| count.try_into().ok())?,
     };
     Some((event, Stage::parse(text("stage")?)?))
 }

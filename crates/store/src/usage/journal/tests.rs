@@ -34,6 +34,7 @@ pub(super) fn event(number: u128, completion: u64) -> UsageEvent {
         held_micros: None,
         sent_micros: Some(700),
         origin: CallOrigin { surface: Some(CallSurface::Messages), requested_model: Some("claude-x".into()) },
+        failovers: 2,
     }
 }
 
@@ -236,6 +237,7 @@ fn the_longest_line_fits_into_its_reservation() {
         held_micros: Some(u64::MAX),
         sent_micros: Some(u64::MAX),
         origin: CallOrigin { surface: Some(CallSurface::Completions), requested_model: Some(long(128).into()) },
+        failovers: u32::MAX,
         ..event(u128::MAX, 1)
     };
     let line = line::encode(&longest, Stage::Running);

@@ -5,7 +5,7 @@ use crate::failover::{Continuation, Progress, Verdict, decide};
 use crate::record::{NotContinued, Outcome};
 use crate::response::BadUpstreamResponse;
 use crate::response::chat_stream::ChatStream;
-use crate::response_memory::BodyGrant;
+use crate::response_memory::{BodyGrant, KeptMemory, NoBodyMemory};
 use crate::upstream::Exchange;
 use crate::usage_tap::UsageTap;
 use bytes::Bytes;
@@ -111,6 +111,8 @@ pub struct StreamBody {
     /// `None` once the stream has ended.
     exchange: Option<Exchange>,
     stream: ChatStream,
+    /// Of what the translation keeps; `None` if the stream is not translated.
+    memory: Option<KeptMemory>,
     /// That of the model.
     context_length: u64,
     context: Option<StreamContext>,
@@ -144,6 +146,7 @@ impl StreamBody {
         error: Option<BadUpstreamResponse>,
         exchange: Exchange,
         stream: ChatStream,
+        memory: Option<KeptMemory>,
         context_length: u64,
     ) -> Self {
         Self {
@@ -151,6 +154,7 @@ impl StreamBody {
             error,
             exchange: Some(exchange),
             stream,
+            memory,
             context_length,
             context: None,
             cut: None,
@@ -236,11 +240,22 @@ impl StreamBody {
     fn send(&mut self, written: Bytes) -> Poll<Option<Bytes>> {
         if self.stream.is_done() {
             self.settle(Outcome::Served);
+        } else if let Err(missing) = self.grow_memory() {
+            let end = self.close(&missing.into());
+            return Poll::Ready(Some([written, end].concat().into()));
         } else if let Some(context) = &mut self.context {
             context.tap.progress(&self.stream.meter);
             self.limit_text();
         }
         Poll::Ready(Some(written))
+    }
+
+    /// Takes memory for what the translation keeps.
+    fn grow_memory(&mut self) -> Result<(), NoBodyMemory> {
+        match (&mut self.memory, self.stream.kept_bytes()) {
+            (Some(memory), Some(kept)) => memory.grow_for(kept),
+            (None, _) | (_, None) => Ok(()),
+        }
     }
 
     /// The replica was lost. Begins to move the stream to another one, or ends it; `None` if there is nothing to send yet.
@@ -348,8 +363,13 @@ impl StreamBody {
 
     /// Ends the stream with an error event after all complete events, and without `[DONE]`.
     fn end_with(&mut self, error: &CallError) -> Poll<Option<Bytes>> {
+        Poll::Ready(self.context.is_some().then(|| self.close(error)))
+    }
+
+    /// Ends the stream and returns its last events.
+    fn close(&mut self, error: &CallError) -> Bytes {
         self.exchange = None;
-        let Some(context) = &mut self.context else { return Poll::Ready(None) };
+        let Some(context) = &mut self.context else { return Bytes::new() };
         if let CallError::BadGateway { cause } = error {
             let cause = cause.clone();
             context.tap.note(|record| record.cause = Some(cause));
@@ -360,7 +380,7 @@ impl StreamBody {
         };
         self.settle(Outcome::Interrupted { code: error.code() });
         let written = self.stream.take_written();
-        Poll::Ready(Some(if written.is_empty() { event } else { [written, event].concat().into() }))
+        if written.is_empty() { event } else { [written, event].concat().into() }
     }
 
     fn settle(&mut self, outcome: Outcome) {

@@ -115,6 +115,19 @@ pub async fn insert(tx: &mut Tx, new: &NewResponse<'_>, max_bytes: u64) -> Resul
     Ok(Insert::Done)
 }
 
+/// The size of the content of a response from `since` or later.
+pub async fn size(
+    store: &Store,
+    workspace: &WorkspaceId,
+    id: &str,
+    since: Timestamp,
+) -> Result<Option<u64>, StoreError> {
+    let query =
+        sqlx::query("SELECT bytes FROM stored_responses WHERE workspace_id = $1 AND id = $2 AND created_at >= $3");
+    let found = store.row(query.bind(workspace.as_str()).bind(id).bind(since.millis())).await?;
+    found.map(|found| row::count(&found, "bytes")).transpose()
+}
+
 /// The sealed content of a response from `since` or later.
 pub async fn find(
     store: &Store,

@@ -1,13 +1,14 @@
 //! Reads what calls refer to: the conversation that they continue, and single items.
 
 use super::items::{self, Item, StoredTurn};
+use super::memory::{self, ContentMemory, NoContentMemory};
 use super::{Access, MAX_ID_BYTES, ResponseStorage, open_input, open_response};
 use crate::command_error::CommandError;
 use domain::{Caller, Timestamp};
 use std::collections::HashMap;
-use store::responses::{self, MAX_CHAIN, MAX_ITEMS, SealedResponse};
+use store::responses::{self, Link, MAX_CHAIN, MAX_ITEMS, SealedResponse};
 
-/// Why a conversation cannot be continued.
+/// Why a conversation cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ConversationError {
     /// The response, or one that it continues.
@@ -17,6 +18,8 @@ pub enum ConversationError {
     TooLarge { bytes: u64, limit: u64 },
     #[error("the stored conversation has more than {MAX_CHAIN} responses")]
     TooLong,
+    #[error(transparent)]
+    NoMemory(#[from] NoContentMemory),
     #[error(transparent)]
     Command(#[from] CommandError),
 }
@@ -28,11 +31,13 @@ impl ResponseStorage {
         caller: &Caller,
         previous: &str,
         now: Timestamp,
+        memory: &mut dyn ContentMemory,
     ) -> Result<Vec<Item>, ConversationError> {
         let access = self.access(caller).filter(|_| previous.len() <= MAX_ID_BYTES);
         let access = access.ok_or_else(|| not_found(previous))?;
         let _turn = self.turn().await?;
-        let length = self.check_chain(caller, &access, previous, now).await?;
+        let (length, bytes) = self.check_chain(caller, &access, previous, now).await?;
+        memory::reserve(memory, bytes)?;
         let turns = self.read_turns(caller, &access, previous, now).await?;
         if turns.len() != length {
             return Err(not_found(previous));
@@ -46,6 +51,7 @@ impl ResponseStorage {
         caller: &Caller,
         ids: &[&str],
         now: Timestamp,
+        memory: &mut dyn ContentMemory,
     ) -> Result<HashMap<String, Item>, ConversationError> {
         let Some(access) = self.access(caller) else { return Ok(HashMap::new()) };
         let _turn = self.turn().await?;
@@ -59,6 +65,7 @@ impl ResponseStorage {
                 if bytes > limit {
                     return Err(ConversationError::TooLarge { bytes, limit });
                 }
+                memory::reserve(memory, bytes)?;
                 let sealed = responses::find(&self.store, &caller.workspace, &owner.id, since);
                 let Some(sealed) = sealed.await.map_err(CommandError::from)? else { continue };
                 let Some(response) = open_response(&access, caller, &sealed)? else { continue };
@@ -69,14 +76,14 @@ impl ResponseStorage {
         Ok(found)
     }
 
-    /// Checks that a conversation is whole and not too large, and returns the number of its responses.
+    /// Checks that a conversation is whole and not too large, and returns the number of its responses and their size.
     async fn check_chain(
         &self,
         caller: &Caller,
         access: &Access<'_>,
         id: &str,
         now: Timestamp,
-    ) -> Result<usize, ConversationError> {
+    ) -> Result<(usize, u64), ConversationError> {
         let since = access.retention.kept_from(now);
         let chain = responses::chain(&self.store, &caller.workspace, id, since).await.map_err(CommandError::from)?;
         let oldest = chain.last().ok_or_else(|| not_found(id))?;
@@ -86,12 +93,7 @@ impl ResponseStorage {
         if let Some(missing) = &oldest.previous {
             return Err(not_found(missing));
         }
-        let bytes: u64 = chain.iter().map(|link| link.bytes).sum();
-        let limit = self.bounds.conversation_bytes;
-        if bytes > limit {
-            return Err(ConversationError::TooLarge { bytes, limit });
-        }
-        Ok(chain.len())
+        Ok((chain.len(), bounded_size(&chain, self.bounds.conversation_bytes)?))
     }
 
     /// The readable turns of a conversation, the oldest first.
@@ -106,6 +108,12 @@ impl ResponseStorage {
         let content = responses::chain_content(&self.store, &caller.workspace, id, since).await?;
         content.iter().filter_map(|sealed| open_turn(access, caller, sealed).transpose()).collect()
     }
+}
+
+/// The size of a conversation.
+pub(super) fn bounded_size(chain: &[Link], limit: u64) -> Result<u64, ConversationError> {
+    let bytes = chain.iter().map(|link| link.bytes).sum();
+    if bytes > limit { Err(ConversationError::TooLarge { bytes, limit }) } else { Ok(bytes) }
 }
 
 /// `None` if its key was removed.

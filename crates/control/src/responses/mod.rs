@@ -7,10 +7,12 @@
 
 mod conversation;
 mod items;
+mod memory;
 mod retention;
 
 pub use conversation::ConversationError;
 pub use items::{Item, ItemOrder, ItemPage, ItemQuery};
+pub use memory::{ContentMemory, NoContentMemory};
 pub use retention::{clear_all, clear_if_leading};
 
 use crate::author::{AuditedChange, Author};
@@ -154,12 +156,22 @@ impl ResponseStorage {
     }
 
     /// The response object, as JSON.
-    pub async fn find(&self, caller: &Caller, id: &str, now: Timestamp) -> Result<Option<Vec<u8>>, CommandError> {
+    pub async fn find(
+        &self,
+        caller: &Caller,
+        id: &str,
+        now: Timestamp,
+        memory: &mut dyn ContentMemory,
+    ) -> Result<Option<Vec<u8>>, ConversationError> {
         let Some(access) = self.access(caller).filter(|_| id.len() <= MAX_ID_BYTES) else { return Ok(None) };
         let _turn = self.turn().await?;
-        let found = responses::find(&self.store, &caller.workspace, id, access.retention.kept_from(now)).await?;
+        let since = access.retention.kept_from(now);
+        let bytes = responses::size(&self.store, &caller.workspace, id, since).await.map_err(CommandError::from)?;
+        let Some(bytes) = bytes else { return Ok(None) };
+        memory::reserve(memory, bytes)?;
+        let found = responses::find(&self.store, &caller.workspace, id, since).await.map_err(CommandError::from)?;
         let Some(sealed) = found else { return Ok(None) };
-        open_response(&access, caller, &sealed)
+        Ok(open_response(&access, caller, &sealed)?)
     }
 
     /// The items that a response was generated from: its conversation, as far as it is still stored, and its own input.
@@ -170,14 +182,20 @@ impl ResponseStorage {
         id: &str,
         query: &ItemQuery,
         now: Timestamp,
-    ) -> Result<Option<ItemPage>, CommandError> {
+        memory: &mut dyn ContentMemory,
+    ) -> Result<Option<ItemPage>, ConversationError> {
         let Some(access) = self.access(caller).filter(|_| id.len() <= MAX_ID_BYTES) else { return Ok(None) };
         let _turn = self.turn().await?;
+        let since = access.retention.kept_from(now);
+        let chain = responses::chain(&self.store, &caller.workspace, id, since).await.map_err(CommandError::from)?;
+        // What a response continued was within the bound of a conversation.
+        let limit = self.bounds.conversation_bytes + MAX_RESPONSE_BYTES as u64;
+        memory::reserve(memory, conversation::bounded_size(&chain, limit)?)?;
         let turns = self.read_turns(caller, &access, id, now).await?;
         if turns.last().is_none_or(|last| last.id != id) {
             return Ok(None);
         }
-        items::input_page(&turns, query).map(Some).map_err(internal)
+        Ok(items::input_page(&turns, query).map(Some).map_err(internal)?)
     }
 
     /// Deletes a response, and returns whether there was one. Deletions by people are recorded in the audit log.

@@ -1,7 +1,8 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
 use control::responses::{
-    self, Bounds, CompletedResponse, ConversationError, ItemOrder, ItemQuery, NotStored, ResponseStorage,
+    self, Bounds, CompletedResponse, ContentMemory, ConversationError, ItemOrder, ItemQuery, NoContentMemory,
+    NotStored, ResponseStorage,
 };
 use control::workspaces::{self, Authority, Edit};
 use control::{Author, bootstrap};
@@ -41,6 +42,26 @@ fn other_caller() -> Caller {
     Caller { response_retention: days(30), ..caller }
 }
 
+/// Memory up to a limit, and what was taken of it.
+struct Memory {
+    limit: u64,
+    taken: u64,
+}
+
+impl ContentMemory for Memory {
+    fn grow_to(&mut self, bytes: u64) -> Result<(), NoContentMemory> {
+        if bytes > self.limit {
+            return Err(NoContentMemory::Workspace);
+        }
+        self.taken = self.taken.max(bytes);
+        Ok(())
+    }
+}
+
+fn unbounded() -> Memory {
+    Memory { limit: u64::MAX, taken: 0 }
+}
+
 /// Saves a response that says `text`, after a question.
 async fn save(
     storage: &ResponseStorage,
@@ -61,7 +82,7 @@ async fn history(storage: &ResponseStorage, caller: &Caller, previous: &str) -> 
         let item: Value = serde_json::from_str(item.get()).unwrap();
         item["text"].as_str().or(item["content"].as_str()).unwrap_or("?").to_owned()
     };
-    Ok(storage.history(caller, previous, NOW).await?.iter().map(shown).collect())
+    Ok(storage.history(caller, previous, NOW, &mut unbounded()).await?.iter().map(shown).collect())
 }
 
 #[tokio::test]
@@ -69,7 +90,7 @@ async fn a_stored_response_is_encrypted_and_belongs_to_its_workspace() {
     on_both(async |_, store| {
         let (storage, caller) = (storage(&store), first_caller(&store).await);
         save(&storage, &caller, ("resp_1", None), "a secret").await.unwrap();
-        let response = storage.find(&caller, "resp_1", NOW).await.unwrap().unwrap();
+        let response = storage.find(&caller, "resp_1", NOW, &mut unbounded()).await.unwrap().unwrap();
         assert!(String::from_utf8(response).unwrap().contains("a secret"));
         let sealed = store::responses::find(&store, &caller.workspace, "resp_1", NOW).await.unwrap().unwrap();
         for content in [&sealed.input, &sealed.response] {
@@ -77,13 +98,13 @@ async fn a_stored_response_is_encrypted_and_belongs_to_its_workspace() {
         }
 
         let other = other_caller();
-        assert_eq!(storage.find(&other, "resp_1", NOW).await.unwrap(), None);
+        assert_eq!(storage.find(&other, "resp_1", NOW, &mut unbounded()).await.unwrap(), None);
         assert!(!storage.delete(&other, &Author::CommandLine, "resp_1", NOW).await.unwrap());
         let query = ItemQuery { limit: 20, order: ItemOrder::OldestFirst, after: None };
-        assert!(storage.input_items(&other, "resp_1", &query, NOW).await.unwrap().is_none());
+        assert!(storage.input_items(&other, "resp_1", &query, NOW, &mut unbounded()).await.unwrap().is_none());
         let rejected = history(&storage, &other, "resp_1").await.unwrap_err();
         assert!(matches!(rejected, ConversationError::NotFound { id } if id == "resp_1"));
-        assert_eq!(storage.items(&other, &["msg_resp_1"], NOW).await.unwrap().len(), 0);
+        assert_eq!(storage.items(&other, &["msg_resp_1"], NOW, &mut unbounded()).await.unwrap().len(), 0);
     })
     .await;
 }
@@ -96,12 +117,14 @@ async fn a_conversation_is_continued_until_one_of_its_responses_is_deleted() {
         save(&storage, &caller, ("resp_2", Some("resp_1")), "two").await.unwrap();
         let found = history(&storage, &caller, "resp_2").await.unwrap();
         assert_eq!(found, ["question resp_1", "one", "question resp_2", "two"]);
-        let found = storage.items(&caller, &["msg_resp_1", "unknown"], NOW).await.unwrap();
+        let found = storage.items(&caller, &["msg_resp_1", "unknown"], NOW, &mut unbounded()).await.unwrap();
         assert_eq!(found.keys().collect::<Vec<_>>(), ["msg_resp_1"]);
         assert!(found["msg_resp_1"].get().contains("one"));
 
         let query = ItemQuery { limit: 20, order: ItemOrder::OldestFirst, after: None };
-        let items = async || storage.input_items(&caller, "resp_2", &query, NOW).await.unwrap().unwrap().items.len();
+        let items = async || {
+            storage.input_items(&caller, "resp_2", &query, NOW, &mut unbounded()).await.unwrap().unwrap().items.len()
+        };
         assert_eq!(items().await, 3);
 
         let author = Author::User { id: UserId::new(NOW, 1), address: "192.0.2.1".into() };
@@ -115,6 +138,44 @@ async fn a_conversation_is_continued_until_one_of_its_responses_is_deleted() {
         let key = Author::Key { id: domain::KeyId::new(NOW, 1), address: "192.0.2.1".into() };
         assert!(storage.delete(&caller, &key, "resp_2", NOW).await.unwrap());
         assert_eq!(audit::list(&store, &filter, 10).await.unwrap().len(), 1, "deletions by programs are not recorded");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn memory_is_taken_before_content_is_read() {
+    on_both(async |_, store| {
+        let (storage, caller) = (storage(&store), first_caller(&store).await);
+        save(&storage, &caller, ("resp_1", None), &"x".repeat(10_000)).await.unwrap();
+        save(&storage, &caller, ("resp_2", Some("resp_1")), &"y".repeat(1_000)).await.unwrap();
+        let query = ItemQuery { limit: 1, order: ItemOrder::NewestFirst, after: None };
+        let read = async |limit: u64, what: &str| {
+            let mut memory = Memory { limit, taken: 0 };
+            let is_read = match what {
+                "response" => storage.find(&caller, "resp_1", NOW, &mut memory).await.map(|found| found.is_some()),
+                "input" => {
+                    let page = storage.input_items(&caller, "resp_2", &query, NOW, &mut memory).await;
+                    page.map(|page| page.is_some())
+                }
+                "history" => storage.history(&caller, "resp_2", NOW, &mut memory).await.map(|items| !items.is_empty()),
+                _ => {
+                    let items = storage.items(&caller, &["msg_resp_1", "msg_resp_2"], NOW, &mut memory).await;
+                    items.map(|items| items.len() == 2)
+                }
+            };
+            (is_read, memory.taken)
+        };
+        for (what, content) in [("response", 10_000), ("input", 11_000), ("history", 11_000), ("items", 11_000)] {
+            let (is_read, taken) = read(u64::MAX, what).await;
+            assert!(is_read.unwrap(), "{what}");
+            assert!((2 * content..4 * content).contains(&taken), "{what} took {taken}");
+            let (rejected, _) = read(taken - 1, what).await;
+            let reason = rejected.unwrap_err();
+            assert!(matches!(reason, ConversationError::NoMemory(NoContentMemory::Workspace)), "{what}: {reason}");
+        }
+        let mut memory = unbounded();
+        assert_eq!(storage.find(&caller, "resp_9", NOW, &mut memory).await.unwrap(), None);
+        assert_eq!(memory.taken, 0);
     })
     .await;
 }
@@ -134,7 +195,7 @@ async fn a_response_that_cannot_be_stored_is_reported() {
         let large = "x".repeat(700_000);
         save(&storage, &caller, ("resp_1", None), &large).await.unwrap();
         assert!(matches!(save(&storage, &caller, ("resp_2", None), &large).await, Err(NotStored::Full)));
-        assert_eq!(storage.find(&caller, "resp_2", NOW).await.unwrap(), None);
+        assert_eq!(storage.find(&caller, "resp_2", NOW, &mut unbounded()).await.unwrap(), None);
         let rejected = history(&storage, &caller, "resp_1").await.unwrap_err();
         assert!(matches!(rejected, ConversationError::TooLarge { limit: 65_536, .. }));
         store.close().await;
@@ -154,8 +215,8 @@ async fn content_can_be_read_after_a_rotation_and_is_gone_without_its_key() {
         save(&rotated, &caller, ("resp_2", Some("resp_1")), "two").await.unwrap();
         assert_eq!(history(&rotated, &caller, "resp_2").await.unwrap().len(), 4);
         let without_old = ResponseStorage::new(store.clone(), Some(next), BOUNDS);
-        assert!(without_old.find(&caller, "resp_2", NOW).await.unwrap().is_some());
-        assert_eq!(without_old.find(&caller, "resp_1", NOW).await.unwrap(), None);
+        assert!(without_old.find(&caller, "resp_2", NOW, &mut unbounded()).await.unwrap().is_some());
+        assert_eq!(without_old.find(&caller, "resp_1", NOW, &mut unbounded()).await.unwrap(), None);
         let rejected = history(&without_old, &caller, "resp_2").await.unwrap_err();
         assert!(matches!(rejected, ConversationError::NotFound { .. }));
     })
@@ -175,8 +236,12 @@ async fn responses_are_deleted_when_they_are_too_old_or_no_longer_stored() {
         let caller = caller(&set(days(2)).await, days(2));
         save(&storage, &caller, ("resp_1", None), "one").await.unwrap();
         let after = |days: i64| Timestamp::from_millis(NOW.millis() + days * DAY + 1);
-        assert!(storage.find(&caller, "resp_1", after(1)).await.unwrap().is_some());
-        assert_eq!(storage.find(&caller, "resp_1", after(2)).await.unwrap(), None, "before the loop has deleted it");
+        assert!(storage.find(&caller, "resp_1", after(1), &mut unbounded()).await.unwrap().is_some());
+        assert_eq!(
+            storage.find(&caller, "resp_1", after(2), &mut unbounded()).await.unwrap(),
+            None,
+            "before the loop has deleted it"
+        );
         assert_eq!(responses::clear_all(&store, after(1)).await.unwrap(), 0);
         assert_eq!(responses::clear_all(&store, after(2)).await.unwrap(), 1);
 

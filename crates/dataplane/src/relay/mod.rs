@@ -17,7 +17,7 @@ use crate::request::{Operation, StreamOptions};
 use crate::resolve::Target;
 use crate::response::TokenMeter;
 use crate::response::chat_stream::ChatStream;
-use crate::response_memory::BodyGrant;
+use crate::response_memory::{BodyGrant, KeptMemory};
 use crate::upstream::Exchange;
 use crate::{Call, Dataplane, PlacementNote, Response, ResponseFormat, hold};
 use attempt_error::{AttemptError, bad_response, connection_error};
@@ -186,7 +186,7 @@ impl Dataplane {
     async fn exchange(&self, attempt: Attempt<'_>) -> Result<UpstreamResponse, AttemptError> {
         let exchange = self.send(attempt).await?;
         match &attempt.call.request.operation {
-            Operation::Chat { streaming: Some(options) } => open_stream(exchange, options, attempt).await,
+            Operation::Chat { streaming: Some(options) } => self.open_stream(exchange, options, attempt).await,
             Operation::Chat { streaming: None } | Operation::Embeddings(_) => self.read_whole(exchange, attempt).await,
         }
     }
@@ -225,43 +225,53 @@ impl Dataplane {
             }
         }
     }
-}
 
-/// Waits for the first event, so that a failure before it becomes an error with its own status.
-async fn open_stream(
-    mut exchange: Exchange,
-    options: &StreamOptions,
-    Attempt { call, prompt, context_length, keeps_text, .. }: Attempt<'_>,
-) -> Result<UpstreamResponse, AttemptError> {
-    let request = &call.request;
-    let translator = call.dialect.stream();
-    let mut stream = ChatStream::new(&request.model, options, request.choices(), prompt, translator);
-    if keeps_text {
-        stream.keep_text();
-    }
-    loop {
-        let written = match exchange.data().await {
-            Some(Ok(data)) => stream.pass(data),
-            // Engines send the head of a stream at once, so this is still prefill.
-            Some(Err(ExchangeError::Connection(error))) => {
-                return Err(AttemptError::Crashed { cause: error.to_string(), on_reused: false });
-            }
-            Some(Err(error)) => return Err(connection_error(&error)),
-            None => stream.end(),
-        };
-        let (written, error) = match written {
-            Ok(written) => (written, None),
-            Err(error) => (stream.take_written(), Some(error)),
-        };
-        match error {
-            // Complete events are sent first; the error follows them.
-            _ if !written.is_empty() => {
-                let body = StreamBody::new(written, error, exchange, stream, context_length);
-                return Ok(UpstreamResponse::Stream(Box::new(body)));
-            }
-            Some(error) => return Err(bad_response(error, stream.meter, context_length)),
-            None => {}
+    /// Waits for the first event, so that a failure before it becomes an error with its own status.
+    async fn open_stream(
+        &self,
+        mut exchange: Exchange,
+        options: &StreamOptions,
+        Attempt { call, prompt, context_length, keeps_text, .. }: Attempt<'_>,
+    ) -> Result<UpstreamResponse, AttemptError> {
+        let request = &call.request;
+        let translator = call.dialect.stream();
+        let mut stream = ChatStream::new(&request.model, options, request.choices(), prompt, translator);
+        if keeps_text {
+            stream.keep_text();
         }
+        let memory = self.translation_memory(call, &stream)?;
+        loop {
+            let written = match exchange.data().await {
+                Some(Ok(data)) => stream.pass(data),
+                // Engines send the head of a stream at once, so this is still prefill.
+                Some(Err(ExchangeError::Connection(error))) => {
+                    return Err(AttemptError::Crashed { cause: error.to_string(), on_reused: false });
+                }
+                Some(Err(error)) => return Err(connection_error(&error)),
+                None => stream.end(),
+            };
+            let (written, error) = match written {
+                Ok(written) => (written, None),
+                Err(error) => (stream.take_written(), Some(error)),
+            };
+            match error {
+                // Complete events are sent first; the error follows them.
+                _ if !written.is_empty() => {
+                    let body = StreamBody::new(written, error, exchange, stream, memory, context_length);
+                    return Ok(UpstreamResponse::Stream(Box::new(body)));
+                }
+                Some(error) => return Err(bad_response(error, stream.meter, context_length)),
+                None => {}
+            }
+        }
+    }
+
+    /// The memory of what a translated stream keeps.
+    fn translation_memory(&self, call: &Call, stream: &ChatStream) -> Result<Option<KeptMemory>, AttemptError> {
+        let Some(kept) = stream.kept_bytes() else { return Ok(None) };
+        let mut memory = KeptMemory::new(self.memory.grant(&call.caller.workspace));
+        memory.grow_for(kept).map_err(|missing| AttemptError::Final(missing.into()))?;
+        Ok(Some(memory))
     }
 }
 

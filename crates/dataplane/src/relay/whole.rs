@@ -23,7 +23,9 @@ impl Dataplane {
         Attempt { call, prompt, context_length, .. }: Attempt<'_>,
     ) -> Result<UpstreamResponse, AttemptError> {
         let mut memory = ResponseMemory::new(&*self.memory, &call.caller.workspace);
-        let whole = exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, |bytes| memory.grow_for(bytes));
+        // The response will repeat parts of the request.
+        let echo = call.dialect.echo_bytes();
+        let whole = exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, |bytes| memory.grow_for(echo + bytes));
         let whole = whole.await.map_err(collect_error)?;
         let (request, mut meter) = (&call.request, TokenMeter::new(prompt));
         let normalized = if whole.len() <= NORMALIZE_INLINE {

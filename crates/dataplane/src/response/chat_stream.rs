@@ -120,6 +120,11 @@ impl ChatStream {
         self.translator.as_mut().is_some_and(|translator| translator.fail(error, &mut self.out))
     }
 
+    /// What the translation keeps in memory; `None` if the stream is not translated.
+    pub(crate) fn kept_bytes(&self) -> Option<usize> {
+        self.translator.as_ref().map(|translator| translator.kept_bytes())
+    }
+
     pub(crate) fn is_done(&self) -> bool {
         self.done
     }

@@ -50,6 +50,14 @@ impl Dialect {
         }
     }
 
+    /// The memory of what a response repeats of its request.
+    pub(crate) fn echo_bytes(&self) -> usize {
+        match self {
+            Self::Responses(options) => options.echo_bytes(),
+            Self::Native | Self::Messages(_) => 0,
+        }
+    }
+
     /// The writer of a streamed response; `None` if chunks are passed on as they are.
     pub(crate) fn stream(&self) -> Option<Box<dyn StreamTranslator>> {
         match self {
@@ -78,6 +86,9 @@ impl Dialect {
 pub(crate) trait StreamTranslator: Send + Sync {
     /// A normalized chunk, with the tokens counted so far.
     fn chunk(&mut self, chunk: &[u8], tokens: Tokens, out: &mut BytesMut) -> Result<(), TranslateError>;
+
+    /// The bytes that are kept in memory until the stream ends, or until it is their turn.
+    fn kept_bytes(&self) -> usize;
 
     /// The engine is alive, but has nothing to say.
     fn keep_alive(&mut self, out: &mut BytesMut);

@@ -191,6 +191,12 @@ impl MemoryGrant {
         }
     }
 
+    /// Takes over the memory of another grant of the same holder.
+    pub(crate) fn absorb(&mut self, mut other: Self) {
+        debug_assert_eq!(self.holder, other.holder);
+        self.bytes += std::mem::take(&mut other.bytes);
+    }
+
     /// Makes sure that there is room for a buffer of `length` bytes that grows by doubling.
     pub(crate) fn grow_for(&mut self, length: usize) -> Result<(), NoMemoryError> {
         let length = length as u64;
@@ -304,6 +310,16 @@ mod tests {
         drop(grant);
         assert_eq!(budget.used(), 0);
         assert!(budget.shards.iter().all(|shard| shard.lock().is_empty()));
+    }
+
+    #[test]
+    fn a_grant_absorbs_another_one() {
+        let budget = Arc::new(MemoryBudget::new(1_000));
+        let mut grant = granted(&budget, workspace(1), 100).unwrap();
+        grant.absorb(granted(&budget, workspace(1), 50).unwrap());
+        assert_eq!((grant.bytes, budget.used()), (150, 150));
+        drop(grant);
+        assert_eq!(budget.used(), 0);
     }
 
     #[test]

@@ -51,6 +51,9 @@ async fn a_response_is_found_by_its_workspace_until_it_is_too_old_or_deleted() {
         let found = responses::find(&store, &own, "resp_1", NOW).await.unwrap().unwrap();
         assert_eq!((&found.input[..], &found.response[..]), (&[0, 1, 255][..], &b"sealed"[..]));
         assert_eq!(responses::find(&store, &own, "resp_1", later(1)).await.unwrap(), None, "too old");
+        assert_eq!(responses::size(&store, &own, "resp_1", NOW).await.unwrap(), Some(9));
+        assert_eq!(responses::size(&store, &own, "resp_1", later(1)).await.unwrap(), None);
+        assert_eq!(responses::size(&store, &other, "resp_1", NOW).await.unwrap(), None);
         assert_eq!(responses::find(&store, &other, "resp_1", NOW).await.unwrap(), None, "of another workspace");
         assert_eq!(ids_of_items(&store, &own, &["fc_1", "rs_1", "unknown"]).await, ["resp_1"]);
         assert_eq!(ids_of_items(&store, &other, &["fc_1"]).await, [""; 0]);

@@ -346,6 +346,10 @@ impl StreamTranslator for MessageStream {
         self.add(&part, out)
     }
 
+    fn kept_bytes(&self) -> usize {
+        self.held.0
+    }
+
     fn keep_alive(&mut self, out: &mut BytesMut) {
         if self.has_started {
             write_ping(out);

@@ -20,12 +20,14 @@ mod tools;
 #[cfg(test)]
 mod request_tests;
 #[cfg(test)]
+mod stream_bounds_tests;
+#[cfg(test)]
 mod stream_grammar;
 #[cfg(test)]
 mod stream_tests;
 
 pub use reasoning::ReasoningSeal;
-pub use request::{ChatTranslation, History, ResponseContext, ResponsesRequest};
+pub use request::{ChatTranslation, History, ItemReference, ResponseContext, ResponsesRequest};
 
 pub(crate) use stream::ResponseStream;
 
@@ -49,6 +51,13 @@ pub struct ResponseOptions {
     now: fn() -> i64,
     /// Set if the response is to be stored.
     finished: Option<FinishedResponse>,
+}
+
+impl ResponseOptions {
+    /// The memory of what the response repeats, which lasts as long as the call.
+    pub(crate) fn echo_bytes(&self) -> usize {
+        self.members.len() + self.tools.bytes()
+    }
 }
 
 /// The final response, as JSON, once it has been written. Shared with the code that stores it.

@@ -69,6 +69,14 @@ pub struct ResponsesRequest {
     pub may_store: bool,
 }
 
+/// A stored item in the place of an input item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ItemReference {
+    /// Its place in the input.
+    pub index: usize,
+    pub id: String,
+}
+
 /// Stored items that a request refers to, as JSON.
 #[derive(Debug, Default)]
 pub struct History {
@@ -164,8 +172,8 @@ impl ResponsesRequest {
         }
     }
 
-    /// The stored items that the input refers to: each with its path and its id.
-    pub fn references(&self) -> Result<Vec<(String, String)>, ParseError> {
+    /// The stored items that the input refers to; only the first `limit` of them.
+    pub fn references(&self, limit: usize) -> Result<Vec<ItemReference>, ParseError> {
         let mut found = Vec::new();
         let mut reader = Reader::new(self.value("input"));
         if reader.kind()? != ValueKind::Array {
@@ -175,9 +183,10 @@ impl ResponsesRequest {
         let mut unreported = Checks::default();
         reader.array(|reader, index| {
             if let Some(item) = Item::read(reader, "input", index, &mut unreported)?
+                && found.len() < limit
                 && let Some(id) = item.reference()
             {
-                found.push((format!("input[{index}].id"), id));
+                found.push(ItemReference { index, id });
             }
             Ok::<(), ParseError>(())
         })?;

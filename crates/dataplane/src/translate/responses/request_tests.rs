@@ -1,7 +1,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "callers pass literals")]
 
 use super::reasoning::ReasoningSeal;
-use super::request::{ChatTranslation, History, ResponseContext, ResponsesRequest};
+use super::request::{ChatTranslation, History, ItemReference, ResponseContext, ResponsesRequest};
 use crate::request::ParseError;
 use crate::translate::messages::Traits;
 use domain::model::ThinkingSwitch;
@@ -173,7 +173,8 @@ fn stored_items_come_before_the_input_and_replace_references() {
         {"type": "item_reference", "id": "fc_1"}, {"type": "function_call_output", "call_id": "a", "output": "done"}]});
     let request = ResponsesRequest::parse(body.to_string().into()).unwrap();
     assert_eq!(request.previous_response_id.as_deref(), Some("resp_0"));
-    assert_eq!(request.references().unwrap(), [("input[0].id".to_owned(), "fc_1".to_owned())]);
+    assert_eq!(request.references(9).unwrap(), [ItemReference { index: 0, id: "fc_1".into() }]);
+    assert_eq!(request.references(0).unwrap(), [], "no more than were asked for");
     assert_eq!(request.input_items().unwrap().len(), 2);
     let stored = json!({"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"});
     let history = History {

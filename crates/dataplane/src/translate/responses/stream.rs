@@ -35,6 +35,8 @@ const ITEM_BYTES: usize = 256;
 
 pub(crate) struct ResponseStream {
     options: Arc<ResponseOptions>,
+    /// The memory of `options`.
+    echo_bytes: usize,
     events: Events,
     /// In the order in which they were added.
     items: Vec<OutputItem>,
@@ -76,6 +78,7 @@ impl StreamedCall {
 impl ResponseStream {
     pub(crate) fn new(options: Arc<ResponseOptions>) -> Self {
         Self {
+            echo_bytes: options.echo_bytes(),
             options,
             events: Events::default(),
             items: Vec::new(),
@@ -272,6 +275,10 @@ impl StreamTranslator for ResponseStream {
             self.add_text(OutputKind::Message, text, part.logprobs, out)?;
         }
         part.tool_calls.iter().try_for_each(|piece| self.add_tool_piece(piece, out))
+    }
+
+    fn kept_bytes(&self) -> usize {
+        self.echo_bytes + self.bytes
     }
 
     fn keep_alive(&mut self, out: &mut BytesMut) {

@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-fn options(members: Value) -> ResponseOptions {
+pub(super) fn options(members: Value) -> ResponseOptions {
     options_if_stored(members, None)
 }
 

@@ -70,6 +70,12 @@ impl ToolTable {
         }
     }
 
+    /// The size of all names.
+    pub(super) fn bytes(&self) -> usize {
+        let of = |tool: &DeclaredTool| tool.name.len() + tool.namespace.as_ref().map_or(0, String::len) + MAX_NAME_LEN;
+        self.tools.iter().map(of).sum()
+    }
+
     pub(super) fn tool_search_name(&self) -> &str {
         let search = self.tools.iter().find(|tool| tool.kind == ToolKind::Search);
         search.map_or(TOOL_SEARCH, |tool| &tool.chat_name)

@@ -1,13 +1,15 @@
-//! The memory budget of request bodies.
+//! The memory budget of bodies.
 
 use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use serde_json::json;
 use testkit::fake_engine::Script;
 use testkit::http::Client;
 
-use crate::app::{TIMEOUT, TestApp, chat, error_line, text, wait_until};
+use super::stored_responses;
+use crate::app::{CHAT, TIMEOUT, TestApp, chat, error_line, text, wait_until};
 use crate::wire::{Wire, post_head};
 
 const KIB: u64 = 1 << 10;
@@ -126,6 +128,58 @@ async fn a_response_that_is_not_streamed_takes_memory_from_the_budget() {
     app.engine().push(huge(700 << 10));
     assert_eq!(error_line(&app.chat("hi").await), "429 concurrency_limit_exceeded");
     assert_eq!(app.chat("hi").await.status_line(), "200 OK");
+    wait_for_use(&app, 0).await;
+}
+
+#[tokio::test]
+async fn a_running_stream_keeps_memory_for_what_it_repeats() {
+    let app = TestApp::start().await;
+    app.engine().push(Script { stall_after: Some(1), chunks: 3, ..Script::default() });
+    let tool = json!({"type": "function", "name": "find", "description": "x".repeat(200 << 10)});
+    let body = json!({"model": CHAT, "input": "hi", "stream": true, "tools": [tool]});
+    let mut stream = app.client().open_stream("/responses", body).await;
+    assert_eq!(stream.status, 200);
+    while !stream.next_event().await.unwrap().data().unwrap().contains("output_text.delta") {}
+    wait_for_use(&app, 256 * KIB).await;
+    drop(stream);
+    wait_for_use(&app, 0).await;
+}
+
+#[tokio::test]
+async fn a_stream_ends_if_there_is_no_memory_for_what_it_keeps() {
+    let app = TestApp::setup().edge("body_limit = \"1MiB\"\nmemory_budget = \"1MiB\"").start().await;
+    let text_of_chunks = "x".repeat(600 << 10);
+    app.engine().push(Script { chunks: 2, text: text_of_chunks, stall_after: Some(1), ..Script::default() });
+    let body = json!({"model": CHAT, "input": "hi", "stream": true});
+    let stream = app.client().open_stream("/responses", body).await;
+    assert_eq!(stream.status, 200);
+    let (events, is_clean) = stream.rest().await;
+    let last = events.last().unwrap().json();
+    assert!(is_clean);
+    assert_eq!(
+        (text(&last["type"]), text(&last["response"]["error"]["code"])),
+        ("response.failed", "rate_limit_exceeded")
+    );
+    assert_eq!(&*app.usage(1).await[0].code, "concurrency_limit_exceeded");
+    wait_for_use(&app, 0).await;
+}
+
+#[tokio::test]
+async fn stored_responses_take_memory_before_they_are_read() {
+    let setup = stored_responses::with_key().edge("body_limit = \"1MiB\"\nmemory_budget = \"2MiB\"");
+    let app = stored_responses::storing(setup).await;
+    let client = app.client();
+    let small = stored_responses::create(&client, stored_responses::request("hi"), true).await;
+    app.engine().push(Script { huge_bytes: 220 << 10, ..Script::default() });
+    let large = stored_responses::create(&client, stored_responses::request("x".repeat(160 << 10)), true).await;
+    wait_for_use(&app, 0).await;
+    for path in ["", "/input_items?limit=1"] {
+        let read = async |id: &str| client.get(&format!("/responses/{id}{path}")).await;
+        assert_eq!(error_line(&read(&large).await), "429 concurrency_limit_exceeded", "{path}");
+        assert_eq!(read(&small).await.status_line(), "200 OK", "{path}");
+    }
+    let continued = client.post_json("/responses", stored_responses::continuing(&large, "go on")).await;
+    assert_eq!(error_line(&continued), "429 concurrency_limit_exceeded");
     wait_for_use(&app, 0).await;
 }
 

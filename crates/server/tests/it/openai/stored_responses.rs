@@ -11,12 +11,12 @@ use crate::console::person::Person;
 /// What the engine says by default.
 const REPLY: &str = "Hello Hello Hello ";
 
-fn with_key() -> Setup {
+pub(super) fn with_key() -> Setup {
     TestApp::setup().environment("FOREBAY_CONTENT_KEY", CONTENT_KEY)
 }
 
 /// A gateway whose first workspace stores responses.
-async fn storing(setup: Setup) -> TestApp {
+pub(super) async fn storing(setup: Setup) -> TestApp {
     let app = setup.start().await;
     keep_for_days(&app, &app.workspace().to_string(), json!(7)).await;
     app

@@ -12,13 +12,13 @@ use crate::surface::error::SurfaceError;
 use crate::surface::inference::{self, InferenceError, PendingSave, Prepared, reject};
 use bytes::Bytes;
 use dataplane::request::ParseError;
-use dataplane::translate::responses::{ChatTranslation, ReasoningSeal, ResponseContext, ResponsesRequest};
+use dataplane::translate::responses::{ChatTranslation, ReasoningSeal, ResponseContext};
 use dataplane::usage_tap::UsageTap;
 use dataplane::{CallError, Dialect};
 use domain::Caller;
 use serde::Serialize;
 use std::sync::Arc;
-use stored::LoadedHistory;
+use stored::{LoadedHistory, ReferringRequest};
 use utoipa::ToSchema;
 
 /// The tokens of an input.
@@ -101,27 +101,33 @@ async fn translate(
     purpose: Purpose,
 ) -> Result<(ChatTranslation, Option<Box<PendingSave>>), InferenceError> {
     let length = bytes.len();
-    let parsed = surface.body_bounds.parse(std::mem::take(bytes), memory, ResponsesRequest::parse).await;
-    let request = parsed.map_err(failed)?;
-    let traits = surface.dataplane.chat_traits(caller, &request.model);
+    let parsed = surface.body_bounds.parse(std::mem::take(bytes), memory, ReferringRequest::parse).await;
+    let referring = parsed.map_err(failed)?;
+    let traits = surface.dataplane.chat_traits(caller, &referring.request.model);
     let unique = tap.request_id().as_str().trim_start_matches("req_").to_owned();
-    let LoadedHistory { history, referenced_bytes } = stored::load(surface, caller, &request).await?;
+    let loaded = stored::load(surface, caller, &referring).await?;
+    let LoadedHistory { history, referenced_bytes, memory: memory_of_history } = loaded;
     let own_size = length + referenced_bytes;
     let size = own_size + history.previous.iter().map(Bytes::len).sum::<usize>();
+    if let Some(of_history) = memory_of_history {
+        memory.absorb(of_history);
+    }
     reserve_translation(memory, size).map_err(SurfaceError::from)?;
-    let save = match purpose {
-        Purpose::Create => stored::pending(surface, caller, &request, &history, &unique, own_size)?,
+    let mut save = match purpose {
+        Purpose::Create => stored::pending(surface, caller, &referring.request, &unique, own_size)?,
         Purpose::Count => None,
     };
-    let context = ResponseContext {
-        unique,
-        now: || clock::now().seconds(),
-        history,
-        seal: ReasoningSeal { keys: surface.context.reasoning_keys.clone(), workspace: caller.workspace.clone() },
-        stored: save.as_ref().map(|save| save.finished.clone()),
+    let seal = ReasoningSeal { keys: surface.context.reasoning_keys.clone(), workspace: caller.workspace.clone() };
+    let stored = save.as_ref().map(|save| save.finished.clone());
+    let into_chat = move || {
+        let input = stored.is_some().then(|| stored::own_input(&referring, &history)).transpose()?;
+        let context = ResponseContext { unique, now: || clock::now().seconds(), history, seal, stored };
+        Ok::<_, ParseError>((referring.request.into_chat(traits, context)?, input))
     };
-    let into_chat = move || request.into_chat(traits, context);
-    let translation = surface.body_bounds.work(size, memory, into_chat).await.map_err(failed)?;
+    let (translation, input) = surface.body_bounds.work(size, memory, into_chat).await.map_err(failed)?;
+    if let (Some(save), Some(input)) = (&mut save, input) {
+        stored::set_input(save, input)?;
+    }
     memory.shrink_to(translation.request.body.len().max(size) as u64);
     Ok((translation, save))
 }

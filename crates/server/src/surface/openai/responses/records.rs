@@ -3,17 +3,19 @@
 //! Reading counts against the requests per minute and costs nothing.
 
 use super::super::ERROR_FORMAT;
-use super::stored::command_error;
+use super::stored::{finished, memory_of};
 use crate::clock;
+use crate::edge::memory_budget::MemoryGrant;
 use crate::edge::{Body, EdgeResponse};
 use crate::surface::error::SurfaceError;
-use crate::surface::inference::{InferenceError, reject};
+use crate::surface::inference::reject;
 use crate::surface::{Surface, json};
-use control::responses::{Item, ItemOrder, ItemPage, ItemQuery};
-use control::{Author, CommandError};
-use dataplane::CallError;
+use control::Author;
+use control::responses::{ConversationError, Item, ItemOrder, ItemPage, ItemQuery};
 use dataplane::record::Outcome;
+use dataplane::response_memory::BodyGrant;
 use dataplane::usage_tap::UsageTap;
+use dataplane::{CallError, ResponseBody};
 use domain::Caller;
 use domain::caller::Actor;
 use http::{Response, StatusCode};
@@ -67,8 +69,12 @@ pub(in crate::surface::openai) async fn show(
     tap: UsageTap,
 ) -> EdgeResponse {
     let (storage, own, wanted) = (surface.context.responses.clone(), Arc::clone(caller), id.to_owned());
-    let find = async move { storage.find(&own, &wanted, clock::now()).await };
-    serve(surface, caller, id, tap, find, |response| json(StatusCode::OK, response)).await
+    let mut memory = memory_of(surface, caller);
+    let find = async move {
+        let found = storage.find(&own, &wanted, clock::now(), &mut memory).await?;
+        Ok::<_, ConversationError>(found.map(|response| StoredContent::new(response, memory)))
+    };
+    serve(surface, caller, id, tap, find, StoredContent::send).await
 }
 
 /// Delete a stored response.
@@ -84,10 +90,13 @@ pub(in crate::surface::openai) async fn delete(
     let author = author(caller, client);
     let (storage, own, wanted) = (surface.context.responses.clone(), Arc::clone(caller), id.to_owned());
     let delete = async move {
-        let deleted = storage.delete(&own, &author, &wanted, clock::now()).await;
-        deleted.map(|is_deleted| is_deleted.then_some(()))
+        let is_deleted = storage.delete(&own, &author, &wanted, clock::now()).await?;
+        Ok::<_, ConversationError>(is_deleted.then_some(()))
     };
-    let deleted = |()| encoded(&DeletedResponse { id, object: "response", deleted: true });
+    let deleted = |(), mut tap: UsageTap| {
+        tap.settle(Outcome::Served);
+        json(StatusCode::OK, encoded(&DeletedResponse { id, object: "response", deleted: true }))
+    };
     serve(surface, caller, id, tap, delete, deleted).await
 }
 
@@ -109,8 +118,32 @@ pub(in crate::surface::openai) async fn input_items(
         Err(error) => return reject(surface, &ERROR_FORMAT, &error.into(), tap),
     };
     let (storage, own, wanted) = (surface.context.responses.clone(), Arc::clone(caller), id.to_owned());
-    let list = async move { storage.input_items(&own, &wanted, &query, clock::now()).await };
-    serve(surface, caller, id, tap, list, |page| encoded(&ResponseItemList::from(page))).await
+    let mut memory = memory_of(surface, caller);
+    let list = async move {
+        let page = storage.input_items(&own, &wanted, &query, clock::now(), &mut memory).await?;
+        Ok::<_, ConversationError>(page.map(|page| StoredContent::new(encoded(&ResponseItemList::from(page)), memory)))
+    };
+    serve(surface, caller, id, tap, list, StoredContent::send).await
+}
+
+/// Stored content as JSON, with its memory, which is kept until it has been sent.
+struct StoredContent {
+    json: Vec<u8>,
+    memory: MemoryGrant,
+}
+
+impl StoredContent {
+    fn new(json: Vec<u8>, mut memory: MemoryGrant) -> Self {
+        memory.shrink_to(json.len() as u64);
+        Self { json, memory }
+    }
+
+    /// Sends it, which closes the record of the call.
+    fn send(self, tap: UsageTap) -> Response<Body> {
+        let memory: Box<dyn BodyGrant> = Box::new(self.memory);
+        let body = ResponseBody::Whole { bytes: Some(self.json.into()), tap, memory: Some(memory) };
+        json(StatusCode::OK, Body::Relayed(body))
+    }
 }
 
 /// Counts the request, does the work on the runtime of the store, and responds; `None` if there is no such response.
@@ -118,24 +151,19 @@ async fn serve<T: Send + 'static>(
     surface: &Surface,
     caller: &Arc<Caller>,
     id: &str,
-    mut tap: UsageTap,
-    work: impl Future<Output = Result<Option<T>, CommandError>> + Send + 'static,
-    respond: impl FnOnce(T) -> Response<Body>,
+    tap: UsageTap,
+    work: impl Future<Output = Result<Option<T>, ConversationError>> + Send + 'static,
+    respond: impl FnOnce(T, UsageTap) -> Response<Body>,
 ) -> EdgeResponse {
     let rate_limits = match surface.dataplane.admit_free(caller, tap.request_id().clone()).await {
         Ok(rate_limits) => rate_limits,
         Err(error) => return reject(surface, &ERROR_FORMAT, &error.into(), tap),
     };
-    let found: Result<T, InferenceError> = match surface.context.background.spawn(work).await {
-        Ok(Ok(Some(found))) => Ok(found),
-        Ok(Ok(None)) => Err(SurfaceError::ResponseNotFound { id: id.chars().take(SHOWN_ID_LEN).collect() }.into()),
-        Ok(Err(error)) => Err(command_error(error)),
-        Err(_panicked) => Err(SurfaceError::Internal.into()),
-    };
-    let response: EdgeResponse = match found {
-        Ok(found) => {
-            tap.settle(Outcome::Served);
-            respond(found).into()
+    let response: EdgeResponse = match finished(surface.context.background.spawn(work)).await {
+        Ok(Some(found)) => respond(found, tap).into(),
+        Ok(None) => {
+            let id = id.chars().take(SHOWN_ID_LEN).collect();
+            reject(surface, &ERROR_FORMAT, &SurfaceError::ResponseNotFound { id }.into(), tap)
         }
         Err(error) => reject(surface, &ERROR_FORMAT, &error, tap),
     };
@@ -174,8 +202,8 @@ fn item_query(query: &str) -> Result<ItemQuery, CallError> {
     Ok(wanted)
 }
 
-fn encoded(view: &impl Serialize) -> Response<Body> {
-    json(StatusCode::OK, serde_json::to_vec(view).expect("views have only text keys"))
+fn encoded(view: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(view).expect("views have only text keys")
 }
 
 #[cfg(test)]

@@ -4,16 +4,16 @@
 //! and references are replaced by the items they stand for. The response is stored with the request's own input.
 
 use crate::clock;
-use crate::edge::memory_budget::{Holder, NoMemoryError};
+use crate::edge::memory_budget::{Holder, MemoryGrant, NoMemoryError};
 use crate::edge::request_body::BodyError;
 use crate::surface::Surface;
 use crate::surface::error::SurfaceError;
 use crate::surface::inference::{InferenceError, PendingSave};
 use bytes::Bytes;
 use control::CommandError;
-use control::responses::{ConversationError, Item};
-use dataplane::CallError;
-use dataplane::translate::responses::{FinishedResponse, History, ResponsesRequest};
+use control::responses::{ContentMemory, ConversationError, Item, NoContentMemory};
+use dataplane::request::ParseError;
+use dataplane::translate::responses::{FinishedResponse, History, ItemReference, ResponsesRequest};
 use domain::Caller;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -22,63 +22,136 @@ use tokio::task::JoinHandle;
 /// The most references of an input, so that looking them up takes few queries.
 const MAX_REFERENCES: usize = 1024;
 
+/// A request, and the stored items that it refers to. Both are read from the body at once, which may be large.
+pub(super) struct ReferringRequest {
+    pub(super) request: ResponsesRequest,
+    /// One more than [`MAX_REFERENCES`] if there are too many.
+    pub(super) references: Vec<ItemReference>,
+}
+
+impl ReferringRequest {
+    pub(super) fn parse(body: Bytes) -> Result<Self, ParseError> {
+        let request = ResponsesRequest::parse(body)?;
+        let references = request.references(MAX_REFERENCES + 1)?;
+        Ok(Self { request, references })
+    }
+}
+
 /// The stored items that a request refers to.
+#[derive(Default)]
 pub(super) struct LoadedHistory {
     pub(super) history: History,
     /// The items in the places of references; one that is referred to again counts again.
     pub(super) referenced_bytes: usize,
+    /// Of the items; `None` if there are none.
+    pub(super) memory: Option<MemoryGrant>,
+}
+
+impl ContentMemory for MemoryGrant {
+    fn grow_to(&mut self, bytes: u64) -> Result<(), NoContentMemory> {
+        Self::grow_to(self, bytes).map_err(|error| match error {
+            NoMemoryError::Process => NoContentMemory::Process,
+            NoMemoryError::Workspace => NoContentMemory::Workspace,
+        })
+    }
 }
 
 /// The stored items that the request refers to.
 pub(super) async fn load(
     surface: &Surface,
     caller: &Arc<Caller>,
-    request: &ResponsesRequest,
+    ReferringRequest { request, references }: &ReferringRequest,
 ) -> Result<LoadedHistory, InferenceError> {
-    let mut history = History::default();
-    let context = &surface.context;
+    let mut loaded = LoadedHistory::default();
     if let Some(id) = request.previous_response_id.clone() {
+        loaded.load_previous(surface, caller, id).await?;
+    }
+    if !references.is_empty() {
+        loaded.load_referenced(surface, caller, references).await?;
+    }
+    Ok(loaded)
+}
+
+impl LoadedHistory {
+    async fn load_previous(
+        &mut self,
+        surface: &Surface,
+        caller: &Arc<Caller>,
+        id: String,
+    ) -> Result<(), InferenceError> {
+        let (context, mut memory) = (&surface.context, memory_of(surface, caller));
         let (storage, caller) = (context.responses.clone(), Arc::clone(caller));
-        let task = context.background.spawn(async move { storage.history(&caller, &id, clock::now()).await });
-        history.previous = finished(task).await?.into_iter().map(into_bytes).collect();
+        let task = context.background.spawn(async move {
+            let items = storage.history(&caller, &id, clock::now(), &mut memory).await?;
+            Ok::<_, ConversationError>((items, memory))
+        });
+        let (items, memory) = finished(task).await?;
+        self.history.previous = items.into_iter().map(into_bytes).collect();
+        self.keep(memory, self.history.previous.iter().map(Bytes::len).sum());
+        Ok(())
     }
-    let references = request.references().map_err(CallError::from)?;
-    if references.is_empty() {
-        return Ok(LoadedHistory { history, referenced_bytes: 0 });
+
+    async fn load_referenced(
+        &mut self,
+        surface: &Surface,
+        caller: &Arc<Caller>,
+        references: &[ItemReference],
+    ) -> Result<(), InferenceError> {
+        if references.len() > MAX_REFERENCES {
+            let why = format!("the input has more than {MAX_REFERENCES} references to stored items");
+            return Err(SurfaceError::ConversationTooLarge { why }.into());
+        }
+        let ids: HashSet<String> = references.iter().map(|reference| reference.id.clone()).collect();
+        let (context, mut memory) = (&surface.context, memory_of(surface, caller));
+        let (storage, caller) = (context.responses.clone(), Arc::clone(caller));
+        let task = context.background.spawn(async move {
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            let items = storage.items(&caller, &ids, clock::now(), &mut memory).await?;
+            Ok::<_, ConversationError>((items, memory))
+        });
+        let (items, memory) = finished(task).await?;
+        self.history.referenced = items.into_iter().map(|(id, item)| (id, into_bytes(item))).collect();
+        self.keep(memory, self.history.referenced.values().map(Bytes::len).sum());
+        self.check_references(references, surface.body_bounds.limit)
     }
-    if references.len() > MAX_REFERENCES {
-        let why = format!("the input has more than {MAX_REFERENCES} references to stored items");
-        return Err(SurfaceError::ConversationTooLarge { why }.into());
+
+    /// Keeps the memory of what was loaded, without that of the copies while it was read.
+    fn keep(&mut self, mut memory: MemoryGrant, bytes: usize) {
+        memory.shrink_to(bytes as u64);
+        match &mut self.memory {
+            Some(kept) => kept.absorb(memory),
+            None => self.memory = Some(memory),
+        }
     }
-    let ids: HashSet<String> = references.iter().map(|(_, id)| id.clone()).collect();
-    let (storage, caller) = (context.responses.clone(), Arc::clone(caller));
-    let task = context.background.spawn(async move {
-        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        storage.items(&caller, &ids, clock::now()).await
-    });
-    history.referenced = finished(task).await?.into_iter().map(|(id, item)| (id, into_bytes(item))).collect();
-    let mut referenced_bytes = 0;
-    for (param, id) in references {
-        let Some(item) = history.referenced.get(&id) else {
-            return Err(SurfaceError::ItemNotFound { id: id.chars().take(100).collect(), param }.into());
-        };
-        referenced_bytes += item.len();
+
+    /// Checks that all items were found, and that they are not too large with every repetition.
+    fn check_references(&mut self, references: &[ItemReference], limit: u64) -> Result<(), InferenceError> {
+        for ItemReference { index, id } in references {
+            let Some(item) = self.history.referenced.get(id) else {
+                let (id, param) = (id.chars().take(100).collect(), format!("input[{index}].id"));
+                return Err(SurfaceError::ItemNotFound { id, param }.into());
+            };
+            self.referenced_bytes += item.len();
+        }
+        if self.referenced_bytes as u64 > limit {
+            let why = format!("the items that the input refers to have more than the {limit} bytes of a request");
+            return Err(SurfaceError::ConversationTooLarge { why }.into());
+        }
+        Ok(())
     }
-    let limit = surface.body_bounds.limit;
-    if referenced_bytes as u64 > limit {
-        let why = format!("the items that the input refers to have more than the {limit} bytes of a request");
-        return Err(SurfaceError::ConversationTooLarge { why }.into());
-    }
-    Ok(LoadedHistory { history, referenced_bytes })
+}
+
+/// Memory of the caller's workspace, none of which is taken yet.
+pub(super) fn memory_of(surface: &Surface, caller: &Caller) -> MemoryGrant {
+    surface.body_bounds.memory.grant(Holder::Workspace(caller.workspace.clone()))
 }
 
 /// `None` if the response is not to be stored. `unique` is the part of its id that is its own, `size` the bytes of the
-/// request with the items that it refers to.
+/// request with the items that it refers to. Its input is still to be [written](own_input).
 pub(super) fn pending(
     surface: &Surface,
     caller: &Arc<Caller>,
     request: &ResponsesRequest,
-    history: &History,
     unique: &str,
     size: usize,
 ) -> Result<Option<Box<PendingSave>>, InferenceError> {
@@ -86,34 +159,46 @@ pub(super) fn pending(
     if !request.may_store || !storage.is_on(caller) {
         return Ok(None);
     }
-    let mut memory = surface.body_bounds.memory.grant(Holder::Workspace(caller.workspace.clone()));
-    let no_memory = |error: NoMemoryError| SurfaceError::from(BodyError::from(error));
+    let mut memory = memory_of(surface, caller);
     memory.grow_to(size as u64).map_err(no_memory)?;
-    let input = own_input(request, history)?;
-    // A short text becomes an item that is longer than the request.
-    memory.grow_to(input.len() as u64).map_err(no_memory)?;
-    memory.shrink_to(input.len() as u64);
     Ok(Some(Box::new(PendingSave {
         storage: storage.clone(),
         background: surface.context.background.clone(),
         caller: Arc::clone(caller),
         id: format!("resp_{unique}"),
         previous: request.previous_response_id.clone(),
-        input,
+        input: Vec::new(),
         finished: FinishedResponse::default(),
         memory,
     })))
 }
 
+/// Sets the input of a response that is to be stored.
+pub(super) fn set_input(save: &mut PendingSave, input: Vec<u8>) -> Result<(), InferenceError> {
+    // A short text becomes an item that is longer than the request.
+    save.memory.grow_to(input.len() as u64).map_err(no_memory)?;
+    save.memory.shrink_to(input.len() as u64);
+    save.input = input;
+    Ok(())
+}
+
+fn no_memory(error: NoMemoryError) -> InferenceError {
+    SurfaceError::from(BodyError::from(error)).into()
+}
+
 /// The input as a JSON array, with items in the place of references: what they refer to may be deleted first.
-fn own_input(request: &ResponsesRequest, history: &History) -> Result<Vec<u8>, InferenceError> {
-    let references: HashMap<String, String> = request.references().map_err(CallError::from)?.into_iter().collect();
-    let items = request.input_items().map_err(CallError::from)?;
+pub(super) fn own_input(
+    ReferringRequest { request, references }: &ReferringRequest,
+    history: &History,
+) -> Result<Vec<u8>, ParseError> {
+    let references: HashMap<usize, &str> =
+        references.iter().map(|reference| (reference.index, reference.id.as_str())).collect();
+    let items = request.input_items()?;
     let mut input = Vec::with_capacity(items.iter().map(|item| item.len() + 1).sum::<usize>() + 2);
     for (index, item) in items.iter().enumerate() {
-        let id = (!references.is_empty()).then(|| references.get(&format!("input[{index}].id"))).flatten();
+        let referenced = references.get(&index).and_then(|id| history.referenced.get(*id));
         input.push(if index == 0 { b'[' } else { b',' });
-        input.extend_from_slice(id.and_then(|id| history.referenced.get(id)).unwrap_or(item));
+        input.extend_from_slice(referenced.unwrap_or(item));
     }
     if items.is_empty() {
         input.push(b'[');
@@ -123,7 +208,7 @@ fn own_input(request: &ResponsesRequest, history: &History) -> Result<Vec<u8>, I
 }
 
 /// The result of work on the runtime that owns the store's connections.
-async fn finished<T>(task: JoinHandle<Result<T, ConversationError>>) -> Result<T, InferenceError> {
+pub(super) async fn finished<T>(task: JoinHandle<Result<T, ConversationError>>) -> Result<T, InferenceError> {
     match task.await {
         Ok(result) => result.map_err(conversation_error),
         Err(_panicked) => Err(SurfaceError::Internal.into()),
@@ -136,12 +221,14 @@ fn conversation_error(error: ConversationError) -> InferenceError {
         ConversationError::TooLarge { .. } | ConversationError::TooLong => {
             SurfaceError::ConversationTooLarge { why: error.to_string() }.into()
         }
+        ConversationError::NoMemory(NoContentMemory::Process) => no_memory(NoMemoryError::Process),
+        ConversationError::NoMemory(NoContentMemory::Workspace) => no_memory(NoMemoryError::Workspace),
         ConversationError::Command(error) => command_error(error),
     }
 }
 
 /// The cause is for the log.
-pub(super) fn command_error(error: CommandError) -> InferenceError {
+fn command_error(error: CommandError) -> InferenceError {
     match error {
         CommandError::StoreUnavailable { cause } => {
             SurfaceError::ResponsesUnavailable { cause: format!("{cause:?}") }.into()

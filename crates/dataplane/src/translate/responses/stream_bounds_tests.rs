@@ -1,0 +1,39 @@
+//! What a stream keeps in memory, and its bounds.
+
+use super::ResponseStream;
+use super::stream_tests::options;
+use crate::translate::{StreamTranslator, TranslateError};
+use bytes::BytesMut;
+use domain::usage::Tokens;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+fn stream(members: Value) -> ResponseStream {
+    ResponseStream::new(Arc::new(options(members)))
+}
+
+/// Passes on a chunk with this text.
+fn add(stream: &mut ResponseStream, text: &str) -> Result<(), TranslateError> {
+    let choice = json!({"index": 0, "delta": {"content": text}, "finish_reason": null});
+    let chunk = json!({"choices": [choice]}).to_string();
+    stream.chunk(chunk.as_bytes(), Tokens::default(), &mut BytesMut::new())
+}
+
+#[test]
+fn a_stream_keeps_what_the_response_repeats_and_its_output() {
+    let mut stream = stream(json!({"instructions": "x".repeat(5_000)}));
+    let echo = stream.kept_bytes();
+    assert!((5_000..8_000).contains(&echo), "{echo} bytes of the request");
+    add(&mut stream, &"y".repeat(1_000)).unwrap();
+    let output = stream.kept_bytes() - echo;
+    assert!((1_000..1_500).contains(&output), "{output} bytes of output");
+}
+
+#[test]
+fn the_output_of_a_stream_is_bounded() {
+    let (mut stream, text) = (stream(json!({})), "y".repeat(1 << 20));
+    for _ in 0..15 {
+        add(&mut stream, &text).unwrap();
+    }
+    assert_eq!(add(&mut stream, &text), Err(TranslateError::Unexpected("the response is too large")));
+}

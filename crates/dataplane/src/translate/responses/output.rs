@@ -71,14 +71,15 @@ impl OutputItem {
         self.tool(options).map_or(ToolKind::Function, |tool| tool.kind)
     }
 
-    /// Adds log probabilities, which are a JSON array.
-    pub(super) fn add_logprobs(&mut self, array: &[u8]) {
+    /// Adds log probabilities, which are a JSON array. Returns how many bytes of it are kept.
+    pub(super) fn add_logprobs(&mut self, array: &[u8]) -> usize {
         let inside = array.trim_ascii().strip_prefix(b"[").and_then(|rest| rest.strip_suffix(b"]"));
-        let Some(inside) = inside.map(<[u8]>::trim_ascii).filter(|inside| !inside.is_empty()) else { return };
+        let Some(inside) = inside.map(<[u8]>::trim_ascii).filter(|inside| !inside.is_empty()) else { return 0 };
         if !self.logprobs.is_empty() {
             self.logprobs.put(b",");
         }
         self.logprobs.put(inside);
+        inside.len() + 1
     }
 
     /// The id of the item at this place of the output, with quotes.

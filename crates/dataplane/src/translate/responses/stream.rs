@@ -30,6 +30,9 @@ use std::sync::Arc;
 
 /// The most bytes of output, which the last event repeats.
 const MAX_OUTPUT_BYTES: usize = 16 << 20;
+/// The most bytes of log probabilities. They are a hundred times as long as the text; with their alternatives, even more. A
+/// response that is not streamed has as much room in all.
+const MAX_LOGPROB_BYTES: usize = 64 << 20;
 /// What an item counts for besides its text.
 const ITEM_BYTES: usize = 256;
 
@@ -43,7 +46,9 @@ pub(crate) struct ResponseStream {
     /// The message or the reasoning that goes on.
     open_text: Option<usize>,
     calls: Vec<StreamedCall>,
+    /// The size of the output, without log probabilities.
     bytes: usize,
+    logprob_bytes: usize,
     finish: Option<FinishReason>,
     reasoning_tokens: u64,
 }
@@ -85,6 +90,7 @@ impl ResponseStream {
             open_text: None,
             calls: Vec::new(),
             bytes: 0,
+            logprob_bytes: 0,
             finish: None,
             reasoning_tokens: 0,
         }
@@ -100,7 +106,11 @@ impl ResponseStream {
 
     fn grow(&mut self, bytes: usize) -> Result<(), TranslateError> {
         self.bytes += bytes;
-        if self.bytes > MAX_OUTPUT_BYTES {
+        self.check_bounds()
+    }
+
+    fn check_bounds(&self) -> Result<(), TranslateError> {
+        if self.bytes > MAX_OUTPUT_BYTES || self.logprob_bytes > MAX_LOGPROB_BYTES {
             return Err(TranslateError::Unexpected("the response is too large"));
         }
         Ok(())
@@ -150,10 +160,11 @@ impl ResponseStream {
         logprobs: Option<&[u8]>,
         out: &mut BytesMut,
     ) -> Result<(), TranslateError> {
-        self.grow(text.len() + logprobs.map_or(0, <[u8]>::len))?;
+        self.grow(text.len())?;
         let item = &mut self.items[index];
         item.text.extend_from_slice(text);
-        item.add_logprobs(logprobs.unwrap_or_default());
+        self.logprob_bytes += item.add_logprobs(logprobs.unwrap_or_default());
+        self.check_bounds()?;
         let placed = Placed { item: &self.items[index], index, options: &self.options };
         self.events.delta(placed, text, logprobs, out);
         Ok(())
@@ -278,7 +289,7 @@ impl StreamTranslator for ResponseStream {
     }
 
     fn kept_bytes(&self) -> usize {
-        self.echo_bytes + self.bytes
+        self.echo_bytes + self.bytes + self.logprob_bytes
     }
 
     fn keep_alive(&mut self, out: &mut BytesMut) {

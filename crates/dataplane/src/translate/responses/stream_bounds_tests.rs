@@ -14,7 +14,17 @@ fn stream(members: Value) -> ResponseStream {
 
 /// Passes on a chunk with this text.
 fn add(stream: &mut ResponseStream, text: &str) -> Result<(), TranslateError> {
-    let choice = json!({"index": 0, "delta": {"content": text}, "finish_reason": null});
+    pass(stream, &json!({"index": 0, "delta": {"content": text}, "finish_reason": null}))
+}
+
+/// Passes on a chunk with a token whose log probabilities are about this long.
+fn add_logprobs(stream: &mut ResponseStream, bytes: usize) -> Result<(), TranslateError> {
+    let logprobs =
+        json!({"content": [{"token": "x".repeat(bytes), "logprob": -0.5, "bytes": null, "top_logprobs": []}]});
+    pass(stream, &json!({"index": 0, "delta": {"content": "x"}, "logprobs": logprobs, "finish_reason": null}))
+}
+
+fn pass(stream: &mut ResponseStream, choice: &Value) -> Result<(), TranslateError> {
     let chunk = json!({"choices": [choice]}).to_string();
     stream.chunk(chunk.as_bytes(), Tokens::default(), &mut BytesMut::new())
 }
@@ -36,4 +46,16 @@ fn the_output_of_a_stream_is_bounded() {
         add(&mut stream, &text).unwrap();
     }
     assert_eq!(add(&mut stream, &text), Err(TranslateError::Unexpected("the response is too large")));
+}
+
+#[test]
+fn log_probabilities_have_a_bound_of_their_own() {
+    let mut stream = stream(json!({}));
+    for _ in 0..63 {
+        add_logprobs(&mut stream, 1 << 20).unwrap();
+    }
+    let kept = stream.kept_bytes();
+    assert!(kept > 63 << 20, "{kept} bytes are kept");
+    add(&mut stream, &"y".repeat(1 << 20)).unwrap();
+    assert_eq!(add_logprobs(&mut stream, 1 << 20), Err(TranslateError::Unexpected("the response is too large")));
 }

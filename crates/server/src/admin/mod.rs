@@ -100,7 +100,7 @@ async fn execute(args: AdminArgs, config: &Config, store: &Store) -> anyhow::Res
     let context = AdminContext::new(store, &config.workspace_defaults, args.json).await?;
     match args.command {
         AdminCommand::Organizations(command) => organizations::run(&context, command).await,
-        AdminCommand::Workspaces(command) => workspaces::run(&context, command).await,
+        AdminCommand::Workspaces(command) => workspaces::run(&context, config.content_keys.as_ref(), command).await,
         AdminCommand::Users(command) => users::run(&context, command).await,
         AdminCommand::Keys(command) => keys::run(&context, command).await,
         AdminCommand::Allotments(command) => allotments::run(&context, &config.allotment_defaults, command).await,

@@ -3,10 +3,12 @@
 use super::context::{AdminContext, whole_list};
 use super::output::Shown;
 use crate::view::WorkspaceView;
+use control::CommandError;
 use control::workspaces::{self, Authority, Edit};
 use domain::workspace::OwnLimits;
-use domain::workspace_edit::{LimitChange, LimitChanges};
+use domain::workspace_edit::{LimitChange, LimitChanges, RetentionChange};
 use domain::{OrganizationId, WorkspaceId};
+use store::ContentKeys;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum WorkspaceCommand {
@@ -26,7 +28,7 @@ pub(super) enum WorkspaceCommand {
     },
     /// Show one workspace with its effective limits.
     Show(WorkspaceSelector),
-    /// Change a workspace's name or limits.
+    /// Change a workspace's name, its limits, or how long responses are stored.
     Set {
         #[command(flatten)]
         selector: WorkspaceSelector,
@@ -34,6 +36,9 @@ pub(super) enum WorkspaceCommand {
         name: Option<String>,
         #[command(flatten)]
         limits: LimitArgs,
+        /// Days for which responses are stored, 1 to 30, or `off`. Needs `FOREBAY_CONTENT_KEY`.
+        #[arg(long, value_name = "DAYS", value_parser = parse_retention)]
+        response_retention_days: Option<RetentionArg>,
         /// Fail unless this is the current version.
         #[arg(long)]
         version: Option<u64>,
@@ -84,6 +89,29 @@ fn parse_limit(text: &str) -> Result<LimitChange, &'static str> {
     text.parse().map(LimitChange::Set).map_err(|_| "neither a whole number nor `default`")
 }
 
+/// How long responses are stored.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum RetentionArg {
+    Days(u64),
+    Off,
+}
+
+fn parse_retention(text: &str) -> Result<RetentionArg, &'static str> {
+    if text == "off" {
+        return Ok(RetentionArg::Off);
+    }
+    text.parse().map(RetentionArg::Days).map_err(|_| "neither a number of days nor `off`")
+}
+
+impl RetentionArg {
+    fn change(self, keys: Option<&ContentKeys>) -> Result<RetentionChange, CommandError> {
+        match self {
+            Self::Days(days) => workspaces::retention_change(Some(days), keys),
+            Self::Off => workspaces::retention_change(None, keys),
+        }
+    }
+}
+
 impl LimitArgs {
     /// Limits that are not given stay unchanged.
     fn changes(&self) -> LimitChanges {
@@ -113,11 +141,16 @@ impl Shown for WorkspaceView {
         "tokensPerMinute",
         "monthlyTokens",
         "maxApiKeys",
+        "responseRetentionDays",
         "version",
     ];
 }
 
-pub(super) async fn run(context: &AdminContext<'_>, command: WorkspaceCommand) -> anyhow::Result<String> {
+pub(super) async fn run(
+    context: &AdminContext<'_>,
+    keys: Option<&ContentKeys>,
+    command: WorkspaceCommand,
+) -> anyhow::Result<String> {
     let AdminContext { store, author, now, .. } = context;
     let view = |workspace| WorkspaceView::new(workspace, context.defaults);
     match command {
@@ -133,9 +166,14 @@ pub(super) async fn run(context: &AdminContext<'_>, command: WorkspaceCommand) -
             context.show_list(&found.into_iter().map(view).collect::<Vec<_>>())
         }
         WorkspaceCommand::Show(selector) => context.show(&view(workspaces::show(store, &selector.id()?).await?)),
-        WorkspaceCommand::Set { selector, name, limits, version } => {
-            let limits = limits.changes();
-            let edit = Edit { name: name.as_deref(), limits, version, ..Edit::default() };
+        WorkspaceCommand::Set { selector, name, limits, response_retention_days, version } => {
+            let retention = response_retention_days.map(|days| days.change(keys)).transpose()?;
+            let edit = Edit {
+                name: name.as_deref(),
+                limits: limits.changes(),
+                response_retention: retention.unwrap_or_default(),
+                version,
+            };
             let authority = Authority::Operator;
             context.show(&view(
                 workspaces::set(store, author, &selector.id()?, edit, authority, context.defaults, *now).await?,

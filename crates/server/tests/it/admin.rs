@@ -1,8 +1,10 @@
 //! `forebay admin` as a process.
 
-use std::process::Command;
+use std::process::{Command, Output};
 
-use crate::app::{BINARY, TestApp, text};
+use serde_json::Value;
+
+use crate::app::{BINARY, CONTENT_KEY, TestApp, text};
 
 fn exit_code_and_output(app: &TestApp, line: &str) -> (i32, String, String) {
     let output = app.try_admin(line);
@@ -44,6 +46,27 @@ async fn the_key_limit_holds_while_a_server_runs() {
     assert!(code == 1 && stderr.contains("limit"), "{stderr}");
     app.admin(&format!("keys revoke {}", text(&second["id"])));
     app.new_key("third");
+}
+
+#[tokio::test]
+async fn responses_are_stored_for_the_days_of_a_flag_or_not_at_all() {
+    let app = TestApp::start().await;
+    let set = |days: &str| format!("workspaces set {} --response-retention-days {days} --json", app.workspace());
+    let with_key = |line: &str| {
+        let mut command = app.admin_command(line);
+        command.env("FOREBAY_CONTENT_KEY", CONTENT_KEY).output().unwrap()
+    };
+    let days =
+        |output: &Output| serde_json::from_slice::<Value>(&output.stdout).unwrap()["responseRetentionDays"].clone();
+    assert_eq!(days(&with_key(&set("7"))), 7);
+    let renamed = app.admin(&format!("workspaces set {} --name other", app.workspace()));
+    assert_eq!(renamed["responseRetentionDays"], 7);
+    assert_eq!(with_key(&set("31")).status.code(), Some(1));
+    let (code, _, stderr) = exit_code_and_output(&app, &set("8"));
+    assert!(code == 1 && stderr.contains("FOREBAY_CONTENT_KEY"), "{stderr}");
+    let (code, _, stderr) = exit_code_and_output(&app, &set("long"));
+    assert!(code == 2 && stderr.contains("neither a number of days nor `off`"), "{stderr}");
+    assert_eq!(days(&app.try_admin(&set("off"))), Value::Null, "no key is needed to stop");
 }
 
 #[tokio::test]

@@ -271,9 +271,14 @@ impl TestApp {
 
     /// Runs `forebay admin …` while the server runs.
     pub(crate) fn try_admin(&self, line: &str) -> Output {
+        self.admin_command(line).output().unwrap()
+    }
+
+    pub(crate) fn admin_command(&self, line: &str) -> Command {
         let mut command = Command::new(BINARY);
         command.arg("admin").args(line.split_whitespace()).arg("--config").arg(&self.forebay.config);
-        command.arg("--data-dir").arg(&self.forebay.data_dir).output().unwrap()
+        command.arg("--data-dir").arg(&self.forebay.data_dir);
+        command
     }
 
     /// The record that `forebay admin … --json` prints.

@@ -20,7 +20,7 @@ use crate::command_error::CommandError;
 use domain::{Caller, ResponseRetention, Timestamp};
 use serde_json::json;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use store::content_keys::{ContentKeys, OpenError, Scope};
 use store::responses::{self, Insert, NewResponse, SealedResponse};
@@ -55,6 +55,15 @@ pub struct ResponseStorage {
     turns: Arc<Semaphore>,
     /// Whether the last save failed, so that an outage is logged once.
     failing: Arc<AtomicBool>,
+    not_stored: Arc<NotStoredCounts>,
+}
+
+/// Responses of workspaces that store them which were not stored.
+#[derive(Debug, Default)]
+struct NotStoredCounts {
+    too_large: AtomicU64,
+    full: AtomicU64,
+    failed: AtomicU64,
 }
 
 /// A response to be stored.
@@ -91,7 +100,7 @@ struct Access<'a> {
 impl ResponseStorage {
     pub fn new(store: Store, keys: Option<ContentKeys>, bounds: Bounds) -> Self {
         let turns = Arc::new(Semaphore::new(MAX_AT_ONCE));
-        Self { store, keys, bounds, turns, failing: Arc::default() }
+        Self { store, keys, bounds, turns, failing: Arc::default(), not_stored: Arc::default() }
     }
 
     /// Whether the caller's responses are stored.
@@ -104,8 +113,32 @@ impl ResponseStorage {
         Some(Access { keys: self.keys.as_ref()?, retention: caller.response_retention? })
     }
 
+    /// The number of responses that could not be stored, by reason.
+    pub fn not_stored(&self) -> [(&'static str, u64); 3] {
+        let NotStoredCounts { too_large, full, failed } = &*self.not_stored;
+        [("too_large", too_large), ("full", full), ("failed", failed)]
+            .map(|(reason, count)| (reason, count.load(Ordering::Relaxed)))
+    }
+
     /// Stores a response. On return it can be found on every node.
     pub async fn save(
+        &self,
+        caller: &Caller,
+        completed: CompletedResponse<'_>,
+        now: Timestamp,
+    ) -> Result<(), NotStored> {
+        let saved = self.try_save(caller, completed, now).await;
+        let count = match &saved {
+            Ok(()) | Err(NotStored::Off) => return saved,
+            Err(NotStored::TooLarge { .. }) => &self.not_stored.too_large,
+            Err(NotStored::Full) => &self.not_stored.full,
+            Err(NotStored::Failed(_)) => &self.not_stored.failed,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        saved
+    }
+
+    async fn try_save(
         &self,
         caller: &Caller,
         completed: CompletedResponse<'_>,

@@ -200,6 +200,8 @@ async fn a_response_that_cannot_be_stored_is_reported() {
         assert!(matches!(rejected, ConversationError::TooLarge { limit: 65_536, .. }));
         store.close().await;
         assert!(matches!(save(&storage, &caller, ("resp_3", None), "x").await, Err(NotStored::Failed(_))));
+        assert_eq!(storage.not_stored(), [("too_large", 1), ("full", 1), ("failed", 1)]);
+        assert_eq!(without_key.not_stored(), [("too_large", 0), ("full", 0), ("failed", 0)]);
     })
     .await;
 }

@@ -132,6 +132,8 @@ families! {
         "The budget for request bodies; calls are rejected when it is used up";
     CALLS_CUT_OFF: Counter "forebay_calls_cut_off_total" ["reason"]
         "Calls that were ended: stalled by their client, no_memory for a client that does not keep up, or timed_out";
+    RESPONSES_NOT_STORED: Counter "forebay_responses_not_stored_total" ["reason"]
+        "Responses that could not be stored: too_large, full if their workspace has no room, or failed by the store";
     CONNECTIONS_REJECTED: Counter "forebay_connections_rejected_total" []
         "Connections of client addresses that had too many";
     STORE_UP: Gauge "forebay_store_up" []

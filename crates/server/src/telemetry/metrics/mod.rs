@@ -26,6 +26,7 @@ use crate::health::Health;
 use crate::throttle::Throttles;
 use control::bill_check::Monitor;
 use control::reconciler::Figures;
+use control::responses::ResponseStorage;
 use control::usage::QuarantinedEvents;
 use dataplane::admission::Quota;
 use dataplane::keys::KeyDirectory;
@@ -52,6 +53,7 @@ pub(crate) struct Metrics {
     pub memory: Arc<MemoryBudget>,
     pub peers: Arc<PeerTable>,
     pub connections: Arc<ConnectionFigures>,
+    pub responses: ResponseStorage,
     pub tracer: Option<Arc<Tracer>>,
     /// Most label sets per family.
     pub max_label_sets: usize,
@@ -145,6 +147,8 @@ impl Metrics {
         page.whole(&families::BODY_MEMORY_MAX, self.memory.limit());
         let mut samples = page.family(&families::CALLS_CUT_OFF);
         self.connections.cut_off().iter().for_each(|(reason, count)| samples.whole(&[reason], *count));
+        let mut samples = page.family(&families::RESPONSES_NOT_STORED);
+        self.responses.not_stored().iter().for_each(|(reason, count)| samples.whole(&[reason], *count));
         page.whole(&families::CONNECTIONS_REJECTED, self.peers.rejected());
         page.flag(&families::STORE_UP, seen.store_away_for.is_none());
         let mut samples = page.family(&families::CLOCK_SKEW);

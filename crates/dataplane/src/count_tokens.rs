@@ -48,11 +48,13 @@ impl Dataplane {
         let target = self.resolve(call)?;
         let running = self.admission.running.enter(&call.caller.workspace);
         let _running = running.map_err(|TooManyCallsError { max }| CallError::TooManyCalls { max })?;
-        let rate_limits = match &target {
-            Target::Dedicated(_) => None,
+        let (rate_limits, _counting) = match &target {
+            Target::Dedicated(_) => (None, None),
             Target::Serverless(_) => {
+                let counting = self.admission.counting.enter(&call.caller.workspace);
+                let counting = counting.map_err(|TooManyCallsError { max }| CallError::TooManyCounts { max })?;
                 let request = call.tap.request_id().clone();
-                Some(self.admission.admit_free(&call.caller, request).await?)
+                (Some(self.admission.admit_free(&call.caller, request).await?), counting)
             }
         };
         let counted = tokio::time::timeout(TIMEOUT, Box::pin(self.count_at_engine(call, &target))).await;

@@ -40,6 +40,8 @@ pub enum CallError {
     Overloaded,
     #[error("the workspace has {max} running calls, the most that it may have; retry when one has ended")]
     TooManyCalls { max: u32 },
+    #[error("the workspace has {max} running counts of tokens, the most that it may have; retry when one has ended")]
+    TooManyCounts { max: u32 },
     #[error("the bodies of this workspace use up its share of memory; retry when some calls have ended")]
     WorkspaceBusy,
     #[error("the server is busy; retry")]
@@ -131,7 +133,9 @@ impl CallError {
             Self::NotServing { .. } | Self::EndpointFailed { .. } => "model_not_serving",
             Self::Quarantined { .. } => "request_quarantined",
             Self::Overloaded => "endpoint_overloaded",
-            Self::TooManyCalls { .. } | Self::WorkspaceBusy => "concurrency_limit_exceeded",
+            Self::TooManyCalls { .. } | Self::TooManyCounts { .. } | Self::WorkspaceBusy => {
+                "concurrency_limit_exceeded"
+            }
             Self::ServerBusy => "server_busy",
             Self::HoldQueueFull => "hold_queue_full",
             Self::HoldTimeout => EDGE_TIMEOUT,
@@ -160,6 +164,7 @@ impl CallError {
             | Self::Quarantined { .. }
             | Self::RateLimited { .. }
             | Self::TooManyCalls { .. }
+            | Self::TooManyCounts { .. }
             | Self::QuotaExceeded { .. } => true,
             Self::NotServing { .. }
             | Self::EndpointFailed { .. }
@@ -191,6 +196,7 @@ impl CallError {
             | Self::EndpointFailed { .. }
             | Self::Overloaded
             | Self::TooManyCalls { .. }
+            | Self::TooManyCounts { .. }
             | Self::WorkspaceBusy
             | Self::ServerBusy
             | Self::HoldQueueFull

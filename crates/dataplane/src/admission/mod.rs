@@ -16,8 +16,8 @@ pub use self::redis::{PING_PERIOD, RedisLimits, RedisPing, redis_time};
 pub(crate) use permit::{Permit, UsedTokens};
 pub use quota::{Quota, RENEW_PERIOD};
 pub use rate_limiter::RateLimiter;
-pub use running::RunningCalls;
 pub(crate) use running::TooManyCallsError;
+pub use running::{MAX_COUNTS, RunningCalls};
 pub use usual::UsualCompletions;
 
 use crate::error::CallError;
@@ -40,6 +40,8 @@ pub struct Admission {
     pub journal: Journal,
     pub defaults: Limits,
     pub running: RunningCalls,
+    /// Counts of tokens at shared models.
+    pub counting: RunningCalls,
     pub usual: UsualCompletions,
 }
 

@@ -5,6 +5,10 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// The most counts of tokens that a workspace may have running at models that it shares with others, per node. Engines
+/// tokenize on few threads, beside the calls of all.
+pub const MAX_COUNTS: u32 = 4;
+
 /// The running calls of this node. Clones share their counts. Without a bound, nothing is counted.
 #[derive(Clone, Default)]
 pub struct RunningCalls {

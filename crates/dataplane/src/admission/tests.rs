@@ -55,8 +55,9 @@ impl Node {
             Limits { requests_per_minute: 60, tokens_per_minute: 6_000, monthly_tokens: cap, max_api_keys: 1 };
         let rate_limiter = RateLimiter::in_memory();
         let caller = Caller::new(organization.id, workspace.id, Actor::Key(KeyId::new(NOW, 4)));
-        let (running, usual) = (RunningCalls::default(), UsualCompletions::default());
-        let admission = Admission { rate_limiter, quota, journal, defaults, running, usual };
+        let (running, counting) = (RunningCalls::default(), RunningCalls::default());
+        let usual = UsualCompletions::default();
+        let admission = Admission { rate_limiter, quota, journal, defaults, running, counting, usual };
         Self { admission, caller: Arc::new(caller), store, _folder: folder }
     }
 

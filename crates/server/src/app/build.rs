@@ -34,7 +34,7 @@ use crate::telemetry::traces::Tracer;
 use anyhow::Context;
 use control::bill_check::Monitor;
 use control::usage::QuarantinedEvents;
-use dataplane::admission::{Admission, Quota, RateLimiter, RedisLimits, RunningCalls, UsualCompletions};
+use dataplane::admission::{Admission, MAX_COUNTS, Quota, RateLimiter, RedisLimits, RunningCalls, UsualCompletions};
 use dataplane::keys::KeyDirectory;
 use dataplane::quarantine::Quarantine;
 use dataplane::response_memory::BodyMemory;
@@ -206,13 +206,15 @@ pub(super) fn start_workers(
     let description = openapi::document();
     let timeouts = CallTimeouts { first_byte: config.edge.first_byte_timeout, idle: config.edge.idle_timeout };
     let running = RunningCalls::new(config.edge.max_calls_per_workspace);
+    let counting = RunningCalls::new(Some(MAX_COUNTS));
     let usual = UsualCompletions::default();
     let quarantine = Quarantine::default();
     let response_memory: Arc<dyn BodyMemory> = Arc::new(ResponseBudget(Arc::clone(&parts.memory)));
     let dataplane = || {
         let (quota, journal) = (parts.quota.clone(), parts.journal.clone());
-        let (defaults, running, usual) = (config.workspace_defaults, running.clone(), usual.clone());
-        let admission = Admission { rate_limiter: rate_limiter(), quota, journal, defaults, running, usual };
+        let (running, counting, usual) = (running.clone(), counting.clone(), usual.clone());
+        let (rate_limiter, defaults) = (rate_limiter(), config.workspace_defaults);
+        let admission = Admission { rate_limiter, quota, journal, defaults, running, counting, usual };
         let (routes, endpoints) = (parts.routes.clone(), parts.endpoints.clone());
         let (salt_secret, quarantine) = (parts.salt_secret.clone(), quarantine.clone());
         let (connector, memory) = (parts.connector.clone(), Arc::clone(&response_memory));

@@ -57,7 +57,8 @@ pub(super) async fn respond_to(
         }
         (&Method::POST, "/tokenize") => {
             let guard = state.begin_call(&parts, &body);
-            Ok(respond(JSON, ScriptedBody::whole(count_response(&state)).guarded_by(guard)))
+            let script = state.next_script();
+            play_whole(&script, connection, guard, count_response(&script)).await
         }
         (&Method::POST, "/script" | "/script/next") => Ok(set_script(&state, path == "/script/next", &body)),
         (&Method::GET, _) => Ok(get_response(&state, path)),
@@ -101,8 +102,8 @@ async fn chat_response(
 }
 
 /// vLLM's count of the tokens of a prompt.
-fn count_response(state: &State) -> Bytes {
-    let count = state.next_script().prompt_tokens;
+fn count_response(script: &Script) -> Bytes {
+    let count = script.prompt_tokens;
     json!({"count": count, "max_model_len": 4096, "tokens": vec![1; usize::try_from(count).unwrap_or(0)]})
         .to_string()
         .into()

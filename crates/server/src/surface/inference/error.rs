@@ -39,7 +39,8 @@ impl InferenceError {
                 | CallError::QuotaExceeded { .. }
                 | CallError::Overloaded
                 | CallError::WorkspaceBusy
-                | CallError::TooManyCalls { .. } => StatusCode::TOO_MANY_REQUESTS,
+                | CallError::TooManyCalls { .. }
+                | CallError::TooManyCounts { .. } => StatusCode::TOO_MANY_REQUESTS,
                 CallError::NotServing { .. }
                 | CallError::Quarantined { .. }
                 | CallError::EndpointFailed { .. }
@@ -97,6 +98,7 @@ impl InferenceError {
             Self::Call(
                 CallError::Overloaded
                 | CallError::TooManyCalls { .. }
+                | CallError::TooManyCounts { .. }
                 | CallError::WorkspaceBusy
                 | CallError::ServerBusy,
             ) => Some(RETRY_SOON_SECS),

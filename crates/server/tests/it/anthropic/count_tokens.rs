@@ -1,7 +1,8 @@
 use super::{client, error_line, message};
-use crate::app::TestApp;
+use crate::app::{TIMEOUT, TestApp, wait_until};
 use serde_json::json;
 use testkit::fake_engine::Script;
+use tokio::task::JoinSet;
 
 #[tokio::test]
 async fn tokens_are_estimated_for_engines_that_cannot_count() {
@@ -69,4 +70,27 @@ async fn counts_are_running_calls() {
     let _running = app.open_stream(crate::app::stream("hi")).await;
     let response = client(&app).post_json("/messages/count_tokens", message("hi")).await;
     assert_eq!(error_line(&response), "429 rate_limit_error concurrency_limit_exceeded");
+}
+
+#[tokio::test]
+async fn a_workspace_has_few_counts_at_a_shared_model_at_a_time() {
+    const MAX_COUNTS: usize = 4;
+    let app = TestApp::setup().upstream("engine = \"vllm\"").start().await;
+    let mut counts = JoinSet::new();
+    for _ in 0..MAX_COUNTS {
+        app.engine().push(Script { stall_after: Some(0), ..Script::default() });
+        let client = client(&app);
+        counts.spawn(async move { client.post_json("/messages/count_tokens", message("hi")).await });
+    }
+    wait_until("all are counted", TIMEOUT, async || app.engine().calls().len() == MAX_COUNTS).await;
+    let rejected = client(&app).post_json("/messages/count_tokens", message("hi")).await;
+    assert_eq!(error_line(&rejected), "429 rate_limit_error concurrency_limit_exceeded");
+    assert_eq!(rejected.header("retry-after"), Some("1"));
+    let body = json!({"model": crate::app::CHAT, "input": "hi"});
+    let rejected = app.client().post_json("/responses/input_tokens", body).await;
+    assert_eq!(crate::app::error_line(&rejected), "429 concurrency_limit_exceeded");
+    assert_eq!(app.chat("hi").await.status_line(), "200 OK", "calls are not counts");
+    counts.shutdown().await;
+    let is_counted = async || client(&app).post_json("/messages/count_tokens", message("hi")).await.status == 200;
+    wait_until("there is room for the next count", TIMEOUT, is_counted).await;
 }

@@ -132,10 +132,9 @@ impl Dataplane {
 /// `None` if the engine cannot count, or is not known.
 fn counting(replica: &Backend) -> Option<Counting> {
     match replica.upstream.engine? {
-        EngineKind::Vllm | EngineKind::ForebayEngine => Some(Counting::Tokenize),
+        // The route of SGLang takes a chat since the summer of 2026. Older ones reject it, so that the number is estimated.
+        EngineKind::Vllm | EngineKind::Sglang | EngineKind::ForebayEngine => Some(Counting::Tokenize),
         EngineKind::LlamaServer => Some(Counting::RenderAndTokenize),
-        // Its route takes no chat.
-        EngineKind::Sglang => None,
     }
 }
 

@@ -23,15 +23,17 @@ async fn tokens_are_estimated_for_engines_that_cannot_count() {
 
 #[tokio::test]
 async fn an_engine_that_can_count_gives_the_exact_number() {
-    let app = TestApp::setup().upstream("engine = \"vllm\"").start().await;
-    app.engine().push(Script { prompt_tokens: 77, ..Script::default() });
-    let response = client(&app).post_json("/messages/count_tokens", message("hi")).await;
-    assert_eq!((response.json(), response.header("x-forebay-estimate")), (json!({"input_tokens": 77}), None));
-    let call = &app.engine().calls()[0];
-    assert_eq!((call.path.as_str(), &call.json()["model"]), ("/tokenize", &crate::app::UPSTREAM_NAME.into()));
-    assert_eq!(call.json()["messages"], json!([{"role": "user", "content": "hi"}]));
-    assert_eq!(call.header("x-request-id"), response.header("x-request-id"));
-    assert!(app.usage(0).await.is_empty());
+    for engine in ["vllm", "sglang", "forebay-engine"] {
+        let app = TestApp::setup().upstream(&format!("engine = \"{engine}\"")).start().await;
+        app.engine().push(Script { prompt_tokens: 77, ..Script::default() });
+        let response = client(&app).post_json("/messages/count_tokens", message("hi")).await;
+        assert_eq!((response.json(), response.header("x-forebay-estimate")), (json!({"input_tokens": 77}), None));
+        let call = &app.engine().calls()[0];
+        assert_eq!((call.path.as_str(), &call.json()["model"]), ("/tokenize", &crate::app::UPSTREAM_NAME.into()));
+        assert_eq!(call.json()["messages"], json!([{"role": "user", "content": "hi"}]));
+        assert_eq!(call.header("x-request-id"), response.header("x-request-id"));
+        assert!(app.usage(0).await.is_empty());
+    }
 }
 
 #[tokio::test]

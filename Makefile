@@ -38,12 +38,7 @@ help: ## Show this list
 
 run: ## Build the console and the programs, download the starter models, serve (CONFIG=config/quickstart.toml DATA_DIR=data)
 	@scripts/system-packages run
-	@$(MAKE) --no-print-directory console
-	@scripts/fetch-models
-	@echo "==> Building forebay and its engine (the first build takes some minutes)"
-	cargo build --profile start --package server --bin forebay --package engine --bin forebay-engine
-	@echo "==> Serving $(CONFIG), data in $(DATA_DIR)"
-	@exec $(TARGET_DIR)/start/forebay serve --config "$(CONFIG)" --data-dir "$(DATA_DIR)"
+	+@MAKE="$(MAKE)" scripts/run "$(CONFIG)" "$(DATA_DIR)"
 
 console: $(CONSOLE) ## Build the web application in web/ alone; cargo embeds it when it builds
 

@@ -41,9 +41,9 @@ OWN_SESSION = r"^/api/(session|invitations/)"
 # Routes of the operations listener, which has another address; health accepts any method.
 ELSEWHERE = r"^/(metrics|readyz|healthz)$"
 # Examples per operation. A number, not a time, so that a busy machine checks as much as an idle one.
-EXAMPLES = 30
+EXAMPLES = 15
 # The operations that are scanned signed out are few, and anyone can reach them.
-SIGNED_OUT_FACTOR = 5
+SIGNED_OUT_FACTOR = 10
 CHECKS = ",".join(
     [
         "not_a_server_error",

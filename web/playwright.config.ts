@@ -22,8 +22,9 @@ export default defineConfig({
     ...devices['Desktop Chrome'],
     viewport: { width: 1280, height: 900 },
     launchOptions: { executablePath: chromium },
-    // A trace has the DOM at every step; its film would cost a quarter of the CPU time of the suite.
-    trace: { mode: 'retain-on-failure', screenshots: false },
+    // A trace has the DOM at every step, which takes time, so only tests that failed are traced when they are repeated. Its
+    // film would cost a quarter of the CPU time of the suite.
+    trace: { mode: 'on-first-retry', screenshots: false },
     screenshot: 'only-on-failure',
     permissions: ['clipboard-read', 'clipboard-write'],
   },

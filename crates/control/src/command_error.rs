@@ -173,6 +173,7 @@ impl From<IdError> for CommandError {
             "ses_" => "session",
             "inv_" => "invitation",
             "ep_" => "endpoint",
+            "dl_" => "download",
             _ => "record",
         };
         Self::Missing { noun, id: bad.text }

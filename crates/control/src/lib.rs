@@ -24,6 +24,7 @@ pub mod responses;
 pub mod retention;
 pub mod series;
 pub mod usage;
+pub mod weights;
 
 pub use accounts::author::Author;
 pub use accounts::{

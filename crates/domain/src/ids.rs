@@ -134,6 +134,11 @@ id!(
     "rep_"
 );
 id!(
+    /// A download of weights.
+    DownloadId,
+    "dl_"
+);
+id!(
     /// An event in the life of an endpoint.
     EventId,
     "evt_"

@@ -40,8 +40,8 @@ pub use endpoint::{Endpoint, EndpointName};
 pub use gpu_type::GpuType;
 pub use grouping::Grouping;
 pub use ids::{
-    EndpointId, EventId, InvitationId, KeyId, OrganizationId, ReplicaId, RequestId, RunId, SessionId, UserId,
-    WorkspaceId,
+    DownloadId, EndpointId, EventId, InvitationId, KeyId, OrganizationId, ReplicaId, RequestId, RunId, SessionId,
+    UserId, WorkspaceId,
 };
 pub use invitation::Invitation;
 pub use key::{ApiKey, KeyState, KeyText, SecretHash, Segment};

@@ -27,3 +27,4 @@ mod throttle;
 mod upstream_probe;
 mod version;
 mod view;
+mod weights;

@@ -4,6 +4,7 @@ use crate::catalogue_keeper::CatalogueKeeper;
 use crate::config::Config;
 use crate::doctor::ResidentDoctor;
 use crate::throttle::{Throttled, Throttles};
+use crate::weights::Weights;
 use background::Tasks;
 use control::CommandError;
 use control::responses::{Bounds, ResponseStorage};
@@ -57,6 +58,7 @@ pub(crate) struct OperatorParts {
     pub process: ProcessDriver,
     /// Those of serverless engines.
     pub engine_logs: EngineLogs,
+    pub weights: Weights,
 }
 
 /// A session cannot be looked up.

@@ -6,6 +6,7 @@ pub mod balancer;
 pub mod bench;
 pub mod campaign;
 pub mod fake_engine;
+pub mod fake_hub;
 mod hostile;
 pub mod http;
 pub mod isolation_test;

@@ -52,13 +52,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> OnceResponse<S> {
     /// Reads the whole body, unless it has more than `limit` bytes.
     pub async fn body(&mut self, limit: usize) -> Result<Bytes, OnceError> {
         let mut whole = BytesMut::new();
-        while let Some(data) = poll_fn(|cx| self.connection.poll_data(cx)).await.transpose()? {
+        while let Some(data) = self.data().await? {
             if whole.len() + data.len() > limit {
                 return Err(OnceError::TooLarge(limit));
             }
             whole.put(data);
         }
         Ok(whole.freeze())
+    }
+
+    /// The next piece of the body; `None` at its end.
+    pub async fn data(&mut self) -> io::Result<Option<Bytes>> {
+        poll_fn(|cx| self.connection.poll_data(cx)).await.transpose()
     }
 }
 

@@ -159,6 +159,9 @@ fn keep_state(parts: &Parts, loops: &Tasks) {
     let (rejections, store) = (Arc::clone(&parts.rejections), parts.store.clone());
     let rejected_calls = loops.every("rejected calls", rejections::FLUSH_PERIOD);
     loops.spawn(rejected_calls.run(async move || rejections.flush(&store).await));
+    let downloads = Arc::clone(parts.context.operator.weights.downloads());
+    let weights = loops.register(Loop::on_nudge("weight downloads", downloads.nudge()));
+    loops.spawn(weights.repeat(async move || downloads.run_queued().await));
     let log = Arc::clone(&parts.log);
     let access_log = loops.every("access log", access_log::FLUSH_PERIOD);
     loops.spawn(access_log.repeat(async move || log.flush().await));

@@ -31,6 +31,7 @@ use crate::telemetry::access_log::AccessLog;
 use crate::telemetry::metrics::Calls;
 use crate::telemetry::rejections::Rejections;
 use crate::telemetry::traces::Tracer;
+use crate::weights::Weights;
 use anyhow::Context;
 use control::bill_check::Monitor;
 use control::usage::QuarantinedEvents;
@@ -139,6 +140,7 @@ impl Parts {
             doctor,
             process,
             engine_logs: engine_logs.clone(),
+            weights: Weights::open(&config.weights, connector.clone(), data_dir, &launcher.cache_dir)?,
         };
         let shared = Arc::clone(&catalogue);
         let context = SurfaceContext::new(&store, runtime, &config, console_url, shared, operator, reasoning_keys);

@@ -16,8 +16,10 @@ mod telemetry;
 #[cfg(test)]
 mod tests;
 mod units;
+mod weights;
 
 pub(crate) use definitions::{Definition, Exported, read_definitions, write_definitions};
+pub(crate) use models::is_hub_source;
 pub use oidc::OidcConfig;
 pub use problems::{Problem, Problems};
 pub(crate) use sections::http_url;
@@ -28,6 +30,7 @@ pub use sections::{
 pub(crate) use stored_models::ModelRules;
 pub use telemetry::{TelemetryConfig, TracesConfig};
 pub(crate) use units::show_size;
+pub use weights::WeightsConfig;
 
 use domain::Catalogue;
 use domain::alias::Alias;
@@ -66,6 +69,7 @@ pub struct Config {
     pub drivers: DriversConfig,
     pub retention: domain::Retention,
     pub telemetry: TelemetryConfig,
+    pub weights: WeightsConfig,
     /// The models and aliases of the file.
     pub catalogue: Catalogue,
     /// The keys of stored content; `None` if not set.
@@ -114,6 +118,7 @@ impl Config {
             drivers: DriversConfig::read(&root.section("drivers")),
             retention: sections::read_retention(&root.section("retention")),
             telemetry: TelemetryConfig::read(&root.section("telemetry")),
+            weights: WeightsConfig::read(&root.section("weights")),
             content_keys: sections::read_content_keys(root.reader),
             server,
             catalogue,

@@ -322,7 +322,7 @@ fn read_weights(section: &Section<'_>, driver: DriverKind) -> Option<String> {
 
 /// Whether the text after `hf://` is safe in a command: such as `owner/model` or `owner/model@v1/file.gguf`, without
 /// white space and quotes, and no part can be an option or `..`.
-fn is_hub_source(source: &str) -> bool {
+pub(crate) fn is_hub_source(source: &str) -> bool {
     let is_first = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let is_part = |part: &str| {
         part.bytes().next().is_some_and(is_first) && part.bytes().all(|byte| is_first(byte) || b"-.@".contains(&byte))

@@ -123,10 +123,9 @@ mod tests {
     use serde_json::json;
 
     fn read(definition: Value) -> Result<Model, String> {
-        let config = Config::parse("", Path::new("/etc/forebay"), &|name| {
-            (!name.starts_with("FOREBAY_")).then(|| "secret".to_owned())
-        })
-        .unwrap();
+        let config =
+            Config::parse("", Path::new("/etc/forebay"), &|name| (name == "HOME").then(|| "secret".to_owned()));
+        let config = config.unwrap();
         let Value::Object(definition) = definition else { panic!("{definition}") };
         ModelRules::of(&config).read(&definition).map_err(|problems| {
             let shown = problems.iter().map(|problem| format!("{}: {}", problem.field, problem.why));

@@ -28,6 +28,15 @@ pub enum GpuScan {
     Found(Vec<Device>),
 }
 
+/// The memory of a GPU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GpuMemory {
+    pub id: DeviceId,
+    pub gpu_type: String,
+    pub total_bytes: u64,
+    pub free_bytes: u64,
+}
+
 /// Looks for GPUs once.
 pub fn scan_gpus() -> GpuScan {
     match Nvml::init() {
@@ -61,6 +70,18 @@ impl Devices {
     pub(super) fn all(&self) -> Vec<Device> {
         let slots = self.slots.iter().flat_map(|(gpu_type, &count)| (0..count).map(|number| slot(gpu_type, number)));
         slots.chain(self.gpus()).collect()
+    }
+
+    /// The memory of all GPUs that report it.
+    pub(super) fn gpu_memory(&self) -> Vec<GpuMemory> {
+        let Some(nvml) = &self.nvml else { return Vec::new() };
+        let read = |index| {
+            let gpu = nvml.device_by_index(index)?;
+            let (id, gpu_type, memory) =
+                (DeviceId::new(&gpu.uuid()?), gpu_type::from_name(&gpu.name()?), gpu.memory_info()?);
+            Ok::<_, NvmlError>(GpuMemory { id, gpu_type, total_bytes: memory.total, free_bytes: memory.free })
+        };
+        (0..nvml.device_count().unwrap_or(0)).filter_map(|index| read(index).ok()).collect()
     }
 
     fn gpus(&self) -> Vec<Device> {

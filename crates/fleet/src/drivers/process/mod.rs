@@ -23,7 +23,7 @@ use crate::drivers::{
 };
 use crate::engine::{BuiltInEngine, EngineLoad, EngineMetrics, Family, LoadError, ProbeResult};
 use devices::Devices;
-pub use devices::{GpuScan, scan_gpus};
+pub use devices::{GpuMemory, GpuScan, scan_gpus};
 pub use directory::ShimPolicy;
 use directory::{Directory, ShimOrder};
 use domain::Timestamp;
@@ -129,6 +129,11 @@ impl ProcessDriver {
     /// All slots and GPUs of this machine.
     pub async fn devices(&self) -> Vec<Device> {
         self.blocking(|shared| Ok(shared.devices.all())).await.unwrap_or_default()
+    }
+
+    /// The memory of this machine's GPUs.
+    pub async fn gpu_memory(&self) -> Vec<GpuMemory> {
+        self.blocking(|shared| Ok(shared.devices.gpu_memory())).await.unwrap_or_default()
     }
 
     /// The end of a replica's log, at most `max_bytes`; `None` if this machine has none.

@@ -41,6 +41,7 @@ fn is_equal_but_for_the_catalogue(left: &Config, right: &Config) -> bool {
         && left.drivers == right.drivers
         && left.retention == right.retention
         && left.telemetry == right.telemetry
+        && left.weights == right.weights
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 use crate::surface::error::{SurfaceError, retry_after_secs};
 use crate::surface_context::SessionError;
+use crate::weights::WeightsError;
 use axum::response::{IntoResponse, Response};
 use control::{CommandError, CommandErrorKind};
 use http::{HeaderValue, StatusCode, header};
@@ -37,6 +38,8 @@ pub(crate) enum ConsoleError {
     VersionConflict { current: Value },
     #[error(transparent)]
     Command(#[from] CommandError),
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
 }
 
 /// The code of an error response, for the log.
@@ -107,6 +110,17 @@ impl ConsoleError {
                 CommandErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
                 CommandErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             },
+            Self::Weights(error) => match error {
+                WeightsError::Reference(_) | WeightsError::TooLarge { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+                WeightsError::HubUnavailable(_) => StatusCode::BAD_GATEWAY,
+                WeightsError::NoDownload => StatusCode::NOT_FOUND,
+                WeightsError::NoDiskSpace(_)
+                | WeightsError::TooManyDownloads
+                | WeightsError::Active
+                | WeightsError::NotActive(_)
+                | WeightsError::InUse(_) => StatusCode::CONFLICT,
+                WeightsError::Disk(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            },
         }
     }
 
@@ -123,6 +137,17 @@ impl ConsoleError {
             Self::InvalidValue { .. } => "invalid_value",
             Self::VersionConflict { .. } => "version_conflict",
             Self::Command(error) => error.code(),
+            Self::Weights(error) => match error {
+                WeightsError::Reference(_) | WeightsError::TooLarge { .. } => "invalid_value",
+                WeightsError::HubUnavailable(_) => "hub_unavailable",
+                WeightsError::NoDownload => "not_found",
+                WeightsError::NoDiskSpace(_) => "no_disk_space",
+                WeightsError::TooManyDownloads => "too_many_downloads",
+                WeightsError::Active => "download_active",
+                WeightsError::NotActive(_) => "download_inactive",
+                WeightsError::InUse(_) => "weights_in_use",
+                WeightsError::Disk(_) => "internal_error",
+            },
         }
     }
 
@@ -131,6 +156,7 @@ impl ConsoleError {
             Self::InvalidPayload { field, .. } => field.clone(),
             Self::InvalidValue { field, .. } => Some(field.clone()),
             Self::Command(error) => error.field().map(str::to_owned),
+            Self::Weights(WeightsError::Reference(_) | WeightsError::TooLarge { .. }) => Some("reference".to_owned()),
             _ => None,
         };
         let limit = match self {
@@ -158,6 +184,9 @@ impl ConsoleError {
         match self {
             Self::Command(error @ (CommandError::StoreUnavailable { cause: _ } | CommandError::Internal { .. })) => {
                 tracing::error!(?error, "a request to the console's surface failed");
+            }
+            Self::Weights(WeightsError::Disk(error)) => {
+                tracing::error!(%error, "a file of a download cannot be read or written");
             }
             Self::Surface(SurfaceError::Internal) => tracing::error!("a handler of the console's surface panicked"),
             _ => {}

@@ -57,8 +57,8 @@ pub(crate) struct Console {
 fn router() -> OpenApiRouter<Console> {
     use accounts::{aliases, invitations, members, organizations, users, workspaces};
     use operator::{
-        aliases as catalogue_aliases, catalogue, health, logs, models, nodes as all_nodes,
-        organizations as all_organizations, upstreams,
+        aliases as catalogue_aliases, catalogue, downloads, health, logs, models, nodes as all_nodes,
+        organizations as all_organizations, upstreams, weights,
     };
     use platform::{allotments, audit, nodes};
     use sessions::{current, own, single_sign_on};
@@ -117,6 +117,12 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(models::list_prices))
         .routes(routes!(upstreams::probe))
         .routes(routes!(upstreams::test))
+        .routes(routes!(weights::show))
+        .routes(routes!(weights::look_up))
+        .routes(routes!(downloads::list, downloads::start))
+        .routes(routes!(downloads::show, downloads::delete))
+        .routes(routes!(downloads::cancel))
+        .routes(routes!(downloads::resume))
         .routes(routes!(catalogue_aliases::list, catalogue_aliases::create))
         .routes(routes!(catalogue_aliases::edit, catalogue_aliases::delete))
         .routes(routes!(all_organizations::list))

@@ -7,3 +7,4 @@ mod keys;
 mod nodes;
 mod organizations;
 mod upstreams;
+mod weights;

@@ -2,6 +2,7 @@
 
 pub(super) mod aliases;
 pub(super) mod catalogue;
+pub(super) mod downloads;
 pub(super) mod health;
 pub(super) mod logs;
 mod model_input;
@@ -10,3 +11,4 @@ pub(super) mod models;
 pub(super) mod nodes;
 pub(super) mod organizations;
 pub(super) mod upstreams;
+pub(super) mod weights;

@@ -1,0 +1,176 @@
+//! The downloads of this node: a bounded queue of which one runs at a time. Their state is on the disk, so that they go on
+//! after a restart.
+
+use super::WeightsError;
+use super::cache::HubCache;
+use super::download::{self, Stop};
+use super::entry::Entry;
+use super::fit;
+use super::hub::Hub;
+use super::machine::free_disk;
+use super::record::{DownloadState, Order, Record};
+use domain::{DownloadId, Timestamp};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// Downloads that run or wait.
+const MAX_ACTIVE: usize = 8;
+const MAX_KEPT: usize = 100;
+/// How long the command waits for a download that it cancels.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
+
+pub(crate) struct Downloads {
+    hub: Arc<Hub>,
+    cache: HubCache,
+    /// With a folder for each download.
+    folder: PathBuf,
+    max_bytes: u64,
+    entries: Mutex<BTreeMap<DownloadId, Arc<Entry>>>,
+    nudge: Arc<Notify>,
+}
+
+impl Downloads {
+    /// Reads the downloads of earlier runs.
+    pub(super) fn open(hub: Arc<Hub>, cache_dir: &Path, max_bytes: u64) -> Self {
+        let (cache, folder) = (HubCache::new(cache_dir), cache_dir.join("downloads"));
+        let folders = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let read = |folder: PathBuf| {
+            let record = Record::read(&folder)?;
+            let id = DownloadId::parse(record.id()).ok()?;
+            let entry = Entry::new(folder, record);
+            let is_complete = entry.measure(&cache) == entry.record().bytes();
+            if entry.state() == DownloadState::Done && !is_complete {
+                let why = "its files were deleted or changed; resume to download them again";
+                entry.finish(DownloadState::Failed, Some(why.to_owned()));
+            }
+            Some((id, Arc::new(entry)))
+        };
+        let entries = Mutex::new(folders.filter_map(read).collect());
+        Self { hub, cache, folder, max_bytes, entries, nudge: Arc::default() }
+    }
+
+    /// Notified when there is something to download.
+    pub(crate) fn nudge(&self) -> Arc<Notify> {
+        Arc::clone(&self.nudge)
+    }
+
+    /// Runs the downloads that wait, one after another.
+    pub(crate) async fn run_queued(&self) {
+        while let Some(entry) = self.take_queued() {
+            let ended = download::run(&self.hub, &self.cache, &entry).await;
+            entry.measure(&self.cache);
+            let weights = entry.record().weights;
+            match ended {
+                Ok(()) => {
+                    tracing::info!(%weights, "weights are downloaded");
+                    entry.set_state(DownloadState::Done);
+                }
+                Err(Stop::Cancelled) => entry.set_state(DownloadState::Cancelled),
+                Err(Stop::Failed(why)) => {
+                    tracing::warn!(%weights, "a download failed: {why}");
+                    entry.finish(DownloadState::Failed, Some(why));
+                }
+            }
+        }
+    }
+
+    fn take_queued(&self) -> Option<Arc<Entry>> {
+        let entries = self.entries.lock();
+        let mut waiting = entries.values();
+        waiting.find(|entry| entry.transition(DownloadState::Queued, DownloadState::Downloading)).cloned()
+    }
+
+    /// All downloads, newest first.
+    pub(crate) fn list(&self) -> Vec<Arc<Entry>> {
+        self.entries.lock().values().rev().cloned().collect()
+    }
+
+    pub(crate) fn get(&self, id: &DownloadId) -> Result<Arc<Entry>, WeightsError> {
+        self.entries.lock().get(id).cloned().ok_or(WeightsError::NoDownload)
+    }
+
+    /// The download of these weights.
+    pub(crate) fn find(&self, weights: &str) -> Option<(DownloadId, Arc<Entry>)> {
+        let entries = self.entries.lock();
+        let found = entries.iter().find(|(_, entry)| entry.record().weights == weights);
+        found.map(|(id, entry)| (id.clone(), Arc::clone(entry)))
+    }
+
+    /// The bytes of an order that are not on the disk.
+    pub(super) fn missing(&self, order: &Order) -> u64 {
+        let is_missing = |name: &str, bytes| !self.cache.has(&order.repository, &order.commit, name, bytes);
+        order.files.iter().filter(|file| is_missing(&file.name, file.bytes)).map(|file| file.bytes).sum()
+    }
+
+    /// Whether an order may start.
+    pub(crate) fn check(&self, order: &Order) -> Result<(), WeightsError> {
+        let bytes: u64 = order.files.iter().map(|file| file.bytes).sum();
+        if bytes > self.max_bytes {
+            return Err(WeightsError::TooLarge { bytes, max: self.max_bytes });
+        }
+        let entries = self.entries.lock();
+        let active = entries.values().filter(|entry| entry.state().is_active());
+        if active.clone().count() >= MAX_ACTIVE || entries.len() >= MAX_KEPT {
+            return Err(WeightsError::TooManyDownloads);
+        }
+        let promised: u64 = active.map(|entry| entry.record().bytes().saturating_sub(entry.progress().0)).sum();
+        drop(entries);
+        let disk = fit::judge_disk(self.missing(order).saturating_add(promised), free_disk(&self.folder));
+        if disk.fits { Ok(()) } else { Err(WeightsError::NoDiskSpace(disk.why)) }
+    }
+
+    /// Queues a download that was checked.
+    pub(crate) fn add(&self, id: &DownloadId, order: Order, now: Timestamp) -> Result<Arc<Entry>, WeightsError> {
+        let (record, folder) = (Record::new(id, order, now), self.folder.join(id.as_str()));
+        record.write(&folder)?;
+        let entry = Arc::new(Entry::new(folder, record));
+        entry.measure(&self.cache);
+        self.entries.lock().insert(id.clone(), Arc::clone(&entry));
+        self.nudge.notify_one();
+        Ok(entry)
+    }
+
+    /// Stops a download and keeps what has arrived.
+    pub(crate) async fn cancel(&self, entry: &Entry) -> Result<(), WeightsError> {
+        if !entry.state().is_active() {
+            return Err(WeightsError::NotActive(entry.state().as_str()));
+        }
+        if !entry.transition(DownloadState::Queued, DownloadState::Cancelled) {
+            entry.set_cancelled(true);
+            let _ = tokio::time::timeout(CANCEL_TIMEOUT, entry.until_inactive()).await;
+        }
+        Ok(())
+    }
+
+    /// Queues a download again that failed or was cancelled.
+    pub(crate) fn resume(&self, entry: &Entry) -> Result<(), WeightsError> {
+        let state = entry.state();
+        if state.is_active() {
+            return Err(WeightsError::Active);
+        }
+        entry.set_cancelled(false);
+        if state == DownloadState::Done || !entry.transition(state, DownloadState::Queued) {
+            return Err(WeightsError::NotActive(state.as_str()));
+        }
+        self.nudge.notify_one();
+        Ok(())
+    }
+
+    /// Deletes a download with its files.
+    pub(crate) fn delete(&self, id: &DownloadId) -> Result<(), WeightsError> {
+        let entry = self.get(id)?;
+        if entry.state().is_active() {
+            return Err(WeightsError::Active);
+        }
+        let record = entry.record();
+        self.cache.remove(&record.repository, &record.commit, record.files.iter().map(|file| file.name.as_str()))?;
+        fs::remove_dir_all(entry.folder())?;
+        self.entries.lock().remove(id);
+        Ok(())
+    }
+}

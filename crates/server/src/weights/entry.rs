@@ -1,0 +1,172 @@
+//! A download in memory: its record, its progress, and the switch that cancels it.
+
+use super::cache::HubCache;
+use super::record::{DownloadState, Record};
+use parking_lot::Mutex;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// How long bytes are counted before the rate is computed again.
+const RATE_WINDOW: Duration = Duration::from_secs(1);
+
+pub(crate) struct Entry {
+    folder: PathBuf,
+    record: watch::Sender<Record>,
+    cancel: watch::Sender<bool>,
+    /// Bytes on the disk.
+    bytes: AtomicU64,
+    rate: Mutex<RateMeter>,
+}
+
+#[derive(Default)]
+struct RateMeter {
+    /// The start of the window, and the bytes since then.
+    window: Option<(Instant, u64)>,
+    bytes_per_second: u64,
+}
+
+impl RateMeter {
+    fn add(&mut self, bytes: u64, now: Instant) {
+        let (start, so_far) = self.window.unwrap_or((now, 0));
+        let (so_far, elapsed) = (so_far + bytes, now.saturating_duration_since(start));
+        if elapsed < RATE_WINDOW {
+            self.window = Some((start, so_far));
+            return;
+        }
+        let rate = u128::from(so_far) * 1_000 / elapsed.as_millis().max(1);
+        self.bytes_per_second = u64::try_from(rate).unwrap_or(u64::MAX);
+        self.window = Some((now, 0));
+    }
+}
+
+impl Entry {
+    pub(super) fn new(folder: PathBuf, record: Record) -> Self {
+        Self {
+            folder,
+            record: watch::Sender::new(record),
+            cancel: watch::Sender::new(false),
+            bytes: AtomicU64::new(0),
+            rate: Mutex::default(),
+        }
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The incomplete file with this number.
+    pub(super) fn part(&self, index: usize) -> PathBuf {
+        self.folder.join(format!("{index}.part"))
+    }
+
+    pub(crate) fn record(&self) -> Record {
+        self.record.borrow().clone()
+    }
+
+    pub(crate) fn state(&self) -> DownloadState {
+        self.record.borrow().state
+    }
+
+    /// Whether there is nothing to resume.
+    pub(crate) fn is_done_or_active(&self) -> bool {
+        let state = self.state();
+        state.is_active() || state == DownloadState::Done
+    }
+
+    /// Bytes on the disk, and per second while it runs.
+    pub(crate) fn progress(&self) -> (u64, u64) {
+        let rate = if self.state() == DownloadState::Downloading { self.rate.lock().bytes_per_second } else { 0 };
+        (self.bytes.load(Ordering::Relaxed), rate)
+    }
+
+    pub(super) fn cancelled(&self) -> watch::Receiver<bool> {
+        self.cancel.subscribe()
+    }
+
+    /// Asks a running download to stop, or takes the request back.
+    pub(super) fn set_cancelled(&self, cancelled: bool) {
+        self.cancel.send_replace(cancelled);
+    }
+
+    /// Waits until it neither runs nor waits to run.
+    pub(super) async fn until_inactive(&self) {
+        let _ = self.record.subscribe().wait_for(|record| !record.state.is_active()).await;
+    }
+
+    pub(super) fn set_state(&self, state: DownloadState) {
+        self.finish(state, None);
+    }
+
+    pub(super) fn finish(&self, state: DownloadState, error: Option<String>) {
+        self.record.send_modify(|record| (record.state, record.error) = (state, error));
+        self.keep();
+    }
+
+    /// Changes the state if it is `from`.
+    pub(super) fn transition(&self, from: DownloadState, to: DownloadState) -> bool {
+        let changed = self.record.send_if_modified(|record| {
+            let is_expected = record.state == from;
+            if is_expected {
+                (record.state, record.error) = (to, None);
+            }
+            is_expected
+        });
+        if changed {
+            self.keep();
+        }
+        changed
+    }
+
+    /// Writes the record. A record that cannot be written only matters after a restart, which then repeats more.
+    fn keep(&self) {
+        let record = self.record();
+        if let Err(error) = record.write(&self.folder) {
+            tracing::warn!(weights = %record.weights, %error, "the state of a download cannot be written");
+        }
+    }
+
+    pub(super) fn advance(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.rate.lock().add(bytes, Instant::now());
+    }
+
+    /// A part of this length was discarded.
+    pub(super) fn went_back(&self, bytes: u64) {
+        self.bytes.fetch_sub(bytes.min(self.bytes.load(Ordering::Relaxed)), Ordering::Relaxed);
+    }
+
+    /// Counts the bytes on the disk again.
+    pub(super) fn measure(&self, cache: &HubCache) -> u64 {
+        let record = self.record();
+        let on_disk = record.files.iter().enumerate().map(|(index, file)| {
+            if cache.has(&record.repository, &record.commit, &file.name, file.bytes) {
+                return file.bytes;
+            }
+            self.part(index).metadata().map_or(0, |found| found.len().min(file.bytes))
+        });
+        let bytes = on_disk.sum();
+        self.bytes.store(bytes, Ordering::Relaxed);
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_is_that_of_the_last_second() {
+        let (mut meter, start) = (RateMeter::default(), Instant::now());
+        let at = |millis: u64| start + Duration::from_millis(millis);
+        for millis in [0, 400, 800] {
+            meter.add(100, at(millis));
+            assert_eq!(meter.bytes_per_second, 0, "too early");
+        }
+        meter.add(100, at(2_000));
+        assert_eq!(meter.bytes_per_second, 200);
+        meter.add(500, at(3_000));
+        assert_eq!(meter.bytes_per_second, 500);
+    }
+}

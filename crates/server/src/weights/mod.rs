@@ -1,0 +1,204 @@
+//! Weights of models that run here: what the hub and the models folder have, what fits on this machine, and downloads.
+
+mod cache;
+mod download;
+mod downloads;
+mod entry;
+mod fit;
+mod hub;
+mod local;
+mod machine;
+mod record;
+mod reference;
+mod repository;
+
+pub(crate) use downloads::Downloads;
+pub(crate) use entry::Entry;
+pub(crate) use fit::{Fit, Machine, Verdict};
+pub(crate) use local::LocalFile;
+pub(crate) use record::Order;
+
+use crate::config::{WeightsConfig, show_size};
+use fleet::Connector;
+use fleet::drivers::process::GpuMemory;
+use hub::{Hub, HubError};
+use reference::{HubReference, Reference, pinned};
+use repository::{Repository, Variant, VariantKind};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Repositories with more models are listed up to here.
+const MAX_VARIANTS: usize = 100;
+
+/// Why weights cannot be used, or a download not be changed. `Display` is for the operator.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WeightsError {
+    #[error("{0}")]
+    Reference(String),
+    #[error("{0}")]
+    HubUnavailable(String),
+    #[error("it has {}; [weights] max_download is {}", fit::rough(*bytes), show_size(*max))]
+    TooLarge { bytes: u64, max: u64 },
+    #[error("there is not enough space on the disk: {0}")]
+    NoDiskSpace(String),
+    #[error("too many downloads: at most 8 run or wait, and 100 are kept; delete some")]
+    TooManyDownloads,
+    #[error("the download is running; cancel it first")]
+    Active,
+    #[error("the download is {0}")]
+    NotActive(&'static str),
+    #[error("these models use the weights: {0}; delete or change them first")]
+    InUse(String),
+    #[error("there is no such download on this node")]
+    NoDownload,
+    #[error("a file cannot be read or written")]
+    Disk(#[from] io::Error),
+}
+
+impl From<HubError> for WeightsError {
+    fn from(error: HubError) -> Self {
+        match error {
+            HubError::NotFound | HubError::Unauthorized => Self::Reference(error.to_string()),
+            HubError::Unavailable(_) | HubError::Unexpected(_) => Self::HubUnavailable(error.to_string()),
+        }
+    }
+}
+
+/// The weights of this node.
+pub(crate) struct Weights {
+    hub: Arc<Hub>,
+    downloads: Arc<Downloads>,
+    models_dir: PathBuf,
+    cache_dir: PathBuf,
+}
+
+/// What a reference leads to.
+#[derive(Debug)]
+pub(crate) struct Lookup {
+    /// `owner/name`; `None` for a path.
+    pub repository: Option<String>,
+    pub license: Option<String>,
+    pub is_gated: bool,
+    pub architecture: Option<String>,
+    pub context_length: Option<u64>,
+    /// Models that forebay-engine runs, smallest first.
+    pub models: Vec<FoundModel>,
+}
+
+/// A model that can run here.
+#[derive(Debug)]
+pub(crate) struct FoundModel {
+    /// The file that names it.
+    pub name: String,
+    pub is_embedding: bool,
+    pub bytes: u64,
+    /// The text for `weights` of an engine.
+    pub weights: String,
+    /// Bytes that are not on this machine.
+    pub missing_bytes: u64,
+    pub fit: Fit,
+    /// `None` for a path.
+    pub order: Option<Order>,
+}
+
+impl Weights {
+    pub(crate) fn open(
+        config: &WeightsConfig,
+        connector: Connector,
+        data_dir: &Path,
+        cache_dir: &Path,
+    ) -> io::Result<Self> {
+        let models_dir = config.models_dir.clone().unwrap_or_else(|| data_dir.join("models"));
+        let hub = Arc::new(Hub::new(connector, config.hub.clone(), config.hub_token.as_deref()));
+        let downloads = Arc::new(Downloads::open(Arc::clone(&hub), cache_dir, config.max_download));
+        Ok(Self { hub, downloads, models_dir: std::path::absolute(models_dir)?, cache_dir: cache_dir.to_owned() })
+    }
+
+    pub(crate) fn downloads(&self) -> &Arc<Downloads> {
+        &self.downloads
+    }
+
+    pub(crate) fn hub_url(&self) -> &str {
+        self.hub.url()
+    }
+
+    pub(crate) fn has_token(&self) -> bool {
+        self.hub.has_token()
+    }
+
+    pub(crate) fn models_dir(&self) -> &Path {
+        &self.models_dir
+    }
+
+    /// What this machine has.
+    pub(crate) fn machine(&self, gpus: Vec<GpuMemory>) -> Machine {
+        machine::observe(&self.cache_dir, gpus)
+    }
+
+    /// The models in the models folder.
+    pub(crate) async fn list_local(&self) -> Vec<LocalFile> {
+        let folder = self.models_dir.clone();
+        tokio::task::spawn_blocking(move || local::list(&folder)).await.unwrap_or_default()
+    }
+
+    /// What a reference or a path leads to, and whether it fits.
+    pub(crate) async fn look_up(&self, text: &str, machine: &Machine) -> Result<Lookup, WeightsError> {
+        let reference = Reference::parse(text, self.hub.url());
+        match reference.map_err(|why| WeightsError::Reference(why.to_owned()))? {
+            Reference::Path(path) => self.look_up_path(&path, machine),
+            Reference::Hub(reference) => self.look_up_hub(&reference, machine).await,
+        }
+    }
+
+    fn look_up_path(&self, path: &Path, machine: &Machine) -> Result<Lookup, WeightsError> {
+        let LocalFile { path, bytes } = local::find(&self.models_dir, path).map_err(WeightsError::Reference)?;
+        let weights = path.to_string_lossy().into_owned();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let fit = fit::judge(bytes, 0, machine);
+        let model = FoundModel { name, is_embedding: false, bytes, weights, missing_bytes: 0, fit, order: None };
+        Ok(Lookup {
+            repository: None,
+            license: None,
+            is_gated: false,
+            architecture: None,
+            context_length: None,
+            models: vec![model],
+        })
+    }
+
+    async fn look_up_hub(&self, reference: &HubReference, machine: &Machine) -> Result<Lookup, WeightsError> {
+        let found = self.hub.describe(reference).await?;
+        let mut variants = found.variants();
+        if let Some(file) = &reference.file {
+            variants.retain(|variant| variant.files.iter().any(|known| known.name == *file));
+            if variants.is_empty() {
+                let why =
+                    format!("the hub has no model file {file} that forebay-engine runs in {}", reference.repository);
+                return Err(WeightsError::Reference(why));
+            }
+        }
+        variants.truncate(MAX_VARIANTS);
+        let models = variants.into_iter().map(|variant| self.judge(reference, &found, variant, machine)).collect();
+        let Repository { license, is_gated, architecture, context_length, .. } = found;
+        let repository = Some(reference.repository.clone());
+        Ok(Lookup { repository, license, is_gated, architecture, context_length, models })
+    }
+
+    fn judge(&self, reference: &HubReference, found: &Repository, variant: Variant, machine: &Machine) -> FoundModel {
+        let (name, bytes) = (variant.name().to_owned(), variant.bytes());
+        let is_whole = variant.kind == VariantKind::Sentence;
+        let weights = pinned(&reference.repository, &found.commit, (!is_whole).then_some(name.as_str()));
+        let order = Order {
+            repository: reference.repository.clone(),
+            commit: found.commit.clone(),
+            files: variant.files,
+            is_whole,
+            weights: weights.clone(),
+            license: found.license.clone(),
+        };
+        let missing_bytes = self.downloads.missing(&order);
+        let fit = fit::judge(bytes, missing_bytes, machine);
+        FoundModel { name, is_embedding: is_whole, bytes, weights, missing_bytes, fit, order: Some(order) }
+    }
+}

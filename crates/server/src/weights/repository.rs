@@ -1,0 +1,230 @@
+//! A repository of the hub, and which of its files make up a model that `forebay-engine` runs.
+
+use crate::config::is_hub_source;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Repositories with more files are read up to here.
+const MAX_FILES: usize = 10_000;
+const MAX_TEXT_CHARS: usize = 100;
+/// Files of a sentence model, in addition to its weights.
+const SENTENCE_MODEL: [&str; 5] =
+    ["config.json", "tokenizer.json", "tokenizer_config.json", "1_Pooling/config.json", "sentence_bert_config.json"];
+const SENTENCE_WEIGHTS: &str = "model.safetensors";
+/// The type of sentence models that the engine converts.
+const SENTENCE_TYPE: &str = "bert";
+/// GGUF files other than models: projectors of images, and statistics for quantization.
+const NO_MODELS: [&str; 2] = ["mmproj", "imatrix"];
+
+/// What the hub says about a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Repository {
+    pub commit: String,
+    pub license: Option<String>,
+    /// Whether its owner has to grant access.
+    pub is_gated: bool,
+    pub architecture: Option<String>,
+    /// The context length that the model was trained with.
+    pub context_length: Option<u64>,
+    is_sentence_model: bool,
+    files: Vec<RepositoryFile>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RepositoryFile {
+    pub name: String,
+    pub bytes: u64,
+    /// Of large files.
+    pub sha256: Option<String>,
+}
+
+/// A model in a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Variant {
+    pub kind: VariantKind,
+    /// All parts of a split model, in order.
+    pub files: Vec<RepositoryFile>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum VariantKind {
+    Gguf,
+    /// A BERT model that the engine converts.
+    Sentence,
+}
+
+impl Variant {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
+
+    /// The file that names it.
+    pub(crate) fn name(&self) -> &str {
+        let named = match self.kind {
+            VariantKind::Gguf => self.files.first(),
+            VariantKind::Sentence => self.files.last(),
+        };
+        named.map_or("", |file| file.name.as_str())
+    }
+}
+
+impl Repository {
+    /// Reads the hub's description; `None` if it is not one.
+    pub(crate) fn read(description: &Value) -> Option<Self> {
+        let commit = description["sha"].as_str().filter(|text| is_commit(text))?.to_owned();
+        let files = description["siblings"].as_array()?.iter().take(MAX_FILES);
+        let gated = &description["gated"];
+        Some(Self {
+            commit,
+            license: license_of(description),
+            is_gated: gated.as_bool() == Some(true) || gated.is_string(),
+            architecture: description["gguf"]["architecture"].as_str().map(shorten),
+            context_length: description["gguf"]["context_length"].as_u64(),
+            is_sentence_model: description["config"]["model_type"].as_str() == Some(SENTENCE_TYPE),
+            files: files.filter_map(file_of).collect(),
+        })
+    }
+
+    /// The models that the engine runs, smallest first.
+    pub(crate) fn variants(&self) -> Vec<Variant> {
+        let mut variants: Vec<Variant> = self.files.iter().filter_map(|file| self.gguf_from(file)).collect();
+        variants.extend(self.sentence_model());
+        variants.sort_by_key(Variant::bytes);
+        variants
+    }
+
+    /// The model whose first file this is.
+    fn gguf_from(&self, first: &RepositoryFile) -> Option<Variant> {
+        let base = first.name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+        if !base.ends_with(".gguf") || NO_MODELS.iter().any(|part| base.contains(part)) {
+            return None;
+        }
+        let names = match split_name(&first.name) {
+            Some((_, number, _)) if number != 1 => return None,
+            Some((beginning, _, count)) => {
+                (1..=count).map(|part| format!("{beginning}-{part:05}-of-{count:05}.gguf")).collect()
+            }
+            None => vec![first.name.clone()],
+        };
+        let files = names.iter().map(|name| self.file(name).cloned()).collect::<Option<Vec<_>>>()?;
+        Some(Variant { kind: VariantKind::Gguf, files })
+    }
+
+    fn sentence_model(&self) -> Option<Variant> {
+        if !self.is_sentence_model {
+            return None;
+        }
+        let weights = self.file(SENTENCE_WEIGHTS)?.clone();
+        let mut files: Vec<_> = SENTENCE_MODEL.iter().filter_map(|name| self.file(name).cloned()).collect();
+        files.push(weights);
+        Some(Variant { kind: VariantKind::Sentence, files })
+    }
+
+    fn file(&self, name: &str) -> Option<&RepositoryFile> {
+        self.files.iter().find(|file| file.name == name)
+    }
+}
+
+/// It becomes part of a path.
+fn is_commit(text: &str) -> bool {
+    (7..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+fn shorten(text: &str) -> String {
+    text.chars().take(MAX_TEXT_CHARS).collect()
+}
+
+/// The license of the model card, or else that of the tags. `other` has a name of its own.
+fn license_of(description: &Value) -> Option<String> {
+    let card = &description["cardData"];
+    let tags = description["tags"].as_array().map_or(&[][..], Vec::as_slice);
+    let tagged = || tags.iter().filter_map(Value::as_str).find_map(|tag| tag.strip_prefix("license:"));
+    let license = card["license"].as_str().or_else(tagged)?;
+    let name = card["license_name"].as_str().filter(|_| license == "other");
+    Some(shorten(name.unwrap_or(license)))
+}
+
+/// `None` for names that cannot be in a reference, and files without a size.
+fn file_of(entry: &Value) -> Option<RepositoryFile> {
+    let name = entry["rfilename"].as_str().filter(|name| is_hub_source(&format!("owner/{name}")))?;
+    let bytes = entry["lfs"]["size"].as_u64().or_else(|| entry["size"].as_u64())?;
+    let is_hash = |text: &&str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let sha256 = entry["lfs"]["sha256"].as_str().filter(is_hash).map(str::to_ascii_lowercase);
+    Some(RepositoryFile { name: name.to_owned(), bytes, sha256 })
+}
+
+/// Splits `name-00002-of-00003.gguf` into `name`, 2 and 3.
+fn split_name(file: &str) -> Option<(&str, u32, u32)> {
+    let (rest, count) = file.strip_suffix(".gguf")?.rsplit_once("-of-")?;
+    let (beginning, number) = rest.rsplit_once('-')?;
+    let five_digits = |text: &str| text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !five_digits(number) || !five_digits(count) {
+        return None;
+    }
+    Some((beginning, number.parse().ok()?, count.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn described(files: &[(&str, u64)]) -> Value {
+        let siblings = files.iter().map(|(name, bytes)| json!({"rfilename": name, "size": bytes})).collect::<Vec<_>>();
+        json!({"sha": "0123456789abcdef", "siblings": siblings})
+    }
+
+    fn names(description: &Value) -> Vec<Vec<String>> {
+        let variants = Repository::read(description).unwrap().variants();
+        let names = |variant: Variant| variant.files.into_iter().map(|file| file.name).collect();
+        variants.into_iter().map(names).collect()
+    }
+
+    #[test]
+    fn models_are_whole_and_smallest_first() {
+        let files = [
+            ("README.md", 1),
+            ("big.Q8_0.gguf", 80),
+            ("small.Q2_K.gguf", 20),
+            ("mmproj-model-f16.gguf", 5),
+            ("s/m-00001-of-00002.gguf", 20),
+            ("s/m-00002-of-00002.gguf", 30),
+            ("lost-00001-of-00002.gguf", 1),
+            ("../evil.gguf", 1),
+        ];
+        let split = vec!["s/m-00001-of-00002.gguf".to_owned(), "s/m-00002-of-00002.gguf".to_owned()];
+        let expected = [vec!["small.Q2_K.gguf".to_owned()], split, vec!["big.Q8_0.gguf".to_owned()]];
+        assert_eq!(names(&described(&files)), expected);
+        assert!(names(&described(&[("pytorch_model.bin", 1), ("model.safetensors", 2)])).is_empty());
+    }
+
+    #[test]
+    fn a_sentence_model_is_recognized_by_its_configuration() {
+        let files = [("onnx/model.onnx", 9), ("model.safetensors", 7), ("tokenizer.json", 2), ("config.json", 1)];
+        let mut description = described(&files);
+        description["config"] = json!({"model_type": "bert"});
+        assert_eq!(names(&description), [["config.json", "tokenizer.json", "model.safetensors"]]);
+        let variant = Repository::read(&description).unwrap().variants().remove(0);
+        assert_eq!((variant.name(), variant.bytes()), ("model.safetensors", 10));
+    }
+
+    #[test]
+    fn the_license_and_hashes_are_those_of_the_hub() {
+        let hash = "AB".repeat(32);
+        let mut description = json!({
+            "sha": "0123456789abcdef", "tags": ["gguf", "license:mit"], "gated": "manual",
+            "gguf": {"architecture": "llama", "context_length": 8192},
+            "siblings": [{"rfilename": "a.gguf", "size": 130, "lfs": {"sha256": hash, "size": 1000}}],
+        });
+        let found = Repository::read(&description).unwrap();
+        assert_eq!((found.license.as_deref(), found.is_gated), (Some("mit"), true));
+        assert_eq!((found.architecture.as_deref(), found.context_length), (Some("llama"), Some(8192)));
+        let file = RepositoryFile { name: "a.gguf".to_owned(), bytes: 1000, sha256: Some("ab".repeat(32)) };
+        assert_eq!(found.files, [file]);
+        description["cardData"] = json!({"license": "other", "license_name": "acme-license"});
+        assert_eq!(Repository::read(&description).unwrap().license.as_deref(), Some("acme-license"));
+        for bad in [json!({}), json!({"sha": "../../x", "siblings": []}), json!({"sha": "0123456789abcdef"})] {
+            assert_eq!(Repository::read(&bad), None, "{bad}");
+        }
+    }
+}

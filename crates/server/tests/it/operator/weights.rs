@@ -1,0 +1,242 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use testkit::fake_hub::{COMMIT, FakeHub, HubFile, Sending};
+
+use crate::app::{BINARY, TIMEOUT, TestApp, text, wait_until};
+use crate::console::person::{Person, error_of};
+
+const LOOKUP: &str = "/api/operator/weights/lookup";
+const DOWNLOADS: &str = "/api/operator/weights/downloads";
+const REFERENCE: &str = "hf://acme/tiny/tiny.gguf";
+/// The reference that a lookup makes of it.
+const PINNED: &str = "hf://acme/tiny@0123456789abcdef0123456789abcdef01234567/tiny.gguf";
+const LENGTH: usize = 300_000;
+
+/// Runs if the weights are in the cache where forebay-engine looks for them.
+const ENGINE: &str = r#"#!/usr/bin/env bash
+while [ $# -gt 0 ]; do
+    case $1 in
+    --model) weights=${2#hf://}; shift 2 ;;
+    --cache-dir) cache=$2; shift 2 ;;
+    --listen-file) file=$2; shift 2 ;;
+    --stop-with-stdin) shift ;;
+    *) shift 2 ;;
+    esac
+done
+IFS=/ read -r owner name path <<<"$weights"
+commit=$(cat "$cache/hub/models--$owner--${name%@*}/refs/${name#*@}")
+[ -e "$cache/hub/models--$owner--${name%@*}/snapshots/$commit/$path" ] || { echo "no weights" >&2; exit 1; }
+exec 3<&0
+"FAKE_ENGINE" --listen 127.0.0.1:0 >"$file.out" &
+server=$!
+cat <&3 >/dev/null &
+trap 'kill $(jobs -p) 2>/dev/null' EXIT
+until grep -q 'listening on' "$file.out"; do kill -0 $server 2>/dev/null || exit 1; sleep 0.02; done
+sed -n 's/^listening on //p' "$file.out" >"$file.new" && mv "$file.new" "$file"
+wait -n
+"#;
+
+fn content() -> Vec<u8> {
+    let bytes = (0..LENGTH).map(|index| u8::try_from(index * 31 % 251).unwrap());
+    b"GGUF".iter().copied().chain(bytes).collect()
+}
+
+fn file(name: &str, content: &[u8]) -> HubFile {
+    let sha256 = Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect();
+    HubFile { name: name.to_owned(), content: content.to_vec(), sha256: Some(sha256), reported_bytes: None }
+}
+
+/// A hub with the model `acme/tiny`.
+async fn hub() -> FakeHub {
+    let hub = FakeHub::start().await;
+    let readme =
+        HubFile { name: "README.md".to_owned(), content: b"# Tiny".to_vec(), sha256: None, reported_bytes: None };
+    let members = json!({
+        "tags": ["gguf", "license:apache-2.0"],
+        "gguf": {"architecture": "llama", "context_length": 8192},
+    });
+    hub.add("acme/tiny", members, vec![readme, file("tiny.gguf", &content())]);
+    hub
+}
+
+async fn start(hub: &FakeHub) -> (TestApp, Person) {
+    let app =
+        TestApp::setup().environment("HF_ENDPOINT", &hub.url()).environment("HF_TOKEN", "hf_secret").start().await;
+    let operator = Person::operator(&app).await;
+    (app, operator)
+}
+
+fn path_of(download: &Value) -> String {
+    format!("{DOWNLOADS}/{}", text(&download["id"]))
+}
+
+/// Waits until the download has this state.
+async fn until(operator: &Person, download: &Value, state: &str) -> Value {
+    let path = path_of(download);
+    wait_until(&format!("the download is {state}"), TIMEOUT, async || operator.read(&path).await["state"] == state)
+        .await;
+    operator.read(&path).await
+}
+
+fn cache(app: &TestApp) -> PathBuf {
+    app.forebay.data_dir.join("cache")
+}
+
+fn cached(app: &TestApp) -> PathBuf {
+    cache(app).join(format!("hub/models--acme--tiny/snapshots/{COMMIT}/tiny.gguf"))
+}
+
+#[tokio::test]
+async fn a_reference_leads_to_models_with_size_license_and_fit() {
+    let hub = hub().await;
+    let (app, operator) = start(&hub).await;
+    let found = operator.post(LOOKUP, json!({"reference": "hf://acme/tiny"})).await.json();
+    assert_eq!((&found["license"], &found["architecture"]), (&json!("apache-2.0"), &json!("llama")), "{found}");
+    assert_eq!((&found["contextLength"], &found["gated"]), (&json!(8192), &json!(false)));
+    let model = &found["models"][0];
+    assert_eq!((&model["name"], &model["weights"]), (&json!("tiny.gguf"), &json!(PINNED)), "{model}");
+    assert_eq!((&model["bytes"], &model["missingBytes"]), (&json!(LENGTH + 4), &json!(LENGTH + 4)));
+    assert_eq!((&model["fits"], &model["download"]), (&json!(true), &Value::Null), "{model}");
+    assert!(text(&model["memory"]["why"]).contains("needs about 256."), "{model}");
+
+    hub.add("acme/torch", json!({}), vec![file("model.safetensors", b"x")]);
+    let other = operator.post(LOOKUP, json!({"reference": "hf://acme/torch"})).await.json();
+    assert!(other["models"] == json!([]) && text(&other["problem"]).contains("vLLM"), "{other}");
+
+    let models = app.forebay.data_dir.join("models");
+    fs::create_dir_all(&models).unwrap();
+    fs::write(models.join("local.gguf"), content()).unwrap();
+    let local = models.join("local.gguf").canonicalize().unwrap();
+    let sources = operator.read("/api/operator/weights").await;
+    assert_eq!((&sources["hub"], &sources["hasToken"]), (&json!(hub.url()), &json!(true)));
+    let listed = Path::new(text(&sources["files"][0]["path"]));
+    assert_eq!(listed.canonicalize().unwrap(), local);
+    let path = operator.post(LOOKUP, json!({"reference": listed})).await.json();
+    assert_eq!((&path["models"][0]["weights"], &path["models"][0]["missingBytes"]), (&json!(listed), &json!(0)));
+
+    for bad in ["", "tiny", "hf://acme", "hf://acme/none", "hf://acme/tiny/README.md", "/etc/passwd"] {
+        let response = operator.post(LOOKUP, json!({"reference": bad})).await;
+        assert_eq!(error_of(&response), "422 invalid_value reference", "{bad}");
+    }
+    let requests = hub.requests();
+    drop(hub);
+    assert!(requests.iter().all(|request| request.has_token), "{requests:?}");
+    let response = operator.post(LOOKUP, json!({"reference": "hf://acme/tiny"})).await;
+    assert_eq!(error_of(&response), "502 hub_unavailable");
+}
+
+#[tokio::test]
+async fn an_interrupted_download_resumes_and_its_model_is_served() {
+    let (hub, scratch) = (hub().await, tempfile::tempdir().unwrap());
+    let engine = scratch.path().join("engine");
+    let fake_engine = Path::new(BINARY).with_file_name("fake-engine");
+    fs::write(&engine, ENGINE.replace("FAKE_ENGINE", fake_engine.to_str().unwrap())).unwrap();
+    fs::set_permissions(&engine, fs::Permissions::from_mode(0o755)).unwrap();
+    let setup = TestApp::setup().environment("HF_ENDPOINT", &hub.url()).environment("HF_TOKEN", "hf_secret");
+    let app = setup.environment("FOREBAY_ENGINE", engine.to_str().unwrap()).start().await;
+    let operator = Person::operator(&app).await;
+
+    hub.set_sending(Sending::CutAfter(100_000));
+    let download = operator.make(DOWNLOADS, json!({"reference": REFERENCE})).await;
+    assert_eq!((&download["weights"], &download["license"]), (&json!(PINNED), &json!("apache-2.0")));
+    let done = until(&operator, &download, "done").await;
+    assert_eq!((&done["doneBytes"], &done["bytes"]), (&json!(LENGTH + 4), &json!(LENGTH + 4)));
+    assert_eq!(hub.downloads(), [0, 100_000]);
+    assert!(hub.requests().iter().all(|request| request.has_token != request.path.starts_with("/storage/")));
+    assert_eq!(fs::read(cached(&app)).unwrap(), content());
+    let again = operator.make(DOWNLOADS, json!({"reference": REFERENCE})).await;
+    assert_eq!((&again["id"], &again["state"]), (&download["id"], &json!("done")), "not downloaded again");
+
+    let model = json!({"id": "acme/here", "engine": {"weights": PINNED}, "contextLength": 4096});
+    operator.make("/api/operator/models", model).await;
+    wait_until("the model is available", TIMEOUT, async || app.model_status("acme/here").await == "available").await;
+    assert_eq!(operator.read(&path_of(&download)).await["usedBy"], json!(["acme/here"]));
+    let in_use = operator.delete(&path_of(&download)).await;
+    assert_eq!(error_of(&in_use), "409 weights_in_use");
+    assert!(in_use.text().contains("acme/here"), "{}", in_use.text());
+    assert_eq!(operator.delete("/api/operator/models/acme%2Fhere").await.status, 204);
+    assert_eq!(operator.delete(&path_of(&download)).await.status, 204);
+    assert!(!cached(&app).exists());
+    assert_eq!(operator.read(DOWNLOADS).await["data"], json!([]));
+    let audit = operator.read("/api/audit").await;
+    let actions: Vec<&str> = audit["data"].as_array().unwrap().iter().map(|entry| text(&entry["action"])).collect();
+    assert!(actions.contains(&"weights.download") && actions.contains(&"weights.delete"), "{actions:?}");
+}
+
+#[tokio::test]
+async fn a_damaged_file_is_refused_and_downloaded_again() {
+    let hub = hub().await;
+    let (app, operator) = start(&hub).await;
+    let damaged = HubFile { sha256: Some("0".repeat(64)), ..file("tiny.gguf", &content()) };
+    hub.add("acme/tiny", json!({}), vec![damaged]);
+    let download = operator.make(DOWNLOADS, json!({"reference": REFERENCE})).await;
+    let failed = until(&operator, &download, "failed").await;
+    assert!(text(&failed["error"]).contains("SHA-256"), "{failed}");
+    assert_eq!((&failed["doneBytes"], cached(&app).exists()), (&json!(0), false));
+    let resumed = operator.act(&format!("{}/resume", path_of(&download))).await;
+    assert_eq!(resumed.status, 200, "{}", resumed.text());
+    wait_until("the file is downloaded again", TIMEOUT, async || hub.downloads() == [0, 0]).await;
+    until(&operator, &download, "failed").await;
+}
+
+#[tokio::test]
+async fn downloads_that_are_too_large_are_refused_before_they_start() {
+    let hub = hub().await;
+    let setup = TestApp::setup().environment("HF_ENDPOINT", &hub.url());
+    let app = setup.table("[weights]\nmax_download = \"100TiB\"").start().await;
+    let operator = Person::operator(&app).await;
+    for (bytes, expected) in [(64_u64 << 40, "409 no_disk_space"), (128 << 40, "422 invalid_value reference")] {
+        hub.add("acme/tiny", json!({}), vec![HubFile { reported_bytes: Some(bytes), ..file("tiny.gguf", b"GGUF") }]);
+        let refused = operator.post(DOWNLOADS, json!({"reference": REFERENCE})).await;
+        assert_eq!(error_of(&refused), expected, "{}", refused.text());
+        let found = operator.post(LOOKUP, json!({"reference": REFERENCE})).await.json();
+        let model = &found["models"][0];
+        assert_eq!((&model["fits"], &model["disk"]["fits"]), (&json!(false), &json!(false)), "{model}");
+    }
+    assert_eq!((hub.downloads(), operator.read(DOWNLOADS).await["data"].clone()), (vec![], json!([])));
+    assert!(!cache(&app).join("downloads").exists());
+}
+
+#[tokio::test]
+async fn a_cancelled_download_keeps_what_arrived_and_resumes() {
+    let hub = hub().await;
+    let (app, operator) = start(&hub).await;
+    hub.set_sending(Sending::HoldAfter(50_000));
+    let download = operator.make(DOWNLOADS, json!({"reference": REFERENCE})).await;
+    let path = path_of(&download);
+    wait_until("bytes arrive", TIMEOUT, async || operator.read(&path).await["doneBytes"] == 50_000).await;
+    assert_eq!(error_of(&operator.delete(&path).await), "409 download_active");
+    assert_eq!(error_of(&operator.act(&format!("{path}/resume")).await), "409 download_active");
+    let cancelled = operator.act(&format!("{path}/cancel")).await.json();
+    assert_eq!((&cancelled["state"], &cancelled["doneBytes"]), (&json!("cancelled"), &json!(50_000)), "{cancelled}");
+    assert_eq!(error_of(&operator.act(&format!("{path}/cancel")).await), "409 download_inactive");
+    hub.set_sending(Sending::Whole);
+    assert_eq!(operator.act(&format!("{path}/resume")).await.status, 200);
+    until(&operator, &download, "done").await;
+    assert_eq!(hub.downloads(), [0, 50_000]);
+    assert_eq!(fs::read(cached(&app)).unwrap(), content());
+    assert_eq!(error_of(&operator.act(&format!("{path}/resume")).await), "409 download_inactive");
+    assert_eq!(error_of(&operator.get(&format!("{DOWNLOADS}/dl_none")).await), "404 not_found");
+}
+
+#[tokio::test]
+async fn a_download_goes_on_after_a_restart() {
+    let hub = hub().await;
+    let (mut app, operator) = start(&hub).await;
+    hub.set_sending(Sending::HoldAfter(50_000));
+    let download = operator.make(DOWNLOADS, json!({"reference": REFERENCE})).await;
+    let part = cache(&app).join("downloads").join(text(&download["id"])).join("0.part");
+    let has_arrived = || fs::metadata(&part).is_ok_and(|found| found.len() == 50_000);
+    wait_until("bytes are on the disk", TIMEOUT, async || has_arrived()).await;
+    app.forebay.child.kill();
+    hub.set_sending(Sending::Whole);
+    app.forebay.restart().await.unwrap();
+    let operator = Person::operator(&app).await;
+    until(&operator, &download, "done").await;
+    assert_eq!(hub.downloads(), [0, 50_000]);
+    assert_eq!(fs::read(cached(&app)).unwrap(), content());
+}

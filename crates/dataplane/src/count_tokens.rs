@@ -6,6 +6,7 @@
 use crate::admission::TooManyCallsError;
 use crate::error::CallError;
 use crate::json::{JsonError, Reader, ValueKind};
+use crate::request::{NativeHead, ParsedRequest};
 use crate::resolve::Target;
 use crate::response_memory::ResponseMemory;
 use crate::translate::messages::Traits;
@@ -13,7 +14,7 @@ use crate::{Call, Dataplane};
 use bytes::Bytes;
 use domain::Caller;
 use domain::limits::RateLimitStatus;
-use domain::model::EngineKind;
+use domain::model::{EngineKind, NativeApi};
 use fleet::Backend;
 use std::time::Duration;
 
@@ -31,6 +32,8 @@ enum Counting {
     Tokenize,
     /// One route renders the chat, another one counts the tokens of a text.
     RenderAndTokenize,
+    /// The route of Anthropic's API.
+    Messages,
 }
 
 /// The tokens of a prompt.
@@ -68,20 +71,28 @@ impl Dataplane {
         if call.request.body.len() > MAX_COUNTED_BYTES {
             return None;
         }
-        let slot = target.route().pool.pick_for_side_request(|replica| counting(replica).is_some()).ok()?;
+        let request = &call.request;
+        let slot = target.route().pool.pick_for_side_request(|replica| counting(replica, request).is_some()).ok()?;
         let replica = slot.replica();
-        let chat = call.request.upstream_edits(&replica.upstream.model, false, None).pieces(&call.request.body);
+        let model = &replica.upstream.model;
+        let chat = || request.upstream_edits(model, false, None).pieces(&request.body);
+        let tokenize = || replica.head_at_root("/tokenize");
         let mut memory = ResponseMemory::new(&*self.memory, &call.caller.workspace);
-        match counting(replica)? {
+        match counting(replica, request)? {
             Counting::Tokenize => {
-                let response = self.ask_for(replica, call, "/tokenize", chat, &mut memory).await?;
-                read_member(&response, b"count", |reader| {
-                    let digits = reader.number()?;
-                    Ok(std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()))
-                })
+                let response = self.ask_for(replica, call, &tokenize(), chat(), &mut memory).await?;
+                read_count(&response, b"count")
+            }
+            Counting::Messages => {
+                let head = NativeHead { model, limit: None, cache_salt: None };
+                let body = request.native.as_ref()?.pieces(head);
+                let route = replica.head_at("/messages/count_tokens");
+                let response = self.ask_for(replica, call, &route, body, &mut memory).await?;
+                read_count(&response, b"input_tokens")
             }
             Counting::RenderAndTokenize => {
-                let rendered = self.ask_for(replica, call, "/apply-template", chat, &mut memory).await?;
+                let template = replica.head_at_root("/apply-template");
+                let rendered = self.ask_for(replica, call, &template, chat(), &mut memory).await?;
                 let prompt = read_member(&rendered, b"prompt", |reader| {
                     let is_text = reader.kind()? == ValueKind::String;
                     reader.span().map(|span| is_text.then_some(span))
@@ -89,7 +100,7 @@ impl Dataplane {
                 let start = Bytes::from_static(b"{\"add_special\":true,\"parse_special\":true,\"content\":");
                 let text = vec![start, rendered.slice(prompt), Bytes::from_static(b"}")];
                 let mut memory = ResponseMemory::new(&*self.memory, &call.caller.workspace);
-                let response = self.ask_for(replica, call, "/tokenize", text, &mut memory).await?;
+                let response = self.ask_for(replica, call, &tokenize(), text, &mut memory).await?;
                 read_member(&response, b"tokens", |reader| {
                     let mut count = 0;
                     reader.array(|reader, _| {
@@ -102,40 +113,54 @@ impl Dataplane {
         }
     }
 
-    /// The response of a route at the root of the replica; `None` if there is no memory for it.
+    /// The response to a request with this head; `None` if there is no memory for it.
     async fn ask_for(
         &self,
         replica: &Backend,
         call: &Call,
-        route: &str,
+        head: &[u8],
         body: Vec<Bytes>,
         memory: &mut ResponseMemory<'_>,
     ) -> Option<Bytes> {
-        let mut exchange = self.ask(replica, call, route, body).await?;
+        let mut exchange = self.ask(replica, call, head, body).await?;
         exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, |bytes| memory.grow_for(bytes)).await.ok()
     }
 
-    /// The traits of the model that a name stands for, which its translated requests depend on. The call itself reports a
-    /// name that stands for nothing.
-    pub fn chat_traits(&self, caller: &Caller, model: &str) -> Traits {
+    /// The traits of the model that a name stands for, which its translated requests of this API depend on. The call itself
+    /// reports a name that stands for nothing.
+    pub fn chat_traits(&self, caller: &Caller, model: &str, api: NativeApi) -> Traits {
         match self.route(caller, model) {
             Ok(Some(route)) => Traits {
                 context_length: route.model.context_length,
                 thinking: route.model.thinking_switch(),
                 merge_system: route.model.chat.merge_system,
+                is_native: route.pool.replicas().iter().any(|replica| replica.upstream.native.contains(&api)),
             },
             Ok(None) | Err(_) => Traits::default(),
         }
     }
 }
 
-/// `None` if the engine cannot count, or is not known.
-fn counting(replica: &Backend) -> Option<Counting> {
-    match replica.upstream.engine? {
+/// `None` if the engine cannot count, or is not known to.
+fn counting(replica: &Backend, request: &ParsedRequest) -> Option<Counting> {
+    match replica.upstream.engine {
         // The route of SGLang takes a chat since the summer of 2026. Older ones reject it, so that the number is estimated.
-        EngineKind::Vllm | EngineKind::Sglang | EngineKind::ForebayEngine => Some(Counting::Tokenize),
-        EngineKind::LlamaServer => Some(Counting::RenderAndTokenize),
+        Some(EngineKind::Vllm | EngineKind::Sglang | EngineKind::ForebayEngine) => Some(Counting::Tokenize),
+        Some(EngineKind::LlamaServer) => Some(Counting::RenderAndTokenize),
+        None => {
+            let speaks_messages = replica.upstream.native.contains(&NativeApi::Messages);
+            let is_message = request.native.as_ref().is_some_and(|native| native.api == NativeApi::Messages);
+            (speaks_messages && is_message).then_some(Counting::Messages)
+        }
     }
+}
+
+/// Reads a member that is a count.
+fn read_count(object: &[u8], name: &[u8]) -> Option<u64> {
+    read_member(object, name, |reader| {
+        let digits = reader.number()?;
+        Ok(std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()))
+    })
 }
 
 /// Reads one member of an object; `None` if it is not there or of another type.

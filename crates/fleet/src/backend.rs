@@ -87,10 +87,14 @@ pub struct Template {
     /// Head of a request, without the headers that differ between calls.
     pub chat: Box<[u8]>,
     pub embeddings: Box<[u8]>,
+    pub messages: Box<[u8]>,
+    pub responses: Box<[u8]>,
     /// Host, content type, user agent, and the upstream's key.
     pub headers: HeaderMap,
 }
 
+/// The version of Anthropic's API that requests to it name.
+const ANTHROPIC_VERSION: &str = "anthropic-version: 2023-06-01\r\n";
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("forebay/", env!("CARGO_PKG_VERSION")));
 
 impl Template {
@@ -109,7 +113,13 @@ impl Template {
             let path = [&address.path, route].concat();
             path.parse::<http::Uri>().map_err(|_| invalid()).map(|_| head(&path, &headers))
         };
-        Ok(Self { chat: head("/chat/completions")?, embeddings: head("/embeddings")?, headers })
+        Ok(Self {
+            chat: head("/chat/completions")?,
+            embeddings: head("/embeddings")?,
+            messages: [&head("/messages")?, ANTHROPIC_VERSION.as_bytes()].concat().into(),
+            responses: head("/responses")?,
+            headers,
+        })
     }
 }
 
@@ -140,6 +150,11 @@ impl Backend {
             prefixes: Mutex::default(),
             breaker: Mutex::default(),
         })
+    }
+
+    /// The head of a request to a route beside chat, without the headers that differ between calls.
+    pub fn head_at(&self, route: &str) -> Box<[u8]> {
+        head(&[&self.address.path, route].concat(), &self.template.headers)
     }
 
     /// The head of a request to a route beside OpenAI's API, without the headers that differ between calls.

@@ -1,4 +1,4 @@
-//! A scripted OpenAI-compatible engine.
+//! A scripted OpenAI-compatible engine, which speaks Messages and Responses itself, too.
 //!
 //! Tests hold a [`FakeEngine`] and script it call by call. The binary `fake-engine` accepts the same scripts over HTTP
 //! (`POST /script`, `POST /script/next`, or a member `"fake": {…}` in a request) and is fast enough for load tests. It
@@ -8,6 +8,7 @@ mod body;
 mod chat;
 mod embeddings;
 mod errors;
+mod native;
 mod personality;
 mod request;
 mod response;

@@ -3205,6 +3205,8 @@ export interface components {
             /** Format: int32 */
             maxInFlight?: number | null;
             model: string;
+            /** @description The APIs whose calls are passed through to it: `messages`, `responses`. */
+            native: string[];
             url: string;
         };
         Organization: {
@@ -3617,6 +3619,8 @@ export interface components {
             maxInFlight?: number | null;
             /** @description The model's name there; default: the id. */
             model?: string | null;
+            /** @description The APIs that it speaks itself, `messages` and `responses`: their calls are passed through instead of translated. */
+            native?: string[] | null;
             /** @example http://127.0.0.1:9001/v1 */
             url: string;
         };

@@ -42,6 +42,8 @@ impl Dataplane {
         let mut memory = KeptMemory::new(self.memory.grant(&call.caller.workspace));
         memory.grow_for(call.request.body.len()).ok()?;
         call.request.detach_body();
+        // Only translated streams are continued.
+        call.request.native = None;
         let kept = Call {
             caller: Arc::clone(&call.caller),
             request: call.request.clone(),

@@ -13,10 +13,11 @@ use crate::body::{ResponseBody, StreamBody, StreamContext};
 use crate::error::CallError;
 use crate::failover::Continuation;
 use crate::quarantine::MAX_LOSSES;
-use crate::request::{Operation, StreamOptions};
+use crate::request::{NativeRequest, Operation, StreamOptions};
 use crate::resolve::Target;
 use crate::response::TokenMeter;
 use crate::response::chat_stream::ChatStream;
+use crate::response::native::NativeEvents;
 use crate::response_memory::{BodyGrant, KeptMemory};
 use crate::upstream::Exchange;
 use crate::{Call, Dataplane, PlacementNote, Response, ResponseFormat, hold};
@@ -56,6 +57,15 @@ struct Attempt<'a> {
     keeps_text: bool,
     /// Set if the replica is to continue the response of another one.
     continuation: Option<&'a Continuation>,
+}
+
+impl<'a> Attempt<'a> {
+    /// The request in the client's own API, with its token limit, if the replica speaks this API. A call whose limit the engine
+    /// has rejected is translated, because Anthropic's API requires one.
+    fn native(&self) -> Option<(&'a NativeRequest, u64)> {
+        let native = self.call.request.native.as_ref()?;
+        self.replica.upstream.native.contains(&native.api).then_some((native, self.call.tap.limit()?))
+    }
 }
 
 /// The normalized response of a replica.
@@ -231,14 +241,10 @@ impl Dataplane {
         &self,
         mut exchange: Exchange,
         options: &StreamOptions,
-        Attempt { call, prompt, context_length, keeps_text, .. }: Attempt<'_>,
+        attempt: Attempt<'_>,
     ) -> Result<UpstreamResponse, AttemptError> {
-        let request = &call.request;
-        let translator = call.dialect.stream();
-        let mut stream = ChatStream::new(&request.model, options, request.choices(), prompt, translator);
-        if keeps_text {
-            stream.keep_text();
-        }
+        let Attempt { call, context_length, .. } = attempt;
+        let mut stream = stream_of(attempt, options);
         let memory = self.translation_memory(call, &stream)?;
         loop {
             let written = match exchange.data().await {
@@ -273,6 +279,21 @@ impl Dataplane {
         memory.grow_for(kept).map_err(|missing| AttemptError::Final(missing.into()))?;
         Ok(Some(memory))
     }
+}
+
+fn stream_of(attempt: Attempt<'_>, options: &StreamOptions) -> ChatStream {
+    let Attempt { call, prompt, keeps_text, .. } = attempt;
+    let request = &call.request;
+    if attempt.native().is_some()
+        && let Some(events) = NativeEvents::new(&call.dialect, &request.model)
+    {
+        return ChatStream::native(&request.model, options, prompt, events);
+    }
+    let mut stream = ChatStream::new(&request.model, options, request.choices(), prompt, call.dialect.stream());
+    if keeps_text {
+        stream.keep_text();
+    }
+    stream
 }
 
 /// Whether the engine rejected the limit that we added to a call without one, because it does not fit next to the prompt.

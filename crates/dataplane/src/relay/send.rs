@@ -3,11 +3,11 @@
 use super::Attempt;
 use super::attempt_error::{AttemptError, connect_error, send_error, status_error};
 use crate::json::edits::Edits;
-use crate::request::Operation;
+use crate::request::{NativeHead, NativeRequest, Operation};
 use crate::upstream::{Connection, Exchange};
 use crate::{Call, Dataplane};
 use bytes::{Bytes, BytesMut};
-use domain::model::Upstream;
+use domain::model::{NativeApi, Upstream};
 use fleet::Backend;
 use http::StatusCode;
 use http1::ResponseHead;
@@ -44,10 +44,10 @@ impl Dataplane {
         Ok(exchange)
     }
 
-    /// Sends a request of our own about a call to a route beside OpenAI's API. `None` if the replica does not serve it.
-    pub(crate) async fn ask(&self, replica: &Backend, call: &Call, route: &str, body: Vec<Bytes>) -> Option<Exchange> {
+    /// Sends a request of our own about a call, which begins with `head`. `None` if the replica does not serve it.
+    pub(crate) async fn ask(&self, replica: &Backend, call: &Call, head: &[u8], body: Vec<Bytes>) -> Option<Exchange> {
         let mut start = self.connections.pool.take_buffer(HEAD_CAPACITY);
-        start.extend_from_slice(&replica.head_at_root(route));
+        start.extend_from_slice(head);
         write_call_headers(call, body.iter().map(Bytes::len).sum(), &mut start);
         let connection = self.connections.get(replica).await.ok()?;
         let (head, exchange) = self.write(replica, connection, Request { start, rest: body }, || ()).await.ok()?;
@@ -78,6 +78,9 @@ impl Dataplane {
 
     /// The request as it is sent: the head, and the client's body with our edits.
     fn upstream_request(&self, attempt: Attempt<'_>) -> Request {
+        if let Some((native, limit)) = attempt.native() {
+            return self.native_request(attempt, native, limit);
+        }
         let Attempt { replica, call, cache_salt, continuation, .. } = attempt;
         let Upstream { model, continuous_usage, engine, .. } = &replica.upstream;
         let limit = continuation.map_or_else(|| call.tap.limit(), |continuation| continuation.limit);
@@ -102,6 +105,27 @@ impl Dataplane {
             return Request { start, rest: Vec::new() };
         }
         Request { start, rest: edits.pieces(body) }
+    }
+
+    /// The request for an engine that speaks the client's API itself.
+    fn native_request(&self, attempt: Attempt<'_>, native: &NativeRequest, limit: u64) -> Request {
+        let Attempt { replica, call, cache_salt, .. } = attempt;
+        let Upstream { model, engine, .. } = &replica.upstream;
+        let cache_salt = cache_salt.filter(|_| engine.is_some_and(|engine| native.api.has_salt(engine)));
+        let body = native.pieces(NativeHead { model, limit: Some(limit), cache_salt });
+        let length: usize = body.iter().map(Bytes::len).sum();
+        let is_small = length < COPY_BELOW;
+        let mut start = self.connections.pool.take_buffer(HEAD_CAPACITY + if is_small { length } else { 0 });
+        start.extend_from_slice(match native.api {
+            NativeApi::Messages => &replica.template.messages,
+            NativeApi::Responses => &replica.template.responses,
+        });
+        write_call_headers(call, length, &mut start);
+        if is_small {
+            body.iter().for_each(|piece| start.extend_from_slice(piece));
+            return Request { start, rest: Vec::new() };
+        }
+        Request { start, rest: body }
     }
 }
 

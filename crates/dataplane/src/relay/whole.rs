@@ -3,6 +3,7 @@
 use super::attempt_error::{AttemptError, bad_response, collect_error};
 use super::{Attempt, UpstreamResponse};
 use crate::request::Operation;
+use crate::response::native::{self, OwnMembers};
 use crate::response::{BadUpstreamResponse, TokenMeter, chat, embeddings};
 use crate::response_memory::ResponseMemory;
 use crate::translate::Dialect;
@@ -20,18 +21,21 @@ impl Dataplane {
     pub(super) async fn read_whole(
         &self,
         mut exchange: Exchange,
-        Attempt { call, prompt, context_length, .. }: Attempt<'_>,
+        attempt: Attempt<'_>,
     ) -> Result<UpstreamResponse, AttemptError> {
+        let Attempt { call, prompt, context_length, .. } = attempt;
         let mut memory = ResponseMemory::new(&*self.memory, &call.caller.workspace);
         // The response will repeat parts of the request.
         let echo = call.dialect.echo_bytes();
         let whole = exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, |bytes| memory.grow_for(echo + bytes));
         let whole = whole.await.map_err(collect_error)?;
-        let (request, mut meter) = (&call.request, TokenMeter::new(prompt));
+        let mut meter = TokenMeter::new(prompt);
+        let is_native = attempt.native().is_some();
         let normalized = if whole.len() <= NORMALIZE_INLINE {
-            normalize(&whole, &request.model, &request.operation, &call.dialect, &mut meter)
+            let Call { request, dialect, .. } = call;
+            normalize(&whole, &request.model, &request.operation, dialect, is_native, &mut meter)
         } else {
-            Box::pin(self.normalize_elsewhere(whole, call, &mut meter)).await
+            Box::pin(self.normalize_elsewhere(whole, call, is_native, &mut meter)).await
         };
         match normalized {
             Ok(response) => Ok(UpstreamResponse::Whole(response, meter, memory.into_grant())),
@@ -44,6 +48,7 @@ impl Dataplane {
         &self,
         whole: Bytes,
         call: &Call,
+        is_native: bool,
         meter: &mut TokenMeter,
     ) -> Result<Bytes, BadUpstreamResponse> {
         let turn = Arc::clone(&self.normalizing).acquire_owned().await.expect("the semaphore is never closed");
@@ -52,7 +57,7 @@ impl Dataplane {
         let mut counting = meter.clone();
         let normalized = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            let response = normalize(&whole, &model, &operation, &dialect, &mut counting);
+            let response = normalize(&whole, &model, &operation, &dialect, is_native, &mut counting);
             (response, counting)
         });
         let failed = |_| BadUpstreamResponse::Unexpected("the response could not be read");
@@ -62,14 +67,19 @@ impl Dataplane {
     }
 }
 
-/// Reads, normalizes, meters and translates a response that is not streamed.
+/// Reads, normalizes, meters and translates a response that is not streamed. The response of an engine that speaks the
+/// client's API itself needs no translation.
 fn normalize(
     response: &Bytes,
     model: &str,
     operation: &Operation,
     dialect: &Dialect,
+    is_native: bool,
     meter: &mut TokenMeter,
 ) -> Result<Bytes, BadUpstreamResponse> {
+    if is_native && let Some(own) = OwnMembers::new(dialect, model) {
+        return native::normalize(response, &own, meter);
+    }
     let normalized = match operation {
         Operation::Chat { .. } => chat::normalize(response, model, meter),
         Operation::Embeddings(options) => embeddings::normalize(response, model, options, meter),

@@ -137,6 +137,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
         fingerprint_members,
         fingerprint: OnceLock::new(),
         invalid,
+        native: None,
     })
 }
 

@@ -96,6 +96,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
         fingerprint_members: FingerprintMembers::default(),
         fingerprint: OnceLock::new(),
         invalid,
+        native: None,
     })
 }
 

@@ -13,6 +13,7 @@ mod fingerprint;
 mod media;
 mod members;
 mod messages;
+mod native;
 mod others;
 mod stream_options;
 mod tools;
@@ -22,6 +23,7 @@ pub(crate) use checks::{Checks, Path, shorten};
 pub(crate) use embeddings::{EmbeddingOptions, Encoding};
 pub(crate) use estimate::{BYTES_PER_TOKEN, TokenEstimate};
 pub(crate) use members::read_members;
+pub(crate) use native::{NativeHead, NativeRequest};
 pub(crate) use stream_options::StreamOptions;
 
 use crate::json::{JsonError, Reader, ValueKind};
@@ -87,6 +89,8 @@ pub struct ParsedRequest {
     /// Set once it is needed.
     fingerprint: OnceLock<Fingerprint>,
     pub(crate) invalid: Option<InvalidParam>,
+    /// Set if the request was translated, and may also be passed through to engines that speak its own API.
+    pub(crate) native: Option<NativeRequest>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,18 +116,20 @@ pub(crate) struct Translated {
     pub(crate) remote_media: Option<String>,
     /// The most tokens to generate, if the client limits them. If the context leaves fewer, the limit is lowered to that.
     pub(crate) soft_limit: Option<u64>,
+    /// Set if an engine may get the client's request instead.
+    pub(crate) native: Option<NativeRequest>,
 }
 
 impl ParsedRequest {
     /// A chat request that was translated from another API, whose members were checked by the translation.
     pub(crate) fn translated(body: Bytes, translated: Translated) -> Result<Self, ParseError> {
-        let Translated { invalid, remote_media, soft_limit } = translated;
+        let Translated { invalid, remote_media, soft_limit, native } = translated;
         let request = chat::parse(body)?;
         let estimate = match soft_limit {
             Some(limit) => request.estimate.limited_softly(limit),
             None => request.estimate,
         };
-        Ok(Self { estimate, invalid, remote_media, ..request })
+        Ok(Self { estimate, invalid, remote_media, native, ..request })
     }
 
     /// The tokens of the prompt, estimated from its length. They are never more than the call has reserved.

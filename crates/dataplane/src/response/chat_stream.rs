@@ -1,6 +1,7 @@
 //! Normalizes a chat stream.
 
 use super::chunk::ChunkNormalizer;
+use super::native::NativeEvents;
 use super::sse::{Event, Splitter, read_event};
 use super::{BadUpstreamResponse, TokenMeter};
 use crate::error::CallError;
@@ -20,10 +21,21 @@ pub(crate) struct ChatStream {
     pub(crate) meter: TokenMeter,
     out: BytesMut,
     done: bool,
-    /// Writes the events of another API instead of chunks.
-    translator: Option<Box<dyn StreamTranslator>>,
-    /// The chunk that is translated.
-    chunk: BytesMut,
+    conversion: Conversion,
+}
+
+/// What becomes of the events of the engine.
+enum Conversion {
+    /// Chunks stay chunks.
+    Normalized,
+    /// Chunks become the events of another API.
+    Translated {
+        translator: Box<dyn StreamTranslator>,
+        /// The chunk that is translated.
+        chunk: BytesMut,
+    },
+    /// The engine sends the events of another API itself.
+    Native(Box<NativeEvents>),
 }
 
 impl ChatStream {
@@ -41,9 +53,17 @@ impl ChatStream {
             meter: TokenMeter::new(estimated_prompt),
             out: BytesMut::new(),
             done: false,
-            translator,
-            chunk: BytesMut::new(),
+            conversion: match translator {
+                None => Conversion::Normalized,
+                Some(translator) => Conversion::Translated { translator, chunk: BytesMut::new() },
+            },
         }
+    }
+
+    /// The stream of an engine that speaks the client's API itself. It cannot be continued by another one.
+    pub(crate) fn native(model: &str, options: &StreamOptions, estimated_prompt: u64, events: NativeEvents) -> Self {
+        let conversion = Conversion::Native(Box::new(events));
+        Self { conversion, ..Self::new(model, options, 1, estimated_prompt, None) }
     }
 
     /// Keeps the text from now on, so that another replica can continue it.
@@ -117,12 +137,20 @@ impl ChatStream {
 
     /// Writes that the stream has failed. Returns false if the surface has to.
     pub(crate) fn fail(&mut self, error: &CallError) -> bool {
-        self.translator.as_mut().is_some_and(|translator| translator.fail(error, &mut self.out))
+        match &mut self.conversion {
+            Conversion::Normalized => false,
+            Conversion::Translated { translator, .. } => translator.fail(error, &mut self.out),
+            Conversion::Native(events) => events.fail(error, &mut self.out),
+        }
     }
 
-    /// What the translation keeps in memory; `None` if the stream is not translated.
+    /// What the conversion keeps in memory; `None` if chunks stay chunks.
     pub(crate) fn kept_bytes(&self) -> Option<usize> {
-        self.translator.as_ref().map(|translator| translator.kept_bytes())
+        match &self.conversion {
+            Conversion::Normalized => None,
+            Conversion::Translated { translator, .. } => Some(translator.kept_bytes()),
+            Conversion::Native(events) => Some(events.kept_bytes()),
+        }
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -130,7 +158,10 @@ impl ChatStream {
     }
 
     pub(crate) fn take_written(&mut self) -> Bytes {
-        self.out.split().freeze()
+        match &self.conversion {
+            Conversion::Native(events) if !events.has_begun() => Bytes::new(),
+            Conversion::Normalized | Conversion::Translated { .. } | Conversion::Native(_) => self.out.split().freeze(),
+        }
     }
 
     fn next_event(&mut self) -> Result<Option<Bytes>, BadUpstreamResponse> {
@@ -148,19 +179,24 @@ impl ChatStream {
                 }
                 self.write_done()?;
             }
-            Event::Data(data) => match &mut self.translator {
-                None => self.chunks.pass(&data, &mut self.meter, &mut self.out)?,
-                Some(translator) => {
-                    self.chunk.clear();
-                    self.chunks.pass(&data, &mut self.meter, &mut self.chunk)?;
-                    if let Some(chunk) = self.chunk.strip_prefix(CHUNK_START) {
+            Event::Data(data) => match &mut self.conversion {
+                Conversion::Normalized => self.chunks.pass(&data, &mut self.meter, &mut self.out)?,
+                Conversion::Translated { translator, chunk } => {
+                    chunk.clear();
+                    self.chunks.pass(&data, &mut self.meter, chunk)?;
+                    if let Some(chunk) = chunk.strip_prefix(CHUNK_START) {
                         translator.chunk(chunk, self.meter.so_far(), &mut self.out)?;
                     }
                 }
+                Conversion::Native(events) => {
+                    events.pass(&data, &mut self.meter, &mut self.out)?;
+                    self.done = events.is_done();
+                }
             },
-            Event::Comment => match &mut self.translator {
-                None => self.out.extend_from_slice(b": ping\n\n"),
-                Some(translator) => translator.keep_alive(&mut self.out),
+            Event::Comment => match &mut self.conversion {
+                Conversion::Translated { translator, .. } => translator.keep_alive(&mut self.out),
+                Conversion::Native(events) if !events.has_begun() => {}
+                Conversion::Normalized | Conversion::Native(_) => self.out.extend_from_slice(b": ping\n\n"),
             },
             Event::Empty => {}
         }
@@ -171,12 +207,14 @@ impl ChatStream {
         if self.done {
             return Ok(());
         }
-        match &mut self.translator {
-            None => {
+        match &mut self.conversion {
+            Conversion::Normalized => {
                 self.chunks.write_usage(&self.meter, &mut self.out);
                 self.out.extend_from_slice(b"data: [DONE]\n\n");
             }
-            Some(translator) => translator.end(self.meter.so_far(), &mut self.out)?,
+            Conversion::Translated { translator, .. } => translator.end(self.meter.so_far(), &mut self.out)?,
+            // Its last event has passed.
+            Conversion::Native(_) => {}
         }
         self.done = true;
         Ok(())

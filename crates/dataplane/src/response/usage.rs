@@ -5,6 +5,7 @@
 
 use crate::json::edits::Edits;
 use crate::json::{JsonError, Reader, ValueKind};
+use domain::model::NativeApi;
 use domain::usage::Tokens;
 use std::ops::Range;
 
@@ -65,6 +66,38 @@ impl ReportedUsage {
             }
             Ok::<(), JsonError>(())
         })?;
+        let has_count = reported.prompt().is_some() || reported.completion().is_some();
+        Ok(has_count.then_some(reported))
+    }
+
+    /// Reads the value of `usage` in Anthropic's Messages, where cached tokens are not a part of the input tokens, or in
+    /// OpenAI's Responses, where they are.
+    pub(super) fn read_native(reader: &mut Reader<'_>, api: NativeApi) -> Result<Option<Self>, JsonError> {
+        if reader.kind()? != ValueKind::Object {
+            return reader.skip().map(|_| None);
+        }
+        let mut reported = Self::default();
+        let (mut read, mut created) = (None, None);
+        reader.object(|reader, name, _| {
+            match name.raw() {
+                b"input_tokens" => reported.prompt = Some(Count::read(reader)?),
+                b"output_tokens" => reported.completion = Some(Count::read(reader)?),
+                b"cache_read_input_tokens" if api == NativeApi::Messages => read = Count::read(reader)?.tokens,
+                b"cache_creation_input_tokens" if api == NativeApi::Messages => created = Count::read(reader)?.tokens,
+                b"input_tokens_details" if api == NativeApi::Responses => {
+                    reported.cached = member_count(reader, b"cached_tokens")?;
+                }
+                _ => reader.skip()?,
+            }
+            Ok::<(), JsonError>(())
+        })?;
+        if api == NativeApi::Messages {
+            reported.cached = read;
+            let prompt = reported.prompt.as_mut().and_then(|count| count.tokens.as_mut());
+            if let Some(tokens) = prompt {
+                *tokens += read.unwrap_or(0) + created.unwrap_or(0);
+            }
+        }
         let has_count = reported.prompt().is_some() || reported.completion().is_some();
         Ok(has_count.then_some(reported))
     }
@@ -199,6 +232,26 @@ mod tests {
             ("7", None),
         ] {
             assert_eq!(counts(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn usage_of_other_apis_counts_all_of_the_prompt() {
+        let read = |api, text: &str| {
+            let usage = ReportedUsage::read_native(&mut Reader::new(text.as_bytes()), api).unwrap();
+            usage.map(|usage| (usage.prompt(), usage.completion(), usage.cached))
+        };
+        let messages =
+            r#"{"input_tokens":6,"cache_read_input_tokens":4,"cache_creation_input_tokens":2,"output_tokens":3}"#;
+        assert_eq!(read(NativeApi::Messages, messages), Some((Some(12), Some(3), Some(4))));
+        let null = r#"{"input_tokens":6,"cache_read_input_tokens":null,"output_tokens":0}"#;
+        assert_eq!(read(NativeApi::Messages, null), Some((Some(6), Some(0), None)));
+        let end = r#"{"output_tokens":3,"cache_read_input_tokens":4}"#;
+        assert_eq!(read(NativeApi::Messages, end), Some((None, Some(3), Some(4))));
+        let responses = r#"{"input_tokens":10,"input_tokens_details":{"cached_tokens":4},"output_tokens":3}"#;
+        assert_eq!(read(NativeApi::Responses, responses), Some((Some(10), Some(3), Some(4))));
+        for absent in ["null", "{}", r#"{"input_tokens":"6"}"#, "7"] {
+            assert_eq!(read(NativeApi::Responses, absent), None, "{absent}");
         }
     }
 

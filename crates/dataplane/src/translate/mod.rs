@@ -16,6 +16,7 @@ mod writer;
 
 use crate::error::CallError;
 use bytes::{Bytes, BytesMut};
+use domain::model::NativeApi;
 use domain::usage::Tokens;
 use messages::{MessageOptions, MessageStream};
 use responses::{ResponseOptions, ResponseStream};
@@ -24,9 +25,9 @@ use std::sync::Arc;
 /// The API of a call, with what its responses need to know of the request.
 #[derive(Debug, Clone, Default)]
 pub enum Dialect {
-    /// OpenAI's chat and embeddings, which engines speak themselves.
+    /// OpenAI's chat and embeddings, which every engine speaks.
     #[default]
-    Native,
+    Chat,
     Messages(Arc<MessageOptions>),
     Responses(Arc<ResponseOptions>),
 }
@@ -44,7 +45,7 @@ impl Dialect {
     /// Converts a normalized chat response that is not streamed.
     pub(crate) fn translate(&self, response: Bytes, tokens: Tokens) -> Result<Bytes, TranslateError> {
         match self {
-            Self::Native => Ok(response),
+            Self::Chat => Ok(response),
             Self::Messages(options) => messages::response::translate(&response, options, tokens),
             Self::Responses(options) => responses::response::translate(&response, options, tokens),
         }
@@ -54,16 +55,34 @@ impl Dialect {
     pub(crate) fn echo_bytes(&self) -> usize {
         match self {
             Self::Responses(options) => options.echo_bytes(),
-            Self::Native | Self::Messages(_) => 0,
+            Self::Chat | Self::Messages(_) => 0,
         }
     }
 
     /// The writer of a streamed response; `None` if chunks are passed on as they are.
     pub(crate) fn stream(&self) -> Option<Box<dyn StreamTranslator>> {
         match self {
-            Self::Native => None,
+            Self::Chat => None,
             Self::Messages(options) => Some(Box::new(MessageStream::new(Arc::clone(options)))),
             Self::Responses(options) => Some(Box::new(ResponseStream::new(Arc::clone(options)))),
+        }
+    }
+
+    /// The API as engines know it, and the id of the response; `None` for the one that every engine speaks.
+    pub(crate) fn native_api(&self) -> Option<(NativeApi, String)> {
+        match self {
+            Self::Chat => None,
+            Self::Messages(options) => Some((NativeApi::Messages, options.id.clone())),
+            Self::Responses(options) => Some((NativeApi::Responses, options.id())),
+        }
+    }
+
+    /// Writes that a stream of the engine's own events has failed before the one with this number. Returns false if the API
+    /// leaves this to its surface.
+    pub(crate) fn fail_native(&self, error: &CallError, number: u64, out: &mut BytesMut) -> bool {
+        match self {
+            Self::Chat | Self::Messages(_) => false,
+            Self::Responses(options) => ResponseStream::continuing(Arc::clone(options), number).fail(error, out),
         }
     }
 

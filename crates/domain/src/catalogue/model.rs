@@ -160,6 +160,25 @@ pub struct Upstream {
     pub continuous_usage: bool,
     /// The engine that it runs, if known: what only this kind understands is sent to it.
     pub engine: Option<EngineKind>,
+    /// The APIs besides chat that the engine speaks itself. Their calls are passed through instead of translated.
+    pub native: Vec<NativeApi>,
+}
+
+named_enum! {
+    /// An API that Forebay translates to chat, unless an engine speaks it itself.
+    pub enum NativeApi {
+        /// Anthropic's Messages.
+        Messages = "messages",
+        /// OpenAI's Responses.
+        Responses = "responses",
+    }
+}
+
+impl NativeApi {
+    /// Whether the engine has a `cache_salt` in this API, which keeps the prefix caches of workspaces apart.
+    pub const fn has_salt(self, engine: EngineKind) -> bool {
+        matches!((self, engine), (Self::Responses, EngineKind::Vllm))
+    }
 }
 
 impl Upstream {
@@ -173,6 +192,7 @@ impl Upstream {
             health_path: "/health".into(),
             continuous_usage: false,
             engine: None,
+            native: Vec::new(),
         }
     }
 }

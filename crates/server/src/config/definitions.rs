@@ -185,7 +185,7 @@ mod tests {
         context_length = 4096
         optimized = false
         input_per_1m = "0.10"
-        upstreams = [ { url = "http://a/v1", max_in_flight = 3 }, { url = "http://b/v1", continuous_usage = false } ]
+        upstreams = [ { url = "http://a/v1", max_in_flight = 3 }, { url = "http://b/v1", native = ["messages"] } ]
         [[models.flavors]]
         name = "cpu"
         gpu_type = "local/cpu"

@@ -71,6 +71,9 @@ fn describe_model(text: &mut String, model: &Model, folder: &Path) {
                 let (cap, health) = (upstream.max_in_flight, &upstream.health_path);
                 let engine = upstream.engine;
                 line(text, format_args!("upstream {url:?} {name:?} {cap:?} {health:?} {usage} {engine:?}"));
+                if !upstream.native.is_empty() {
+                    line(text, format_args!("native {:?}", upstream.native));
+                }
             }
         }
         Serving::Engine(pool) => {

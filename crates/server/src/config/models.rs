@@ -8,7 +8,7 @@ use super::reader::Section;
 use super::sections::{http_url, is_plain_name};
 use domain::alias::{Alias, AliasName};
 use domain::model::{
-    ChatTraits, DriverKind, EngineKind, EnginePool, Flavor, Launch, Modality, Model, RequestRules, Serving,
+    ChatTraits, DriverKind, EngineKind, EnginePool, Flavor, Launch, Modality, Model, NativeApi, RequestRules, Serving,
     ThinkingSwitch, Upstream,
 };
 use domain::money::{NanoUsd, Price};
@@ -129,7 +129,7 @@ fn read_model(section: &Section<'_>, id: Option<ModelId>, operator_prefix: &str)
     let rules = read_rules(section);
     let thinking = section.parsed("thinking", THINKING_SWITCHES, ThinkingSwitch::parse);
     let chat = ChatTraits { thinking, merge_system: section.boolean("merge_system").unwrap_or(false) };
-    let upstreams = read_upstreams(section, id.as_ref());
+    let upstreams = read_upstreams(section, id.as_ref(), modality, share_prefix_cache);
     if failover {
         check_failover(section, modality, &upstreams);
     }
@@ -219,9 +219,34 @@ fn read_amount(section: &Section<'_>, key: &str) -> Option<NanoUsd> {
     amount.map_err(|error| section.report(entry.line, key, error)).ok()
 }
 
-fn read_upstreams(model: &Section<'_>, id: Option<&ModelId>) -> Vec<Upstream> {
+fn read_upstreams(model: &Section<'_>, id: Option<&ModelId>, modality: Modality, shares_cache: bool) -> Vec<Upstream> {
     let sections = model.sections("upstreams");
-    sections.iter().filter_map(|section| read_upstream(section, id)).collect()
+    let read = |section: &Section<'_>| {
+        let upstream = read_upstream(section, id)?;
+        if let Some(problem) = native_problem(&upstream, modality, shares_cache) {
+            section.report(section.line("native"), "native", problem);
+        }
+        Some(upstream)
+    };
+    sections.iter().filter_map(read).collect()
+}
+
+/// Why calls to this upstream cannot be passed through as it says.
+fn native_problem(upstream: &Upstream, modality: Modality, shares_cache: bool) -> Option<String> {
+    let Upstream { native, engine, .. } = upstream;
+    let first = native.first()?;
+    match (modality, engine) {
+        (Modality::Embedding, _) => Some("only chat models have calls to pass through".into()),
+        (Modality::Chat, None) => None,
+        (Modality::Chat, Some(EngineKind::ForebayEngine)) => Some(format!("forebay-engine does not speak \"{first}\"")),
+        (Modality::Chat, Some(engine)) => {
+            let unsalted = native.iter().find(|api| !api.has_salt(*engine)).filter(|_| !shares_cache)?;
+            Some(format!(
+                "\"{unsalted}\" needs share_prefix_cache = true: {engine} has no cache_salt there, so workspaces share \
+                 its cache"
+            ))
+        }
+    }
 }
 
 fn read_upstream(section: &Section<'_>, id: Option<&ModelId>) -> Option<Upstream> {
@@ -237,6 +262,7 @@ fn read_upstream(section: &Section<'_>, id: Option<&ModelId>) -> Option<Upstream
     });
     let continuous_usage = section.boolean("continuous_usage").unwrap_or(true);
     let engine = section.parsed("engine", ENGINES, EngineKind::parse);
+    let native = read_native(section);
     Some(Upstream {
         url: url?,
         model: model.or(id.map(ModelId::as_str)).unwrap_or_default().to_owned(),
@@ -245,7 +271,24 @@ fn read_upstream(section: &Section<'_>, id: Option<&ModelId>) -> Option<Upstream
         health_path: health_path.unwrap_or(DEFAULT_HEALTH_PATH).to_owned(),
         continuous_usage,
         engine,
+        native,
     })
+}
+
+fn read_native(section: &Section<'_>) -> Vec<NativeApi> {
+    let mut apis = Vec::new();
+    for name in section.texts("native").unwrap_or_default() {
+        let problem = match NativeApi::parse(name) {
+            Some(api) if apis.contains(&api) => format!("has \"{name}\" twice"),
+            Some(api) => {
+                apis.push(api);
+                continue;
+            }
+            None => format!("\"{name}\" is not \"messages\" or \"responses\""),
+        };
+        section.report(section.line("native"), "native", problem);
+    }
+    apis
 }
 
 fn read_api_key(section: &Section<'_>, variable: &str) -> Option<String> {

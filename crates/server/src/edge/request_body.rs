@@ -43,6 +43,14 @@ pub(crate) fn reserve_translation(memory: &mut MemoryGrant, bytes: usize) -> Res
     Ok(memory.grow_to(factor * bytes as u64)?)
 }
 
+/// Takes the memory of a translation that keeps this many bytes, of a text of this size, and returns the rest.
+pub(crate) fn keep_translation(memory: &mut MemoryGrant, kept: usize, bytes: usize) -> Result<(), BodyError> {
+    let needed = kept.max(bytes) as u64;
+    memory.grow_to(needed)?;
+    memory.shrink_to(needed);
+    Ok(())
+}
+
 /// Why a body could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BodyError {

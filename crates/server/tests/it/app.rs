@@ -32,6 +32,7 @@ pub(crate) struct Setup {
     context_length: u64,
     model: String,
     upstream: String,
+    chat_upstream: String,
     store_url: String,
     store: String,
     workspace: String,
@@ -94,6 +95,12 @@ impl Setup {
         self
     }
 
+    /// Adds a member to every upstream of the chat model.
+    pub(crate) fn chat_upstream(mut self, member: &str) -> Self {
+        self.chat_upstream += &format!(", {member}");
+        self
+    }
+
     pub(crate) fn store(mut self, url: &str) -> Self {
         url.clone_into(&mut self.store_url);
         self
@@ -148,8 +155,9 @@ impl Setup {
 
     pub(crate) fn config(&self, engine_urls: &[String]) -> String {
         let Self { server, edge, context_length, model, upstream, store_url, store, workspace, tables, .. } = self;
-        let upstreams = |model: &str| {
-            let each = engine_urls.iter().map(|url| format!("{{ url = \"{url}\", model = \"{model}\"{upstream} }}"));
+        let upstreams = |model: &str, own: &str| {
+            let each =
+                engine_urls.iter().map(|url| format!("{{ url = \"{url}\", model = \"{model}\"{upstream}{own} }}"));
             each.collect::<Vec<_>>().join(", ")
         };
         format!(
@@ -181,8 +189,8 @@ modality = "embedding"
 input_per_1m = "0.02"
 upstreams = [ {} ]
 "#,
-            upstreams(UPSTREAM_NAME),
-            upstreams("embed-small")
+            upstreams(UPSTREAM_NAME, &self.chat_upstream),
+            upstreams("embed-small", "")
         )
     }
 }
@@ -205,6 +213,7 @@ impl TestApp {
             context_length: 4_096,
             model: String::new(),
             upstream: String::new(),
+            chat_upstream: String::new(),
             store_url: "sqlite:forebay.db".to_owned(),
             store: String::new(),
             workspace: HIGH_LIMITS.to_owned(),

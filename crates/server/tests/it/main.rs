@@ -20,6 +20,7 @@ mod limits;
 mod load;
 mod metering;
 mod metrics;
+mod native;
 mod nodes;
 mod openai;
 mod operations;

@@ -14,18 +14,18 @@ use tokio::sync::Notify;
 
 use super::body::{Length, ScriptedBody, Step};
 use super::embeddings::{self, EmbeddingCall};
+use super::native::{NativeApi, NativeCall};
 use super::request::ChatRequest;
 use super::script::Script;
 use super::simulation::{Prefilled, SimulatedEngine};
 use super::state::{CallGuard, State};
+use super::stream::CUT_DELAY;
 use super::{chat, errors, stream};
 
 /// Upper bound for request bodies.
 const MAX_REQUEST_BYTES: usize = 256 * 1024 * 1024;
 /// Tokens of a simulated response without a limit.
 const SIMULATED_TOKENS: u64 = 16;
-/// Delay before the connection is cut, so that sent bytes can leave.
-const CUT_DELAY: Duration = Duration::from_millis(5);
 const JSON: &str = "application/json";
 
 /// Closes the connection without a response.
@@ -54,6 +54,19 @@ pub(super) async fn respond_to(
         (&Method::POST, "/v1/embeddings") => {
             let guard = state.begin_call(&parts, &body);
             embedding_response(&state, connection, guard, &body).await
+        }
+        (&Method::POST, "/v1/messages") => {
+            let guard = state.begin_call(&parts, &body);
+            native_response(&state, connection, guard, NativeApi::Messages, &body).await
+        }
+        (&Method::POST, "/v1/responses") => {
+            let guard = state.begin_call(&parts, &body);
+            native_response(&state, connection, guard, NativeApi::Responses, &body).await
+        }
+        (&Method::POST, "/v1/messages/count_tokens") => {
+            let guard = state.begin_call(&parts, &body);
+            let count = json!({"input_tokens": state.next_script().prompt_tokens}).to_string();
+            Ok(respond(JSON, ScriptedBody::whole(count.into()).guarded_by(guard)))
         }
         (&Method::POST, "/tokenize") => {
             let guard = state.begin_call(&parts, &body);
@@ -99,6 +112,25 @@ async fn chat_response(
         .await;
     };
     play_whole(&script, connection, guard, whole).await
+}
+
+async fn native_response(
+    state: &State,
+    connection: Arc<Notify>,
+    guard: CallGuard,
+    api: NativeApi,
+    body: &Bytes,
+) -> Result<EngineResponse, HangUp> {
+    let call = match NativeCall::parse(api, body) {
+        Ok(call) => call,
+        Err(message) => return Ok(reject(guard, &message)),
+    };
+    let script = state.next_script();
+    if call.is_stream() {
+        let steps = || call.render_stream(&script);
+        return play(&script, connection, guard, "text/event-stream", Length::Chunked, steps).await;
+    }
+    play_whole(&script, connection, guard, call.render(&script)).await
 }
 
 /// vLLM's count of the tokens of a prompt.

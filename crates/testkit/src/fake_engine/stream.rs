@@ -12,7 +12,7 @@ use super::request::ChatRequest;
 use super::script::Script;
 
 /// Delay before the connection is cut, so that sent bytes can leave.
-const CUT_DELAY: Duration = Duration::from_millis(5);
+pub(super) const CUT_DELAY: Duration = Duration::from_millis(5);
 
 /// Renders the steps of a stream.
 pub(super) fn render(script: &Script, request: &ChatRequest) -> Vec<Step> {

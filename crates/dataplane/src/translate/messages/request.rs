@@ -8,11 +8,11 @@ use super::content::{self, SystemPlace};
 use super::thinking::{self, ThinkingRequest};
 use super::tools;
 use crate::json::{Reader, ValueKind};
-use crate::request::{Checks, ParseError, ParsedRequest, Path, Translated, read_members, without_bom};
+use crate::request::{Checks, NativeRequest, ParseError, ParsedRequest, Path, Translated, read_members, without_bom};
 use crate::translate::writer::Output;
 use bytes::Bytes;
 use domain::SecretHash;
-use domain::model::ThinkingSwitch;
+use domain::model::{NativeApi, ThinkingSwitch};
 
 const MAX_STOP_SEQUENCES: usize = 4;
 
@@ -34,6 +34,24 @@ const MEMBERS: [&str; 14] = [
     "output_config",
 ];
 
+/// The place of `system` in [`MEMBERS`].
+const SYSTEM: usize = 3;
+
+/// The members that are passed on to engines which speak this API, besides the model and the token limit.
+const NATIVE_MEMBERS: [&str; 11] = [
+    "messages",
+    "system",
+    "stream",
+    "stop_sequences",
+    "temperature",
+    "top_p",
+    "top_k",
+    "tools",
+    "tool_choice",
+    "thinking",
+    "output_config",
+];
+
 /// The properties of a model that its chat requests depend on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Traits {
@@ -41,6 +59,8 @@ pub struct Traits {
     pub thinking: ThinkingSwitch,
     /// The chat template accepts only one system message, the first.
     pub merge_system: bool,
+    /// An engine of the model speaks the client's API itself.
+    pub is_native: bool,
 }
 
 /// A Messages request whose members were found.
@@ -103,6 +123,15 @@ impl MessagesRequest {
         MEMBERS.iter().position(|member| *member == name).map_or(&[][..], |place| &self.values[place][..])
     }
 
+    /// The request as an engine gets it that speaks this API. Its logs need no identity, so `metadata` is left out.
+    fn native(&self) -> Result<NativeRequest, ParseError> {
+        let system = content::without_billing_header(&self.values[SYSTEM])?;
+        Ok(NativeRequest::new(NativeApi::Messages, self.body.len(), &NATIVE_MEMBERS, |name| match name {
+            "system" => system.clone(),
+            _ => self.body.slice_ref(self.value(name)),
+        }))
+    }
+
     /// The chat request for a model with these traits. `id` is that of the message.
     pub fn into_chat(self, traits: Traits, id: String) -> Result<ChatTranslation, ParseError> {
         let mut checks = Checks::default();
@@ -131,7 +160,8 @@ impl MessagesRequest {
         thinking::write(&thinking, traits.thinking, &mut out);
         out.put(b"}");
         let remote_media = checks.take_remote_media();
-        let translated = Translated { invalid: checks.finish()?, remote_media, soft_limit: Some(max_tokens) };
+        let native = if traits.is_native && left_out_tools.is_empty() { Some(self.native()?) } else { None };
+        let translated = Translated { invalid: checks.finish()?, remote_media, soft_limit: Some(max_tokens), native };
         let options = MessageOptions {
             id,
             model: self.model,

@@ -1,13 +1,14 @@
 #![expect(clippy::needless_pass_by_value, reason = "callers pass literals")]
 
 use super::request::{ChatTranslation, MessagesRequest, Traits};
-use crate::request::ParseError;
+use crate::request::{NativeHead, ParseError};
 use domain::model::ThinkingSwitch;
 use expect_test::expect;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-const TRAITS: Traits = Traits { context_length: 1000, thinking: ThinkingSwitch::None, merge_system: false };
+const TRAITS: Traits =
+    Traits { context_length: 1000, thinking: ThinkingSwitch::None, merge_system: false, is_native: false };
 
 fn translate(body: &Value, traits: Traits) -> Result<ChatTranslation, ParseError> {
     MessagesRequest::parse(body.to_string().into())?.into_chat(traits, "msg_1".into())
@@ -371,4 +372,41 @@ proptest! {
             let _ = request.into_chat(TRAITS, String::new());
         }
     }
+}
+
+/// The request that an engine gets which speaks this API; `None` if the request is always translated.
+fn native(members: Value) -> Option<String> {
+    let translation = translate(&request(members), Traits { is_native: true, ..TRAITS }).unwrap();
+    let head = NativeHead { model: "up", limit: Some(4), cache_salt: None };
+    Some(String::from_utf8(translation.request.native?.pieces(head).concat()).unwrap())
+}
+
+#[test]
+fn a_native_request_has_only_known_members_as_they_were_written() {
+    let members = json!({"system": "Be brief.", "metadata": {"user_id": "ann"}, "x": 1, "kv_transfer_params": {},
+        "cache_salt": "s", "temperature": null, "stream": true, "top_k": 3,
+        "tools": [{"name": "read", "input_schema": {"type": "object"}}]});
+    expect![[r#"{"model":"up","max_tokens":4,"messages":[{"role":"user","content":"hi"}],"system":"Be brief.","stream":true,"top_k":3,"tools":[{"name":"read","input_schema":{"type":"object"}}]}"#]]
+        .assert_eq(&native(members).unwrap());
+    assert!(translate(&request(json!({})), TRAITS).unwrap().request.native.is_none());
+}
+
+#[test]
+fn a_native_system_prompt_has_no_billing_header() {
+    let header = json!({"type": "text", "text": "x-anthropic-billing-header: cch=1"});
+    let text = json!({"type": "text", "text": "Be brief."});
+    for (system, expected) in [
+        (json!([header, text]), json!([text])),
+        (json!([text, header, header]), json!([text])),
+        (json!([header]), json!([])),
+        (json!([text, text]), json!([text, text])),
+    ] {
+        let sent: Value = serde_json::from_str(&native(json!({"system": system})).unwrap()).unwrap();
+        assert_eq!(sent["system"], expected);
+    }
+}
+
+#[test]
+fn a_request_with_tools_of_the_vendor_is_translated() {
+    assert_eq!(native(json!({"tools": [{"type": "web_search_20250305", "name": "web_search"}]})), None);
 }

@@ -22,6 +22,11 @@ pub(super) struct Placed<'a> {
 }
 
 impl Events {
+    /// Begins with this number.
+    pub(super) fn starting_at(number: u64) -> Self {
+        Self { written: number }
+    }
+
     /// Whether nothing was written yet.
     pub(super) fn is_empty(&self) -> bool {
         self.written == 0

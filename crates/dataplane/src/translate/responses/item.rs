@@ -96,6 +96,11 @@ impl<'a> Item<'a> {
         Some(String::from_utf8_lossy(&id.decoded()).into_owned())
     }
 
+    /// Whether it has reasoning that only its author can read, which may be us.
+    pub(super) fn is_sealed(&self) -> bool {
+        self.members.encrypted_content.is_some()
+    }
+
     /// A member that items of this kind must have, escaped.
     pub(super) fn required(&self, member: Option<RawStr<'a>>, name: &'static str, checks: &mut Checks) -> &'a [u8] {
         crate::translate::values::required(member, name, &self.path(), checks).unwrap_or_default()

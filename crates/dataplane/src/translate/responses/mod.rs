@@ -58,6 +58,10 @@ impl ResponseOptions {
     pub(crate) fn echo_bytes(&self) -> usize {
         self.members.len() + self.tools.bytes()
     }
+
+    pub(super) fn id(&self) -> String {
+        format!("resp_{}", self.unique)
+    }
 }
 
 /// The final response, as JSON, once it has been written. Shared with the code that stores it.

@@ -12,10 +12,11 @@ use super::tool_choice::ToolChoice;
 use super::tools::ToolSet;
 use super::{FinishedResponse, ResponseOptions};
 use crate::json::{RawStr, Reader, ValueKind};
-use crate::request::{Checks, ParseError, ParsedRequest, Path, Translated, read_members, without_bom};
+use crate::request::{Checks, NativeRequest, ParseError, ParsedRequest, Path, Translated, read_members, without_bom};
 use crate::translate::messages::Traits;
 use crate::translate::writer::Output;
 use bytes::Bytes;
+use domain::model::NativeApi;
 use std::collections::HashMap;
 
 /// The members that are read here.
@@ -48,6 +49,29 @@ const MEMBERS: [&str; 28] = [
     "prompt_cache_key",
     "safety_identifier",
     "user",
+];
+
+/// The members that are passed on to engines which speak this API, besides the model and the token limit.
+const NATIVE_MEMBERS: [&str; 19] = [
+    "input",
+    "instructions",
+    "stream",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "max_tool_calls",
+    "text",
+    "reasoning",
+    "include",
+    "temperature",
+    "top_p",
+    "presence_penalty",
+    "frequency_penalty",
+    "top_logprobs",
+    "truncation",
+    "metadata",
+    "service_tier",
+    "prompt_cache_key",
 ];
 
 /// The most pairs of `metadata`, and the most characters of their keys and values.
@@ -84,6 +108,12 @@ pub struct History {
     pub previous: Vec<Bytes>,
     /// Items by the ids under which the input refers to them.
     pub referenced: HashMap<String, Bytes>,
+}
+
+impl History {
+    fn is_used(&self) -> bool {
+        !self.previous.is_empty() || !self.referenced.is_empty()
+    }
 }
 
 /// What the translation of a request needs besides the request.
@@ -138,6 +168,13 @@ impl ResponsesRequest {
 
     fn value(&self, name: &str) -> &[u8] {
         MEMBERS.iter().position(|member| *member == name).map_or(&[][..], |place| &self.values[place][..])
+    }
+
+    /// The request as an engine gets it that speaks this API. Its logs need no identity, so members that name the user are
+    /// left out.
+    fn native(&self) -> NativeRequest {
+        let value = |name| self.body.slice_ref(self.value(name));
+        NativeRequest::new(NativeApi::Responses, self.body.len(), &NATIVE_MEMBERS, value)
     }
 
     /// `None` if the member is absent or not a string.
@@ -202,6 +239,7 @@ impl ResponsesRequest {
         self.check_unsupported(&mut checks)?;
         let ResponseContext { unique, now, history, seal, stored } = context;
         let items = input::read(&self.values[1], &history, &mut checks)?;
+        let needs_translation = stored.is_some() || history.is_used() || items.iter().any(Item::is_sealed);
         let mut tools = ToolSet::default();
         tools.declare(self.value("tools"), &"tools", &mut checks)?;
         for item in &items {
@@ -250,8 +288,10 @@ impl ResponsesRequest {
             &mut members,
         );
         let remote_media = checks.take_remote_media();
-        let translated = Translated { invalid: checks.finish()?, remote_media, soft_limit };
         let (table, left_out_tools) = tools.into_parts();
+        let is_native = traits.is_native && !needs_translation && left_out_tools.is_empty();
+        let native = is_native.then(|| self.native());
+        let translated = Translated { invalid: checks.finish()?, remote_media, soft_limit, native };
         let options = ResponseOptions {
             unique,
             members,

@@ -2,7 +2,7 @@
 
 use super::reasoning::ReasoningSeal;
 use super::request::{ChatTranslation, History, ItemReference, ResponseContext, ResponsesRequest};
-use crate::request::ParseError;
+use crate::request::{NativeHead, ParseError};
 use crate::translate::messages::Traits;
 use domain::model::ThinkingSwitch;
 use domain::usage::Tokens;
@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use store::ContentKeys;
 
-const TRAITS: Traits = Traits { context_length: 1000, thinking: ThinkingSwitch::None, merge_system: false };
+const TRAITS: Traits =
+    Traits { context_length: 1000, thinking: ThinkingSwitch::None, merge_system: false, is_native: false };
 
 fn context(history: History) -> ResponseContext {
     ResponseContext { unique: "1".into(), now: || 7, history, seal: seal(1), stored: None }
@@ -475,4 +476,36 @@ fn a_cut_by_length_is_incomplete() {
     assert_eq!((&response["status"], &response["completed_at"]), (&json!("incomplete"), &Value::Null));
     assert_eq!(response["incomplete_details"], json!({"reason": "max_output_tokens"}));
     assert_eq!(response["output"][0]["status"], "incomplete");
+}
+
+/// The request that an engine gets which speaks this API; `None` if the request is always translated.
+fn native(members: Value, history: History) -> Option<String> {
+    let request = ResponsesRequest::parse(request(members).to_string().into()).unwrap();
+    let translation = request.into_chat(Traits { is_native: true, ..TRAITS }, context(history)).unwrap();
+    let head = NativeHead { model: "up", limit: Some(4), cache_salt: Some("salt") };
+    Some(String::from_utf8(translation.request.native?.pieces(head).concat()).unwrap())
+}
+
+#[test]
+fn a_native_request_has_only_known_members_as_they_were_written() {
+    let members = json!({"store": true, "user": "ann", "safety_identifier": "a", "request_id": "r", "priority": 1,
+        "cache_salt": "own", "max_output_tokens": 9, "instructions": "Be brief.", "metadata": {"a": "b"}});
+    expect![[r#"{"model":"up","max_output_tokens":4,"cache_salt":"salt","store":false,"input":"hi","instructions":"Be brief.","metadata":{"a":"b"}}"#]]
+        .assert_eq(&native(members, History::default()).unwrap());
+    assert!(translate(&request(json!({})), TRAITS).unwrap().request.native.is_none());
+}
+
+#[test]
+fn a_request_that_only_we_can_read_is_translated() {
+    let item = json!({"type": "message", "role": "user", "content": "before"}).to_string();
+    let history = History { previous: vec![item.into()], ..History::default() };
+    assert_eq!(native(json!({"previous_response_id": "resp_0"}), history), None);
+    let sealed = json!([{"type": "reasoning", "summary": [], "encrypted_content": "gAAAA"},
+        {"role": "user", "content": "hi"}]);
+    assert_eq!(native(json!({"input": sealed}), History::default()), None);
+    assert_eq!(native(json!({"tools": [{"type": "web_search"}]}), History::default()), None);
+    let stored = ResponseContext { stored: Some(super::FinishedResponse::default()), ..context(History::default()) };
+    let parsed = ResponsesRequest::parse(request(json!({})).to_string().into()).unwrap();
+    let translation = parsed.into_chat(Traits { is_native: true, ..TRAITS }, stored).unwrap();
+    assert!(translation.request.native.is_none());
 }

@@ -96,6 +96,11 @@ impl ResponseStream {
         }
     }
 
+    /// A stream whose events before this number were written by another.
+    pub(crate) fn continuing(options: Arc<ResponseOptions>, number: u64) -> Self {
+        Self { events: Events::starting_at(number), ..Self::new(options) }
+    }
+
     fn start(&mut self, out: &mut BytesMut) {
         if self.events.is_empty() {
             for name in [&b"response.created"[..], b"response.in_progress"] {

@@ -2,7 +2,7 @@
 
 use super::*;
 use domain::GpuType;
-use domain::model::{EngineKind, Launch, Modality, RequestRules, Serving};
+use domain::model::{EngineKind, Launch, Modality, NativeApi, RequestRules, Serving};
 use expect_test::expect;
 
 #[test]
@@ -41,6 +41,38 @@ fn the_rules_for_requests_are_read_per_model_and_documented() {
     assert_eq!(own, RequestRules { refused_members: Some(vec!["top_k".into()]), media_urls: true });
     let problems = problems(&format!("{start}refused_members = ['a b']"));
     assert!(problems.contains("refused_members: each must be a name"), "{problems}");
+}
+
+#[test]
+fn calls_are_passed_through_to_engines_that_speak_them() {
+    let file = |model: &str, upstream: &str| {
+        format!("[[models]]\nid = 'acme/x'\n{model}\nupstreams = [{{ url = 'http://a/v1', {upstream} }}]")
+    };
+    let native = |model: &str, upstream: &str| {
+        let config = parse(&file(model, upstream)).unwrap_or_else(|problems| panic!("{problems}"));
+        let Serving::Upstreams(upstreams) = &config.catalogue.get("acme/x").unwrap().serving else { panic!("{model}") };
+        upstreams[0].native.clone()
+    };
+    assert!(native("", "max_in_flight = 3").is_empty());
+    assert_eq!(native("", "native = ['messages']"), [NativeApi::Messages]);
+    assert_eq!(native("", "engine = 'vllm', native = ['responses']"), [NativeApi::Responses]);
+    let both = native("share_prefix_cache = true", "engine = 'vllm', native = ['responses', 'messages']");
+    assert_eq!(both, [NativeApi::Responses, NativeApi::Messages]);
+    for (model, upstream, problem) in [
+        ("", "native = 'messages'", "'messages' is not a list of texts in quotes"),
+        ("", "native = ['chat']", "\"chat\" is not \"messages\" or \"responses\""),
+        ("", "native = ['messages', 'messages']", "has \"messages\" twice"),
+        ("modality = 'embedding'", "native = ['messages']", "only chat models have calls to pass through"),
+        ("", "engine = 'forebay-engine', native = ['responses']", "forebay-engine does not speak \"responses\""),
+        (
+            "",
+            "engine = 'vllm', native = ['responses', 'messages']",
+            "\"messages\" needs share_prefix_cache = true: vllm has no cache_salt there, so workspaces share its cache",
+        ),
+    ] {
+        let expected = format!("line 4: [[models]] acme/x upstreams[0] native: {problem}");
+        assert_eq!(problems(&file(model, upstream)), expected);
+    }
 }
 
 #[test]

@@ -68,7 +68,7 @@ price_per_gpu_hour = "free"
         line 29: [[models]] upstreams[0] url: "ftp://x/v1" is not an http:// or https:// URL with a host and without credentials or query
         line 29: [[models]] upstreams[1] url: "http://host:9/v1?x=1" is not an http:// or https:// URL with a host and without credentials or query
         line 29: [[models]] upstreams[2] url: is missing, for instance "http://127.0.0.1:9001/v1"
-        line 29: [[models]] upstreams[1] modle: unknown key; known here: url, model, api_key_env, max_in_flight, health_path, continuous_usage, engine
+        line 29: [[models]] upstreams[1] modle: unknown key; known here: url, model, api_key_env, max_in_flight, health_path, continuous_usage, engine, native
         line 33: [[models]] acme/x optimized: only ids under the operator's prefix `forebay/` may be optimized builds
         line 34: [[models]] acme/x upstreams[0] api_key_env: the environment variable NO_SUCH_KEY is not set
         line 34: [[models]] acme/x upstreams[0] max_in_flight: 0 is not a whole number from 1 to 1000000

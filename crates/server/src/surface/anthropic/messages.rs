@@ -1,8 +1,8 @@
-//! Calls in Anthropic's format, which are translated to chat.
+//! Calls in Anthropic's format, which are translated to chat, or passed through to engines that speak it.
 
 use super::ERROR_FORMAT;
 use crate::edge::memory_budget::MemoryGrant;
-use crate::edge::request_body::{WholeBody, reserve_translation};
+use crate::edge::request_body::{WholeBody, keep_translation, reserve_translation};
 use crate::edge::{EdgeResponse, Headers, Incoming};
 use crate::surface::Surface;
 use crate::surface::error::SurfaceError;
@@ -13,6 +13,7 @@ use dataplane::translate::messages::{ChatTranslation, MessagesRequest};
 use dataplane::usage_tap::UsageTap;
 use dataplane::{CallError, Dataplane, Dialect};
 use domain::Caller;
+use domain::model::NativeApi;
 use serde::Serialize;
 use std::sync::Arc;
 use utoipa::ToSchema;
@@ -81,7 +82,8 @@ pub(super) async fn count_tokens(
     inference::count_tokens(surface, &ERROR_FORMAT, caller, translation.request, tap, count).await
 }
 
-/// Translates the body to chat, and returns the memory that the chat request takes from then on. The body is dropped.
+/// Translates the body to chat, and returns the memory that the request takes from then on. The body is dropped unless an engine
+/// may get it.
 async fn translate(
     surface: &Surface,
     whole: WholeBody,
@@ -93,15 +95,17 @@ async fn translate(
     let id = format!("msg_{}", tap.request_id().as_str().trim_start_matches("req_"));
     let is_large = whole.is_large();
     let WholeBody { bytes, mut memory } = whole;
-    reserve_translation(&mut memory, bytes.len()).map_err(SurfaceError::from)?;
-    if !is_large {
-        return into_chat(&surface.dataplane, caller, bytes, parse, id).map(|chat| (chat, memory)).map_err(failed);
-    }
     let length = bytes.len();
-    let (dataplane, caller) = (surface.dataplane.clone(), Arc::clone(caller));
-    let work = move |bytes| into_chat(&dataplane, &caller, bytes, parse, id);
-    let translation = surface.body_bounds.parse(bytes, &memory, work).await.map_err(failed)?;
-    memory.shrink_to(translation.request.body.len().max(length) as u64);
+    reserve_translation(&mut memory, length).map_err(SurfaceError::from)?;
+    let translation = if is_large {
+        let (dataplane, caller) = (surface.dataplane.clone(), Arc::clone(caller));
+        let work = move |bytes| into_chat(&dataplane, &caller, bytes, parse, id);
+        surface.body_bounds.parse(bytes, &memory, work).await
+    } else {
+        into_chat(&surface.dataplane, caller, bytes, parse, id)
+    };
+    let translation = translation.map_err(failed)?;
+    keep_translation(&mut memory, translation.request.kept_bytes(), length).map_err(SurfaceError::from)?;
     Ok((translation, memory))
 }
 
@@ -114,6 +118,6 @@ fn into_chat(
     id: String,
 ) -> Result<ChatTranslation, ParseError> {
     let request = parse(bytes)?;
-    let traits = dataplane.chat_traits(caller, &request.model);
+    let traits = dataplane.chat_traits(caller, &request.model, NativeApi::Messages);
     request.into_chat(traits, id)
 }

@@ -163,7 +163,7 @@ pub(super) async fn count_tokens<T: Serialize>(
     let mut call = Call {
         caller,
         request,
-        dialect: Dialect::Native,
+        dialect: Dialect::Chat,
         headers: HeaderMap::new(),
         shows_placement: false,
         session: None,

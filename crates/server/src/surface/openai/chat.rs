@@ -64,6 +64,6 @@ async fn native(
             return inference::reject(surface, &ERROR_FORMAT, &error, tap);
         }
     };
-    let prepared = Prepared { caller, request, dialect: Dialect::Native, trace, save: None, tap };
+    let prepared = Prepared { caller, request, dialect: Dialect::Chat, trace, save: None, tap };
     inference::infer(surface, &ERROR_FORMAT, headers, body, prepared).await
 }

@@ -37,6 +37,7 @@ fn record(workspace: u128, model: &str) -> CallRecord {
         health_path: "/health".into(),
         continuous_usage: false,
         engine: None,
+        native: Vec::new(),
     };
     CallRecord {
         request: RequestId::new(NOW, 1),

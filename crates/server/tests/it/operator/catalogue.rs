@@ -84,6 +84,20 @@ async fn failover_and_the_prefill_target_are_kept() {
 }
 
 #[tokio::test]
+async fn native_apis_of_an_upstream_are_kept() {
+    let app = TestApp::start().await;
+    let operator = Person::operator(&app).await;
+    let mut body = new_model(app.engine());
+    body["upstreams"][0]["native"] = json!(["chat"]);
+    assert_eq!(error_of(&operator.post(MODELS, body.clone()).await), "422 invalid_value upstreams[0].native");
+    body["upstreams"][0]["native"] = json!(["messages", "responses"]);
+    let made = operator.make(MODELS, body).await;
+    assert_eq!(made["upstreams"][0]["native"], json!(["messages", "responses"]), "{made}");
+    let changed = operator.patch(OWN, json!({"version": 1, "inputPer1m": "0.20"})).await.json();
+    assert_eq!(changed["upstreams"], made["upstreams"], "{changed}");
+}
+
+#[tokio::test]
 async fn entries_of_the_file_are_read_only_and_names_are_unique() {
     let alias = format!("[[aliases]]\nname = \"gpt\"\nmodel = \"{CHAT}\"");
     let app = TestApp::setup().table(&alias).start().await;

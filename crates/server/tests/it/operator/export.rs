@@ -11,7 +11,8 @@ const MODELS: &str = "/api/operator/models";
 async fn the_catalogue_of_the_store_moves_to_a_file_and_back() {
     let app = TestApp::start().await;
     let operator = Person::operator(&app).await;
-    let upstreams = json!([{"url": app.engine().url(), "model": "own", "maxInFlight": 7}]);
+    let upstreams =
+        json!([{"url": app.engine().url(), "model": "own", "maxInFlight": 7, "native": ["responses", "messages"]}]);
     let flavors =
         json!([{"name": "cpu", "gpuType": "local/cpu", "weights": "/srv/own.gguf", "pricePerGpuHour": "0.05"}]);
     let body = json!({"id": "acme/own", "inputPer1m": "0.10", "upstreams": upstreams, "flavors": flavors});

@@ -10,6 +10,7 @@ const upstream = {
   healthPath: '/health',
   continuousUsage: true,
   engine: 'vllm',
+  native: ['responses'],
 }
 const model = {
   id: 'acme/x',

@@ -24,7 +24,7 @@ export type UpstreamFields = {
   removesKey: boolean
   maxInFlight: number | undefined
   /** Members that the form does not show are sent back unchanged. */
-  rest: Pick<OperatorUpstream, 'healthPath' | 'continuousUsage' | 'engine'> | undefined
+  rest: Pick<OperatorUpstream, 'healthPath' | 'continuousUsage' | 'engine' | 'native'> | undefined
 }
 
 export const EMPTY_DETAILS: DetailFields = {
@@ -58,13 +58,13 @@ export const detailsOf = (model: OperatorModel): DetailFields => ({
 })
 
 export const upstreamsOf = (model: OperatorModel): UpstreamFields[] =>
-  model.upstreams.map(({ url, model, hasKey, maxInFlight, healthPath, continuousUsage, engine }) => ({
+  model.upstreams.map(({ url, model, hasKey, maxInFlight, healthPath, continuousUsage, engine, native }) => ({
     ...EMPTY_UPSTREAM,
     url,
     model,
     hasKey,
     maxInFlight: maxInFlight ?? undefined,
-    rest: { healthPath, continuousUsage, engine },
+    rest: { healthPath, continuousUsage, engine, native },
   }))
 
 /** Members of a request; null stands for the default. */
@@ -80,7 +80,7 @@ export const toDetails = (fields: DetailFields) => ({
 
 /** A key that is not typed is left out, so that the stored one stays. */
 export function toUpstream(fields: UpstreamFields): NonNullable<NewModel['upstreams']>[number] {
-  const { healthPath, continuousUsage, engine } = fields.rest ?? {}
+  const { healthPath, continuousUsage, engine, native } = fields.rest ?? {}
   return {
     url: fields.url.trim(),
     ...(fields.model.trim() ? { model: fields.model.trim() } : {}),
@@ -89,6 +89,7 @@ export function toUpstream(fields: UpstreamFields): NonNullable<NewModel['upstre
     ...(healthPath ? { healthPath } : {}),
     ...(continuousUsage === undefined ? {} : { continuousUsage }),
     ...(engine ? { engine } : {}),
+    ...(native?.length ? { native } : {}),
   }
 }
 

@@ -10,7 +10,7 @@ mod system;
 mod tool_result;
 mod user;
 
-pub(super) use system::SystemPlace;
+pub(super) use system::{SystemPlace, without_billing_header};
 
 use crate::json::{RawStr, Reader, ValueKind};
 use crate::request::{Checks, ParseError, Path};

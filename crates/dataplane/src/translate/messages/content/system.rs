@@ -5,6 +5,7 @@ use super::block::Content;
 use crate::json::{Reader, ValueKind};
 use crate::request::{Checks, ParseError, Path};
 use crate::translate::chat_messages::JoinedText;
+use bytes::Bytes;
 use std::fmt::Display;
 
 /// Changes with every call and would defeat prefix caches.
@@ -33,6 +34,40 @@ pub(super) fn collect(messages: &[u8], joined: &mut JoinedText, checks: &mut Che
         }
         Ok(())
     })
+}
+
+/// The system prompt without the block that changes with every call.
+pub(in super::super) fn without_billing_header(system: &Bytes) -> Result<Bytes, ParseError> {
+    let mut reader = Reader::new(system);
+    if system.is_empty() || reader.kind()? != ValueKind::Array {
+        return Ok(system.clone());
+    }
+    let (mut kept, mut has_header) = (Vec::new(), false);
+    reader.array(|reader, _| {
+        let block = reader.slice()?;
+        match is_billing_header(block)? {
+            true => has_header = true,
+            false => kept.push(block),
+        }
+        Ok::<(), ParseError>(())
+    })?;
+    Ok(if has_header { [b"[", &kept.join(&b","[..])[..], b"]"].concat().into() } else { system.clone() })
+}
+
+fn is_billing_header(block: &[u8]) -> Result<bool, ParseError> {
+    let mut reader = Reader::new(block);
+    if reader.kind()? != ValueKind::Object {
+        return Ok(false);
+    }
+    let mut is_header = false;
+    reader.object(|reader, name, _| {
+        if !name.is("text") || reader.kind()? != ValueKind::String {
+            return reader.skip();
+        }
+        is_header = reader.string()?.raw().starts_with(BILLING_HEADER);
+        Ok(())
+    })?;
+    Ok(is_header)
 }
 
 /// Adds the text of a string or of text blocks.

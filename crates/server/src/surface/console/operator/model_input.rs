@@ -159,6 +159,9 @@ pub(crate) struct UpstreamInput {
     /// `forebay-engine`, `vllm`, `sglang` or `llama-server`, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     engine: Option<String>,
+    /// The APIs that it speaks itself, `messages` and `responses`: their calls are passed through instead of translated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    native: Option<Vec<String>>,
 }
 
 /// Engines that Forebay runs itself.

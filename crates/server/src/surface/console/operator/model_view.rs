@@ -68,6 +68,8 @@ struct UpstreamView {
     health_path: String,
     continuous_usage: bool,
     engine: Option<&'static str>,
+    /// The APIs whose calls are passed through to it: `messages`, `responses`.
+    native: Vec<&'static str>,
 }
 
 impl From<&Upstream> for UpstreamView {
@@ -80,6 +82,7 @@ impl From<&Upstream> for UpstreamView {
             health_path: upstream.health_path.clone(),
             continuous_usage: upstream.continuous_usage,
             engine: upstream.engine.map(|engine| engine.as_str()),
+            native: upstream.native.iter().map(|api| api.as_str()).collect(),
         }
     }
 }

@@ -5,7 +5,7 @@ mod stored;
 
 use super::ERROR_FORMAT;
 use crate::clock;
-use crate::edge::request_body::{WholeBody, reserve_translation};
+use crate::edge::request_body::{WholeBody, keep_translation, reserve_translation};
 use crate::edge::{EdgeResponse, Headers, Incoming};
 use crate::surface::Surface;
 use crate::surface::error::SurfaceError;
@@ -16,6 +16,7 @@ use dataplane::translate::responses::{ChatTranslation, ReasoningSeal, ResponseCo
 use dataplane::usage_tap::UsageTap;
 use dataplane::{CallError, Dialect};
 use domain::Caller;
+use domain::model::NativeApi;
 use serde::Serialize;
 use std::sync::Arc;
 use stored::{LoadedHistory, ReferringRequest};
@@ -92,7 +93,7 @@ enum Purpose {
     Count,
 }
 
-/// Finds the model first, because the chat request depends on it. The body is dropped.
+/// Finds the model first, because the chat request depends on it. The body is dropped unless an engine may get it.
 async fn translate(
     surface: &Surface,
     WholeBody { bytes, memory }: &mut WholeBody,
@@ -103,7 +104,7 @@ async fn translate(
     let length = bytes.len();
     let parsed = surface.body_bounds.parse(std::mem::take(bytes), memory, ReferringRequest::parse).await;
     let referring = parsed.map_err(failed)?;
-    let traits = surface.dataplane.chat_traits(caller, &referring.request.model);
+    let traits = surface.dataplane.chat_traits(caller, &referring.request.model, NativeApi::Responses);
     let unique = tap.request_id().as_str().trim_start_matches("req_").to_owned();
     let loaded = stored::load(surface, caller, &referring).await?;
     let LoadedHistory { history, referenced_bytes, memory: memory_of_history } = loaded;
@@ -128,7 +129,7 @@ async fn translate(
     if let (Some(save), Some(input)) = (&mut save, input) {
         stored::set_input(save, input)?;
     }
-    memory.shrink_to(translation.request.body.len().max(size) as u64);
+    keep_translation(memory, translation.request.kept_bytes(), size).map_err(SurfaceError::from)?;
     Ok((translation, save))
 }
 

@@ -158,7 +158,12 @@ function Found({ probe, apiKey, isAsking, onModel }: FoundProps) {
 const withProbe = (upstream: typeof EMPTY_UPSTREAM, probe: UpstreamProbe) => ({
   ...upstream,
   rest: probe.healthPath
-    ? { healthPath: probe.healthPath, continuousUsage: probe.call?.continuousUsage ?? false, engine: probe.engine }
+    ? {
+        healthPath: probe.healthPath,
+        continuousUsage: probe.call?.continuousUsage ?? false,
+        engine: probe.engine,
+        native: [],
+      }
     : undefined,
 })
 

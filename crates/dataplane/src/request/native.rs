@@ -1,0 +1,119 @@
+//! A request in the client's own API, for engines that speak it themselves.
+
+use super::ParsedRequest;
+use crate::json;
+use bytes::{Bytes, BytesMut};
+use domain::model::NativeApi;
+
+/// The members of a request that are passed on. All others are left out, so that nothing reaches an engine unseen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NativeRequest {
+    pub(crate) api: NativeApi,
+    /// The size of the client's body, which is kept because the members are parts of it.
+    body_bytes: usize,
+    /// Names and values, without the model and the token limit.
+    members: Vec<(&'static str, Bytes)>,
+}
+
+/// What is our own in a passed-on request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NativeHead<'a> {
+    /// The upstream's name of the model.
+    pub(crate) model: &'a str,
+    /// The most tokens to generate; `None` if the request generates nothing.
+    pub(crate) limit: Option<u64>,
+    /// Set if the call may not reuse what the engine has cached for other workspaces.
+    pub(crate) cache_salt: Option<&'a str>,
+}
+
+impl NativeRequest {
+    /// `value` returns that of a member, as JSON; it is empty for absent ones.
+    pub(crate) fn new(
+        api: NativeApi,
+        body_bytes: usize,
+        names: &[&'static str],
+        value: impl Fn(&'static str) -> Bytes,
+    ) -> Self {
+        let members = names.iter().map(|name| (*name, value(name))).filter(|(_, value)| !value.is_empty());
+        Self { api, body_bytes, members: members.collect() }
+    }
+
+    /// The body in pieces, which share memory with the client's.
+    pub(crate) fn pieces(&self, head: NativeHead<'_>) -> Vec<Bytes> {
+        let mut pieces = Vec::with_capacity(2 * self.members.len() + 1);
+        let mut text = BytesMut::from(&b"{\"model\":"[..]);
+        text.extend_from_slice(&json::quote(head.model));
+        if let Some(limit) = head.limit {
+            put_name(self.limit_name(), &mut text);
+            text.extend_from_slice(limit.to_string().as_bytes());
+        }
+        if let Some(salt) = head.cache_salt {
+            put_name("cache_salt", &mut text);
+            text.extend_from_slice(&json::quote(salt));
+        }
+        if self.api == NativeApi::Responses {
+            // Forebay stores responses itself.
+            put_name("store", &mut text);
+            text.extend_from_slice(b"false");
+        }
+        for (name, value) in &self.members {
+            put_name(name, &mut text);
+            pieces.extend([text.split().freeze(), value.clone()]);
+        }
+        text.extend_from_slice(b"}");
+        pieces.push(text.freeze());
+        pieces
+    }
+
+    const fn limit_name(&self) -> &'static str {
+        match self.api {
+            NativeApi::Messages => "max_tokens",
+            NativeApi::Responses => "max_output_tokens",
+        }
+    }
+}
+
+impl ParsedRequest {
+    /// The bytes that the request takes: the chat, and what is kept of a request in another API.
+    pub fn kept_bytes(&self) -> usize {
+        self.body.len() + self.native.as_ref().map_or(0, |native| native.body_bytes)
+    }
+}
+
+/// `,"name":`.
+fn put_name(name: &str, text: &mut BytesMut) {
+    text.extend_from_slice(b",\"");
+    text.extend_from_slice(name.as_bytes());
+    text.extend_from_slice(b"\":");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(api: NativeApi, head: NativeHead<'_>) -> String {
+        let value = |name| match name {
+            "a" => Bytes::from_static(b"[1]"),
+            "c" => Bytes::from_static(b"{ }"),
+            _ => Bytes::new(),
+        };
+        let request = NativeRequest::new(api, 100, &["a", "b", "c"], value);
+        String::from_utf8(request.pieces(head).concat()).unwrap()
+    }
+
+    #[test]
+    fn a_request_gets_the_name_of_the_model_and_our_limit() {
+        let head = NativeHead { model: "tiny \"q4\"", limit: Some(7), cache_salt: None };
+        let expected = r#"{"model":"tiny \"q4\"","max_tokens":7,"a":[1],"c":{ }}"#;
+        assert_eq!(body(NativeApi::Messages, head), expected);
+        let count = NativeHead { model: "m", limit: None, cache_salt: None };
+        assert_eq!(body(NativeApi::Messages, count), r#"{"model":"m","a":[1],"c":{ }}"#);
+    }
+
+    #[test]
+    fn an_engine_stores_no_response_and_keeps_workspaces_apart() {
+        let head = NativeHead { model: "m", limit: Some(7), cache_salt: Some("s") };
+        let expected = r#"{"model":"m","max_output_tokens":7,"cache_salt":"s","store":false,"a":[1],"c":{ }}"#;
+        assert_eq!(body(NativeApi::Responses, head), expected);
+    }
+}

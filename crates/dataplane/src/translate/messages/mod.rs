@@ -17,6 +17,8 @@ mod request_tests;
 #[cfg(test)]
 mod stream_grammar;
 #[cfg(test)]
+mod stream_property_tests;
+#[cfg(test)]
 mod stream_tests;
 
 pub use request::{ChatTranslation, MessagesRequest, Traits};

@@ -3,7 +3,7 @@
 use super::ResponseOptions;
 use super::output::{OutputItem, OutputKind};
 use super::resource::{self, Status, Usage};
-use super::tools::ToolKind;
+use super::tool_table::ToolKind;
 use crate::translate::writer::Output;
 use bytes::{Bytes, BytesMut};
 

@@ -7,7 +7,7 @@ use super::item::{Item, ItemKind, quoted_text};
 use super::parts;
 use super::reasoning::ReasoningSeal;
 use super::request::History;
-use super::tools::{ToolKind, ToolTable};
+use super::tool_table::{ToolKind, ToolTable};
 use crate::json::{RawStr, Reader, ValueKind, quote};
 use crate::request::{Checks, ParseError, Path};
 use crate::translate::chat_messages::{AssistantTurn, JoinedText, Messages, UserTurn};

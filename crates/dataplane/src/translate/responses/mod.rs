@@ -15,6 +15,7 @@ mod resource;
 pub(super) mod response;
 mod stream;
 mod tool_choice;
+mod tool_table;
 mod tools;
 
 #[cfg(test)]
@@ -23,6 +24,8 @@ mod request_tests;
 mod stream_bounds_tests;
 #[cfg(test)]
 mod stream_grammar;
+#[cfg(test)]
+mod stream_property_tests;
 #[cfg(test)]
 mod stream_tests;
 
@@ -33,7 +36,7 @@ pub(crate) use stream::ResponseStream;
 
 use bytes::Bytes;
 use std::sync::{Arc, OnceLock};
-use tools::ToolTable;
+use tool_table::ToolTable;
 
 /// What the response needs to know of the request.
 #[derive(Debug, Clone)]

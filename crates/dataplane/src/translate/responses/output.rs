@@ -1,7 +1,7 @@
 //! The items of a response's output.
 
 use super::ResponseOptions;
-use super::tools::{DeclaredTool, ToolKind};
+use super::tool_table::{DeclaredTool, ToolKind};
 use crate::json::{JsonError, Reader, ValueKind, quote};
 use crate::translate::writer::Output;
 use std::borrow::Cow;

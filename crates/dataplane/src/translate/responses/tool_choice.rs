@@ -1,6 +1,6 @@
 //! The choice among the tools.
 
-use super::tools::{DeclaredTool, TOOL_SEARCH, ToolKind};
+use super::tool_table::{DeclaredTool, TOOL_SEARCH, ToolKind};
 use crate::json::{RawStr, Reader, ValueKind, quote};
 use crate::request::{Checks, ParseError, Path};
 use crate::translate::values::value;

@@ -1,11 +1,13 @@
 """A cluster of real nodes with its control plane, PostgreSQL, Redis and an engine that responds slowly."""
 
+import functools
 import json
 import os
 import pathlib
 import ssl
 import subprocess
 import time
+import urllib.error
 import urllib.request
 
 from nodes import HOST, SERVICE_NETWORK, Node, create_network, run
@@ -43,6 +45,7 @@ class Cluster:
         self.work, self.images, self.cgroup = work, images, cgroup
         create_network()
         programs = pathlib.Path(run(ROOT / "scripts/kubernetes-control-plane", "build", "node").strip())
+        os.environ["PATH"] = f"{programs}:{os.environ['PATH']}"  # a build of a tree has its own kubectl
         folder = work / "control-plane"
         self.kubeconfig = run(ROOT / "scripts/kubernetes-control-plane", "start", folder, HOST).strip()
         os.environ["KUBECONFIG"] = self.kubeconfig
@@ -78,15 +81,38 @@ class Cluster:
     def _add_slots(self, node):
         """Advertises a resource that the kubelet does not know itself, which this version of kubectl cannot do."""
         patch = [{"op": "add", "path": f"/status/capacity/{SLOT.replace('/', '~1')}", "value": str(SLOTS_PER_NODE)}]
-        server, token = (kubectl("config", "view", "--raw", "-o", f"jsonpath={path}") for path in (
-            "{.clusters[0].cluster.server}", "{.users[0].user.token}"))
-        context = ssl.create_default_context(cafile=self.work / "control-plane/ca.crt")
-        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json-patch+json"}
-        request = urllib.request.Request(
-            f"{server}/api/v1/nodes/{node.name}/status", json.dumps(patch).encode(), headers, method="PATCH"
-        )
-        urllib.request.urlopen(request, context=context).close()
+        status = self._call("PATCH", f"/api/v1/nodes/{node.name}/status", patch, "application/json-patch+json")
+        if status != 200:
+            raise RuntimeError(f"the slots of {node.name} were refused: {status}")
         eventually("the kubelet offers the slots", lambda: SLOT in get("node", node.name)["status"]["allocatable"])
+
+    def evict(self, pod):
+        """Asks for the eviction of a Pod, as kubectl drain does, but once. Returns the status; 429: not now."""
+        metadata = {member: pod["metadata"][member] for member in ("namespace", "name")}
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata}
+        return self._call("POST", "/api/v1/namespaces/{namespace}/pods/{name}/eviction".format(**metadata), eviction)
+
+    def serves(self, path):
+        """Whether this version of the API server has such resources."""
+        return self._call("GET", path) == 200
+
+    def _call(self, method, path, body=None, content="application/json"):
+        """One call of the API that kubectl has no command for. Returns the status."""
+        server, token = self._credentials
+        context = ssl.create_default_context(cafile=self.work / "control-plane/ca.crt")
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": content}
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{server}{path}", data, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, context=context) as response:
+                return response.status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    @functools.cached_property
+    def _credentials(self):
+        members = ("{.clusters[0].cluster.server}", "{.users[0].user.token}")
+        return [kubectl("config", "view", "--raw", "-o", f"jsonpath={member}") for member in members]
 
     def is_ready(self, kind, name, namespace="default"):
         for condition in get(kind, name, namespace)["status"].get("conditions", []):

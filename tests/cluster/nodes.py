@@ -84,10 +84,15 @@ class Node:
             "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1%", "imagefs.available": "1%"},
             "imageGCHighThresholdPercent": 100,
         }
+        if self._minor_version() >= 31:
+            kubelet["failCgroupV1"] = False  # refused by default; the test runs on either
         (self.folder / "kubelet.yaml").write_text(json.dumps(kubelet))
         for source, target in ((self.name, "kubelet"), ("kube-proxy", "kube-proxy")):
             text = (control_plane / f"{source}.kubeconfig").read_text()
             (self.folder / f"{target}.kubeconfig").write_text(text)
+
+    def _minor_version(self):
+        return int(run(self.programs / "kubelet", "--version").split(".")[1])  # Kubernetes v1.20.2
 
     def power_on(self):
         self._create_cgroups()
@@ -101,6 +106,8 @@ class Node:
         run("ip", "route", "replace", self.pods, "via", self.address)
         environment = os.environ | {
             "KUBERNETES": str(self.programs), "NODE_ADDRESS": self.address, "POD_NETWORK": POD_NETWORK,
+            # Later versions have no other container runtimes.
+            "KUBELET_OPTIONS": "--container-runtime=remote" if self._minor_version() < 27 else "",
         }
         unshare = ["unshare", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"]
         with open(self.folder / "init.log", "ab") as log:

@@ -1,11 +1,14 @@
 """What must hold on a real cluster. The first two scenarios are always run; the others need only these."""
 
-from cluster import Failure, eventually, kubectl, pods
+import json
+
+from cluster import ROOT, Failure, eventually, kubectl, pods
 from gateway import SLOW_MODEL, Traffic
 from installation import NAMESPACE, REPLICAS, is_ready, names, replica_pods
 
 ENDPOINT = "chat"
 DEDICATED = f"dedicated/{ENDPOINT}"
+MANAGED = {"app.kubernetes.io/managed-by": "forebay"}
 
 
 def check(what, holds, seen=""):
@@ -16,6 +19,33 @@ def check(what, holds, seen=""):
 
 def check_traffic(what, traffic):
     check(f"{what}: {traffic.passed} calls, none failed", traffic.passed and not traffic.failures, traffic.failures[:3])
+
+
+def foreign_pod(image="localhost/forebay:test", labels=MANAGED):
+    """A Pod among the replicas that meets the profile `restricted`."""
+    security = {
+        "runAsNonRoot": True, "runAsUser": 1000, "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]},
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "foreign", "namespace": REPLICAS, "labels": labels},
+        "spec": {
+            "automountServiceAccountToken": False,
+            "containers": [{"name": "main", "image": image, "securityContext": security}],
+        },
+    }
+
+
+def refusal(pod):
+    """Why a gateway may not create this Pod; empty if it may."""
+    account = f"system:serviceaccount:{NAMESPACE}:forebay"
+    try:
+        kubectl("create", "--as", account, "--dry-run=server", "--filename", "-", input=json.dumps(pod))
+    except RuntimeError as error:
+        return str(error)
+    return ""
 
 
 class Scenarios:
@@ -30,6 +60,10 @@ class Scenarios:
             self.scale_up, self.rolling_update, self.upgrade, self.drain, self.kubelet_restart, self.power_loss,
             self.out_of_memory, self.image_missing, self.uninstall,
         ]
+        if self.cluster.serves("/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"):
+            others.insert(0, self.admission)  # the others run with the policy
+        if self.cluster.serves("/apis/policy/v1"):
+            others.insert(others.index(self.drain), self.disruption_budget)
         unknown = set(chosen) - {scenario.__name__ for scenario in needed + others}
         if unknown:
             raise Failure(f"there is no scenario {', '.join(sorted(unknown))}")
@@ -72,12 +106,25 @@ class Scenarios:
             self.gateway.chat(DEDICATED)
         check("six chats are served", True)
 
+    def admission(self):
+        """The admission policy lets a gateway create nothing but replicas"""
+        policy = (ROOT / "deploy/kubernetes/admission/pods.yaml").read_text()
+        kubectl("apply", "--filename", "-", input=policy.replace('"vllm/"', '"localhost/"'))
+        refused = lambda why, **changes: eventually(why, lambda: why in refusal(foreign_pod(**changes)))
+        refused("images of replicas come from the listed registries", image="docker.io/library/busybox")
+        check("an image of another registry is refused", True)
+        refused("gateways create only replicas", labels={})
+        check("a Pod that is not a replica is refused", True)
+        self._scale(self.count + 1)
+        check("a replica starts", True)
+        self._scale(self.count - 1)
+
     def scale_up(self):
-        """A third replica starts under traffic"""
+        """Another replica starts under traffic"""
         with Traffic(lambda: self.gateway.chat(DEDICATED)) as traffic:
-            self._scale(3)
+            self._scale(self.count + 1)
             traffic.await_calls(10)
-        check("three Pods run", len(replica_pods()) == 3)
+        check("all Pods run", len(replica_pods()) == self.count)
         check_traffic("meanwhile", traffic)
 
     def rolling_update(self):
@@ -102,6 +149,24 @@ class Scenarios:
         check_traffic("streams", streams)
         check_traffic("chats of the endpoint", traffic)
         check("replicas are the same", before == names(replica_pods()))
+
+    def disruption_budget(self):
+        """Evictions leave all replicas but one"""
+        self._scale(max(self.count, 3))
+        eventually("the budget allows one eviction", lambda: self._budget() == (self.count - 1, 1))
+        check("the budget of the endpoint keeps all replicas but one", True)
+        with Traffic(lambda: self.gateway.chat(DEDICATED)) as traffic:
+            answers = [self.cluster.evict(pod) for pod in replica_pods()[:2]]
+            check("one Pod is evicted, the next one is kept", answers == [201, 429], answers)
+            self._await_serving()
+            eventually("the budget allows one eviction again", lambda: self._budget() == (self.count - 1, 1))
+        check("the evicted Pod is replaced", len(replica_pods()) == self.count)
+        check_traffic("meanwhile", traffic)
+
+    def _budget(self):
+        """The minimum of the endpoint's budget and how many evictions it allows now."""
+        budget, = json.loads(kubectl("get", "poddisruptionbudgets.v1.policy", "--namespace", REPLICAS, "-o", "json"))["items"]
+        return budget["spec"]["minAvailable"], budget["status"]["disruptionsAllowed"]
 
     def drain(self):
         """kubectl drain moves replicas and gateways to the other node"""

@@ -9,6 +9,10 @@ cmake_language(DEFER CALL set_source_files_properties ${CMAKE_SOURCE_DIR}/ggml/s
     DIRECTORY ${CMAKE_SOURCE_DIR}/ggml/src
     PROPERTIES COMPILE_OPTIONS $<$<CXX_COMPILER_ID:GNU>:-fno-dse>)
 
+# llama-cpp-sys-2 always asks for the library that llama.cpp's own programs share. The engine uses nothing of it, and its fifty
+# files take long to compile.
+set(LLAMA_BUILD_COMMON OFF CACHE BOOL "" FORCE)
+
 # Packages contain one CPU library for each of 14 generations of x86 CPUs. Compiling all of them takes minutes, so other
 # builds contain only the one for this machine's CPU, unless FOREBAY_ENGINE_CPUS=all.
 if("$ENV{FOREBAY_ENGINE_CPUS}" STREQUAL "all" OR NOT EXISTS /proc/cpuinfo

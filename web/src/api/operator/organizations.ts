@@ -7,6 +7,8 @@ import { everyPage } from '../pages'
 export type OperatorOrganization = Schemas['OperatorOrganization']
 export type OrganizationMember = Schemas['Member']
 export type Role = Schemas['Role']
+export type Workspace = Schemas['Workspace']
+export type WorkspaceEdit = Schemas['WorkspaceEdit']
 
 const KEY = ['operator', 'organizations'] as const
 const at = (organizationId: string) => ({ params: { path: { organizationId } } })
@@ -37,6 +39,24 @@ export const organizationMembersQuery = (organizationId: string) =>
         ),
       ),
   })
+
+export const organizationWorkspacesQuery = (organizationId: string) =>
+  queryOptions({
+    queryKey: [...KEY, organizationId, 'workspaces'],
+    queryFn: ({ signal }) =>
+      everyPage((query) =>
+        unwrap(
+          client.GET('/api/operator/organizations/{organizationId}/workspaces', {
+            params: { path: { organizationId }, query },
+            signal,
+          }),
+        ),
+      ),
+  })
+
+/** Limits of null restore the configured defaults. */
+export const changeAnyWorkspace = (workspaceId: string, body: WorkspaceEdit) =>
+  unwrap(client.PATCH('/api/operator/workspaces/{workspaceId}', { params: { path: { workspaceId } }, body }))
 
 export const renameOrganization = (organizationId: string, name: string) =>
   unwrap(client.PATCH('/api/operator/organizations/{organizationId}', { ...at(organizationId), body: { name } }))

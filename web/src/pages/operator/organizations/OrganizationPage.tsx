@@ -22,6 +22,7 @@ import { PanelSkeleton } from '../../../ui/Skeletons'
 import classes from '../Operator.module.css'
 import { Allotments } from './Allotments'
 import { OrganizationMembers } from './OrganizationMembers'
+import { Workspaces } from './Workspaces'
 
 export function OrganizationPage() {
   const { id = '' } = useParams({ strict: false })
@@ -52,6 +53,7 @@ function OrganizationDetail({ id }: { id: string }) {
         {(one) => (
           <div className={classes.stack}>
             <OrganizationMembers organizationId={one.id} />
+            <Workspaces organizationId={one.id} />
             <Allotments organization={one} />
             <Rename organization={one} key={one.name} />
           </div>

@@ -1,0 +1,146 @@
+import { Button, Group, Modal, SimpleGrid, Stack, Text } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { ApiError } from '../../../api/errors'
+import { changeAnyWorkspace, organizationWorkspacesQuery, type Workspace } from '../../../api/operator/organizations'
+import { type Column, DataTable } from '../../../ui/DataTable'
+import { ErrorPanel } from '../../../ui/ErrorPanel'
+import { formatCount } from '../../../ui/format'
+import { Loaded } from '../../../ui/Loaded'
+import { OptionalNumber } from '../../../ui/OptionalNumber'
+import { Panel } from '../../../ui/Panel'
+import { TableSkeleton } from '../../../ui/Skeletons'
+import { LIMITS, limitsEdit, limitsOf } from './workspace-limits'
+
+/** The workspaces of an organization, with the limits in force. */
+export function Workspaces({ organizationId }: { organizationId: string }) {
+  const workspaces = useQuery(organizationWorkspacesQuery(organizationId))
+  const [edited, setEdited] = useState<Workspace>()
+  const columns: Column<Workspace>[] = [
+    { id: 'name', header: 'Workspace', cell: ({ name }) => name },
+    ...LIMITS.map(
+      ({ name, header }): Column<Workspace> => ({
+        id: name,
+        header,
+        align: 'right',
+        cell: (workspace) => formatCount(workspace[name]),
+      }),
+    ),
+    {
+      id: 'actions',
+      header: 'Actions',
+      isActions: true,
+      cell: (workspace) => (
+        <Button
+          size="compact-sm"
+          variant="default"
+          aria-label={`Change limits of ${workspace.name}`}
+          onClick={() => setEdited(workspace)}
+        >
+          Change limits
+        </Button>
+      ),
+    },
+  ]
+  const close = () => setEdited(undefined)
+  return (
+    <Panel title="Workspaces" description="Limits in force. Administrators can lower theirs, not raise them">
+      <Loaded query={workspaces} skeleton={<TableSkeleton rows={2} />} errorTitle="The workspaces could not be loaded">
+        {(all) =>
+          all.length === 0 ? (
+            <Text c="dimmed">This organization has no workspaces.</Text>
+          ) : (
+            <DataTable caption="Workspaces" columns={columns} rows={all} rowKey={({ id }) => id} minWidth={640} />
+          )
+        }
+      </Loaded>
+      <Modal
+        opened={!!edited}
+        onClose={close}
+        title={`Limits of ${edited?.name ?? ''}`}
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        {edited ? <LimitsForm organizationId={organizationId} workspace={edited} onClose={close} /> : null}
+      </Modal>
+    </Panel>
+  )
+}
+
+type FormProps = { organizationId: string; workspace: Workspace; onClose: () => void }
+
+function LimitsForm({ organizationId, workspace, onClose }: FormProps) {
+  const queries = useQueryClient()
+  const [snapshot, setSnapshot] = useState(workspace)
+  const [limits, setLimits] = useState(() => limitsOf(workspace))
+  const edit = limitsEdit(snapshot, limits)
+  const save = useMutation({
+    mutationFn: () => changeAnyWorkspace(workspace.id, edit),
+    onSuccess: (saved) => {
+      notifications.show({ title: 'Limits saved', message: `They apply to ${saved.name} from the next call.` })
+      onClose()
+    },
+    onSettled: () => queries.invalidateQueries(organizationWorkspacesQuery(organizationId)),
+  })
+  const field = save.error instanceof ApiError ? save.error.field : undefined
+  const isShown = LIMITS.some(({ name }) => name === field)
+  const theirs = currentOf(save.error)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    save.mutate()
+  }
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm">
+        <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
+          {LIMITS.map(({ name, label }) => (
+            <OptionalNumber
+              key={name}
+              label={label}
+              placeholder="Platform default"
+              min={0}
+              allowDecimal={false}
+              allowNegative={false}
+              thousandSeparator=","
+              value={limits[name]}
+              error={field === name ? save.error?.message : undefined}
+              onChange={(value) => setLimits({ ...limits, [name]: value })}
+            />
+          ))}
+        </SimpleGrid>
+        {save.error && !isShown ? (
+          <ErrorPanel error={save.error} title="Could not save the limits">
+            {theirs ? (
+              <Button
+                variant="default"
+                size="xs"
+                w="fit-content"
+                onClick={() => {
+                  save.reset()
+                  setSnapshot(theirs)
+                  setLimits(limitsOf(theirs))
+                }}
+              >
+                Load the current version
+              </Button>
+            ) : null}
+          </ErrorPanel>
+        ) : null}
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={save.isPending} disabled={Object.keys(edit).length === 1}>
+            Save
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+/** The current record, if the error is a version conflict. */
+function currentOf(error: unknown): Workspace | undefined {
+  const isConflict = error instanceof ApiError && error.code === 'version_conflict'
+  return isConflict ? (error.details.current as Workspace) : undefined
+}

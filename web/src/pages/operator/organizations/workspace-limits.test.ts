@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest'
+import type { Workspace } from '../../../api/operator/organizations'
+import { limitsEdit, limitsOf } from './workspace-limits'
+
+const workspace: Workspace = {
+  id: 'ws_1',
+  organizationId: 'org_1',
+  name: 'Team',
+  version: 4,
+  requestsPerMinute: 100,
+  tokensPerMinute: 1_000,
+  monthlyTokens: 5_000,
+  maxApiKeys: 10,
+}
+
+describe('limits of a workspace', () => {
+  it('are sent if they were changed, and as null if they were emptied', () => {
+    const limits = { ...limitsOf(workspace), monthlyTokens: 0, maxApiKeys: undefined }
+    expect(limitsEdit(workspace, limits)).toEqual({ version: 4, monthlyTokens: 0, maxApiKeys: null })
+  })
+
+  it('are not sent if nothing was changed', () =>
+    expect(limitsEdit(workspace, limitsOf(workspace))).toEqual({ version: 4 }))
+})

@@ -1,0 +1,30 @@
+/** Limits of a workspace as form values. */
+
+import type { Workspace, WorkspaceEdit } from '../../../api/operator/organizations'
+
+export const LIMITS = [
+  { name: 'requestsPerMinute', label: 'Requests per minute', header: 'Requests/min' },
+  { name: 'tokensPerMinute', label: 'Tokens per minute', header: 'Tokens/min' },
+  { name: 'monthlyTokens', label: 'Tokens per month', header: 'Tokens/month' },
+  { name: 'maxApiKeys', label: 'API keys', header: 'API keys' },
+] as const
+
+export type LimitName = (typeof LIMITS)[number]['name']
+/** Undefined stands for the configured default. */
+export type Limits = Record<LimitName, number | undefined>
+
+export const limitsOf = (workspace: Workspace): Limits => ({
+  requestsPerMinute: workspace.requestsPerMinute,
+  tokensPerMinute: workspace.tokensPerMinute,
+  monthlyTokens: workspace.monthlyTokens,
+  maxApiKeys: workspace.maxApiKeys,
+})
+
+/** Only what was changed, so that settings that others change at the same time stay. */
+export function limitsEdit(workspace: Workspace, limits: Limits): WorkspaceEdit {
+  const changed = LIMITS.filter(({ name }) => limits[name] !== workspace[name])
+  return {
+    version: workspace.version,
+    ...Object.fromEntries(changed.map(({ name }) => [name, limits[name] ?? null])),
+  }
+}

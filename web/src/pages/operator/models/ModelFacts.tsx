@@ -26,6 +26,9 @@ export function ModelFacts({ model }: { model: OperatorModel }) {
                 `${upstream.url}, model ${upstream.model}${upstream.hasKey ? ', with a key' : ''}`,
               ] as const,
           ),
+          ...(model.modality === 'chat'
+            ? [['Lost streams', model.failover ? 'go on at another server' : 'end'] as const]
+            : []),
           ['Flavors', model.flavors.map((flavor) => flavor.name).join(', ') || 'none'],
         ]}
       />

@@ -1,4 +1,4 @@
-import { Button, Checkbox, PasswordInput, SimpleGrid, Stack, TextInput } from '@mantine/core'
+import { Button, Checkbox, PasswordInput, Select, SimpleGrid, Stack, TextInput } from '@mantine/core'
 import { IconPlus } from '@tabler/icons-react'
 import { OptionalNumber } from '../../../ui/OptionalNumber'
 import classes from '../Operator.module.css'
@@ -14,8 +14,16 @@ type Props = {
 
 export const upstreamNames = (count: number) =>
   Array.from({ length: count }, (_, index) =>
-    ['url', 'model', 'apiKey', 'maxInFlight'].map((name) => `upstreams[${index}].${name}`),
+    ['url', 'model', 'apiKey', 'maxInFlight', 'engine'].map((name) => `upstreams[${index}].${name}`),
   ).flat()
+
+const ENGINES = [
+  { value: '', label: 'Unknown' },
+  { value: 'forebay-engine', label: 'forebay-engine' },
+  { value: 'vllm', label: 'vLLM' },
+  { value: 'sglang', label: 'SGLang' },
+  { value: 'llama-server', label: 'llama-server' },
+]
 
 /** Says why a key cannot be entered. */
 export const NO_KEYS = 'Set FOREBAY_CONTENT_KEY on every node to store keys of servers'
@@ -64,6 +72,15 @@ export function UpstreamsFields({ upstreams, canStoreKeys, errors, onChange }: P
               value={upstream.maxInFlight}
               error={errors.of(`upstreams[${index}].maxInFlight`)}
               onChange={(maxInFlight) => change(index, { maxInFlight })}
+            />
+            <Select
+              label="Engine"
+              description="Lost streams go on only at a known engine"
+              data={ENGINES}
+              allowDeselect={false}
+              value={upstream.engine}
+              error={errors.of(`upstreams[${index}].engine`)}
+              onChange={(engine) => change(index, { engine: engine ?? '' })}
             />
           </SimpleGrid>
           {upstream.hasKey ? (

@@ -22,6 +22,10 @@ const model = {
   cachedInputPer1m: '0.05',
   outputPer1m: '0.4',
   sharePrefixCache: false,
+  failover: false,
+  mediaUrls: false,
+  mergeSystem: true,
+  thinking: null,
   upstreams: [upstream],
 } as unknown as OperatorModel
 
@@ -43,6 +47,17 @@ describe('fields of a model', () => {
     const details = { ...detailsOf(model), inputPer1m: '0.2' }
     const edit = editOf(model, details, upstreamsOf(model))
     expect(edit).toEqual({ version: 7, inputPer1m: '0.2', cachedInputPer1m: '0.05' })
+  })
+
+  it('send what applies to chat for chat models only', () => {
+    const failover = { ...detailsOf(model), failover: true, thinking: 'enable_thinking' }
+    expect(editOf(model, failover, upstreamsOf(model))).toEqual({
+      version: 7,
+      failover: true,
+      thinking: 'enable_thinking',
+    })
+    const embedding = editOf(model, { ...failover, modality: 'embedding' }, upstreamsOf(model))
+    expect(embedding).toEqual({ version: 7, modality: 'embedding', mergeSystem: false })
   })
 
   it('keep what the form does not show, and the stored key unless it is typed or removed', () => {

@@ -13,6 +13,12 @@ export type DetailFields = {
   cachedInputPer1m: string
   outputPer1m: string
   sharePrefixCache: boolean
+  /** Chat only, as the next ones. */
+  failover: boolean
+  mediaUrls: boolean
+  mergeSystem: boolean
+  /** Empty: by the kind of the engine. */
+  thinking: string
 }
 
 export type UpstreamFields = {
@@ -23,8 +29,10 @@ export type UpstreamFields = {
   hasKey: boolean
   removesKey: boolean
   maxInFlight: number | undefined
+  /** Empty if it is not known. */
+  engine: string
   /** Members that the form does not show are sent back unchanged. */
-  rest: Pick<OperatorUpstream, 'healthPath' | 'continuousUsage' | 'engine' | 'native'> | undefined
+  rest: Pick<OperatorUpstream, 'healthPath' | 'continuousUsage' | 'native'> | undefined
 }
 
 export const EMPTY_DETAILS: DetailFields = {
@@ -35,6 +43,10 @@ export const EMPTY_DETAILS: DetailFields = {
   cachedInputPer1m: '',
   outputPer1m: '',
   sharePrefixCache: false,
+  failover: false,
+  mediaUrls: false,
+  mergeSystem: false,
+  thinking: '',
 }
 
 export const EMPTY_UPSTREAM: UpstreamFields = {
@@ -44,6 +56,7 @@ export const EMPTY_UPSTREAM: UpstreamFields = {
   hasKey: false,
   removesKey: false,
   maxInFlight: undefined,
+  engine: '',
   rest: undefined,
 }
 
@@ -55,6 +68,10 @@ export const detailsOf = (model: OperatorModel): DetailFields => ({
   cachedInputPer1m: model.cachedInputPer1m,
   outputPer1m: model.outputPer1m,
   sharePrefixCache: model.sharePrefixCache,
+  failover: model.failover,
+  mediaUrls: model.mediaUrls,
+  mergeSystem: model.mergeSystem,
+  thinking: model.thinking ?? '',
 })
 
 export const upstreamsOf = (model: OperatorModel): UpstreamFields[] =>
@@ -64,7 +81,8 @@ export const upstreamsOf = (model: OperatorModel): UpstreamFields[] =>
     model,
     hasKey,
     maxInFlight: maxInFlight ?? undefined,
-    rest: { healthPath, continuousUsage, engine, native },
+    engine: engine ?? '',
+    rest: { healthPath, continuousUsage, native },
   }))
 
 /** Members of a request; null stands for the default. */
@@ -76,11 +94,19 @@ export const toDetails = (fields: DetailFields) => ({
   cachedInputPer1m: fields.cachedInputPer1m.trim() || null,
   outputPer1m: fields.outputPer1m.trim() || null,
   sharePrefixCache: fields.sharePrefixCache,
+  ...(fields.modality === 'chat'
+    ? {
+        failover: fields.failover,
+        mediaUrls: fields.mediaUrls,
+        mergeSystem: fields.mergeSystem,
+        thinking: fields.thinking || null,
+      }
+    : { failover: false, mediaUrls: false, mergeSystem: false, thinking: null }),
 })
 
 /** A key that is not typed is left out, so that the stored one stays. */
 export function toUpstream(fields: UpstreamFields): NonNullable<NewModel['upstreams']>[number] {
-  const { healthPath, continuousUsage, engine, native } = fields.rest ?? {}
+  const { healthPath, continuousUsage, native } = fields.rest ?? {}
   return {
     url: fields.url.trim(),
     ...(fields.model.trim() ? { model: fields.model.trim() } : {}),
@@ -88,7 +114,7 @@ export function toUpstream(fields: UpstreamFields): NonNullable<NewModel['upstre
     ...(fields.maxInFlight === undefined ? {} : { maxInFlight: fields.maxInFlight }),
     ...(healthPath ? { healthPath } : {}),
     ...(continuousUsage === undefined ? {} : { continuousUsage }),
-    ...(engine ? { engine } : {}),
+    ...(fields.engine ? { engine: fields.engine } : {}),
     ...(native?.length ? { native } : {}),
   }
 }

@@ -157,13 +157,9 @@ function Found({ probe, apiKey, isAsking, onModel }: FoundProps) {
 /** Keeps what the server said about itself. */
 const withProbe = (upstream: typeof EMPTY_UPSTREAM, probe: UpstreamProbe) => ({
   ...upstream,
+  engine: probe.engine ?? '',
   rest: probe.healthPath
-    ? {
-        healthPath: probe.healthPath,
-        continuousUsage: probe.call?.continuousUsage ?? false,
-        engine: probe.engine,
-        native: [],
-      }
+    ? { healthPath: probe.healthPath, continuousUsage: probe.call?.continuousUsage ?? false, native: [] }
     : undefined,
 })
 

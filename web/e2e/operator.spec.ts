@@ -141,6 +141,104 @@ test('a model of the file is shown and cannot be changed', async ({ page }) => {
   await expectAccessible(page)
 })
 
+test('streams may go on at another server once every engine is known', async ({ page, expectProblem }) => {
+  expectProblem(/422.*\/api\/operator\/models\//)
+  const id = `acme/continued-${unique()}`
+  const upstreams = [{ url: server.url, model: 'Acme/Echo-1', apiKey: SERVER_KEY }]
+  await mutate(page.request, 'POST', '/api/operator/models', { id, upstreams })
+  await page.goto(`/operator/models/${id}`)
+  await loaded(page)
+  const failover = page.getByRole('checkbox', { name: 'Continue streams at another server' })
+  const save = page.getByRole('button', { name: 'Save', exact: true })
+  await failover.check()
+  await save.click()
+  await expect(page.getByText('needs the `engine` of every upstream')).toBeVisible()
+  await page.getByRole('combobox', { name: 'Engine' }).click()
+  await page.getByRole('option', { name: 'vLLM' }).click()
+  await save.click()
+  await expect(page.getByText('Model saved')).toBeVisible()
+  const { failover: isOn, upstreams: saved } = await (await page.request.get(modelPath(id))).json()
+  expect([isOn, saved[0].engine]).toEqual([true, 'vllm'])
+  await expectAccessible(page)
+  await mutate(page.request, 'DELETE', modelPath(id))
+})
+
+test('an alias of the catalogue is created, changed after a conflict, and deleted', async ({ page, expectProblem }) => {
+  expectProblem(/4\d\d.*\/api\/operator\/aliases/)
+  const name = `alias-${unique()}`
+  const [chat, embedding] = ['forebay/smollm2-135m-instruct', 'sentence-transformers/all-minilm-l6-v2']
+  await page.goto('/operator/models')
+  await loaded(page)
+  const panel = page.getByRole('region', { name: 'Aliases', exact: true })
+  await panel.getByRole('button', { name: 'Add alias' }).click()
+  const dialog = page.getByRole('dialog')
+  const choose = async (id: string) => {
+    await dialog.getByRole('combobox', { name: 'Model' }).click()
+    await page.getByRole('option', { name: id }).click()
+  }
+  const field = dialog.getByRole('textbox', { name: 'Name' })
+  await field.fill('dedicated/mine')
+  await choose(chat)
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await expect(field).toHaveAttribute('aria-invalid', 'true')
+  await field.fill(name)
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  const row = page.getByRole('row').filter({ hasText: name })
+  await expect(row).toContainText(chat)
+  await expect(row).toContainText('Store')
+  await expectAccessible(page)
+
+  await row.getByRole('button', { name: `Change ${name}` }).click()
+  await mutate(page.request, 'PATCH', `/api/operator/aliases/${name}`, { version: 1, model: embedding })
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await expect(dialog.getByRole('alert')).toContainText('version_conflict')
+  await dialog.getByRole('button', { name: 'Load the current version' }).click()
+  await expect(dialog.getByRole('combobox', { name: 'Model' })).toHaveValue(embedding)
+  await choose(chat)
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await expect(dialog).toHaveCount(0)
+  await expect(row).toContainText(chat)
+
+  await row.getByRole('button', { name: `Delete ${name}` }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete alias' }).click()
+  await expect(row).toHaveCount(0)
+})
+
+test('the limits of another organization’s workspace are changed', async ({
+  page,
+  playwright,
+  forebay,
+  expectProblem,
+}) => {
+  expectProblem(/409.*\/api\/operator\/workspaces\//)
+  const { id } = await mutate(page.request, 'POST', '/api/organizations', { name: `Tenant ${unique()}` })
+  // A session of its own, because other tests need the context of the shared one.
+  const own = await playwright.request.newContext({ baseURL: forebay.url, storageState: { cookies: [], origins: [] } })
+  await own.post('/api/session', { data: { email: forebay.email, password: forebay.password } })
+  await mutate(own, 'PUT', '/api/session/context', { organizationId: id })
+  const workspace = await mutate(own, 'POST', '/api/workspaces', { name: 'Labs' })
+  await page.goto(`/operator/organizations/${id}`)
+  await loaded(page)
+  await page.getByRole('button', { name: 'Change limits of Labs' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Limits of Labs' })
+  await dialog.getByRole('textbox', { name: 'Tokens per month' }).fill('12345')
+  await mutate(page.request, 'PATCH', `/api/operator/workspaces/${workspace.id}`, { version: 1, maxApiKeys: 3 })
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await expect(dialog.getByRole('alert')).toContainText('version_conflict')
+  await dialog.getByRole('button', { name: 'Load the current version' }).click()
+  await dialog.getByRole('textbox', { name: 'Tokens per month' }).fill('12345')
+  await dialog.getByRole('textbox', { name: 'Requests per minute' }).fill('')
+  await expectAccessible(page)
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await expect(dialog).toHaveCount(0)
+  await expect(page.getByRole('row', { name: /Labs/ })).toContainText('12,345')
+  const { data } = await (await page.request.get(`/api/audit?subject=${workspace.id}`)).json()
+  expect(data.map((entry: { action: string }) => entry.action)).toContain('workspace.set')
+  await mutate(own, 'DELETE', `/api/workspaces/${workspace.id}`)
+  await own.dispose()
+  await mutate(page.request, 'DELETE', `/api/organizations/${id}`)
+})
+
 test('an organization is created, gets a member and an allotment, and is deleted', async ({ page, expectProblem }) => {
   expectProblem(/409.*\/api\/operator\/organizations\//)
   const name = `Tenant ${unique()}`

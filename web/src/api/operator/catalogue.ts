@@ -10,6 +10,7 @@ export type NewModel = Schemas['NewModel']
 export type ModelEdit = Schemas['ModelEdit']
 export type UpstreamProbe = Schemas['UpstreamProbe']
 export type ModelTest = Schemas['ModelTest']
+export type OperatorAlias = Schemas['OperatorAlias']
 
 const KEY = ['operator', 'models'] as const
 const POLL_MS = 5_000
@@ -54,6 +55,26 @@ export const probeUpstream = (body: Schemas['ProbeRequest']) =>
 
 export const testModel = (modelId: string, prompt: string) =>
   unwrap(client.POST('/api/operator/models/{modelId}/test', { params: { path: { modelId } }, body: { prompt } }))
+
+export const catalogueAliasesQuery = queryOptions({
+  queryKey: ['operator', 'aliases'],
+  queryFn: async ({ signal }) => (await unwrap(client.GET('/api/operator/aliases', { signal }))).data,
+})
+
+export const createAlias = (name: string, model: string) =>
+  unwrap(client.POST('/api/operator/aliases', { body: { name, model } }))
+
+export const changeAlias = (alias: string, version: number, model: string) =>
+  unwrap(client.PATCH('/api/operator/aliases/{alias}', { params: { path: { alias } }, body: { version, model } }))
+
+export const deleteAlias = (alias: string) =>
+  unwrap(client.DELETE('/api/operator/aliases/{alias}', { params: { path: { alias } } }))
+
+/** Pages of models show their aliases. */
+export function refreshCatalogueAliases(queries: QueryClient) {
+  void refreshModels(queries)
+  return queries.invalidateQueries(catalogueAliasesQuery)
+}
 
 /** The Model Library shows the same models. */
 export function refreshModels(queries: QueryClient) {

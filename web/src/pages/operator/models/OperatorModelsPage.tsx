@@ -12,6 +12,8 @@ import { Loaded } from '../../../ui/Loaded'
 import { PageHeader } from '../../../ui/PageHeader'
 import { TableSkeleton } from '../../../ui/Skeletons'
 import { StatusBadge } from '../../../ui/StatusBadge'
+import classes from '../Operator.module.css'
+import { Aliases } from './Aliases'
 import { SOURCE_LABELS, servedBy, statusOf } from './source'
 
 export function OperatorModelsPage() {
@@ -44,7 +46,10 @@ function Models() {
               Connect a server that speaks OpenAI’s API, or run a model on this machine.
             </EmptyState>
           ) : (
-            <DataTable caption="Models" columns={COLUMNS} rows={all} rowKey={(model) => model.id} minWidth={900} />
+            <div className={classes.stack}>
+              <DataTable caption="Models" columns={COLUMNS} rows={all} rowKey={(model) => model.id} minWidth={900} />
+              <Aliases models={all} isWritable={catalogue.data?.writable ?? false} />
+            </div>
           )
         }
       </Loaded>

@@ -26,6 +26,8 @@ pub struct ReplicaHour {
 pub struct ReplicaTotal {
     pub replica: String,
     pub model: String,
+    /// The nodes that ran the engine; empty for a model server that all nodes share, and in reports for an organization.
+    pub nodes: Vec<String>,
     pub billed: TokenCounts,
     pub counted: TokenCounts,
     /// Billed in hours in which the engine was not read, so it cannot be compared.
@@ -35,6 +37,12 @@ pub struct ReplicaTotal {
 impl ReplicaTotal {
     pub fn difference(&self) -> Difference {
         Difference::between(self.billed, self.counted)
+    }
+
+    /// Whether clearly more was billed than counted. An operator should look at it.
+    pub fn is_overbilled(&self) -> bool {
+        let excess = self.difference().total();
+        excess > MIN_EXCESS_TOKENS && excess.unsigned_abs() > self.counted.total() / MIN_EXCESS_DIVISOR
     }
 }
 
@@ -57,7 +65,18 @@ pub async fn report(store: &Store, organization: Option<&OrganizationId>, span: 
         });
     }
     let hours: Vec<ReplicaHour> = hours.into_iter().map(compare).collect();
-    Ok(Report { span, replicas: total_per_replica(&hours), hours })
+    let mut replicas = total_per_replica(&hours);
+    if organization.is_none() {
+        add_nodes(&mut replicas, &bill_check::nodes(store, span.from).await?);
+    }
+    Ok(Report { span, replicas, hours })
+}
+
+fn add_nodes(replicas: &mut [ReplicaTotal], nodes: &[(String, String)]) {
+    for total in replicas {
+        let own = nodes.iter().filter(|(replica, _)| *replica == total.replica);
+        total.nodes = own.map(|(_, node)| node.clone()).collect();
+    }
 }
 
 /// If the engine does not count cached prompt tokens, they are subtracted from the billed ones before comparing.
@@ -120,10 +139,7 @@ fn summarize(replicas: &[ReplicaTotal]) -> Summary {
         summary.replicas += 1;
         summary.billed += total.billed;
         summary.counted += total.counted;
-        let excess = total.difference().total();
-        let is_overbilled =
-            excess > MIN_EXCESS_TOKENS && excess.unsigned_abs() > total.counted.total() / MIN_EXCESS_DIVISOR;
-        summary.overbilled_replicas += u64::from(is_overbilled);
+        summary.overbilled_replicas += u64::from(total.is_overbilled());
     }
     summary
 }
@@ -134,6 +150,7 @@ fn total_per_replica(hours: &[ReplicaHour]) -> Vec<ReplicaTotal> {
         let total = totals.entry(&hour.replica).or_insert_with(|| ReplicaTotal {
             replica: hour.replica.clone(),
             model: hour.model.clone(),
+            nodes: Vec::new(),
             billed: TokenCounts::default(),
             counted: TokenCounts::default(),
             unread: TokenCounts::default(),

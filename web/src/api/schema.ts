@@ -173,6 +173,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/operator/flavors/fit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether a replica with these GPUs has a place on some node. Allotments of organizations are not considered. */
+        get: operations["getOperatorFlavorsFit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/gpu-types": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The GPU types of all living nodes, then those of the cluster in the configuration. */
+        get: operations["getOperatorGpuTypes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/operator/gpus": {
         parameters: {
             query?: never;
@@ -1986,6 +2020,23 @@ export interface components {
             /** @description `list` */
             object: string;
         };
+        /** @description Whether replicas of a flavor have a place. */
+        FlavorFit: {
+            /** @description Null if it is not known. */
+            fits?: boolean | null;
+            /**
+             * Format: int64
+             * @description Replicas that have a place now.
+             */
+            freeReplicas?: number | null;
+            /**
+             * Format: int64
+             * @description Replicas that have a place if nothing else runs.
+             */
+            replicas?: number | null;
+            /** @description Why it does not fit, or is not known. */
+            why?: string | null;
+        };
         /** @description A hardware shape for dedicated endpoints. */
         FlavorInput: {
             /** Format: int64 */
@@ -2382,6 +2433,18 @@ export interface components {
                 id: string;
                 /** @description The node of Forebay, or the one of the cluster. */
                 node: string;
+            }[];
+            nextCursor?: string | null;
+        };
+        /** @description A page of a list, and the cursor of the next one; null at the end. */
+        List_OperatorGpuType: {
+            data: {
+                /** @description `process`: GPUs and slots of the nodes' machines. `kubernetes`: a type of the cluster. */
+                driver: string;
+                /** @example nvidia/h100-sxm-80gb */
+                gpuType: string;
+                /** @description The nodes that have it; of a cluster they are not known. */
+                nodes: components["schemas"]["OperatorNodeGpus"][];
             }[];
             nextCursor?: string | null;
         };
@@ -3057,6 +3120,11 @@ export interface components {
             pricePerGpuHour: string;
             weights?: string | null;
         };
+        OperatorFlavorUses: {
+            /** Format: int64 */
+            endpoints: number;
+            flavor: string;
+        };
         /** @description A GPU or slot, and the replica that holds it. */
         OperatorGpu: {
             /** @description Whether a process computes on it; null if no living node sees it. */
@@ -3076,6 +3144,15 @@ export interface components {
             /** Format: date-time */
             since: string;
             workspaceId: string;
+        };
+        /** @description A GPU type that flavors can name. */
+        OperatorGpuType: {
+            /** @description `process`: GPUs and slots of the nodes' machines. `kubernetes`: a type of the cluster. */
+            driver: string;
+            /** @example nvidia/h100-sxm-80gb */
+            gpuType: string;
+            /** @description The nodes that have it; of a cluster they are not known. */
+            nodes: components["schemas"]["OperatorNodeGpus"][];
         };
         /** @description The log of an engine. */
         OperatorLog: {
@@ -3144,6 +3221,8 @@ export interface components {
              * @description The number of dedicated endpoints.
              */
             endpoints: number;
+            /** @description The same by flavor. An endpoint keeps its flavor when the model no longer offers it. */
+            flavors: components["schemas"]["OperatorFlavorUses"][];
             /**
              * Format: int64
              * @description The number of aliases of workspaces.
@@ -3169,6 +3248,16 @@ export interface components {
             self: boolean;
             /** Format: date-time */
             startedAt: string;
+        };
+        OperatorNodeGpus: {
+            /**
+             * Format: int32
+             * @description Those that no replica holds.
+             */
+            free: number;
+            /** Format: int32 */
+            gpus: number;
+            node: string;
         };
         /** @description An organization with its size and its GPUs. */
         OperatorOrganization: {
@@ -3363,6 +3452,10 @@ export interface components {
             counted: components["schemas"]["ReconciledTokens"];
             difference: components["schemas"]["ReconciledDifference"];
             model: string;
+            /** @description The nodes that ran the engine; empty for a model server that all nodes share, and for an organization. */
+            nodes: string[];
+            /** @description Whether clearly more was billed than counted: by 1,000 tokens and by a fiftieth. */
+            overbilled: boolean;
             replica: string;
             /** @description Billed in hours in which the engine was not read. */
             unread: components["schemas"]["ReconciledTokens"];
@@ -5228,6 +5321,267 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OperatorFindings"];
+                };
+            };
+            /** @description `invalid_payload` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_signed_in`, `bad_credentials` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `csrf_failed`, `no_organization_context`, `not_a_member`, `admin_only`, `operator_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_value`, with `field` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `headers_too_large` */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `store_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getOperatorFlavorsFit: {
+        parameters: {
+            query: {
+                /** @description `process` (default) or `kubernetes`. */
+                driver?: string;
+                /** @description GPUs of a replica; default 1. */
+                gpuCount?: number;
+                /** @example nvidia/h100-sxm-80gb */
+                gpuType: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FlavorFit"];
+                };
+            };
+            /** @description `invalid_payload` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_signed_in`, `bad_credentials` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `csrf_failed`, `no_organization_context`, `not_a_member`, `admin_only`, `operator_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_timeout` */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_value`, with `field` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `headers_too_large` */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `store_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getOperatorGpuTypes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_OperatorGpuType"];
                 };
             };
             /** @description `invalid_payload` */

@@ -45,9 +45,13 @@ struct HourView {
 struct ReplicaSumView {
     replica: String,
     model: String,
+    /// The nodes that ran the engine; empty for a model server that all nodes share, and for an organization.
+    nodes: Vec<String>,
     billed: TokensView,
     counted: TokensView,
     difference: DifferenceView,
+    /// Whether clearly more was billed than counted: by 1,000 tokens and by a fiftieth.
+    overbilled: bool,
     /// Billed in hours in which the engine was not read.
     unread: TokensView,
 }
@@ -101,7 +105,9 @@ impl From<ReplicaTotal> for ReplicaSumView {
             billed: total.billed.into(),
             counted: total.counted.into(),
             difference: total.difference().into(),
+            overbilled: total.is_overbilled(),
             unread: total.unread.into(),
+            nodes: total.nodes,
             replica: total.replica,
             model: total.model,
         }

@@ -182,6 +182,17 @@ pub async fn list(
     store.rows(query).await?.iter().map(read_hour).collect()
 }
 
+/// The nodes that ran engines, as `(replica, node)`: those that were read at `from` or later.
+pub async fn nodes(store: &Store, from: Timestamp) -> Result<Vec<(String, String)>, StoreError> {
+    let query = sqlx::query(
+        "SELECT replica, source FROM engine_counters WHERE source <> '' AND read_at >= $1 \
+         ORDER BY replica, source LIMIT $2",
+    );
+    let query = query.bind(from.millis()).bind(i64::try_from(MAX_LISTED).unwrap_or(i64::MAX));
+    let pair = |found: &AnyRow| Ok::<_, StoreError>((row::text(found, "replica")?, row::text(found, "source")?));
+    store.rows(query).await?.iter().map(pair).collect()
+}
+
 fn read_hour(found: &AnyRow) -> Result<Hour, StoreError> {
     let counted = match row::optional_count(found, "counted_prompt")? {
         None => None,

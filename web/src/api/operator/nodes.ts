@@ -9,6 +9,7 @@ export type Finding = Schemas['OperatorFinding']
 export type Gpu = Schemas['OperatorGpu']
 export type ErrorCount = Schemas['OperatorErrorCount']
 export type EngineLog = Schemas['OperatorLog']
+export type BilledReplica = Schemas['ReconciliationSum']
 
 const NODES_POLL_MS = 5_000
 /** Findings are kept for 30 seconds by the server. */
@@ -35,6 +36,13 @@ export const findingsQuery = queryOptions({
 export const platformErrorsQuery = queryOptions({
   queryKey: ['operator', 'errors'],
   queryFn: async ({ signal }) => (await unwrap(client.GET('/api/operator/errors', { signal }))).data,
+  ...polled(FINDINGS_POLL_MS),
+})
+
+/** Of the last day. */
+export const billCheckQuery = queryOptions({
+  queryKey: ['operator', 'bill-check'],
+  queryFn: ({ signal }) => unwrap(client.GET('/api/reconciliation', { signal })),
   ...polled(FINDINGS_POLL_MS),
 })
 

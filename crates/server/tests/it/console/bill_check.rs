@@ -40,6 +40,9 @@ async fn what_is_billed_is_what_the_engine_has_counted() {
     .await;
     let line = sum().await.unwrap();
     assert_eq!(line["difference"], json!({"promptTokens": 0, "completionTokens": 0}), "{line}");
+    assert_eq!(line["overbilled"], false);
+    let nodes = operator.get("/api/operator/nodes").await.json();
+    assert_eq!(line["nodes"], json!([nodes["data"][0]["id"]]), "{line}");
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 import { OperatorsOnly } from '../../../app/OperatorsOnly'
 import { PageHeader } from '../../../ui/PageHeader'
 import classes from '../Operator.module.css'
+import { BillCheck } from './BillCheck'
 import { EngineLogs } from './EngineLogs'
 import { Findings } from './Findings'
 import { Gpus } from './Gpus'
@@ -18,6 +19,7 @@ export function HealthPage() {
           <Gpus />
           <PlatformErrors />
         </div>
+        <BillCheck />
         <EngineLogs />
       </div>
     </OperatorsOnly>

@@ -163,6 +163,51 @@ test('streams may go on at another server once every engine is known', async ({ 
   await mutate(page.request, 'DELETE', modelPath(id))
 })
 
+test('a model is offered in flavors that are checked against the nodes', async ({ page, expectProblem }) => {
+  expectProblem(/422.*\/api\/operator\/models/)
+  const id = `acme/dedicated-${unique()}`
+  await page.goto('/operator/models/new?how=dedicated')
+  await loaded(page)
+  await page.getByRole('textbox', { name: 'Model ID' }).fill(id)
+  await page.getByRole('combobox', { name: 'GPU type' }).click()
+  await page.getByRole('option', { name: /^local\/cpu, \d+ of \d+ free on 1 node/ }).click()
+  const fit = page.getByRole('status', { name: 'Fit' })
+  await expect(fit).toContainText(/Fits \d+ replicas? on all nodes/)
+  const gpus = page.getByRole('textbox', { name: 'GPUs per replica' })
+  await gpus.fill('1000')
+  await expect(fit).toContainText('Does not fit a replica needs 1000 GPUs on one node')
+  await gpus.fill('1')
+  await expect(page.getByRole('textbox', { name: 'Flavor name' })).toHaveValue('cpu-1x')
+  const weights = page.getByRole('textbox', { name: 'Weights of the flavor' })
+  await weights.fill('relative.gguf')
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Add model' }).click()
+  await expect(weights).toHaveAttribute('aria-invalid', 'true')
+  await weights.fill('/srv/none.gguf')
+  await page.getByRole('button', { name: 'Add model' }).click()
+  await expect(page).toHaveURL(new RegExp(`/operator/models/${id}$`))
+
+  const flavors = page.getByRole('region', { name: 'Flavors', exact: true })
+  await flavors.getByRole('button', { name: 'Change cpu-1x' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('textbox', { name: 'Prompt tokens per replica' }).fill('4096')
+  await expectAccessible(page)
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await expect(dialog).toHaveCount(0)
+  const saved = async () => (await (await page.request.get(modelPath(id))).json()).flavors
+  expect((await saved())[0]).toMatchObject({ name: 'cpu-1x', prefillTarget: 4096, weights: '/srv/none.gguf' })
+  await flavors.getByRole('button', { name: 'Add flavor' }).click()
+  await dialog.getByRole('combobox', { name: 'GPU type' }).fill('nvidia/b200')
+  await expect(dialog.getByRole('status', { name: 'Fit' })).toContainText('no node has GPUs of the type nvidia/b200')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await expect(flavors.getByRole('row', { name: /b200-1x/ })).toBeVisible()
+  await flavors.getByRole('button', { name: 'Delete cpu-1x' }).click()
+  await page.getByRole('button', { name: 'Delete flavor' }).click()
+  await expect(flavors.getByRole('row', { name: /cpu-1x/ })).toHaveCount(0)
+  expect((await saved()).map((flavor: { name: string }) => flavor.name)).toEqual(['b200-1x'])
+  await mutate(page.request, 'DELETE', modelPath(id))
+})
+
 test('an alias of the catalogue is created, changed after a conflict, and deleted', async ({ page, expectProblem }) => {
   expectProblem(/4\d\d.*\/api\/operator\/aliases/)
   const name = `alias-${unique()}`
@@ -314,6 +359,11 @@ test('nodes, checks and errors are shown', async ({ page, forebay }) => {
   await expect(page.getByRole('region', { name: 'Recent errors' })).toContainText('model_not_found', {
     timeout: 90_000,
   })
+  const bills = page.getByRole('region', { name: 'Bills against engine counters' })
+  await expect(bills).toContainText('The difference is what was billed beyond what the engine counted', {
+    timeout: 90_000,
+  })
+  await expect(bills.getByRole('row', { name: /smollm2-135m-instruct/ })).toBeVisible()
   await expectAccessible(page)
 })
 

@@ -165,21 +165,27 @@ pub async fn delete_key(tx: &mut Tx, model: &ModelId, url: &str) -> Result<(), S
 }
 
 /// What still refers to a model.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Uses {
     /// Aliases of workspaces.
     pub workspace_aliases: u64,
-    /// Dedicated endpoints.
-    pub endpoints: u64,
+    /// The number of dedicated endpoints by flavor, ordered by its name.
+    pub endpoints: Vec<(String, u64)>,
 }
 
 pub async fn uses(store: &Store, model: &ModelId) -> Result<Uses, StoreError> {
-    let query = sqlx::query(
-        "SELECT (SELECT COUNT(*) FROM workspace_aliases WHERE model = $1) AS aliases, \
-         (SELECT COUNT(*) FROM endpoints WHERE model = $1 AND deleted_at IS NULL) AS endpoints",
+    let aliases = sqlx::query("SELECT COUNT(*) AS aliases FROM workspace_aliases WHERE model = $1");
+    let endpoints = sqlx::query(
+        "SELECT flavor, COUNT(*) AS endpoints FROM endpoints WHERE model = $1 AND deleted_at IS NULL \
+         GROUP BY flavor ORDER BY flavor",
     );
-    let Some(found) = store.row(query.bind(model.as_str())).await? else { return Ok(Uses::default()) };
-    Ok(Uses { workspace_aliases: row::count(&found, "aliases")?, endpoints: row::count(&found, "endpoints")? })
+    let aliases = store.row(aliases.bind(model.as_str())).await?;
+    let workspace_aliases = aliases.map_or(Ok(0), |found| row::count(&found, "aliases"))?;
+    let of_flavor =
+        |found: &AnyRow| Ok::<_, StoreError>((row::text(found, "flavor")?, row::count(found, "endpoints")?));
+    let endpoints = store.rows(endpoints.bind(model.as_str())).await?;
+    let endpoints = endpoints.iter().map(of_flavor).collect::<Result<_, StoreError>>()?;
+    Ok(Uses { workspace_aliases, endpoints })
 }
 
 fn catalogue(models: &[AnyRow], aliases: &[AnyRow], keys: &[AnyRow]) -> Result<StoredCatalogue, StoreError> {

@@ -24,6 +24,11 @@ impl ModelRules {
         Self { operator_prefix: config.server.operator_prefix.clone(), cluster: config.drivers.kubernetes.clone() }
     }
 
+    /// The GPU types of the cluster; none without a cluster.
+    pub(crate) fn cluster_gpu_types(&self) -> impl Iterator<Item = &str> {
+        self.cluster.iter().flat_map(|cluster| cluster.gpus.keys().map(String::as_str))
+    }
+
     /// Reads a model from its table, such as `{"id": "acme/x", "upstreams": [{"url": "http://a/v1"}]}`.
     ///
     /// Unlike in the file, no key can be read from the environment, no command or image can be started, and paths are

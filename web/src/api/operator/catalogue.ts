@@ -11,6 +11,10 @@ export type ModelEdit = Schemas['ModelEdit']
 export type UpstreamProbe = Schemas['UpstreamProbe']
 export type ModelTest = Schemas['ModelTest']
 export type OperatorAlias = Schemas['OperatorAlias']
+export type OperatorFlavor = Schemas['OperatorFlavor']
+export type FlavorInput = Schemas['FlavorInput']
+export type GpuType = Schemas['OperatorGpuType']
+export type FlavorFit = Schemas['FlavorFit']
 
 const KEY = ['operator', 'models'] as const
 const POLL_MS = 5_000
@@ -55,6 +59,21 @@ export const probeUpstream = (body: Schemas['ProbeRequest']) =>
 
 export const testModel = (modelId: string, prompt: string) =>
   unwrap(client.POST('/api/operator/models/{modelId}/test', { params: { path: { modelId } }, body: { prompt } }))
+
+/** GPU types that flavors can name. */
+export const gpuTypesQuery = queryOptions({
+  queryKey: ['operator', 'gpu-types'],
+  queryFn: async ({ signal }) => (await unwrap(client.GET('/api/operator/gpu-types', { signal }))).data,
+})
+
+export type FlavorHardware = { gpuType: string; gpuCount: number; driver: string }
+
+/** Whether a replica with these GPUs has a place on some node. */
+export const flavorFitQuery = (query: FlavorHardware) =>
+  queryOptions({
+    queryKey: ['operator', 'flavor-fit', query],
+    queryFn: ({ signal }) => unwrap(client.GET('/api/operator/flavors/fit', { params: { query }, signal })),
+  })
 
 export const catalogueAliasesQuery = queryOptions({
   queryKey: ['operator', 'aliases'],

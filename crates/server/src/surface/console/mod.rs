@@ -57,7 +57,7 @@ pub(crate) struct Console {
 fn router() -> OpenApiRouter<Console> {
     use accounts::{aliases, invitations, members, organizations, users, workspaces};
     use operator::{
-        aliases as catalogue_aliases, catalogue, downloads, health, logs, models, nodes as all_nodes,
+        aliases as catalogue_aliases, catalogue, downloads, flavors, health, logs, models, nodes as all_nodes,
         organizations as all_organizations, upstreams, weights,
     };
     use platform::{allotments, audit, nodes};
@@ -115,6 +115,8 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(models::list, models::create))
         .routes(routes!(models::show, models::edit, models::delete))
         .routes(routes!(models::list_prices))
+        .routes(routes!(flavors::list_gpu_types))
+        .routes(routes!(flavors::check_fit))
         .routes(routes!(upstreams::probe))
         .routes(routes!(upstreams::test))
         .routes(routes!(weights::show))

@@ -121,7 +121,7 @@ async fn entries_of_the_file_are_read_only_and_names_are_unique() {
     assert_eq!(listed["data"][0]["source"], "file");
     assert_eq!(
         operator.read(OWN).await["usedBy"],
-        json!({"aliases": ["claude-*"], "workspaceAliases": 0, "endpoints": 0})
+        json!({"aliases": ["claude-*"], "workspaceAliases": 0, "endpoints": 0, "flavors": []})
     );
     assert_eq!(error_of(&operator.delete(OWN).await), "409 model_in_use");
     let path = format!("{aliases}/claude-*");

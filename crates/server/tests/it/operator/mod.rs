@@ -3,6 +3,7 @@
 mod authorization;
 mod catalogue;
 mod export;
+mod flavors;
 mod keys;
 mod nodes;
 mod organizations;

@@ -29,7 +29,6 @@ export function ModelFacts({ model }: { model: OperatorModel }) {
           ...(model.modality === 'chat'
             ? [['Lost streams', model.failover ? 'go on at another server' : 'end'] as const]
             : []),
-          ['Flavors', model.flavors.map((flavor) => flavor.name).join(', ') || 'none'],
         ]}
       />
     </Panel>

@@ -13,6 +13,7 @@ import { PanelSkeleton } from '../../../ui/Skeletons'
 import { StatusBadge } from '../../../ui/StatusBadge'
 import classes from '../Operator.module.css'
 import { EditModel } from './EditModel'
+import { Flavors } from './flavors/Flavors'
 import { ModelActions } from './ModelActions'
 import { ModelFacts, ModelState } from './ModelFacts'
 import { PriceHistory } from './PriceHistory'
@@ -61,7 +62,10 @@ function ModelDetail({ id }: { id: string }) {
               </Alert>
             ) : null}
             <div className={classes.columns}>
-              {canChange(one) ? <EditModel model={one} /> : <ModelFacts model={one} />}
+              <div className={classes.stack}>
+                {canChange(one) ? <EditModel model={one} /> : <ModelFacts model={one} />}
+                <Flavors model={one} isWritable={canChange(one)} />
+              </div>
               <div className={classes.stack}>
                 <TestPanel model={one} />
                 <ModelState model={one} />

@@ -6,6 +6,7 @@ use domain::{Model, ModelId, NanoUsd, Price, Timestamp};
 use fleet::backend::{Backend, Health};
 use fleet::routes::Table;
 use serde::Serialize;
+use store::catalogue::Uses;
 use utoipa::ToSchema;
 
 /// A model of the catalogue, with the values in force.
@@ -177,11 +178,29 @@ impl From<&Backend> for ServerView {
 #[schema(as = OperatorModelUses)]
 pub(crate) struct UsesView {
     /// Aliases of the catalogue.
-    pub aliases: Vec<String>,
+    aliases: Vec<String>,
     /// The number of aliases of workspaces.
-    pub workspace_aliases: u64,
+    workspace_aliases: u64,
     /// The number of dedicated endpoints.
-    pub endpoints: u64,
+    endpoints: u64,
+    /// The same by flavor. An endpoint keeps its flavor when the model no longer offers it.
+    flavors: Vec<FlavorUsesView>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = OperatorFlavorUses)]
+struct FlavorUsesView {
+    flavor: String,
+    endpoints: u64,
+}
+
+impl UsesView {
+    /// `aliases` are those of the catalogue.
+    pub(super) fn new(aliases: Vec<String>, uses: Uses) -> Self {
+        let endpoints = uses.endpoints.iter().map(|(_, endpoints)| endpoints).sum();
+        let flavors = uses.endpoints.into_iter().map(|(flavor, endpoints)| FlavorUsesView { flavor, endpoints });
+        Self { aliases, workspace_aliases: uses.workspace_aliases, endpoints, flavors: flavors.collect() }
+    }
 }
 
 impl OperatorModelView {

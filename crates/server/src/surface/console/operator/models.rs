@@ -46,8 +46,7 @@ pub(crate) async fn show(
     let of_file = snapshot.file_aliases().filter(|alias| alias.model == id).map(|alias| alias.name.to_string());
     let of_store = snapshot.stored_aliases().iter().filter(|alias| alias.model == id);
     let aliases = of_file.chain(of_store.map(|alias| alias.name.to_string())).collect();
-    let uses = UsesView { aliases, workspace_aliases: uses.workspace_aliases, endpoints: uses.endpoints };
-    Ok(Json(view.used_by(uses)))
+    Ok(Json(view.used_by(UsesView::new(aliases, uses))))
 }
 
 /// Create a model in the store. It is served at once.

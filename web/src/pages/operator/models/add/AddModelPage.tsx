@@ -12,12 +12,14 @@ import { PanelSkeleton } from '../../../../ui/Skeletons'
 import { useFilters } from '../../../../ui/useFilters'
 import classes from '../../Operator.module.css'
 import { ConnectServer } from './ConnectServer'
+import { OfferFlavor } from './OfferFlavor'
 import { RunHere } from './RunHere'
 
-const FILTERS = { how: oneOf(['connect', 'run']) }
-const WAYS = [
+const FILTERS = { how: oneOf(['connect', 'run', 'dedicated']) }
+const WAYS: { value: 'connect' | 'run' | 'dedicated'; label: string }[] = [
   { value: 'connect', label: 'Connect a server' },
   { value: 'run', label: 'Run it here' },
+  { value: 'dedicated', label: 'Dedicated endpoints' },
 ]
 
 export function AddModelPage() {
@@ -53,9 +55,11 @@ function AddModel() {
                 w="fit-content"
                 data={WAYS}
                 value={how}
-                onChange={(value) => change({ how: value === 'run' ? 'run' : 'connect' })}
+                onChange={(value) => change({ how: value })}
               />
-              {how === 'run' ? <RunHere /> : <ConnectServer canStoreKeys={canStoreKeys} />}
+              {how === 'connect' ? <ConnectServer canStoreKeys={canStoreKeys} /> : null}
+              {how === 'run' ? <RunHere /> : null}
+              {how === 'dedicated' ? <OfferFlavor /> : null}
             </div>
           ) : (
             <EmptyState title="The catalogue is read from the configuration file">

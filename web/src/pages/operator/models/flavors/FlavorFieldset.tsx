@@ -1,0 +1,165 @@
+import { Autocomplete, Select, SimpleGrid, Stack, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { gpuTypesQuery } from '../../../../api/operator/catalogue'
+import { OptionalNumber } from '../../../../ui/OptionalNumber'
+import type { FieldErrors } from '../errors'
+import { FlavorFit } from './FlavorFit'
+import { type FlavorFields, placesOf, suggestName } from './flavor-fields'
+
+const DRIVERS = [
+  { value: 'process', label: 'Processes on the nodes' },
+  { value: 'kubernetes', label: 'Pods of the cluster' },
+]
+const ENGINES = ['forebay-engine', 'vllm', 'sglang', 'llama-server']
+
+type Props = {
+  fields: FlavorFields
+  /** The place of the flavor in the request, for errors. */
+  index: number
+  /** Whether the model has weights of its own. */
+  hasWeights: boolean
+  errors: FieldErrors
+  onChange: (fields: FlavorFields) => void
+}
+
+/** The hardware of a flavor, with a check whether it fits, and what endpoints on it cost. */
+export function FlavorFieldset({ fields, index, hasWeights, errors, onChange }: Props) {
+  const types = useQuery(gpuTypesQuery)
+  const known = types.data ?? []
+  const of = (name: keyof FlavorFields) => errors.of(`flavors[${index}].${name}`)
+  const change = (edit: Partial<FlavorFields>) => onChange({ ...fields, ...edit })
+  /** A name that was not typed follows the hardware; the type chooses what runs it. */
+  const setHardware = (gpuType: string, gpuCount: number | undefined) => {
+    const isSuggested = fields.name === '' || fields.name === suggestName(fields.gpuType, fields.gpuCount)
+    const drivers = known.filter((one) => one.gpuType === gpuType).map(({ driver }) => driver)
+    const driver = drivers.length === 0 || drivers.includes(fields.driver) ? fields.driver : (drivers[0] ?? '')
+    change({ gpuType, gpuCount, driver, ...(isSuggested ? { name: suggestName(gpuType, gpuCount) } : {}) })
+  }
+  return (
+    <Stack gap="sm">
+      <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
+        <Autocomplete
+          label="GPU type"
+          description="As nodes report it, or the cluster’s configuration"
+          placeholder="nvidia/h100-sxm-80gb"
+          required
+          data={[...new Set(known.map(({ gpuType }) => gpuType))]}
+          renderOption={({ option }) => (
+            <span>
+              {option.value},{' '}
+              {known
+                .filter(({ gpuType }) => gpuType === option.value)
+                .map(placesOf)
+                .join(', ')}
+            </span>
+          )}
+          value={fields.gpuType}
+          error={of('gpuType')}
+          onChange={(gpuType) => setHardware(gpuType, fields.gpuCount)}
+        />
+        <OptionalNumber
+          label="GPUs per replica"
+          description="All on one node"
+          min={1}
+          max={1024}
+          allowDecimal={false}
+          value={fields.gpuCount}
+          error={of('gpuCount')}
+          onChange={(gpuCount) => setHardware(fields.gpuType, gpuCount)}
+        />
+        <Select
+          label="Run as"
+          data={DRIVERS}
+          allowDeselect={false}
+          value={fields.driver}
+          error={of('driver')}
+          onChange={(driver) => change({ driver: driver ?? 'process' })}
+        />
+        <Select
+          label="Engine of replicas"
+          data={ENGINES}
+          allowDeselect={false}
+          value={fields.engine}
+          error={of('engine')}
+          onChange={(engine) => change({ engine: engine ?? 'forebay-engine' })}
+        />
+      </SimpleGrid>
+      <FlavorFit gpuType={fields.gpuType} gpuCount={fields.gpuCount ?? 1} driver={fields.driver} />
+      <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
+        <TextInput
+          label="Flavor name"
+          description="What tenants choose"
+          placeholder="h100-1x"
+          required
+          autoComplete="off"
+          spellCheck={false}
+          value={fields.name}
+          error={of('name')}
+          onChange={(event) => change({ name: event.currentTarget.value })}
+        />
+        <TextInput
+          label="Price per GPU-hour"
+          description="USD"
+          placeholder="0"
+          inputMode="decimal"
+          autoComplete="off"
+          value={fields.pricePerGpuHour}
+          error={of('pricePerGpuHour')}
+          onChange={(event) => change({ pricePerGpuHour: event.currentTarget.value })}
+        />
+        <TextInput
+          label="Weights of the flavor"
+          description="A path on the nodes, or an hf:// reference"
+          placeholder={hasWeights ? 'As the model' : '/srv/models/tiny.gguf'}
+          autoComplete="off"
+          spellCheck={false}
+          value={fields.weights}
+          error={of('weights')}
+          onChange={(event) => change({ weights: event.currentTarget.value })}
+        />
+        <TextInput
+          label="Precision"
+          description="Shown to tenants"
+          placeholder="auto"
+          autoComplete="off"
+          spellCheck={false}
+          value={fields.precision}
+          error={of('precision')}
+          onChange={(event) => change({ precision: event.currentTarget.value })}
+        />
+        <OptionalNumber
+          label="Calls per replica"
+          description="More scale the endpoint up"
+          placeholder="Default"
+          min={1}
+          allowDecimal={false}
+          value={fields.defaultTarget}
+          error={of('defaultTarget')}
+          onChange={(defaultTarget) => change({ defaultTarget })}
+        />
+        <OptionalNumber
+          label="Prompt tokens per replica"
+          description="More in flight scale the endpoint up; 0 means never"
+          placeholder="32,768"
+          min={0}
+          allowDecimal={false}
+          thousandSeparator=","
+          value={fields.prefillTarget}
+          error={of('prefillTarget')}
+          onChange={(prefillTarget) => change({ prefillTarget })}
+        />
+        <OptionalNumber
+          label="Longest context"
+          description="In tokens"
+          placeholder="As the model"
+          min={1}
+          allowDecimal={false}
+          thousandSeparator=","
+          value={fields.maxLen}
+          error={of('maxLen')}
+          onChange={(maxLen) => change({ maxLen })}
+        />
+      </SimpleGrid>
+    </Stack>
+  )
+}

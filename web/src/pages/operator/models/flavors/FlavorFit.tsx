@@ -1,0 +1,44 @@
+import { Text } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { useQuery } from '@tanstack/react-query'
+import { type FlavorFit as Fit, type FlavorHardware, flavorFitQuery } from '../../../../api/operator/catalogue'
+import { StatusBadge } from '../../../../ui/StatusBadge'
+
+const TYPING_MS = 300
+/** What the server accepts as a GPU type; others would be rejected. */
+const GPU_TYPE = /^[\w.-]{1,100}\/[\w.-]{1,100}$/
+
+/** Says whether a replica with these GPUs has a place on some node. */
+export function FlavorFit(props: FlavorHardware) {
+  const { gpuType, gpuCount, driver } = props
+  const [hardware] = useDebouncedValue(`${gpuType.trim()} ${gpuCount} ${driver}`, TYPING_MS)
+  const [type = '', count = '1', by = ''] = hardware.split(' ')
+  const query = { gpuType: type, gpuCount: Number(count), driver: by }
+  const fit = useQuery({ ...flavorFitQuery(query), enabled: GPU_TYPE.test(type) && Number(count) >= 1 })
+  if (!fit.data) return null
+  return (
+    <div role="status" aria-label="Fit">
+      <FitOf fit={fit.data} />
+    </div>
+  )
+}
+
+function FitOf({ fit }: { fit: Fit }) {
+  if (fit.fits === false) {
+    return (
+      <>
+        <StatusBadge tone="warn">Does not fit</StatusBadge> <Text span>{fit.why}</Text>
+      </>
+    )
+  }
+  if (!fit.fits) return <Text span>{fit.why}</Text>
+  const replicas = fit.replicas === 1 ? '1 replica' : `${fit.replicas} replicas`
+  return (
+    <>
+      <StatusBadge tone="ok">Fits</StatusBadge>{' '}
+      <Text span>
+        {replicas} on all nodes, {fit.freeReplicas} on GPUs that are free now
+      </Text>
+    </>
+  )
+}

@@ -1,0 +1,184 @@
+import { Button, Code, Group, Modal, Stack, Text } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { editModel, type OperatorModel, refreshModels } from '../../../../api/operator/catalogue'
+import { ConfirmDialog } from '../../../../ui/ConfirmDialog'
+import { type Column, DataTable } from '../../../../ui/DataTable'
+import { ErrorPanel } from '../../../../ui/ErrorPanel'
+import { formatCount, formatPrice } from '../../../../ui/format'
+import { Panel } from '../../../../ui/Panel'
+import { fieldErrors } from '../errors'
+import { FlavorFieldset } from './FlavorFieldset'
+import { EMPTY_FLAVOR, fieldsOf, flavorNames, flavorsWith } from './flavor-fields'
+
+type Flavor = OperatorModel['flavors'][number]
+type Props = { model: OperatorModel; isWritable: boolean }
+
+/** Hardware that dedicated endpoints of the model can run on. */
+export function Flavors({ model, isWritable }: Props) {
+  const [edited, setEdited] = useState<Flavor | 'new'>()
+  const [deleted, setDeleted] = useState<Flavor>()
+  const close = () => setEdited(undefined)
+  return (
+    <Panel
+      title="Flavors"
+      description="Hardware that tenants can choose for dedicated endpoints of this model"
+      actions={
+        isWritable ? (
+          <Button variant="default" onClick={() => setEdited('new')}>
+            Add flavor
+          </Button>
+        ) : null
+      }
+    >
+      {model.flavors.length === 0 ? (
+        <Text c="dimmed">The model is not offered for dedicated endpoints.</Text>
+      ) : (
+        <DataTable
+          caption="Flavors of the model"
+          columns={columns(model, isWritable, setEdited, setDeleted)}
+          rows={model.flavors}
+          rowKey={({ name }) => name}
+          minWidth={640}
+        />
+      )}
+      <Modal
+        opened={!!edited}
+        onClose={close}
+        size="lg"
+        title={edited === 'new' ? 'Add flavor' : 'Change flavor'}
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        {edited ? <FlavorForm model={model} flavor={edited === 'new' ? undefined : edited} onClose={close} /> : null}
+      </Modal>
+      <DeleteFlavor model={model} flavor={deleted} onClose={() => setDeleted(undefined)} />
+    </Panel>
+  )
+}
+
+const columns = (
+  model: OperatorModel,
+  isWritable: boolean,
+  onEdit: (flavor: Flavor) => void,
+  onDelete: (flavor: Flavor) => void,
+): Column<Flavor>[] => [
+  { id: 'name', header: 'Flavor', cell: ({ name }) => name },
+  { id: 'gpus', header: 'GPUs', cell: ({ gpuCount, gpuType }) => `${formatCount(gpuCount)} × ${gpuType}` },
+  { id: 'engine', header: 'Engine', cell: ({ engine }) => engine ?? 'command of the file' },
+  {
+    id: 'price',
+    header: 'Per GPU-hour',
+    align: 'right',
+    cell: ({ pricePerGpuHour }) => formatPrice(pricePerGpuHour),
+  },
+  { id: 'uses', header: 'Endpoints', align: 'right', cell: ({ name }) => formatCount(usesOf(model, name)) },
+  {
+    id: 'actions',
+    header: 'Actions',
+    isActions: true,
+    cell: (flavor) =>
+      isWritable ? (
+        <Group gap="xs" wrap="nowrap">
+          <Button
+            size="compact-sm"
+            variant="default"
+            aria-label={`Change ${flavor.name}`}
+            onClick={() => onEdit(flavor)}
+          >
+            Change
+          </Button>
+          <Button
+            size="compact-sm"
+            variant="default"
+            aria-label={`Delete ${flavor.name}`}
+            onClick={() => onDelete(flavor)}
+          >
+            Delete
+          </Button>
+        </Group>
+      ) : null,
+  },
+]
+
+const usesOf = (model: OperatorModel, flavor: string) =>
+  model.usedBy?.flavors.find((uses) => uses.flavor === flavor)?.endpoints ?? 0
+
+/** A change of the whole list, if nobody else has changed the model since it was read. */
+function useFlavors(model: OperatorModel, done: () => void) {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: (flavors: ReturnType<typeof flavorsWith>) =>
+      editModel(model.id, { version: model.version ?? 0, flavors }),
+    onSuccess: () => {
+      notifications.show({ title: 'Flavors saved', message: 'All nodes offer them within a second.' })
+      done()
+    },
+    onSettled: () => refreshModels(queries),
+  })
+}
+
+type FormProps = { model: OperatorModel; flavor: Flavor | undefined; onClose: () => void }
+
+function FlavorForm({ model, flavor, onClose }: FormProps) {
+  const index = flavor ? model.flavors.findIndex(({ name }) => name === flavor.name) : undefined
+  const [fields, setFields] = useState(() => (flavor ? fieldsOf(flavor, model.engine?.weights) : EMPTY_FLAVOR))
+  const save = useFlavors(model, onClose)
+  const place = index ?? model.flavors.length
+  const errors = fieldErrors(save.error, flavorNames(place))
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    save.mutate(flavorsWith(model, index, fields))
+  }
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack gap="sm">
+        <FlavorFieldset
+          fields={fields}
+          index={place}
+          hasWeights={!!model.engine}
+          errors={errors}
+          onChange={setFields}
+        />
+        {errors.rest ? <ErrorPanel error={errors.rest} title="Could not save the flavor" /> : null}
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={save.isPending} disabled={!fields.name.trim() || !fields.gpuType.trim()}>
+            Save
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+type DeleteProps = { model: OperatorModel; flavor: Flavor | undefined; onClose: () => void }
+
+function DeleteFlavor({ model, flavor, onClose }: DeleteProps) {
+  const save = useFlavors(model, onClose)
+  const index = model.flavors.findIndex(({ name }) => name === flavor?.name)
+  const uses = usesOf(model, flavor?.name ?? '')
+  return (
+    <ConfirmDialog
+      opened={!!flavor}
+      onClose={() => {
+        save.reset()
+        onClose()
+      }}
+      title="Delete flavor"
+      action="Delete flavor"
+      isPending={save.isPending}
+      error={save.error}
+      onConfirm={() => save.mutate(flavorsWith(model, index, undefined))}
+    >
+      New endpoints cannot choose <Code>{flavor?.name}</Code> any more.
+      {uses > 0 ? (
+        <Text fw={550} mt="xs">
+          Still used by {uses === 1 ? '1 endpoint, which keeps' : `${uses} endpoints, which keep`} running on it.
+        </Text>
+      ) : null}
+    </ConfirmDialog>
+  )
+}

@@ -11,6 +11,7 @@ mod console;
 mod dedicated;
 mod doctor;
 mod endpoints;
+mod engine_failover;
 mod engines;
 mod guards;
 mod journal;

@@ -21,13 +21,17 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Starts the quickstart, with the weights that the script has downloaded.
-pub(crate) async fn quickstart() -> (Forebay, Client) {
+/// Folder of the starter models, downloaded if necessary.
+pub(crate) fn models() -> PathBuf {
     let fetched = Command::new(root().join("scripts/fetch-models")).current_dir(root()).status().unwrap();
     assert!(fetched.success(), "the starter models could not be downloaded");
+    root().join("data/models")
+}
+
+/// Starts the quickstart, with the weights that the script has downloaded.
+pub(crate) async fn quickstart() -> (Forebay, Client) {
     let config = std::fs::read_to_string(root().join("config/quickstart.toml")).unwrap();
-    let models = root().join("data/models");
-    let config = config.replace("../data/models", models.to_str().unwrap());
+    let config = config.replace("../data/models", models().to_str().unwrap());
     let listen = "[server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n";
     let forebay = ForebayLaunch::default().binary(BINARY).start(&format!("{listen}{config}")).await.unwrap();
     let client = Client::new(format!("http://{}", forebay.public)).key(&forebay.api_key().unwrap());

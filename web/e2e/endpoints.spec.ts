@@ -74,6 +74,8 @@ test('its events, replicas and logs are shown', async ({ page }) => {
   await expectAccessible(page)
   await page.getByRole('tab', { name: 'Metrics' }).click()
   await expect(page.getByRole('region', { name: 'Requests' }).getByRole('img')).toBeVisible(STARTED)
+  // Sampled every ten seconds; the queue of an idle replica is zero, not unknown.
+  await expect(page.getByRole('region', { name: 'Prefill queue' }).getByRole('img')).toBeVisible(STARTED)
   await expectAccessible(page)
 })
 

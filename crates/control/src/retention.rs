@@ -62,10 +62,9 @@ fn plan(retention: &Retention, now: Timestamp) -> Vec<(RowKind, Timestamp)> {
     let mut plan = Vec::new();
     for resolution in Resolution::ALL {
         let before = retention.kept_from(resolution, now);
-        plan.extend(
-            [RowKind::Series(resolution), RowKind::Codes(resolution), RowKind::Gauges(resolution)]
-                .map(|kind| (kind, before)),
-        );
+        let (series, codes) = (RowKind::Series(resolution), RowKind::Codes(resolution));
+        let (gauges, queues) = (RowKind::Gauges(resolution), RowKind::PrefillQueues(resolution));
+        plan.extend([series, codes, gauges, queues].map(|kind| (kind, before)));
     }
     let requests = retention.requests_kept_from(now);
     let hours = retention.kept_from(Resolution::Hour, now);

@@ -36,7 +36,8 @@ pub use costs::{allotments, bill_check, gpu_busy, gpu_prices, gpu_usage, prices}
 pub use db::{Engine, PoolSizes, Store, Tx};
 pub use endpoints::leader_writes::LeaderWrite;
 pub use endpoints::{
-    autoscaler, endpoint_events, endpoint_loads, gauges, holds, idempotency, leader_writes, replica_roots, replicas,
+    autoscaler, endpoint_events, endpoint_loads, gauges, holds, idempotency, leader_writes, prefill_queues,
+    replica_roots, replicas,
 };
 pub use error::{Conflict, StoreError};
 pub use keys::content_keys::{ContentKeyError, ContentKeys};

@@ -3599,6 +3599,8 @@ export interface components {
             model?: string | null;
             /** @description True for the sum of all groups that have no line of their own. */
             others?: boolean;
+            /** @description If grouped by replica: its id. */
+            replica?: string;
             total: components["schemas"]["SeriesTotal"];
             /** @description If grouped by key: the user's id, or null if a key called. */
             user?: string | null;
@@ -15522,12 +15524,12 @@ export interface operations {
                 endpoint?: string;
                 /** @description From this time on; default: a day before `to`. */
                 from?: string;
-                /** @description One line for each. `code` is for errors; metrics of endpoints have no model and no key. */
-                groupBy?: "model" | "key" | "endpoint" | "code";
+                /** @description One line for each. `code` is for errors, `replica` for queues; metrics of endpoints have no model and no key. */
+                groupBy?: "model" | "key" | "endpoint" | "replica" | "code";
                 /** @description Only calls with this key, or of this user. */
                 key?: string;
                 /** @description The metric. */
-                metric: "requests" | "errors" | "tokens" | "ttft" | "time_per_output_token" | "latency" | "in_flight" | "hold" | "queue" | "cold_starts" | "rate_limit_hits" | "gpu_busy" | "kv_cache" | "waiting";
+                metric: "requests" | "errors" | "tokens" | "ttft" | "time_per_output_token" | "latency" | "in_flight" | "hold" | "queue" | "cold_starts" | "rate_limit_hits" | "gpu_busy" | "kv_cache" | "waiting" | "prefill_queue";
                 /** @description Only calls to this model. */
                 model?: string;
                 /**

@@ -42,6 +42,13 @@ export const seconds = (value: number) => formatDuration(value * 1_000)
 export const share = (value: number) => formatShare(value)
 export const calls = (value: number) => (value < 1 ? String(Number(value.toFixed(2))) : formatCompact(value))
 
+/** Texts of the chart of prompt tokens in flight. */
+export const PREFILL_QUEUE = {
+  title: 'Prefill queue',
+  description: 'Prompt tokens sent to each replica and not cached there, until the response begins',
+  empty: 'No replica was ready in this time range',
+} as const
+
 /** Texts of the chart of cached prompt tokens. */
 export const HIT_RATE = {
   title: 'Cache hit rate',

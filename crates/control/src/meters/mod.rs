@@ -1,10 +1,12 @@
-//! Measures this node's replicas and engines: how busy their GPUs are, their KV-cache usage, and their token counters.
+//! Measures this node's replicas and engines: how busy their GPUs are, their KV-cache usage, and their token counters; and
+//! the prompts that this node has in flight at the replicas of endpoints.
 //!
 //! Every node measures its own; upstreams that all nodes share are measured by the leader. No decision depends on these
 //! measurements.
 
 mod busy;
 mod engines;
+mod prefill;
 
 use crate::bill_check::Monitor;
 use crate::retention::leads;
@@ -91,6 +93,7 @@ impl<I: Instruments> Meters<I> {
             self.busy.write(&self.parts).await?;
             let leads = leads(&self.parts.store, &self.parts.node).await?;
             self.engines.read(&self.parts, leads).await?;
+            prefill::sample(&self.parts, leads).await?;
         }
         if round % COMPARE_EVERY == 1 {
             self.parts.bill.refresh(&self.parts.store, (self.parts.now)()).await?;

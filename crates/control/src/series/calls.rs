@@ -78,7 +78,7 @@ pub(super) async fn lines(
 }
 
 /// Rejects queries that read too many rows.
-fn bounded(rows: usize) -> Result<(), CommandError> {
+pub(super) fn bounded(rows: usize) -> Result<(), CommandError> {
     if rows <= MAX_ROWS {
         return Ok(());
     }
@@ -113,6 +113,8 @@ fn name(division: Option<Division>, model: &str, actor: &str, code: Option<&str>
         Some(Division::Model) => Some(LineName::Model((!model.is_empty()).then(|| model.to_owned()))),
         Some(Division::Key) => Actor::parse(actor).map(LineName::Actor),
         Some(Division::Endpoint) => endpoint_part(model).map(|name| LineName::Endpoint(name.to_owned())),
+        // No metric of calls is divided by replica.
+        Some(Division::Replica) => None,
         Some(Division::Code) => code.map(|code| LineName::Code(code.to_owned())),
     }
 }

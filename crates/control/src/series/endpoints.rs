@@ -1,16 +1,17 @@
 //! Metrics that are measured at dedicated endpoints.
 
+use super::calls::bounded;
 use super::figures::{Accumulate, ChartLine, LineName, LineSums, SeriesValue};
 use super::{Frame, SeriesQuery};
 use crate::command_error::CommandError;
 use domain::gpu_time::{SAMPLE_MILLIS, WINDOW_MILLIS};
 use domain::model_ref::endpoint_part;
-use domain::series::Metric;
+use domain::series::{Division, Metric};
 use domain::{Span, WorkspaceId};
 use store::gauges::{self, Gauge};
 use store::holds::{self, Owner};
 use store::series::MAX_ROWS;
-use store::{Store, endpoint_events, gpu_busy};
+use store::{Store, endpoint_events, gpu_busy, prefill_queues};
 
 impl Accumulate for u64 {
     fn add(&mut self, other: &Self) {
@@ -86,8 +87,39 @@ pub(super) async fn gauge(
             sums.add(name, index, &readings);
         }
     }
-    let mean = |readings: &Readings| ratio(readings.total, readings.samples * 1_000);
-    let highest = |readings: &Readings| (readings.samples > 0).then(|| ratio(readings.highest, 1_000)).flatten();
+    Ok(gauge_lines(sums, frame, 1_000))
+}
+
+/// Prompt tokens in flight per replica.
+pub(super) async fn prefill_queue(
+    store: &Store,
+    workspace: &WorkspaceId,
+    query: &SeriesQuery,
+    frame: &Frame,
+) -> Result<Vec<ChartLine>, CommandError> {
+    let (resolution, span) = (frame.points.step.resolution(), frame.points.span());
+    let mut sums: LineSums<Readings> = LineSums::new(frame.points.count(), query.division);
+    let model = query.model();
+    let found = prefill_queues::read(store, workspace, resolution, span, model.as_deref(), MAX_ROWS).await?;
+    bounded(found.len())?;
+    for queue in found {
+        let endpoint = endpoint_part(&queue.model).unwrap_or_default();
+        let name = match query.division {
+            Some(Division::Replica) => Some(LineName::Replica(queue.replica)),
+            Some(_) | None => name(query, endpoint),
+        };
+        if let (Some(name), Some(index)) = (name, frame.points.index(queue.starts_at)) {
+            let readings = Readings { total: queue.total, highest: queue.highest, samples: queue.samples };
+            sums.add(name, index, &readings);
+        }
+    }
+    Ok(gauge_lines(sums, frame, 1))
+}
+
+/// The mean and the maximum of readings that are stored as multiples of `1 / scale`.
+fn gauge_lines(sums: LineSums<Readings>, frame: &Frame, scale: u64) -> Vec<ChartLine> {
+    let mean = |readings: &Readings| ratio(readings.total, readings.samples * scale);
+    let highest = |readings: &Readings| (readings.samples > 0).then(|| ratio(readings.highest, scale)).flatten();
     let line = |(name, readings, total): (LineName, Vec<Readings>, Readings)| ChartLine {
         name,
         values: vec![
@@ -96,7 +128,7 @@ pub(super) async fn gauge(
         ],
         total: vec![("mean", mean(&total)), ("max", highest(&total))],
     };
-    Ok(sums.finish().into_iter().map(line).collect())
+    sums.finish().into_iter().map(line).collect()
 }
 
 /// How busy GPUs were while measured, and which part of their hold time was measured.

@@ -25,6 +25,7 @@ pub enum LineName {
     Model(Option<String>),
     Actor(Actor),
     Endpoint(String),
+    Replica(String),
     Code(String),
     /// The sum of all lines beyond the maximum.
     Others,

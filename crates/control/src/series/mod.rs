@@ -91,6 +91,7 @@ pub async fn report(
         Metric::ColdStarts => endpoints::cold_starts(store, workspace, query, &frame).await?,
         Metric::GpuBusy => endpoints::gpu_busy(store, workspace, query, &frame).await?,
         Metric::KvCache | Metric::Waiting => endpoints::gauge(store, workspace, query, &frame).await?,
+        Metric::PrefillQueue => endpoints::prefill_queue(store, workspace, query, &frame).await?,
         Metric::Requests
         | Metric::Errors
         | Metric::Tokens

@@ -32,6 +32,8 @@ named_enum! {
         KvCache = "kv_cache",
         /// Calls that wait in the engines of endpoints.
         Waiting = "waiting",
+        /// Uncached prompt tokens in flight at the replicas of endpoints.
+        PrefillQueue = "prefill_queue",
     }
 }
 
@@ -57,7 +59,7 @@ impl Metric {
         match self {
             Self::Requests | Self::InFlight | Self::Waiting => Unit::Calls,
             Self::Errors | Self::RateLimitHits => Unit::Errors,
-            Self::Tokens => Unit::Tokens,
+            Self::Tokens | Self::PrefillQueue => Unit::Tokens,
             Self::Ttft | Self::TimePerOutputToken | Self::Latency | Self::Hold | Self::Queue => Unit::Seconds,
             Self::ColdStarts => Unit::Starts,
             Self::GpuBusy | Self::KvCache => Unit::Fraction,
@@ -68,6 +70,7 @@ impl Metric {
     pub const fn divides_by(self, division: Division) -> bool {
         match division {
             Division::Endpoint => true,
+            Division::Replica => matches!(self, Self::PrefillQueue),
             Division::Model | Division::Key => !self.is_of_endpoints(),
             Division::Code => matches!(self, Self::Errors | Self::RateLimitHits),
         }
@@ -75,7 +78,7 @@ impl Metric {
 
     /// Whether it is measured at endpoints rather than for each call.
     pub const fn is_of_endpoints(self) -> bool {
-        matches!(self, Self::ColdStarts | Self::GpuBusy | Self::KvCache | Self::Waiting)
+        matches!(self, Self::ColdStarts | Self::GpuBusy | Self::KvCache | Self::Waiting | Self::PrefillQueue)
     }
 }
 
@@ -96,6 +99,6 @@ mod tests {
     fn only_errors_have_codes_and_metrics_of_endpoints_have_no_key() {
         let by = |division| Metric::ALL.into_iter().filter(|metric| metric.divides_by(division)).count();
         assert_eq!(by(Division::Endpoint), Metric::ALL.len());
-        assert_eq!((by(Division::Code), by(Division::Key)), (2, 10));
+        assert_eq!((by(Division::Code), by(Division::Key), by(Division::Replica)), (2, 10, 1));
     }
 }

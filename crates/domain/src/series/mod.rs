@@ -22,10 +22,12 @@ named_enum! {
         Key = "key",
         /// Dedicated endpoints only.
         Endpoint = "endpoint",
+        /// Replicas of dedicated endpoints.
+        Replica = "replica",
         Code = "code",
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not one of model, key, endpoint and code")]
+#[error("`{0}` is not one of model, key, endpoint, replica and code")]
 pub struct DivisionError(String);

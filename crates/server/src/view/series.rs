@@ -49,6 +49,10 @@ struct LineView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false, nullable = false)]
     endpoint: Option<String>,
+    /// If grouped by replica: its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
+    replica: Option<String>,
     /// If grouped by code.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false, nullable = false)]
@@ -175,6 +179,7 @@ impl From<ChartLine> for LineView {
             LineName::Actor(Actor::Key(key)) => Self { key: Some(Some(key.to_string())), user: Some(None), ..view },
             LineName::Actor(Actor::User(user)) => Self { key: Some(None), user: Some(Some(user.to_string())), ..view },
             LineName::Endpoint(endpoint) => Self { endpoint: Some(endpoint), ..view },
+            LineName::Replica(replica) => Self { replica: Some(replica), ..view },
             LineName::Code(code) => Self { code: Some(code), ..view },
             LineName::Others => Self { others: Some(true), ..view },
         }

@@ -11,6 +11,7 @@ pub mod holds;
 pub mod idempotency;
 pub mod leader_writes;
 mod list;
+pub mod prefill_queues;
 mod read;
 pub mod replica_roots;
 pub mod replicas;

@@ -23,6 +23,7 @@ pub enum RowKind {
     Series(Resolution),
     Codes(Resolution),
     Gauges(Resolution),
+    PrefillQueues(Resolution),
     UsageEvents,
     /// Dimensions of usage events, after all their events.
     UsageDimensions,
@@ -47,11 +48,13 @@ impl RowKind {
         const SERIES_KEY: &str = "workspace_id, resolution, level, starts_at, model, actor";
         const CODES_KEY: &str = "workspace_id, resolution, level, starts_at, model, actor, code";
         const GAUGES_KEY: &str = "workspace_id, resolution, name, starts_at, model";
+        const QUEUES_KEY: &str = "workspace_id, resolution, starts_at, model, replica";
         const BY_RESOLUTION: &str = "starts_at < $1 AND resolution = $2";
         let (name, key, is_old, resolution) = match self {
             Self::Series(resolution) => ("series", SERIES_KEY, BY_RESOLUTION, Some(resolution)),
             Self::Codes(resolution) => ("series_codes", CODES_KEY, BY_RESOLUTION, Some(resolution)),
             Self::Gauges(resolution) => ("gauges", GAUGES_KEY, BY_RESOLUTION, Some(resolution)),
+            Self::PrefillQueues(resolution) => ("prefill_queues", QUEUES_KEY, BY_RESOLUTION, Some(resolution)),
             Self::UsageEvents => ("usage_calls", "workspace_id, started_at, request_id", OLD_CALLS, None),
             Self::UsageDimensions => ("usage_kinds", "id", "period < $1", None),
             // Request ids sort by the time of the request.

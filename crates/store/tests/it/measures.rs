@@ -9,6 +9,7 @@ use domain::series::Resolution;
 use domain::{Endpoint, NanoUsd, ReplicaId, Span};
 use store::gauges::{self, Gauge, GaugeReading};
 use store::holds::{self, NewHold};
+use store::prefill_queues::{self, QueueReading};
 use store::{Store, gpu_busy};
 use tokio::task::JoinSet;
 
@@ -93,6 +94,42 @@ async fn readings_are_added_up_per_minute_hour_and_day() {
         assert_eq!(read(Resolution::Minute, Gauge::KvCache).await, [(600, 500, 2), (300, 300, 1)]);
         assert_eq!(read(Resolution::Day, Gauge::KvCache).await, [(900, 500, 3)]);
         assert!(read(Resolution::Day, Gauge::Waiting).await.is_empty());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_queue_of_a_replica_is_that_of_all_nodes_together() {
+    on_both(async |_, store| {
+        let endpoint = fleets::any_endpoint(&store).await;
+        let reading = |replica: &str, seconds: i64, tokens, is_sample| QueueReading {
+            workspace: endpoint.workspace.clone(),
+            model: "dedicated/x".into(),
+            replica: replica.into(),
+            at: later(seconds * 1_000),
+            tokens,
+            is_sample,
+        };
+        let of_leader = [reading("b", 0, 100, true), reading("a", 0, 0, true), reading("a", 10, 300, true)];
+        let of_other = [reading("a", 10, 500, false)];
+        for batch in [&of_leader[..], &of_other] {
+            let mut tx = store.begin().await.unwrap();
+            prefill_queues::add(&mut tx, batch).await.unwrap();
+            tx.commit().await.unwrap();
+        }
+        let span = Span { from: later(-100_000_000), to: later(100_000_000) };
+        let read = async |model: Option<&str>, most| {
+            let found = prefill_queues::read(&store, &endpoint.workspace, Resolution::Minute, span, model, most).await;
+            let queue = |one: prefill_queues::QueuedTokens| (one.replica, one.total, one.highest, one.samples);
+            let mut found: Vec<_> = found.unwrap().into_iter().map(queue).collect();
+            found.sort();
+            found
+        };
+        let expected = [("a".to_owned(), 800, 500, 2), ("b".to_owned(), 100, 100, 1)];
+        assert_eq!(read(None, 10).await, expected);
+        assert_eq!(read(Some("dedicated/x"), 10).await, expected);
+        assert!(read(Some("dedicated/y"), 10).await.is_empty());
+        assert_eq!(read(None, 0).await.len(), 1, "one more than asked for");
     })
     .await;
 }

@@ -59,7 +59,8 @@ async fn old_rows_are_deleted_in_batches_and_the_others_stay() {
 async fn every_kind_of_rows_can_be_deleted() {
     on_both(async |_, store| {
         let by_resolution = Resolution::ALL.into_iter().flat_map(|resolution| {
-            [RowKind::Series(resolution), RowKind::Codes(resolution), RowKind::Gauges(resolution)]
+            let (series, codes) = (RowKind::Series(resolution), RowKind::Codes(resolution));
+            [series, codes, RowKind::Gauges(resolution), RowKind::PrefillQueues(resolution)]
         });
         let others = [
             RowKind::UsageDimensions,

@@ -14,6 +14,7 @@ import {
   overallMean,
   overallPercentiles,
   PERCENTILES,
+  PREFILL_QUEUE,
   seconds,
   share,
   TOKENS,
@@ -147,11 +148,25 @@ export function Dashboard({ workspaceId, window, only, by, nameOf, onZoom, onSur
             total={by === 'endpoint' ? undefined : overallMean(share)}
             empty="No replica reported it in this time range"
           />
+          <MetricChart
+            {...common}
+            {...PREFILL_QUEUE}
+            query={{
+              metric: 'prefill_queue',
+              endpoint: only.endpoint,
+              groupBy: only.endpoint ? 'replica' : 'endpoint',
+            }}
+            members={MEAN}
+            groupMember="mean"
+            formatValue={calls}
+          />
         </div>
       ) : (
-        <Panel title={`${UTILIZATIONS.gpuBusy.name} and ${UTILIZATIONS.kvCache.name}`}>
+        <Panel
+          title={`${UTILIZATIONS.gpuBusy.name}, ${UTILIZATIONS.kvCache.name} and ${PREFILL_QUEUE.title.toLowerCase()}`}
+        >
           <Text c="dimmed">
-            Both are measured at dedicated endpoints, not per key, model or API. Remove these filters to see them.
+            They are measured at dedicated endpoints, not per key, model or API. Remove these filters to see them.
           </Text>
         </Panel>
       )}

@@ -13,6 +13,7 @@ describe('the target of calls', () => {
     expect(lineName({ ...line, key: 'key_1', user: null }, callerNameOf)).toBe('name of key_1')
     expect(lineName({ ...line, key: null, user: 'usr_1' }, callerNameOf)).toBe('name of usr_1')
     expect(lineName({ ...line, model: null }, callerNameOf)).toBe('unknown model')
+    expect(lineName({ ...line, replica: 'rep_1' }, callerNameOf)).toBe('rep_1')
     expect(lineName({ ...line, others: true }, callerNameOf)).toBe('All others')
   })
   it('has no endpoint metrics when filtered by key, model or API', () => {

@@ -21,6 +21,7 @@ export function lineName(line: SeriesLine, callerNameOf: (id: string | null | un
   if (line.others) return 'All others'
   if (line.code !== undefined) return line.code || 'no code'
   if (line.endpoint !== undefined) return line.endpoint
+  if (line.replica !== undefined) return line.replica
   if ('key' in line || 'user' in line) return callerNameOf(line.key ?? line.user)
   return line.model ?? 'unknown model'
 }

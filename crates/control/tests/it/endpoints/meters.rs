@@ -5,10 +5,10 @@ use crate::NOW;
 use crate::databases::on_both;
 use control::bill_check::{self, Monitor};
 use control::meters::{Instruments, Meters, Parts};
-use control::series::{self, SeriesQuery, SeriesValue};
+use control::series::{self, LineName, SeriesQuery, SeriesValue};
 use domain::endpoint::replica::{Replica, ReplicaState};
-use domain::model::{ChatTraits, Modality, Model, RequestRules, Serving};
-use domain::series::{Metric, Step};
+use domain::model::{ChatTraits, Modality, Model, RequestRules, Serving, Upstream};
+use domain::series::{Division, Metric, Step};
 use domain::{Endpoint, Grain, NanoUsd, Price, ReplicaId, Retention, Span, Timestamp};
 use fleet::drivers::{DeviceId, ReplicaName};
 use fleet::endpoints::{Condition, EndpointUpdate};
@@ -91,6 +91,68 @@ async fn running(platform: &Platform) -> (Endpoint, ReplicaId) {
     holds::open(&mut tx, hold).await.unwrap();
     tx.commit().await.unwrap();
     (endpoint, replica.id)
+}
+
+/// Meters without GPUs and with an engine that reports little, on the node of this name.
+fn meters(platform: &Platform, node: &str, endpoints: Endpoints) -> Meters<Panel> {
+    Meters::new(Parts {
+        store: platform.store.clone(),
+        instruments: Panel { busy: Arc::default(), prompt: Arc::default() },
+        routes: Routes::default(),
+        endpoints,
+        connector: Connector::default(),
+        node: node.into(),
+        now: || NOW,
+        bill: Arc::new(Monitor::default()),
+    })
+}
+
+#[tokio::test]
+async fn the_prompts_in_flight_of_all_nodes_are_shown_by_replica() {
+    on_both(async |_, store| {
+        let platform = Platform::new(store, 8).await;
+        let (endpoint, _) = running(&platform).await;
+        let upstream = |port: u16| Upstream::plain(format!("http://127.0.0.1:{port}/v1"), "m");
+        let replicas = vec![("rep_1".to_owned(), upstream(1)), ("rep_2".to_owned(), upstream(2))];
+        let node = |name: &str| {
+            let endpoints = Endpoints::default();
+            endpoints.apply(vec![EndpointUpdate { replicas: replicas.clone(), ..known(&endpoint) }]);
+            (endpoints.clone(), meters(&platform, name, endpoints))
+        };
+        // The platform leads as `me`.
+        let ((of_leader, mut leader), (of_other, mut other)) = (node("me"), node("other"));
+        let load = |endpoints: &Endpoints, replica: usize, tokens: u64| {
+            endpoints.all()[0].view().route.pool.replicas()[replica].prompt_load().begin(tokens);
+        };
+        load(&of_leader, 0, 700);
+        load(&of_other, 0, 300);
+        other.round(2).await.unwrap();
+        leader.round(2).await.unwrap();
+        leader.round(4).await.unwrap();
+
+        let query = SeriesQuery {
+            metric: Metric::PrefillQueue,
+            span: Span { from: NOW, to: NOW.plus_millis(60_000) },
+            step: Some(Step::parse("minute").unwrap()),
+            division: Some(Division::Replica),
+            model: None,
+            actor: None,
+            endpoint: Some("chat".into()),
+            code: None,
+            surface: None,
+        };
+        let day = Duration::from_secs(86_400);
+        let kept = Retention { minutes: day, hours: day, days: day, requests: day };
+        let report = series::report(&platform.store, &endpoint.workspace, &query, &kept, NOW).await.unwrap();
+        let part = |value| Some(SeriesValue::Part(value));
+        let mut lines: Vec<_> = report.lines.into_iter().map(|line| (line.name, line.total)).collect();
+        lines.sort_by(|one, other| one.0.cmp(&other.0));
+        let line =
+            |name: &str, mean, max| (LineName::Replica(name.into()), vec![("mean", part(mean)), ("max", part(max))]);
+        // Two samples: 700 and 300 of the other node, then 700.
+        assert_eq!(lines, [line("rep_1", 850.0, 700.0), line("rep_2", 0.0, 0.0)]);
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -98,6 +98,8 @@ async fn a_series_has_points_and_gaps() {
     assert_eq!(board.chart("metric=latency&step=day&groupBy=key").await["data"][0]["user"], Value::Null);
     let by_endpoint = board.chart("metric=requests&groupBy=endpoint").await;
     assert_eq!(by_endpoint["data"], json!([]), "there is no dedicated endpoint");
+    let queues = board.chart("metric=prefill_queue&groupBy=replica").await;
+    assert_eq!((&queues["unit"], &queues["data"]), (&json!("tokens"), &json!([])));
 }
 
 #[tokio::test]
@@ -135,6 +137,8 @@ async fn an_invalid_query_is_rejected_with_its_field() {
         ("metric=requests&groupBy=colour", "groupBy"),
         ("metric=latency&groupBy=code", "groupBy"),
         ("metric=kv_cache&groupBy=key", "groupBy"),
+        ("metric=requests&groupBy=replica", "groupBy"),
+        ("metric=prefill_queue&model=a/b", "model"),
         ("metric=requests&from=yesterday", "from"),
         ("metric=requests&from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z", "to"),
         ("metric=requests&key=unknown", "key"),

@@ -12,6 +12,7 @@ import {
   overallMean,
   overallPercentiles,
   PERCENTILES,
+  PREFILL_QUEUE,
   seconds,
   share,
   totalCount,
@@ -85,6 +86,15 @@ export function EndpointCharts({ endpoint }: { endpoint: Endpoint }) {
           shape={cacheHitRate}
           formatValue={share}
           total={overallHitRate}
+        />
+        <MetricChart
+          {...common}
+          {...PREFILL_QUEUE}
+          query={{ metric: 'prefill_queue', ...target, groupBy: 'replica' }}
+          members={MEAN}
+          groupMember="mean"
+          nameOf={(line) => line.replica ?? 'All others'}
+          formatValue={calls}
         />
         <MetricChart
           {...common}

@@ -32,7 +32,7 @@ pub(crate) struct MetricsQuery {
     /// points.
     #[param(required = false, nullable = false, example = "hour")]
     step: Option<String>,
-    /// One line for each. `code` is for errors; metrics of endpoints have no model and no key.
+    /// One line for each. `code` is for errors, `replica` for queues; metrics of endpoints have no model and no key.
     #[param(required = false, nullable = false, inline, value_type = Option<DivisionName>)]
     group_by: Option<String>,
     /// Only calls to this model.

@@ -7,6 +7,8 @@ pub mod backend;
 pub mod breaker;
 mod clock;
 pub mod connect;
+#[cfg(test)]
+mod counted_allocations;
 pub mod drivers;
 pub mod endpoints;
 pub mod engine;

@@ -233,6 +233,7 @@ fn take(replica: &Arc<Backend>, is_trial: bool) -> Result<Slot, PickError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counted_allocations::allocations;
     use crate::routing::FingerprintBuilder;
     use domain::model::Upstream;
     use std::time::Duration;
@@ -306,6 +307,20 @@ mod tests {
         assert_eq!(in_flight(), 2_048);
         drop(dropped);
         assert_eq!(in_flight(), 0);
+    }
+
+    /// The prompt is hashed before: `pick` gets its fingerprint, the same one for every replica.
+    #[test]
+    fn choosing_among_replicas_allocates_nothing() {
+        let pool = pool(8, None);
+        let known = prompt(b'a', 48);
+        pool.replicas().iter().for_each(|replica| replica.prefixes(|prefixes| prefixes.place(&known)));
+        let now = Instant::now();
+        let pick = || pool.pick(|| &known, &[], now).unwrap();
+        drop(pick());
+        let (slots, allocated) = allocations(|| std::array::from_fn::<Slot, 16, _>(|_| pick()));
+        assert_eq!(allocated, 0);
+        assert!(slots.iter().all(|slot| slot.cached_estimate() == Some(12 << 10)));
     }
 
     #[test]

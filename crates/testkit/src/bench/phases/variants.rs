@@ -1,10 +1,11 @@
 //! Cost of a call with settings that are common in production: several upstreams, limits in Redis, and streams of another
 //! API.
 
-use crate::bench::load::closed_loop::cost_of;
+use crate::bench::load::closed_loop::{cost_of, costs_of};
 use crate::bench::load::requests;
-use crate::bench::phases::{Bench, UnpacedStreams, served, unpaced};
-use crate::bench::report::figures;
+use crate::bench::options::Amounts;
+use crate::bench::phases::{Bench, TURNS, UnpacedStreams, chats, unpaced};
+use crate::bench::report::figures::{self, FigureKind};
 use crate::bench::setup::gateways::Gateway;
 use crate::bench::setup::redis::Redis;
 use crate::fake_engine::Script;
@@ -31,17 +32,11 @@ impl Bench<'_> {
         for round in 0..self.amounts.rounds {
             self.translated(&baseline).await?;
             eprintln!("variants, round {} of {}", round + 1, self.amounts.rounds);
-            let count = self.amounts.small_prompts;
-            let cost = served(&baseline, KIB, count).await?.microseconds_each;
-            let several = served(&upstreams, KIB, count).await?.microseconds_each;
-            self.figures.add(figures::UPSTREAMS_8, cost, several);
-            let count = self.amounts.medium_prompts;
-            let long = served(&baseline, LONG_PROMPT, count).await?.microseconds_each;
-            let long_several = served(&upstreams, LONG_PROMPT, count).await?.microseconds_each;
-            self.figures.add(figures::UPSTREAMS_8_LARGE, long, long_several);
+            let Amounts { small_prompts, medium_prompts, .. } = self.amounts;
+            self.compare(figures::UPSTREAMS_8, [&baseline, &upstreams], KIB, small_prompts).await?;
+            self.compare(figures::UPSTREAMS_8_LARGE, [&baseline, &upstreams], LONG_PROMPT, medium_prompts).await?;
             if let Some((_, gateway)) = &limits {
-                let shared = served(gateway, KIB, count).await?.microseconds_each;
-                self.figures.add(figures::LIMITS_IN_REDIS, cost, shared);
+                self.compare(figures::LIMITS_IN_REDIS, [&baseline, gateway], KIB, medium_prompts).await?;
             }
         }
         self.figures.note(
@@ -49,6 +44,21 @@ impl Bench<'_> {
         );
         self.figures
             .note("Upstreams and Redis: the first column is Forebay with one upstream and limits in memory.".into());
+        Ok(())
+    }
+
+    /// Unary calls on both gateways, alternating, because a difference of microseconds is less than what the speed of the
+    /// machine changes within seconds.
+    async fn compare(
+        &mut self,
+        kind: FigureKind,
+        gateways: [&Gateway; 2],
+        prompt_bytes: usize,
+        count: usize,
+    ) -> anyhow::Result<()> {
+        let costs = costs_of(gateways, TURNS, &chats(prompt_bytes, count / TURNS)).await?;
+        let [baseline, variant] = costs.map(|cost| cost.microseconds_each);
+        self.figures.add(kind, baseline, variant);
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 
 use fleet::LoadSharing;
 use futures_util::StreamExt;
+use redis::aio::{MultiplexedConnection, PubSub};
 use redis::{AsyncConnectionConfig, Client, RedisError};
 use std::io;
 use std::pin::pin;
@@ -15,6 +16,8 @@ const CHANNEL: &str = "forebay:loads";
 const BUSY_PERIOD: Duration = Duration::from_millis(10);
 const IDLE_PERIOD: Duration = Duration::from_millis(50);
 const TIMEOUT: Duration = Duration::from_secs(2);
+/// How often old reports are dropped while Redis does not respond.
+const AGEING_PERIOD: Duration = Duration::from_millis(100);
 /// Pause after a failure before Redis is tried again.
 pub const RETRY_DELAY: Duration = Duration::from_secs(1);
 
@@ -30,27 +33,27 @@ impl LoadExchange {
 
     /// Exchanges loads until the connection fails.
     pub async fn round(&mut self) -> Result<(), RedisError> {
-        self.sharing.apply(Instant::now());
-        let config =
-            AsyncConnectionConfig::new().set_connection_timeout(Some(TIMEOUT)).set_response_timeout(Some(TIMEOUT));
-        let mut publisher = self.client.get_multiplexed_async_connection_with_config(&config).await?;
-        let mut subscriber = timeout(TIMEOUT, self.client.get_async_pubsub()).await.map_err(timed_out)??;
-        timeout(TIMEOUT, subscriber.subscribe(CHANNEL)).await.map_err(timed_out)??;
+        let Self { client, sharing } = self;
+        sharing.apply(Instant::now());
+        let connected = with_ticks(Box::pin(connect(client)), AGEING_PERIOD, || sharing.apply(Instant::now())).await;
+        let (mut publisher, subscriber) = connected?;
         let (_sink, mut messages) = subscriber.split();
         let mut pause = pin!(sleep(IDLE_PERIOD));
         loop {
             tokio::select! {
                 message = messages.next() => match message {
-                    Some(message) => self.sharing.receive(message.get_payload_bytes(), Instant::now()),
+                    Some(message) => sharing.receive(message.get_payload_bytes(), Instant::now()),
                     None => return Err(io::Error::from(io::ErrorKind::ConnectionReset).into()),
                 },
                 () = &mut pause => {
-                    let messages = self.sharing.collect(Instant::now());
+                    let messages = sharing.collect(Instant::now());
                     let period = if messages.is_empty() { IDLE_PERIOD } else { BUSY_PERIOD };
                     for message in messages {
-                        redis::cmd("PUBLISH").arg(CHANNEL).arg(message).query_async::<()>(&mut publisher).await?;
+                        let mut publish = redis::cmd("PUBLISH");
+                        let published = publish.arg(CHANNEL).arg(message).query_async::<()>(&mut publisher);
+                        with_ticks(published, AGEING_PERIOD, || sharing.apply(Instant::now())).await?;
                     }
-                    self.sharing.apply(Instant::now());
+                    sharing.apply(Instant::now());
                     pause.as_mut().reset(tokio::time::Instant::now() + period);
                 }
             }
@@ -58,6 +61,44 @@ impl LoadExchange {
     }
 }
 
+async fn connect(client: &Client) -> Result<(MultiplexedConnection, PubSub), RedisError> {
+    let config = AsyncConnectionConfig::new().set_connection_timeout(Some(TIMEOUT)).set_response_timeout(Some(TIMEOUT));
+    let publisher = client.get_multiplexed_async_connection_with_config(&config).await?;
+    let mut subscriber = timeout(TIMEOUT, client.get_async_pubsub()).await.map_err(timed_out)??;
+    timeout(TIMEOUT, subscriber.subscribe(CHANNEL)).await.map_err(timed_out)??;
+    Ok((publisher, subscriber))
+}
+
+/// Waits for `work`, and calls `tick` every period meanwhile.
+async fn with_ticks<T>(work: impl Future<Output = T>, period: Duration, mut tick: impl FnMut()) -> T {
+    let mut work = pin!(work);
+    loop {
+        match timeout(period, work.as_mut()).await {
+            Ok(done) => return done,
+            Err(_elapsed) => tick(),
+        }
+    }
+}
+
 fn timed_out(_: tokio::time::error::Elapsed) -> RedisError {
     io::Error::from(io::ErrorKind::TimedOut).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::oneshot;
+
+    #[tokio::test]
+    async fn reports_age_out_while_redis_does_not_respond() {
+        let (sender, response) = oneshot::channel();
+        let (mut sender, mut ticks) = (Some(sender), 0);
+        let tick = || {
+            ticks += 1;
+            if ticks == 3 {
+                sender.take().expect("sent once").send("late").expect("still waited for");
+            }
+        };
+        assert_eq!(with_ticks(response, Duration::from_millis(1), tick).await, Ok("late"));
+    }
 }

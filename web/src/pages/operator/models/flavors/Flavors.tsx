@@ -104,7 +104,7 @@ const columns = (
 const usesOf = (model: OperatorModel, flavor: string) =>
   model.usedBy?.flavors.find((uses) => uses.flavor === flavor)?.endpoints ?? 0
 
-/** A change of the whole list, if nobody else has changed the model since it was read. */
+/** A change of the whole list, unless the model has changed since it was read. */
 function useFlavors(model: OperatorModel, done: () => void) {
   const queries = useQueryClient()
   return useMutation({

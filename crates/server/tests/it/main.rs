@@ -19,6 +19,7 @@ mod kubernetes;
 mod lifecycle;
 mod limits;
 mod load;
+mod make_run;
 mod metering;
 mod metrics;
 mod native;

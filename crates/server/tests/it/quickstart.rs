@@ -17,7 +17,7 @@ const EMBEDDING: &str = "sentence-transformers/all-minilm-l6-v2";
 /// Loading weights may take long on a busy machine.
 pub(crate) const LOADED_WITHIN: Duration = Duration::from_secs(90);
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 

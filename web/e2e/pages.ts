@@ -20,6 +20,7 @@ export const PAGES = [
   { name: 'operator', path: '/operator', title: 'Overview' },
   { name: 'operator-models', path: '/operator/models', title: 'Models' },
   { name: 'operator-add-model', path: '/operator/models/new', title: 'Add model' },
+  { name: 'operator-run-model', path: '/operator/models/new?how=run', title: 'Add model' },
   {
     name: 'operator-model',
     path: '/operator/models/forebay/smollm2-135m-instruct',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   formatAgo,
+  formatBytes,
   formatCompact,
   formatCount,
   formatDuration,
@@ -73,4 +74,16 @@ describe('time', () => {
     ['2026-11-16T12:00:00Z', 'in 1 d'],
     ['2025-11-16T12:00:00Z', undefined],
   ])('%s is %s', (iso, shown) => expect(formatAgo(iso, now)).toBe(shown))
+})
+
+describe('sizes', () => {
+  it.each([
+    [0, '0 B'],
+    [820, '820 B'],
+    [1_000, '0.977 KiB'],
+    [1_300_000, '1.24 MiB'],
+    [105_000_000, '100 MiB'],
+    [2_000 * 2 ** 20, '1.95 GiB'],
+    [4_096 * 2 ** 40, '4,100 TiB'],
+  ])('%d bytes are %s', (bytes, shown) => expect(formatBytes(bytes)).toBe(shown))
 })

@@ -50,6 +50,19 @@ export const formatCount = (count: number) => count.toLocaleString(LOCALE)
 export const formatCompact = (count: number) =>
   new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 }).format(count)
 
+const UNITS = ['KiB', 'MiB', 'GiB', 'TiB']
+
+/** `820 B`, `1.24 MiB`, `37.5 GiB`: three digits. */
+export function formatBytes(bytes: number): string {
+  let [size, unit] = [bytes, 'B']
+  for (const next of UNITS) {
+    if (size < 999.5) break
+    size /= 1_024
+    unit = next
+  }
+  return `${Number(size.toPrecision(3)).toLocaleString(LOCALE)} ${unit}`
+}
+
 const LEAST_SHARE = 0.0001
 
 /** A share between 0 and 1 as `42%`, `4.2%`, `0.26%`, `<0.01%`. */

@@ -18,11 +18,13 @@ type Props = {
   serving: () => Partial<NewModel>
   /** Fields of `children`, whose errors they show. */
   servingNames: readonly string[]
+  /** What happens next, for the notification. */
+  added?: string
   children: (errors: FieldErrors) => ReactNode
 }
 
 /** The last step: id, name, prices and limits of the new model. */
-export function NewModelForm({ title, initial, serving, servingNames, children }: Props) {
+export function NewModelForm({ title, initial, serving, servingNames, added, children }: Props) {
   const queries = useQueryClient()
   const router = useRouter()
   const { id: suggested, ...details } = initial
@@ -31,7 +33,8 @@ export function NewModelForm({ title, initial, serving, servingNames, children }
   const create = useMutation({
     mutationFn: () => createModel({ id: id.trim(), ...toDetails(fields), ...serving() }),
     onSuccess: (model) => {
-      notifications.show({ title: 'Model added', message: `${model.id} can be called now. Send it a test call.` })
+      const message = added ?? `${model.id} can be called now. Send it a test call.`
+      notifications.show({ title: 'Model added', message })
       void refreshModels(queries)
       router.history.push(paths.operatorModel(model.id))
     },

@@ -1,43 +1,90 @@
-import { SimpleGrid, TextInput } from '@mantine/core'
-import { useState } from 'react'
-import { OptionalNumber } from '../../../../ui/OptionalNumber'
-import { NewModelForm } from './NewModelForm'
+import { Autocomplete, Button, Stack } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { downloadsQuery, lookUpWeights, type OperatorWeights, weightsQuery } from '../../../../api/operator/weights'
+import { ErrorPanel } from '../../../../ui/ErrorPanel'
+import { Facts } from '../../../../ui/Facts'
+import { formatBytes } from '../../../../ui/format'
+import { Panel } from '../../../../ui/Panel'
+import { fieldErrors } from '../errors'
+import { DownloadsPanel } from './DownloadsPanel'
+import { FoundWeights } from './FoundWeights'
 
-/** Runs a model with the built-in engine. */
+/** Finds weights on the hub or on this machine, downloads them, and runs them with the built-in engine. */
 export function RunHere() {
-  const [weights, setWeights] = useState('')
-  const [replicas, setReplicas] = useState<number | undefined>(1)
+  const [reference, setReference] = useState('')
+  const sources = useQuery(weightsQuery)
+  const downloads = useQuery(downloadsQuery)
+  const lookUp = useMutation({ mutationFn: (text: string) => lookUpWeights(text.trim()) })
+  const errors = fieldErrors(lookUp.error, ['reference'])
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    lookUp.mutate(reference)
+  }
+  const choose = (text: string) => {
+    lookUp.reset()
+    setReference(text)
+  }
   return (
-    <NewModelForm
-      title="Run a model on this installation"
-      initial={{ id: '' }}
-      serving={() => ({ engine: { weights: weights.trim(), ...(replicas === undefined ? {} : { replicas }) } })}
-      servingNames={['engine', 'engine.weights', 'engine.replicas']}
-    >
-      {(errors) => (
-        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md">
-          <TextInput
-            label="Weights"
-            description="A GGUF file or model folder on the nodes, or an hf:// reference"
-            placeholder="/srv/models/tiny.gguf"
-            required
-            autoComplete="off"
-            spellCheck={false}
-            value={weights}
-            error={errors.of('engine.weights') ?? errors.of('engine')}
-            onChange={(event) => setWeights(event.currentTarget.value)}
-          />
-          <OptionalNumber
-            label="Engines"
-            description="On every node"
-            min={1}
-            allowDecimal={false}
-            value={replicas}
-            error={errors.of('engine.replicas')}
-            onChange={setReplicas}
-          />
-        </SimpleGrid>
-      )}
-    </NewModelForm>
+    <>
+      <form onSubmit={submit} noValidate>
+        <Panel
+          title="1. Weights"
+          description="GGUF files, and BERT sentence models for embeddings, run with the built-in engine"
+        >
+          <Stack gap="md">
+            <Autocomplete
+              label="Model"
+              description="On the Hugging Face hub: hf://owner/name or the address of its page. Or a file in the models folder"
+              placeholder="hf://owner/name"
+              required
+              maw={640}
+              autoComplete="off"
+              spellCheck={false}
+              data={sources.data?.files.map(({ path }) => path) ?? []}
+              value={reference}
+              error={errors.of('reference')}
+              onChange={choose}
+            />
+            {sources.data ? <Machine weights={sources.data} /> : null}
+            {errors.rest ? <ErrorPanel error={errors.rest} title="The model could not be looked up" /> : null}
+            <Button type="submit" w="fit-content" loading={lookUp.isPending} disabled={!reference.trim()}>
+              Look up
+            </Button>
+          </Stack>
+        </Panel>
+      </form>
+      {lookUp.data ? (
+        <FoundWeights key={lookUp.submittedAt} lookup={lookUp.data} downloads={downloads.data ?? []} />
+      ) : null}
+      {downloads.data?.length ? (
+        <DownloadsPanel
+          downloads={downloads.data}
+          onUse={(weights) => {
+            choose(weights)
+            lookUp.mutate(weights)
+          }}
+        />
+      ) : null}
+    </>
+  )
+}
+
+const sizeOf = (bytes: number | null | undefined) =>
+  bytes === null || bytes === undefined ? 'unknown' : formatBytes(bytes)
+
+function Machine({ weights: { machine, modelsFolder } }: { weights: OperatorWeights }) {
+  const gpus = machine.gpus.map(
+    (gpu) => `${gpu.gpuType}: ${formatBytes(gpu.freeMemoryBytes)} free of ${formatBytes(gpu.memoryBytes)}`,
+  )
+  return (
+    <Facts
+      rows={[
+        ['Memory', `${sizeOf(machine.availableMemoryBytes)} available of ${sizeOf(machine.memoryBytes)}`],
+        ['GPUs', gpus.length > 0 ? gpus.join(', ') : 'none'],
+        ['Disk', `${sizeOf(machine.freeDiskBytes)} free`],
+        ['Models folder', modelsFolder],
+      ]}
+    />
   )
 }

@@ -1,0 +1,71 @@
+import { Button, Group, Stack, Text } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { deleteDownload, refreshDownloads, type WeightsDownload } from '../../../../api/operator/weights'
+import { ConfirmDialog } from '../../../../ui/ConfirmDialog'
+import { Panel } from '../../../../ui/Panel'
+import classes from '../../Operator.module.css'
+import { DownloadProgress } from './DownloadProgress'
+import { isActive, shortName } from './downloads'
+
+type Props = { downloads: readonly WeightsDownload[]; onUse: (weights: string) => void }
+
+/** Downloads of this node: those that run, and files that are there. */
+export function DownloadsPanel({ downloads, onUse }: Props) {
+  const [deleted, setDeleted] = useState<WeightsDownload>()
+  return (
+    <Panel title="Downloads" description="On the machine of the node that responds">
+      <Stack gap="sm">
+        {downloads.map((download) => (
+          <div key={download.id} className={classes.upstream}>
+            <Text fw={500} style={{ overflowWrap: 'anywhere' }}>
+              {shortName(download.weights)}
+            </Text>
+            <DownloadProgress download={download} />
+            {download.usedBy.length > 0 ? <Text size="sm">{`Used by ${download.usedBy.join(', ')}`}</Text> : null}
+            {isActive(download) ? null : (
+              <Group gap="xs">
+                <Button size="xs" variant="default" onClick={() => onUse(download.weights)}>
+                  Use
+                </Button>
+                <Button
+                  size="xs"
+                  variant="default"
+                  disabled={download.usedBy.length > 0}
+                  onClick={() => setDeleted(download)}
+                >
+                  Delete files
+                </Button>
+              </Group>
+            )}
+          </div>
+        ))}
+      </Stack>
+      {deleted ? <DeleteFiles download={deleted} onClose={() => setDeleted(undefined)} /> : null}
+    </Panel>
+  )
+}
+
+function DeleteFiles({ download, onClose }: { download: WeightsDownload; onClose: () => void }) {
+  const queries = useQueryClient()
+  const remove = useMutation({
+    mutationFn: () => deleteDownload(download.id),
+    onSuccess: () => {
+      void refreshDownloads(queries)
+      onClose()
+    },
+  })
+  return (
+    <ConfirmDialog
+      opened
+      onClose={onClose}
+      title="Delete files"
+      action="Delete files"
+      onConfirm={() => remove.mutate()}
+      isPending={remove.isPending}
+      error={remove.error}
+    >
+      {`${shortName(download.weights)} is deleted from this machine. To run it again, download it again.`}
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,37 @@
+/** Downloads of weights, in words. */
+
+import type { WeightsDownload } from '../../../../api/operator/weights'
+import { formatBytes, formatDuration } from '../../../../ui/format'
+import type { Tone } from '../../../../ui/StatusBadge'
+
+const STATES: Record<string, { tone: Tone; label: string }> = {
+  queued: { tone: 'idle', label: 'Waiting' },
+  downloading: { tone: 'busy', label: 'Downloading' },
+  verifying: { tone: 'busy', label: 'Verifying' },
+  done: { tone: 'ok', label: 'Downloaded' },
+  failed: { tone: 'bad', label: 'Failed' },
+  cancelled: { tone: 'idle', label: 'Cancelled' },
+}
+
+export const stateOf = (state: string) => STATES[state] ?? { tone: 'idle' as const, label: state }
+
+export const isActive = ({ state }: WeightsDownload) =>
+  state === 'queued' || state === 'downloading' || state === 'verifying'
+
+export const canResume = ({ state }: WeightsDownload) => state === 'failed' || state === 'cancelled'
+
+/** The share that has arrived, from 0 to 100. */
+export const percentOf = ({ doneBytes, bytes }: WeightsDownload) =>
+  bytes === 0 ? 100 : Math.min(100, Math.floor((doneBytes / bytes) * 100))
+
+/** `1.2 GiB of 4.6 GiB, 85 MiB/s, 41 s left`. */
+export function progressOf(download: WeightsDownload): string {
+  const { doneBytes, bytes, bytesPerSecond } = download
+  const amount = `${formatBytes(doneBytes)} of ${formatBytes(bytes)}`
+  if (download.state !== 'downloading' || bytesPerSecond === 0) return amount
+  const left = formatDuration(((bytes - doneBytes) / bytesPerSecond) * 1_000)
+  return `${amount}, ${formatBytes(bytesPerSecond)}/s, ${left} left`
+}
+
+/** `hf://acme/tiny@0123456…/tiny.Q4.gguf` is `acme/tiny/tiny.Q4.gguf`. */
+export const shortName = (weights: string) => weights.replace(/^hf:\/\//, '').replace(/@[^/]+/, '')

@@ -44,6 +44,8 @@ pub enum CommandError {
     NotAMember,
     #[error(transparent)]
     OperatorOnly(#[from] OperatorOnlyError),
+    #[error("the node `{node}` has not responded")]
+    NodeUnresponsive { node: String },
     #[error("the store cannot be reached right now")]
     StoreUnavailable {
         #[source]
@@ -93,7 +95,7 @@ impl CommandError {
             | Self::NoWorkspaceContext
             | Self::NotAMember
             | Self::OperatorOnly(_) => CommandErrorKind::Forbidden,
-            Self::StoreUnavailable { .. } => CommandErrorKind::Unavailable,
+            Self::NodeUnresponsive { .. } | Self::StoreUnavailable { .. } => CommandErrorKind::Unavailable,
             Self::Internal { .. } => CommandErrorKind::Internal,
         }
     }
@@ -123,6 +125,7 @@ impl CommandError {
             Self::NoWorkspaceContext => "no_workspace_context",
             Self::NotAMember => "not_a_member",
             Self::OperatorOnly(_) => "operator_only",
+            Self::NodeUnresponsive { .. } => "node_unresponsive",
             Self::StoreUnavailable { .. } => "store_unavailable",
             Self::Internal { .. } => "internal_error",
         }

@@ -12,6 +12,7 @@ mod catalogue_error;
 mod command_error;
 pub mod costs;
 pub mod endpoints;
+pub mod engine_logs;
 pub mod fault;
 pub mod gpu_costs;
 pub mod invoices;

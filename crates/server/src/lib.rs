@@ -14,6 +14,7 @@ mod edge;
 mod first_start;
 mod health;
 mod launcher;
+mod machine_logs;
 mod memory_limit;
 mod node;
 mod node_report;

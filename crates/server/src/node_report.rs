@@ -1,13 +1,17 @@
 //! What a node reports about itself with its heartbeat, for the operator of all nodes.
 
 use crate::health::Health;
+use crate::machine_logs::{LogReport, MachineLogs};
 use crate::version::VERSION;
-use fleet::drivers::process::ProcessDriver;
 use fleet::{Endpoints, Routes};
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 use utoipa::ToSchema;
+
+/// The most logs that a node reports, the last written ones.
+const MAX_LOGS: usize = 100;
 
 /// The state of a node at its last heartbeat.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -30,6 +34,9 @@ pub(crate) struct NodeReport {
     pub parts: Vec<PartReport>,
     /// The GPUs and slots of its machine.
     pub gpus: Vec<GpuReport>,
+    /// The logs of engines on its machine. Older versions do not report them.
+    #[serde(default)]
+    pub logs: Vec<LogReport>,
 }
 
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -56,6 +63,9 @@ pub(crate) struct GpuReport {
     pub gpu_type: String,
     /// Whether a process computes on it.
     pub busy: bool,
+    /// The share of the last moments in which it computed; null for slots, and for GPUs that do not report it.
+    #[serde(default)]
+    pub busy_percent: Option<u32>,
 }
 
 /// Observes this node.
@@ -63,22 +73,29 @@ pub(crate) struct NodeReporter {
     pub health: Arc<Health>,
     pub routes: Routes,
     pub endpoints: Endpoints,
-    pub process: ProcessDriver,
+    /// Those of this machine, with its GPUs.
+    pub logs: MachineLogs,
 }
 
 impl NodeReporter {
     /// The report as JSON.
     pub(crate) async fn report(&self) -> String {
-        let gpus = self.process.devices().await.into_iter().map(|device| GpuReport {
+        let process = &self.logs.process;
+        let (devices, shares) = tokio::join!(process.devices(), process.gpu_busy());
+        let gpus = devices.into_iter().map(|device| GpuReport {
+            busy_percent: shares.iter().find(|(id, _)| *id == device.id).map(|(_, percent)| *percent),
             id: device.id.to_string(),
             gpu_type: device.gpu_type,
             busy: device.busy,
         });
-        let report = self.observe(gpus.collect());
+        let mut logs = self.logs.list().await;
+        logs.sort_by_key(|log| Reverse(log.written_at));
+        logs.truncate(MAX_LOGS);
+        let report = self.observe(gpus.collect(), logs);
         serde_json::to_string(&report).expect("a report has only text keys")
     }
 
-    fn observe(&self, gpus: Vec<GpuReport>) -> NodeReport {
+    fn observe(&self, gpus: Vec<GpuReport>, logs: Vec<LogReport>) -> NodeReport {
         let (seen, report) = self.health.check();
         let serverless = self.routes.table().replicas().map(|(_, backend)| u64::from(backend.in_flight())).sum::<u64>();
         let endpoints = self.endpoints.all();
@@ -99,6 +116,7 @@ impl NodeReporter {
             clock_skew_millis: seen.clock_skew_millis,
             parts: parts.collect(),
             gpus,
+            logs,
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::catalogue_keeper::CatalogueKeeper;
 use crate::config::Config;
 use crate::doctor::ResidentDoctor;
+use crate::machine_logs::MachineLogs;
 use crate::throttle::{Throttled, Throttles};
 use crate::weights::Weights;
 use background::Tasks;
@@ -13,8 +14,8 @@ use domain::allotment::Defaults;
 use domain::session::{Lifetimes, SessionToken};
 use domain::workspace::Limits;
 use domain::{Retention, Timestamp};
-use fleet::drivers::process::ProcessDriver;
-use fleet::{Connector, EngineLogs};
+use fleet::Connector;
+use fleet::drivers::kubernetes::KubernetesDriver;
 use std::net::IpAddr;
 use std::sync::Arc;
 use store::{ContentKeys, Store};
@@ -54,11 +55,11 @@ pub(crate) struct OperatorParts {
     /// Connections to model servers, for probes.
     pub connector: Connector,
     pub doctor: ResidentDoctor,
-    /// The replicas of this machine, with their logs.
-    pub process: ProcessDriver,
-    /// Those of serverless engines.
-    pub engine_logs: EngineLogs,
     pub weights: Weights,
+    /// The logs of engines on this machine.
+    pub logs: MachineLogs,
+    /// `None` if no cluster is configured.
+    pub cluster: Option<KubernetesDriver>,
 }
 
 /// A session cannot be looked up.

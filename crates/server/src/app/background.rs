@@ -3,6 +3,7 @@
 use super::build::Parts;
 use crate::catalogue_keeper;
 use crate::clock;
+use crate::machine_logs;
 use crate::node_report::NodeReporter;
 use crate::price_keeper;
 use crate::surface::operations::{self, Operations};
@@ -63,7 +64,8 @@ impl Background {
     pub(super) fn start(parts: &Parts, reader: JournalReader, ops_listener: TcpListener) -> anyhow::Result<Self> {
         let loops = Tasks::new(Handle::current());
         let (launcher, routes, connector) = (parts.launcher.clone(), parts.routes.clone(), parts.connector.clone());
-        let engines = Engines::start(&Handle::current(), launcher, routes, connector, parts.engine_logs.clone());
+        let engines =
+            Engines::start(&Handle::current(), launcher, routes, connector, parts.machine_logs.engines.clone());
         follow_changes(parts, &loops);
         parts.control_plane.start();
         watch_fleet(parts, &loops);
@@ -141,10 +143,16 @@ fn keep_state(parts: &Parts, loops: &Tasks) {
         health: Arc::clone(&parts.health),
         routes: parts.routes.clone(),
         endpoints: parts.endpoints.clone(),
-        process: parts.control_plane.process_driver(),
+        logs: parts.machine_logs.clone(),
     };
     let heartbeat = loops.every("heartbeat", HEARTBEAT_PERIOD);
     loops.spawn(heartbeat.run(async move || node.beat(&store, &reporter.report().await).await));
+    let (logs, node, store) = (parts.machine_logs.clone(), Arc::clone(&parts.node), parts.store.for_people());
+    let engine_logs = loops.every("engine logs", machine_logs::ANSWER_PERIOD);
+    loops.spawn(engine_logs.run(async move || match node.alive_count() {
+        1 => Ok(()),
+        _ => logs.answer(&store, node.id()).await,
+    }));
     let (served, store) = (parts.catalogue.served().subscribe(), parts.store.clone());
     let price_history =
         Loop::on_nudge("price history", parts.catalogue.served().nudge()).backing_off(price_keeper::BACKOFF);

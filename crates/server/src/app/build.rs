@@ -17,6 +17,7 @@ use crate::edge::workers::Workers;
 use crate::first_start;
 use crate::health::Health;
 use crate::launcher::launcher;
+use crate::machine_logs::MachineLogs;
 use crate::memory_limit;
 use crate::node::NodeState;
 use crate::oidc::Provider;
@@ -61,7 +62,7 @@ pub(super) struct Parts {
     pub endpoints: Endpoints,
     pub connector: Connector,
     pub launcher: Launcher,
-    pub engine_logs: EngineLogs,
+    pub machine_logs: MachineLogs,
     pub node: Arc<NodeState>,
     pub journal: Journal,
     pub quota: Quota,
@@ -132,15 +133,14 @@ impl Parts {
         let table = (routes.clone(), endpoints.clone());
         let control_plane = ControlPlane::open(&config, data_dir, &launcher, store.clone(), &node, table).await?;
         let doctor = ResidentDoctor::new(config_file, data_dir);
-        let process = control_plane.process_driver();
-        let engine_logs = EngineLogs::default();
+        let machine_logs = MachineLogs { engines: EngineLogs::default(), process: control_plane.process_driver() };
         let operator = OperatorParts {
             node_id: node.id().to_owned(),
             connector: connector.clone(),
             doctor,
-            process,
-            engine_logs: engine_logs.clone(),
             weights: Weights::open(&config.weights, connector.clone(), data_dir, &launcher.cache_dir)?,
+            logs: machine_logs.clone(),
+            cluster: control_plane.cluster_driver(),
         };
         let shared = Arc::clone(&catalogue);
         let context = SurfaceContext::new(&store, runtime, &config, console_url, shared, operator, reasoning_keys);
@@ -152,7 +152,7 @@ impl Parts {
             endpoints,
             connector,
             launcher,
-            engine_logs,
+            machine_logs,
             node,
             journal,
             quota,

@@ -115,6 +115,11 @@ impl ControlPlane {
         self.parts.driver.process.clone()
     }
 
+    /// The driver of the cluster, if one is configured.
+    pub(crate) fn cluster_driver(&self) -> Option<KubernetesDriver> {
+        self.parts.driver.kubernetes.clone()
+    }
+
     /// Counters of the loops.
     pub(crate) fn figures(&self) -> Arc<Figures> {
         Arc::clone(&self.parts.figures)

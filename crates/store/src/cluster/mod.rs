@@ -2,4 +2,5 @@
 
 pub mod changes;
 pub mod leader;
+pub mod log_requests;
 pub mod nodes;

@@ -15,6 +15,7 @@ mod holds;
 mod invitations;
 mod leader;
 mod ledger;
+mod log_requests;
 mod measures;
 mod migrate;
 mod nodes;

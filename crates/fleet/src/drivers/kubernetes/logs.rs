@@ -3,7 +3,8 @@
 //! Rounds of the reconciler wait for them, so the timeout is short; if a log cannot be read, the last known one is shown.
 
 use super::api::requests::Requests;
-use super::pod_status;
+use super::{KubernetesDriver, pod, pod_status};
+use crate::drivers::ReplicaName;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::LogParams;
@@ -24,6 +25,42 @@ const TAIL_BYTES: usize = 4 << 10;
 const FINAL_BYTES: usize = 256 << 10;
 /// Pods whose logs are cached, by their uid.
 const MAX_CACHED: usize = 256;
+
+/// Lines of a log that the operator reads.
+const OPERATOR_LINES: i64 = 50_000;
+const OPERATOR_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A Pod whose log can be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PodLog {
+    pub replica: ReplicaName,
+    /// The node of the cluster; `None` until the scheduler has chosen one.
+    pub node: Option<String>,
+    pub model: Option<String>,
+}
+
+impl KubernetesDriver {
+    /// The Pods of this installation, of replicas and of pools.
+    pub fn list_logs(&self) -> Vec<PodLog> {
+        let log_of = |pod: &Arc<Pod>| {
+            let replica = pod.metadata.labels.as_ref()?.get(pod::REPLICA_LABEL)?;
+            Some(PodLog {
+                replica: ReplicaName::parse(replica).ok()?,
+                node: pod_status::node_of(pod).map(ToOwned::to_owned),
+                model: pod_status::annotation(pod, pod::MODEL_ANNOTATION).map(ToOwned::to_owned),
+            })
+        };
+        let mut found: Vec<PodLog> = self.shared.mirror.all().iter().filter_map(log_of).collect();
+        found.sort_by(|one, other| one.replica.cmp(&other.replica));
+        found
+    }
+
+    /// The end of a Pod's log, at most `max_bytes`; `None` if there is no Pod, or its kubelet does not respond.
+    pub async fn read_log(&self, replica: &ReplicaName, max_bytes: u64) -> Option<String> {
+        let pod = self.pod(replica)?;
+        self.shared.logs.whole(&pod, usize::try_from(max_bytes).unwrap_or(usize::MAX)).await
+    }
+}
 
 pub(super) struct Logs {
     pods: Api<Pod>,
@@ -60,6 +97,17 @@ impl Logs {
     /// The end of the log of a Pod that has ended. Read once, then cached.
     pub(super) async fn last(&self, pod: &Pod) -> String {
         self.read(pod, true).await
+    }
+
+    /// As much of the end of a log as its kubelet returns, not cached.
+    async fn whole(&self, pod: &Pod, max_bytes: usize) -> Option<String> {
+        let container = Some(pod_status::relevant_container(pod).to_owned());
+        let (tail_lines, limit_bytes) = (Some(OPERATOR_LINES), Some(MAX_RESPONSE_BYTES));
+        let params = LogParams { container, tail_lines, limit_bytes, ..LogParams::default() };
+        let name = pod.metadata.name.as_deref()?;
+        let read = self.requests.send_to_kubelet(OPERATOR_TIMEOUT, self.pods.logs(name, &params)).await;
+        let text = read.inspect_err(|why| tracing::debug!(pod = name, %why, "cannot read the log of a Pod")).ok()?;
+        Some(end_of(text, max_bytes))
     }
 
     async fn read(&self, pod: &Pod, has_ended: bool) -> String {

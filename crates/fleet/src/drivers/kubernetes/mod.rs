@@ -4,6 +4,7 @@
 //! leader creates and deletes them. The driver keeps no state that it could not read from the cluster again.
 
 mod api;
+mod gpus;
 mod image_waits;
 mod logs;
 mod nodes;
@@ -25,11 +26,14 @@ use api::mirror::{Mirror, spaced};
 use api::requests::Requests;
 use domain::Timestamp;
 use domain::model::Modality;
+use gpus::AllPods;
+pub use gpus::ClusterGpus;
 use image_waits::ImageWaits;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use logs::Logs;
+pub use logs::PodLog;
 use nodes::Nodes;
 pub use pod::PodError;
 use pod::RestartPolicy;
@@ -63,6 +67,7 @@ struct Shared {
     policies: Policies,
     changed: Arc<Notify>,
     logs: Logs,
+    all_pods: AllPods,
     requests: Arc<Requests>,
     image_waits: ImageWaits,
     /// The store's time.
@@ -89,6 +94,7 @@ impl KubernetesDriver {
         loops.spawn(Arc::clone(&node_mirror).follow(Api::all(spaced(client.clone())), None));
         let requests = Arc::new(Requests::default());
         let nodes = Nodes::new(node_mirror, settings.node_lost_after, Arc::clone(&requests));
+        let all_pods = AllPods::new(Api::all(client.clone()), Arc::clone(&requests));
         let policies = Policies::new(client, &namespace, &settings, Arc::clone(&requests));
         let logs = Logs::new(pods.clone(), Arc::clone(&requests));
         let shared = Shared {
@@ -99,6 +105,7 @@ impl KubernetesDriver {
             policies,
             changed,
             logs,
+            all_pods,
             requests,
             image_waits: ImageWaits::default(),
             now,

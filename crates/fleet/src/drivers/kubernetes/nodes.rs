@@ -42,7 +42,7 @@ impl Nodes {
     }
 }
 
-fn is_ready(node: &Node) -> bool {
+pub(super) fn is_ready(node: &Node) -> bool {
     let conditions = node.status.iter().flat_map(|status| &status.conditions).flatten();
     conditions.into_iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }

@@ -57,7 +57,7 @@ pub(crate) struct Console {
 fn router() -> OpenApiRouter<Console> {
     use accounts::{aliases, invitations, members, organizations, users, workspaces};
     use operator::{
-        aliases as catalogue_aliases, catalogue, downloads, flavors, health, logs, models, nodes as all_nodes,
+        aliases as catalogue_aliases, catalogue, downloads, flavors, gpus, health, logs, models, nodes as all_nodes,
         organizations as all_organizations, upstreams, weights,
     };
     use platform::{allotments, audit, nodes};
@@ -134,7 +134,7 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(all_organizations::list_workspaces))
         .routes(routes!(all_organizations::edit_workspace))
         .routes(routes!(all_nodes::list))
-        .routes(routes!(all_nodes::list_gpus))
+        .routes(routes!(gpus::list))
         .routes(routes!(health::list_findings))
         .routes(routes!(health::list_errors))
         .routes(routes!(logs::list))

@@ -23,6 +23,7 @@ pub(crate) const GPU_TYPE: &str = "nvidia/h100-sxm-80gb";
 /// Label that selects the nodes of a test.
 const LABEL: &str = "forebay.test/namespace";
 const PERMISSIONS: [&str; 3] = ["base/service-account.yaml", "replicas/role.yaml", "base/nodes-role.yaml"];
+const COUNT_ALL_PODS: [&str; 1] = ["components/count-all-pods/role.yaml"];
 
 pub(crate) struct Cluster {
     pub(crate) namespace: String,
@@ -46,7 +47,7 @@ impl Cluster {
         let namespace = format!("story-{:012x}", getrandom::u64().unwrap() >> 16);
         let body: Namespace = serde_json::from_value(json!({"metadata": {"name": namespace}})).unwrap();
         Api::all(client.clone()).create(&PostParams::default(), &body).await.unwrap();
-        grant_permissions(&folder, &namespace);
+        grant_permissions(&folder, &namespace, &PERMISSIONS);
         let scratch = tempfile::tempdir().unwrap();
         let kubeconfig = scratch.path().join("kubeconfig");
         let admin = std::fs::read_to_string(folder.join("admin.kubeconfig")).unwrap();
@@ -128,6 +129,11 @@ node_selector = {{ "{LABEL}" = "{namespace}" }}
         self.pods.list(&ListParams::default()).await.unwrap().items.is_empty()
     }
 
+    /// Grants the optional permission to list the Pods of all namespaces.
+    pub(crate) fn allow_counting_all_pods(&self) {
+        grant_permissions(&self.folder, &self.namespace, &COUNT_ALL_PODS);
+    }
+
     pub(crate) fn client(&self) -> Client {
         self.client.clone()
     }
@@ -143,12 +149,13 @@ node_selector = {{ "{LABEL}" = "{namespace}" }}
 }
 
 /// Grants exactly the permissions of `deploy/kubernetes`, in the test's namespace.
-fn grant_permissions(folder: &Path, namespace: &str) {
+fn grant_permissions(folder: &Path, namespace: &str, manifests: &[&str]) {
     let folder_of_manifests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/kubernetes");
     let read = |name: &str| std::fs::read_to_string(folder_of_manifests.join(name)).unwrap();
-    let text = PERMISSIONS.map(read).join("\n---\n");
+    let text = manifests.iter().map(|name| read(name)).collect::<Vec<_>>().join("\n---\n");
     let text = text.replace("namespace: forebay", &format!("namespace: {namespace}"));
     let text = text.replace("name: forebay-nodes", &format!("name: forebay-nodes-{namespace}"));
+    let text = text.replace("name: forebay-all-pods", &format!("name: forebay-all-pods-{namespace}"));
     let mut kubectl = Command::new("kubectl");
     kubectl.args(["apply", "--namespace", namespace, "-f", "-"]).env("KUBECONFIG", folder.join("admin.kubeconfig"));
     let mut running = kubectl.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod faults;
+mod operator;
 mod plant;
 mod pools;
 mod replicas;

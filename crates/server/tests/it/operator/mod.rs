@@ -7,5 +7,6 @@ mod flavors;
 mod keys;
 mod nodes;
 mod organizations;
+mod other_nodes;
 mod upstreams;
 mod weights;

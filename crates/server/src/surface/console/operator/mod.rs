@@ -4,6 +4,7 @@ pub(super) mod aliases;
 pub(super) mod catalogue;
 pub(super) mod downloads;
 pub(super) mod flavors;
+pub(super) mod gpus;
 pub(super) mod health;
 pub(super) mod logs;
 mod model_input;

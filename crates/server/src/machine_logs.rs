@@ -1,0 +1,91 @@
+//! Logs of the engines on this machine, for the operator. Other nodes request them through the store.
+
+use crate::clock;
+use domain::Timestamp;
+use fleet::EngineLogs;
+use fleet::drivers::ReplicaName;
+use fleet::drivers::process::ProcessDriver;
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use store::{Store, StoreError, log_requests};
+use utoipa::ToSchema;
+
+/// How often a node looks for requests of others.
+pub(crate) const ANSWER_PERIOD: Duration = Duration::from_secs(1);
+
+/// A log of this machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LogReport {
+    /// A replica, or an engine of a serverless model, such as `acme/tiny#1`.
+    pub name: String,
+    /// Without the parts that were rotated away.
+    pub bytes: u64,
+    #[schema(value_type = String, format = DateTime)]
+    pub written_at: Timestamp,
+}
+
+/// Clones share the logs.
+#[derive(Clone)]
+pub(crate) struct MachineLogs {
+    /// Those of serverless engines.
+    pub engines: EngineLogs,
+    /// Those of replicas.
+    pub process: ProcessDriver,
+}
+
+impl MachineLogs {
+    /// Logs of serverless engines, then of replicas.
+    pub(crate) async fn list(&self) -> Vec<LogReport> {
+        let engines = self.engines.list().into_iter().map(|log| report(log.engine, log.bytes, log.written_at));
+        let replicas = self.process.list_logs().await.into_iter();
+        engines.chain(replicas.map(|log| report(log.replica.to_string(), log.bytes, log.written_at))).collect()
+    }
+
+    /// The end of a log, only its lines with `search` unless that is empty; `None` if this machine has no such log.
+    pub(crate) async fn read(&self, name: &str, max_bytes: u64, search: &str) -> Option<String> {
+        let text = match self.engines.read(name, max_bytes) {
+            Some(text) => text,
+            None => self.process.read_log(&ReplicaName::parse(name).ok()?, max_bytes).await?,
+        };
+        Some(matching_lines(text, search))
+    }
+
+    /// Answers the requests of other nodes.
+    pub(crate) async fn answer(&self, store: &Store, node: &str) -> Result<(), StoreError> {
+        for request in log_requests::list_open(store, node).await? {
+            let text = self.read(&request.name, request.max_bytes, &request.search).await;
+            let mut tx = store.begin().await?;
+            log_requests::respond(&mut tx, &request.id, text.as_deref(), clock::now()).await?;
+            tx.commit().await?;
+        }
+        Ok(())
+    }
+}
+
+fn report(name: String, bytes: u64, written_at: SystemTime) -> LogReport {
+    let since_epoch = written_at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let written_at = Timestamp::from_millis(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX));
+    LogReport { name, bytes, written_at }
+}
+
+/// The lines with this text, in upper or lower case; all if it is empty.
+pub(crate) fn matching_lines(text: String, search: &str) -> String {
+    if search.is_empty() {
+        return text;
+    }
+    let search = search.to_lowercase();
+    text.split_inclusive('\n').filter(|line| line.to_lowercase().contains(&search)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_keeps_whole_lines() {
+        assert_eq!(matching_lines("One\ntwo\nphone".to_owned(), "ONE"), "One\nphone");
+        assert_eq!(matching_lines("one\n".to_owned(), "x"), "");
+        assert_eq!(matching_lines("one\n".to_owned(), ""), "one\n");
+    }
+}

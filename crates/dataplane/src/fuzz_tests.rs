@@ -4,6 +4,7 @@ use crate::json::Reader;
 use crate::request::{EmbeddingOptions, Encoding, ParseError, ParsedRequest, StreamOptions, chat, embeddings};
 use crate::response::chat_stream::ChatStream;
 use crate::response::{self, TokenMeter, upstream_error};
+use crate::translate::Dialect;
 use bytes::Bytes;
 use domain::model::EngineKind;
 use fuzz::Fuzz;
@@ -74,7 +75,7 @@ const REQUEST_WORDS: &[&str] = &[
     "\u{e9}",
     "\u{feff}",
 ];
-const STREAM_WORDS: &[&str] = &[
+pub(crate) const STREAM_WORDS: &[&str] = &[
     "data: ",
     "data:",
     "\n",
@@ -112,14 +113,14 @@ const STREAM_WORDS: &[&str] = &[
 ];
 
 /// The value, if serde_json can represent it.
-enum Reference {
+pub(crate) enum Reference {
     Value(Value),
     Invalid,
     /// Valid JSON, but too deep or with a number that is too large for serde_json.
     Unknown,
 }
 
-fn reference(text: &[u8]) -> Reference {
+pub(crate) fn reference(text: &[u8]) -> Reference {
     match serde_json::from_slice(text) {
         Ok(value) => Reference::Value(value),
         Err(error) => {
@@ -216,10 +217,10 @@ fn embedding_requests() {
 }
 
 /// What the client of a stream sees, the tokens that were counted, and whether the stream ended well.
-fn relay(pieces: &[&[u8]]) -> (Vec<u8>, String, bool) {
+pub(crate) fn relay(pieces: &[&[u8]], dialect: &Dialect) -> (Vec<u8>, String, bool) {
     let mut options = StreamOptions::default();
     options.usage = true;
-    let mut stream = ChatStream::new("acme/tiny", &options, 1, 40, None);
+    let mut stream = ChatStream::new("acme/tiny", &options, 1, 40, dialect.stream());
     let mut out = Vec::new();
     let mut run = || {
         for piece in pieces {
@@ -234,7 +235,7 @@ fn relay(pieces: &[&[u8]]) -> (Vec<u8>, String, bool) {
 }
 
 /// The data of the events in a stream, read as the HTML standard says: lines end with CR, LF or CRLF.
-fn events(stream: &str) -> Vec<String> {
+pub(crate) fn events(stream: &str) -> Vec<String> {
     let text = stream.replace("\r\n", "\n").replace('\r', "\n");
     let event =
         |event: &str| event.lines().filter_map(|line| line.strip_prefix("data: ")).collect::<Vec<_>>().join("\n");
@@ -244,8 +245,8 @@ fn events(stream: &str) -> Vec<String> {
 #[test]
 fn chat_streams() {
     Fuzz::new("chat-stream").words(STREAM_WORDS).run(|bytes| {
-        let whole = relay(&[bytes]);
-        assert_eq!(relay(&fuzz::pieces(bytes)), whole, "in pieces");
+        let whole = relay(&[bytes], &Dialect::Chat);
+        assert_eq!(relay(&fuzz::pieces(bytes), &Dialect::Chat), whole, "in pieces");
         let (out, _, is_ok) = whole;
         // Text that is not UTF-8 passes; it is the engine's text.
         let Ok(text) = std::str::from_utf8(&out) else { return };
@@ -258,7 +259,7 @@ fn chat_streams() {
     });
 }
 
-fn assert_json_stays_json(response: &[u8], normalized: &[u8]) {
+pub(crate) fn assert_json_stays_json(response: &[u8], normalized: &[u8]) {
     if std::str::from_utf8(response).is_ok() {
         assert!(!matches!(reference(normalized), Reference::Invalid), "{}", normalized.escape_ascii());
     }

@@ -6,6 +6,8 @@
 
 mod chat_messages;
 mod chat_part;
+#[cfg(test)]
+mod fuzz_tests;
 mod json_pieces;
 pub mod messages;
 pub mod responses;

@@ -3,6 +3,8 @@
 use crate::json::Reader;
 use crate::request::{EmbeddingOptions, Encoding, ParseError, ParsedRequest, StreamOptions, chat, embeddings};
 use crate::response::chat_stream::ChatStream;
+use crate::response::native::NativeEvents;
+use crate::response::native::tests::{messages, responses};
 use crate::response::{self, TokenMeter, upstream_error};
 use crate::translate::Dialect;
 use bytes::Bytes;
@@ -220,7 +222,10 @@ fn embedding_requests() {
 pub(crate) fn relay(pieces: &[&[u8]], dialect: &Dialect) -> (Vec<u8>, String, bool) {
     let mut options = StreamOptions::default();
     options.usage = true;
-    let mut stream = ChatStream::new("acme/tiny", &options, 1, 40, dialect.stream());
+    relay_through(ChatStream::new("acme/tiny", &options, 1, 40, dialect.stream()), pieces)
+}
+
+fn relay_through(mut stream: ChatStream, pieces: &[&[u8]]) -> (Vec<u8>, String, bool) {
     let mut out = Vec::new();
     let mut run = || {
         for piece in pieces {
@@ -255,6 +260,24 @@ fn chat_streams() {
         assert_eq!(ends, usize::from(is_ok), "one end if all is well");
         for event in events.iter().filter(|event| *event != "[DONE]") {
             assert!(!matches!(reference(event.as_bytes()), Reference::Invalid), "{event}");
+        }
+    });
+}
+
+#[test]
+fn native_streams() {
+    Fuzz::new("native-stream").words(STREAM_WORDS).run(|bytes| {
+        for dialect in [messages(), responses()] {
+            let stream = || {
+                let events = NativeEvents::new(&dialect, "acme/tiny").expect("engines know the API");
+                ChatStream::native("acme/tiny", &StreamOptions::default(), 40, events)
+            };
+            let whole = relay_through(stream(), &[bytes]);
+            assert_eq!(relay_through(stream(), &fuzz::pieces(bytes)), whole, "in pieces");
+            let Ok(text) = std::str::from_utf8(&whole.0) else { continue };
+            for event in events(text) {
+                assert!(!matches!(reference(event.as_bytes()), Reference::Invalid), "{event}");
+            }
         }
     });
 }

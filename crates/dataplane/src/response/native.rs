@@ -280,4 +280,4 @@ fn text_bytes(reader: &mut Reader<'_>) -> Result<u64, JsonError> {
 
 #[cfg(test)]
 #[path = "native_tests.rs"]
-mod tests;
+pub(crate) mod tests;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use store::ContentKeys;
 
-fn messages() -> Dialect {
+pub(crate) fn messages() -> Dialect {
     Dialect::Messages(Arc::new(MessageOptions {
         id: "msg_1".into(),
         model: "acme/tiny".into(),
@@ -21,7 +21,7 @@ fn messages() -> Dialect {
     }))
 }
 
-fn responses() -> Dialect {
+pub(crate) fn responses() -> Dialect {
     let workspace = WorkspaceId::new(Timestamp::from_millis(1), 1);
     let seal = ReasoningSeal { keys: ContentKeys::single([7; 32]), workspace };
     let context = ResponseContext { unique: "1".into(), now: || 7, history: History::default(), seal, stored: None };

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
+use tempfile::TempDir;
 use testkit::fake_engine::Script;
 use testkit::http::Client;
 
@@ -148,38 +149,42 @@ async fn a_running_stream_keeps_memory_for_what_it_repeats() {
 #[tokio::test]
 async fn a_stream_ends_if_there_is_no_memory_for_what_it_keeps() {
     let app = TestApp::setup().edge("body_limit = \"1MiB\"\nmemory_budget = \"1MiB\"").start().await;
-    let text_of_chunks = "x".repeat(600 << 10);
+    let text_of_chunks = "x".repeat(1_100 << 10);
     app.engine().push(Script { chunks: 2, text: text_of_chunks, stall_after: Some(1), ..Script::default() });
     let body = json!({"model": CHAT, "input": "hi", "stream": true});
     let stream = app.client().open_stream("/responses", body).await;
     assert_eq!(stream.status, 200);
     let (events, is_clean) = stream.rest().await;
-    let last = events.last().unwrap().json();
     assert!(is_clean);
-    assert_eq!(
-        (text(&last["type"]), text(&last["response"]["error"]["code"])),
-        ("response.failed", "rate_limit_exceeded")
-    );
-    assert_eq!(&*app.usage(1).await[0].code, "concurrency_limit_exceeded");
+    let last = events.last().unwrap().json();
+    let code = text(&last["response"]["error"]["code"]);
+    assert_eq!((text(&last["type"]), code), ("response.failed", "server_is_overloaded"));
+    assert_eq!(&*app.usage(1).await[0].code, "server_busy");
     wait_for_use(&app, 0).await;
 }
 
 #[tokio::test]
 async fn stored_responses_take_memory_before_they_are_read() {
-    let setup = stored_responses::with_key().edge("body_limit = \"1MiB\"\nmemory_budget = \"2MiB\"");
-    let app = stored_responses::storing(setup).await;
-    let client = app.client();
-    let small = stored_responses::create(&client, stored_responses::request("hi"), true).await;
-    app.engine().push(Script { huge_bytes: 220 << 10, ..Script::default() });
-    let large = stored_responses::create(&client, stored_responses::request("x".repeat(160 << 10)), true).await;
+    let folder = TempDir::new().unwrap();
+    let app = stored_responses::storing(stored_responses::with_key().data_dir(folder.path())).await;
+    let key = app.key.clone();
+    let small = stored_responses::create(&app.client(), stored_responses::request("hi"), true).await;
+    let input = stored_responses::request("x".repeat(400 << 10));
+    let large = stored_responses::create(&app.client(), input, true).await;
+    assert_eq!(stored_responses::get(&app.client(), &large).await.status_line(), "200 OK");
     wait_for_use(&app, 0).await;
+    drop(app);
+
+    let little = "body_limit = \"1MiB\"\nmemory_budget = \"1MiB\"";
+    let app = stored_responses::with_key().edge(little).data_dir(folder.path()).start().await;
+    let client = app.client_with(&key);
     for path in ["", "/input_items?limit=1"] {
         let read = async |id: &str| client.get(&format!("/responses/{id}{path}")).await;
-        assert_eq!(error_line(&read(&large).await), "429 concurrency_limit_exceeded", "{path}");
+        assert_eq!(error_line(&read(&large).await), "503 server_busy", "{path}");
         assert_eq!(read(&small).await.status_line(), "200 OK", "{path}");
     }
     let continued = client.post_json("/responses", stored_responses::continuing(&large, "go on")).await;
-    assert_eq!(error_line(&continued), "429 concurrency_limit_exceeded");
+    assert_eq!(error_line(&continued), "503 server_busy");
     wait_for_use(&app, 0).await;
 }
 

@@ -2127,6 +2127,7 @@ export interface components {
         FitVerdict: {
             fits: boolean;
             why: string;
+        };
         /** @description Whether replicas of a flavor have a place. */
         FlavorFit: {
             /** @description Null if it is not known. */

@@ -21,6 +21,7 @@ export const PAGES = [
   { name: 'operator-models', path: '/operator/models', title: 'Models' },
   { name: 'operator-add-model', path: '/operator/models/new', title: 'Add model' },
   { name: 'operator-run-model', path: '/operator/models/new?how=run', title: 'Add model' },
+  { name: 'operator-offer-flavor', path: '/operator/models/new?how=dedicated', title: 'Add model' },
   {
     name: 'operator-model',
     path: '/operator/models/forebay/smollm2-135m-instruct',

@@ -66,6 +66,9 @@ pub(crate) struct GpuReport {
     /// The share of the last moments in which it computed; null for slots, and for GPUs that do not report it.
     #[serde(default)]
     pub busy_percent: Option<u32>,
+    /// Null as above.
+    #[serde(default)]
+    pub memory_bytes: Option<u64>,
 }
 
 /// Observes this node.
@@ -81,9 +84,10 @@ impl NodeReporter {
     /// The report as JSON.
     pub(crate) async fn report(&self) -> String {
         let process = &self.logs.process;
-        let (devices, shares) = tokio::join!(process.devices(), process.gpu_busy());
+        let (devices, shares, memory) = tokio::join!(process.devices(), process.gpu_busy(), process.gpu_memory());
         let gpus = devices.into_iter().map(|device| GpuReport {
             busy_percent: shares.iter().find(|(id, _)| *id == device.id).map(|(_, percent)| *percent),
+            memory_bytes: memory.iter().find(|gpu| gpu.id == device.id).map(|gpu| gpu.total_bytes),
             id: device.id.to_string(),
             gpu_type: device.gpu_type,
             busy: device.busy,

@@ -2139,6 +2139,11 @@ export interface components {
             freeReplicas?: number | null;
             /**
              * Format: int64
+             * @description An estimate of the memory for the weights and for work; null if their size is not known.
+             */
+            neededMemoryBytes?: number | null;
+            /**
+             * Format: int64
              * @description Replicas that have a place if nothing else runs.
              */
             replicas?: number | null;
@@ -2237,6 +2242,11 @@ export interface components {
             busy: boolean;
             gpuType: string;
             id: string;
+            /**
+             * Format: int64
+             * @description Null as above.
+             */
+            memoryBytes?: number | null;
         };
         /** @description The body of every error. */
         InferenceError: {
@@ -2551,7 +2561,7 @@ export interface components {
                 driver: string;
                 /** @example nvidia/h100-sxm-80gb */
                 gpuType: string;
-                /** @description The nodes that have it; of a cluster they are not known. */
+                /** @description The nodes that have it; of a cluster, those that accept Pods. */
                 nodes: components["schemas"]["OperatorNodeGpus"][];
             }[];
             nextCursor?: string | null;
@@ -3314,7 +3324,7 @@ export interface components {
             driver: string;
             /** @example nvidia/h100-sxm-80gb */
             gpuType: string;
-            /** @description The nodes that have it; of a cluster they are not known. */
+            /** @description The nodes that have it; of a cluster, those that accept Pods. */
             nodes: components["schemas"]["OperatorNodeGpus"][];
         };
         /** @description The log of an engine. */
@@ -3435,11 +3445,16 @@ export interface components {
         OperatorNodeGpus: {
             /**
              * Format: int32
-             * @description Those that no replica holds.
+             * @description Those that nothing uses; of a cluster, no Pod that is known.
              */
             free: number;
             /** Format: int32 */
             gpus: number;
+            /**
+             * Format: int64
+             * @description Memory of a GPU; null for slots and for a cluster.
+             */
+            memoryBytes?: number | null;
             node: string;
         };
         /** @description An organization with its size and its GPUs. */
@@ -5721,6 +5736,11 @@ export interface operations {
                 gpuCount?: number;
                 /** @example nvidia/h100-sxm-80gb */
                 gpuType: string;
+                /**
+                 * @description The weights, whose size is compared with the memory of the GPUs: a path in the models folder, or an `hf://`
+                 *     reference. Others are not compared.
+                 */
+                weights?: string;
             };
             header?: never;
             path?: never;

@@ -102,7 +102,7 @@ pub(super) fn judge_disk(missing: u64, free: Option<u64>) -> Verdict {
 }
 
 /// A size with one decimal.
-pub(super) fn rough(bytes: u64) -> String {
+pub(crate) fn rough(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB")];
     match UNITS.iter().find(|(unit, _)| bytes >= *unit) {
         Some((unit, name)) => {

@@ -14,7 +14,7 @@ mod repository;
 
 pub(crate) use downloads::Downloads;
 pub(crate) use entry::Entry;
-pub(crate) use fit::{Fit, Machine, Verdict};
+pub(crate) use fit::{Fit, Machine, Verdict, rough};
 pub(crate) use local::LocalFile;
 pub(crate) use record::Order;
 

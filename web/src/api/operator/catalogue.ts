@@ -66,7 +66,7 @@ export const gpuTypesQuery = queryOptions({
   queryFn: async ({ signal }) => (await unwrap(client.GET('/api/operator/gpu-types', { signal }))).data,
 })
 
-export type FlavorHardware = { gpuType: string; gpuCount: number; driver: string }
+export type FlavorHardware = { gpuType: string; gpuCount: number; driver: string; weights?: string }
 
 /** Whether a replica with these GPUs has a place on some node. */
 export const flavorFitQuery = (query: FlavorHardware) =>

@@ -32,6 +32,14 @@ async fn a_flavor_is_checked_against_the_gpus_of_the_nodes() {
     assert_eq!((&other["fits"], &other["why"]), (&json!(false), &json!("no node has GPUs of the type nvidia/b200")));
     let cluster = operator.read(&format!("{FIT}?gpuType=nvidia/b200&driver=kubernetes")).await;
     assert_eq!(cluster["fits"], false, "there is no cluster: {cluster}");
+    let models = app.forebay.data_dir.join("models");
+    std::fs::create_dir_all(&models).unwrap();
+    let weights = models.join("x.gguf");
+    std::fs::write(&weights, b"GGUF-and-no-more").unwrap();
+    let sized = operator.read(&format!("{FIT}?gpuType=local/cpu&weights={}", weights.display())).await;
+    assert_eq!((&sized["fits"], &sized["neededMemoryBytes"]), (&json!(true), &json!((256 << 20) + 16)), "{sized}");
+    let unknown = operator.read(&format!("{FIT}?gpuType=local/cpu&weights=/etc/passwd")).await;
+    assert_eq!((&unknown["fits"], &unknown["neededMemoryBytes"]), (&json!(true), &json!(null)), "{unknown}");
     for (query, expected) in [
         ("gpuType=h100", "422 invalid_value gpuType"),
         ("gpuType=local/cpu&gpuCount=0", "422 invalid_value gpuCount"),

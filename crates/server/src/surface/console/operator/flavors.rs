@@ -7,10 +7,11 @@ use crate::node_report::{GpuReport, NodeReport};
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::non_empty;
 use crate::surface::console::extract::{Caller, List, Operator, Params};
+use crate::weights::{Machine, rough};
 use axum::Json;
 use control::nodes;
 use domain::GpuType;
-use domain::catalogue::flavor_fit::{NodeGpus, fit};
+use domain::catalogue::flavor_fit::{FlavorFit, FlavorNeed, NodeGpus, fit};
 use domain::model::DriverKind;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
@@ -28,34 +29,49 @@ pub(crate) struct GpuTypeView {
     gpu_type: String,
     /// `process`: GPUs and slots of the nodes' machines. `kubernetes`: a type of the cluster.
     driver: &'static str,
-    /// The nodes that have it; of a cluster they are not known.
+    /// The nodes that have it; of a cluster, those that accept Pods.
     nodes: Vec<NodeGpusView>,
 }
 
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 #[schema(as = OperatorNodeGpus)]
 struct NodeGpusView {
     node: String,
     gpus: u32,
-    /// Those that no replica holds.
+    /// Those that nothing uses; of a cluster, no Pod that is known.
     free: u32,
+    /// Memory of a GPU; null for slots and for a cluster.
+    memory_bytes: Option<u64>,
+}
+
+/// By type.
+fn group(gpus: Vec<NodeGpus>) -> BTreeMap<String, Vec<NodeGpusView>> {
+    let mut types: BTreeMap<String, Vec<NodeGpusView>> = BTreeMap::new();
+    for NodeGpus { node, gpu_type, gpus, free, memory_bytes } in gpus {
+        types.entry(gpu_type).or_default().push(NodeGpusView { node, gpus, free, memory_bytes });
+    }
+    types
 }
 
 /// The GPU types of all living nodes, then those of the cluster in the configuration.
 #[utoipa::path(get, path = "/api/operator/gpu-types", tag = "operator",
     responses((status = 200, body = List<GpuTypeView>)))]
 pub(crate) async fn list_gpu_types(Operator(caller): Operator) -> Result<Json<List<GpuTypeView>>, ConsoleError> {
-    let mut of_nodes: BTreeMap<String, Vec<NodeGpusView>> = BTreeMap::new();
-    for NodeGpus { node, gpu_type, gpus, free } in gpus_of_nodes(&caller).await? {
-        of_nodes.entry(gpu_type).or_default().push(NodeGpusView { node, gpus, free });
-    }
     let driver = DriverKind::Process.as_str();
-    let of_nodes = of_nodes.into_iter().map(|(gpu_type, nodes)| GpuTypeView { gpu_type, driver, nodes });
+    let of_nodes = group(gpus_of_nodes(&caller).await?).into_iter().map(|(gpu_type, nodes)| GpuTypeView {
+        gpu_type,
+        driver,
+        nodes,
+    });
     let snapshot = caller.context.catalogue.snapshot();
     let driver = DriverKind::Kubernetes.as_str();
+    let mut known = group(gpus_of_cluster(&caller).await);
     let of_cluster = snapshot.rules().cluster_gpu_types();
-    let of_cluster =
-        of_cluster.map(|gpu_type| GpuTypeView { gpu_type: gpu_type.to_owned(), driver, nodes: Vec::new() });
+    let of_cluster = of_cluster.map(|gpu_type| {
+        let nodes = known.remove(gpu_type).unwrap_or_default();
+        GpuTypeView { gpu_type: gpu_type.to_owned(), driver, nodes }
+    });
     Ok(Json(List::whole(of_nodes.chain(of_cluster).collect())))
 }
 
@@ -71,10 +87,22 @@ async fn gpus_of_nodes(caller: &Caller) -> Result<Vec<NodeGpus>, ConsoleError> {
     Ok(count_gpus(reported, &held))
 }
 
+/// Nodes that accept no Pods have no places.
+async fn gpus_of_cluster(caller: &Caller) -> Vec<NodeGpus> {
+    let Some(cluster) = &caller.context.operator.cluster else { return Vec::new() };
+    let found = cluster.gpus().await.into_iter().filter(|gpus| gpus.accepts_pods);
+    let counted = found.map(|gpus| {
+        let taken = gpus.replicas + gpus.pools.values().sum::<u32>() + gpus.others.unwrap_or_default();
+        let free = gpus.allocatable.saturating_sub(taken);
+        NodeGpus { node: gpus.node, gpu_type: gpus.gpu_type, gpus: gpus.allocatable, free, memory_bytes: None }
+    });
+    counted.collect()
+}
+
 /// Gateways on one machine report the same GPUs, and each counts once; slots have numbers, and every node has its own.
 fn count_gpus(reported: impl Iterator<Item = (String, Vec<GpuReport>)>, held: &[HeldGpu]) -> Vec<NodeGpus> {
     let mut seen = HashSet::new();
-    let mut counted: BTreeMap<(String, String), (u32, u32)> = BTreeMap::new();
+    let mut counted: BTreeMap<(String, String), (u32, u32, Option<u64>)> = BTreeMap::new();
     for (node, gpus) in reported {
         for gpu in gpus {
             let is_slot = gpu.id.contains('#');
@@ -82,12 +110,13 @@ fn count_gpus(reported: impl Iterator<Item = (String, Vec<GpuReport>)>, held: &[
                 continue;
             }
             let is_held = held.iter().any(|held| held.gpu == gpu.id && (!is_slot || held.node == node));
-            let (gpus, free) = counted.entry((node.clone(), gpu.gpu_type)).or_default();
+            let (gpus, free, memory) = counted.entry((node.clone(), gpu.gpu_type)).or_default();
             *gpus += 1;
-            *free += u32::from(!is_held);
+            *free += u32::from(!is_held && !gpu.busy);
+            *memory = memory.or(gpu.memory_bytes).min(gpu.memory_bytes.or(*memory));
         }
     }
-    let node = |((node, gpu_type), (gpus, free))| NodeGpus { node, gpu_type, gpus, free };
+    let node = |((node, gpu_type), (gpus, free, memory_bytes))| NodeGpus { node, gpu_type, gpus, free, memory_bytes };
     counted.into_iter().map(node).collect()
 }
 
@@ -103,6 +132,10 @@ pub(crate) struct FitQuery {
     /// `process` (default) or `kubernetes`.
     #[param(required = false, nullable = false)]
     driver: Option<String>,
+    /// The weights, whose size is compared with the memory of the GPUs: a path in the models folder, or an `hf://`
+    /// reference. Others are not compared.
+    #[param(required = false, nullable = false)]
+    weights: Option<String>,
 }
 
 /// Whether replicas of a flavor have a place.
@@ -116,14 +149,10 @@ pub(crate) struct FitView {
     replicas: Option<u64>,
     /// Replicas that have a place now.
     free_replicas: Option<u64>,
+    /// An estimate of the memory for the weights and for work; null if their size is not known.
+    needed_memory_bytes: Option<u64>,
     /// Why it does not fit, or is not known.
     why: Option<String>,
-}
-
-impl FitView {
-    fn not(why: String) -> Self {
-        Self { fits: Some(false), replicas: Some(0), free_replicas: Some(0), why: Some(why) }
-    }
 }
 
 /// Whether a replica with these GPUs has a place on some node. Allotments of organizations are not considered.
@@ -148,36 +177,66 @@ pub(crate) async fn check_fit(
         Some(text) => DriverKind::parse(text)
             .ok_or_else(|| ConsoleError::invalid("driver", "neither `process` nor `kubernetes`"))?,
     };
+    let memory_bytes = match non_empty(&query.weights) {
+        Some(weights) => needed_memory(&caller, weights).await,
+        None => None,
+    };
+    let need = FlavorNeed { gpu_type: gpu_type.as_str(), gpu_count, memory_bytes };
     Ok(Json(match driver {
-        DriverKind::Process => fit_on(&gpus_of_nodes(&caller).await?, &gpu_type, gpu_count),
+        DriverKind::Process => judge(need, &gpus_of_nodes(&caller).await?),
         DriverKind::Kubernetes => {
             let snapshot = caller.context.catalogue.snapshot();
             let is_known = snapshot.rules().cluster_gpu_types().any(|known| known == gpu_type.as_str());
-            fit_on_cluster(is_known, &gpu_type)
+            judge_on_cluster(need, is_known, &gpus_of_cluster(&caller).await)
         }
     }))
 }
 
-fn fit_on(nodes: &[NodeGpus], gpu_type: &GpuType, gpu_count: u32) -> FitView {
-    let found = fit(gpu_type.as_str(), gpu_count, nodes);
-    match (found.largest_node, found.replicas) {
-        (0, _) => FitView::not(format!("no node has GPUs of the type {gpu_type}")),
-        (largest, 0) => {
-            FitView::not(format!("a replica needs {gpu_count} GPUs on one node, and no node has more than {largest}"))
+/// `None` if the weights are not found, or are none that forebay-engine runs.
+async fn needed_memory(caller: &Caller, weights: &str) -> Option<u64> {
+    let found = caller.context.operator.weights.look_up(weights, &Machine::default()).await.ok()?;
+    let exact = found.models.iter().find(|model| model.weights == weights);
+    exact.or(found.models.first()).map(|model| model.fit.needed_memory_bytes)
+}
+
+fn judge(need: FlavorNeed<'_>, nodes: &[NodeGpus]) -> FitView {
+    let FlavorNeed { gpu_type, gpu_count, memory_bytes: needed_memory_bytes } = need;
+    let found = fit(need, nodes);
+    let why = match found {
+        FlavorFit { largest_node: 0, .. } => Some(format!("no node has GPUs of the type {gpu_type}")),
+        FlavorFit { replicas: 1.., .. } => None,
+        FlavorFit { too_little_memory: Some(memory), .. } => {
+            let (needed, memory) = (rough(needed_memory_bytes.unwrap_or_default()), rough(memory));
+            Some(format!("the weights need about {needed} of memory, and the GPUs of a replica have {memory}"))
         }
-        (_, replicas) => {
-            FitView { fits: Some(true), replicas: Some(replicas), free_replicas: Some(found.free_replicas), why: None }
+        FlavorFit { largest_node, .. } => {
+            Some(format!("a replica needs {gpu_count} GPUs on one node, and no node has more than {largest_node}"))
         }
+    };
+    FitView {
+        fits: Some(why.is_none()),
+        replicas: Some(found.replicas),
+        free_replicas: Some(found.free_replicas),
+        needed_memory_bytes,
+        why,
     }
 }
 
-/// The cluster schedules Pods itself, so only the type can be checked.
-fn fit_on_cluster(is_known: bool, gpu_type: &GpuType) -> FitView {
-    if !is_known {
-        return FitView::not(format!("[drivers.kubernetes] gpus has no type {gpu_type}"));
+/// `is_known`: the configuration has the type. Nodes of the cluster may appear later, so a type without nodes may fit.
+fn judge_on_cluster(need: FlavorNeed<'_>, is_known: bool, nodes: &[NodeGpus]) -> FitView {
+    let view = judge(need, nodes);
+    let has_nodes = nodes.iter().any(|node| node.gpu_type == need.gpu_type);
+    match (is_known, has_nodes) {
+        (true, true) => view,
+        (true, false) => {
+            let why = format!("no node of the cluster has GPUs of the type {} now", need.gpu_type);
+            FitView { fits: None, why: Some(why), ..view }
+        }
+        (false, _) => {
+            let why = format!("[drivers.kubernetes] gpus has no type {}", need.gpu_type);
+            FitView { fits: Some(false), why: Some(why), ..view }
+        }
     }
-    let why = "the cluster decides: a Pod waits until a node has its GPUs".to_owned();
-    FitView { fits: None, replicas: None, free_replicas: None, why: Some(why) }
 }
 
 #[cfg(test)]
@@ -190,7 +249,9 @@ mod tests {
 
     fn reported(node: &str, gpus: &[(&str, &str)]) -> (String, Vec<GpuReport>) {
         let gpu = |(id, gpu_type): &(&str, &str)| {
-            serde_json::from_value(json!({"id": id, "gpuType": gpu_type, "busy": false})).unwrap()
+            let memory = (!id.contains('#')).then_some(80_u64 << 30);
+            serde_json::from_value(json!({"id": id, "gpuType": gpu_type, "busy": false, "memoryBytes": memory}))
+                .unwrap()
         };
         (node.to_owned(), gpus.iter().map(gpu).collect())
     }
@@ -219,13 +280,17 @@ mod tests {
             counted.iter().map(|it| format!("{} {} {}/{}", it.node, it.gpu_type, it.free, it.gpus)).collect();
         assert_eq!(shown, ["a local/cpu 1/1", "a nvidia/h100 1/2", "b local/cpu 0/1"]);
 
-        let h100 = GpuType::parse("nvidia/h100").unwrap();
-        let two = fit_on(&counted, &h100, 2);
-        assert_eq!((two.fits, two.replicas, two.free_replicas), (Some(true), Some(1), Some(0)));
-        let three = fit_on(&counted, &h100, 3);
-        let why = "a replica needs 3 GPUs on one node, and no node has more than 2";
-        assert_eq!((three.fits, three.why.as_deref()), (Some(false), Some(why)));
-        assert_eq!(fit_on(&[], &h100, 1).why.as_deref(), Some("no node has GPUs of the type nvidia/h100"));
-        assert_eq!((fit_on_cluster(true, &h100).fits, fit_on_cluster(false, &h100).fits), (None, Some(false)));
+        let need = |gpu_count, memory_bytes| FlavorNeed { gpu_type: "nvidia/h100", gpu_count, memory_bytes };
+        let two = judge(need(2, None), &counted);
+        assert_eq!((two.fits, two.replicas, two.free_replicas, two.why), (Some(true), Some(1), Some(0), None));
+        let why = |view: FitView| view.why.unwrap_or_default();
+        let three = why(judge(need(3, None), &counted));
+        assert_eq!(three, "a replica needs 3 GPUs on one node, and no node has more than 2");
+        let large = why(judge(need(2, Some(161 << 30)), &counted));
+        assert_eq!(large, "the weights need about 161.0 GiB of memory, and the GPUs of a replica have 160.0 GiB");
+        assert_eq!(why(judge(need(1, None), &[])), "no node has GPUs of the type nvidia/h100");
+        let on_cluster = |is_known, nodes: &[NodeGpus]| judge_on_cluster(need(2, None), is_known, nodes).fits;
+        assert_eq!((on_cluster(true, &counted), on_cluster(true, &[])), (Some(true), None));
+        assert_eq!(on_cluster(false, &[]), Some(false));
     }
 }

@@ -84,7 +84,7 @@ impl From<HeldGpu> for GpuHolderView {
 
 impl OperatorGpuView {
     fn of_machine(node: &str, gpu: GpuReport, held: Option<HeldGpu>) -> Self {
-        let GpuReport { gpu_type, id, busy, busy_percent } = gpu;
+        let GpuReport { gpu_type, id, busy, busy_percent, .. } = gpu;
         let state = match (&held, busy) {
             (Some(_), _) => GpuState::Held,
             (None, true) => GpuState::Other,
@@ -210,6 +210,7 @@ mod tests {
             gpu_type: H100.to_owned(),
             busy: id.ends_with("busy"),
             busy_percent: None,
+            memory_bytes: None,
         };
         let report = NodeReport {
             version: String::new(),

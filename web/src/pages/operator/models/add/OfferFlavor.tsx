@@ -13,7 +13,9 @@ export function OfferFlavor() {
       serving={() => ({ flavors: [toFlavor(fields)] })}
       servingNames={flavorNames(0)}
     >
-      {(errors) => <FlavorFieldset fields={fields} index={0} hasWeights={false} errors={errors} onChange={setFields} />}
+      {(errors) => (
+        <FlavorFieldset fields={fields} index={0} modelWeights={undefined} errors={errors} onChange={setFields} />
+      )}
     </NewModelForm>
   )
 }

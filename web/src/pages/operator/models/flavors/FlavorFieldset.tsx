@@ -16,14 +16,14 @@ type Props = {
   fields: FlavorFields
   /** The place of the flavor in the request, for errors. */
   index: number
-  /** Whether the model has weights of its own. */
-  hasWeights: boolean
+  /** Those of the model, which a flavor without its own has. */
+  modelWeights: string | undefined
   errors: FieldErrors
   onChange: (fields: FlavorFields) => void
 }
 
 /** The hardware of a flavor, with a check whether it fits, and what endpoints on it cost. */
-export function FlavorFieldset({ fields, index, hasWeights, errors, onChange }: Props) {
+export function FlavorFieldset({ fields, index, modelWeights, errors, onChange }: Props) {
   const types = useQuery(gpuTypesQuery)
   const known = types.data ?? []
   const of = (name: keyof FlavorFields) => errors.of(`flavors[${index}].${name}`)
@@ -84,7 +84,12 @@ export function FlavorFieldset({ fields, index, hasWeights, errors, onChange }: 
           onChange={(engine) => change({ engine: engine ?? 'forebay-engine' })}
         />
       </SimpleGrid>
-      <FlavorFit gpuType={fields.gpuType} gpuCount={fields.gpuCount ?? 1} driver={fields.driver} />
+      <FlavorFit
+        gpuType={fields.gpuType}
+        gpuCount={fields.gpuCount ?? 1}
+        driver={fields.driver}
+        weights={fields.weights || modelWeights}
+      />
       <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
         <TextInput
           label="Flavor name"
@@ -110,7 +115,7 @@ export function FlavorFieldset({ fields, index, hasWeights, errors, onChange }: 
         <TextInput
           label="Weights of the flavor"
           description="A path on the nodes, or an hf:// reference"
-          placeholder={hasWeights ? 'As the model' : '/srv/models/tiny.gguf'}
+          placeholder={modelWeights ? 'As the model' : '/srv/models/tiny.gguf'}
           autoComplete="off"
           spellCheck={false}
           value={fields.weights}

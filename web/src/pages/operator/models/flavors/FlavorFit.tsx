@@ -4,17 +4,21 @@ import { useQuery } from '@tanstack/react-query'
 import { type FlavorFit as Fit, type FlavorHardware, flavorFitQuery } from '../../../../api/operator/catalogue'
 import { StatusBadge } from '../../../../ui/StatusBadge'
 
-const TYPING_MS = 300
+const TYPING_MS = 500
 /** What the server accepts as a GPU type; others would be rejected. */
 const GPU_TYPE = /^[\w.-]{1,100}\/[\w.-]{1,100}$/
 
 /** Says whether a replica with these GPUs has a place on some node. */
-export function FlavorFit(props: FlavorHardware) {
-  const { gpuType, gpuCount, driver } = props
-  const [hardware] = useDebouncedValue(`${gpuType.trim()} ${gpuCount} ${driver}`, TYPING_MS)
-  const [type = '', count = '1', by = ''] = hardware.split(' ')
-  const query = { gpuType: type, gpuCount: Number(count), driver: by }
-  const fit = useQuery({ ...flavorFitQuery(query), enabled: GPU_TYPE.test(type) && Number(count) >= 1 })
+export function FlavorFit({ gpuType, gpuCount, driver, weights }: FlavorHardware) {
+  const typed: FlavorHardware = {
+    gpuType: gpuType.trim(),
+    gpuCount,
+    driver,
+    ...(weights?.trim() ? { weights: weights.trim() } : {}),
+  }
+  const [settled] = useDebouncedValue(JSON.stringify(typed), TYPING_MS)
+  const query: FlavorHardware = JSON.parse(settled)
+  const fit = useQuery({ ...flavorFitQuery(query), enabled: GPU_TYPE.test(query.gpuType) && query.gpuCount >= 1 })
   if (!fit.data) return null
   return (
     <div role="status" aria-label="Fit">

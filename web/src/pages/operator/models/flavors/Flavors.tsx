@@ -136,7 +136,7 @@ function FlavorForm({ model, flavor, onClose }: FormProps) {
         <FlavorFieldset
           fields={fields}
           index={place}
-          hasWeights={!!model.engine}
+          modelWeights={model.engine?.weights}
           errors={errors}
           onChange={setFields}
         />

@@ -57,6 +57,6 @@ describe('flavors', () => {
       { node: 'b', gpus: 8, free: 8 },
     ]
     expect(placesOf({ gpuType: 'nvidia/h100', driver: 'process', nodes })).toBe('10 of 16 free on 2 nodes')
-    expect(placesOf({ gpuType: 'nvidia/h100', driver: 'kubernetes', nodes: [] })).toBe('of the cluster')
+    expect(placesOf({ gpuType: 'nvidia/h100', driver: 'kubernetes', nodes: [] })).toBe('on no node of the cluster')
   })
 })

@@ -81,8 +81,9 @@ export const suggestName = (gpuType: string, gpuCount: number | undefined) => {
 
 /** Where a GPU type is known from, in words. */
 export function placesOf({ driver, nodes }: GpuType): string {
-  if (driver === 'kubernetes') return 'of the cluster'
+  const where = driver === 'kubernetes' ? ' of the cluster' : ''
+  if (nodes.length === 0) return `on no node${where}`
   const gpus = nodes.reduce((sum, node) => sum + node.gpus, 0)
   const free = nodes.reduce((sum, node) => sum + node.free, 0)
-  return `${free} of ${gpus} free on ${nodes.length === 1 ? '1 node' : `${nodes.length} nodes`}`
+  return `${free} of ${gpus} free on ${nodes.length === 1 ? '1 node' : `${nodes.length} nodes`}${where}`
 }

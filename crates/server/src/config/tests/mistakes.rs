@@ -61,7 +61,7 @@ price_per_gpu_hour = "free"
         line 14: [workspace_defaults] max_api_keys: -1 is not a whole number from 0 to 1000000000000000
         line 17: [drivers.process.slots] cpu: is not a GPU type of the form <vendor>/<gpu-type>
         line 20: [store] url: does not start with sqlite:, postgres://, postgresql://
-        line 22: surprise: unknown key; known here: server, models, aliases, store, limits, journal, edge, sessions, oidc, workspace_defaults, allotment_defaults, drivers, retention, telemetry
+        line 22: surprise: unknown key; known here: server, models, aliases, store, limits, journal, edge, sessions, oidc, workspace_defaults, allotment_defaults, drivers, retention, telemetry, weights
         line 26: [[models]] id: is under dedicated/, which is reserved for dedicated endpoints
         line 27: [[models]] input_per_1m: 0.1 is a number; amounts are text: write "0.1"
         line 28: [[models]] modality: "image" is not "chat" or "embedding"

@@ -214,7 +214,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The GPUs and slots of all living nodes, and those that are held on a cluster. */
+        /** The GPUs and slots of all living nodes, and those of the cluster. */
         get: operations["getOperatorGpus"];
         put?: never;
         post?: never;
@@ -231,7 +231,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The logs on this node's machine: of serverless engines, then of replicas. */
+        /** The logs on the machines of all living nodes, and of the cluster's Pods. */
         get: operations["getOperatorLogs"];
         put?: never;
         post?: never;
@@ -248,7 +248,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The end of a log. */
+        /** The end of a log. One of another node is requested through the store, and takes up to some seconds. */
         get: operations["getOperatorLogsById"];
         put?: never;
         post?: never;
@@ -2240,6 +2240,11 @@ export interface components {
         GpuReport: {
             /** @description Whether a process computes on it. */
             busy: boolean;
+            /**
+             * Format: int32
+             * @description The share of the last moments in which it computed; null for slots, and for GPUs that do not report it.
+             */
+            busyPercent?: number | null;
             gpuType: string;
             id: string;
             /**
@@ -2544,13 +2549,24 @@ export interface components {
         /** @description A page of a list, and the cursor of the next one; null at the end. */
         List_OperatorGpu: {
             data: {
-                /** @description Whether a process computes on it; null if no living node sees it. */
+                /** @description Whether a process computes on it; null for GPUs of the cluster. */
                 busy?: boolean | null;
+                /**
+                 * Format: int32
+                 * @description The share of the last moments in which it computed; null if it is not reported.
+                 */
+                busyPercent?: number | null;
+                /** @description Whether it is a GPU of the cluster. Those have no ids of their own. */
+                cluster: boolean;
                 gpuType: string;
                 holder?: null | components["schemas"]["OperatorGpuHolder"];
+                /** @description Unique on its node. */
                 id: string;
+                /** @description The model that it serves, if Forebay has it. */
+                model?: string | null;
                 /** @description The node of Forebay, or the one of the cluster. */
                 node: string;
+                state: components["schemas"]["OperatorGpuState"];
             }[];
             nextCursor?: string | null;
         };
@@ -2571,13 +2587,23 @@ export interface components {
             data: {
                 /**
                  * Format: int64
-                 * @description Without the parts that were rotated away.
+                 * @description Without the parts that were rotated away; null for a Pod.
                  */
-                bytes: number;
+                bytes?: number | null;
+                /** @description The node of the cluster that has it. */
+                clusterNode?: string | null;
+                /** @description The endpoint of a replica that has its GPUs now. */
+                endpointName?: string | null;
+                model?: string | null;
+                /** @description The node of Forebay that has it; null for a Pod, whose log every node reads. */
+                node?: string | null;
                 /** @description The id of a replica, or the name of an engine of a serverless model, such as `acme/tiny#1`. */
                 replicaId: string;
-                /** Format: date-time */
-                writtenAt: string;
+                /**
+                 * Format: date-time
+                 * @description Null for a Pod.
+                 */
+                writtenAt?: string | null;
             }[];
             nextCursor?: string | null;
         };
@@ -2891,6 +2917,18 @@ export interface components {
             bytes: number;
             path: string;
         };
+        /** @description A log of this machine. */
+        LogReport: {
+            /**
+             * Format: int64
+             * @description Without the parts that were rotated away.
+             */
+            bytes: number;
+            /** @description A replica, or an engine of a serverless model, such as `acme/tiny#1`. */
+            name: string;
+            /** Format: date-time */
+            writtenAt: string;
+        };
         LookupRequest: {
             /**
              * @description `hf://owner/name`, `hf://owner/name/file.gguf`, the address of its page on the hub, or a path in the models folder.
@@ -3190,6 +3228,8 @@ export interface components {
              */
             heldCalls: number;
             journal: components["schemas"]["JournalReport"];
+            /** @description The logs of engines on its machine. Older versions do not report them. */
+            logs?: components["schemas"]["LogReport"][];
             /** @description The parts of `/readyz`. */
             parts: components["schemas"]["PartReport"][];
             /**
@@ -3298,15 +3338,26 @@ export interface components {
             endpoints: number;
             flavor: string;
         };
-        /** @description A GPU or slot, and the replica that holds it. */
+        /** @description A GPU or slot, and what has it. */
         OperatorGpu: {
-            /** @description Whether a process computes on it; null if no living node sees it. */
+            /** @description Whether a process computes on it; null for GPUs of the cluster. */
             busy?: boolean | null;
+            /**
+             * Format: int32
+             * @description The share of the last moments in which it computed; null if it is not reported.
+             */
+            busyPercent?: number | null;
+            /** @description Whether it is a GPU of the cluster. Those have no ids of their own. */
+            cluster: boolean;
             gpuType: string;
             holder?: null | components["schemas"]["OperatorGpuHolder"];
+            /** @description Unique on its node. */
             id: string;
+            /** @description The model that it serves, if Forebay has it. */
+            model?: string | null;
             /** @description The node of Forebay, or the one of the cluster. */
             node: string;
+            state: components["schemas"]["OperatorGpuState"];
         };
         OperatorGpuHolder: {
             endpointId: string;
@@ -3318,6 +3369,11 @@ export interface components {
             since: string;
             workspaceId: string;
         };
+        /**
+         * @description What has a GPU.
+         * @enum {string}
+         */
+        OperatorGpuState: "free" | "held" | "serverless" | "other" | "unknown" | "unavailable";
         /** @description A GPU type that flavors can name. */
         OperatorGpuType: {
             /** @description `process`: GPUs and slots of the nodes' machines. `kubernetes`: a type of the cluster. */
@@ -3331,13 +3387,23 @@ export interface components {
         OperatorLog: {
             /**
              * Format: int64
-             * @description Without the parts that were rotated away.
+             * @description Without the parts that were rotated away; null for a Pod.
              */
-            bytes: number;
+            bytes?: number | null;
+            /** @description The node of the cluster that has it. */
+            clusterNode?: string | null;
+            /** @description The endpoint of a replica that has its GPUs now. */
+            endpointName?: string | null;
+            model?: string | null;
+            /** @description The node of Forebay that has it; null for a Pod, whose log every node reads. */
+            node?: string | null;
             /** @description The id of a replica, or the name of an engine of a serverless model, such as `acme/tiny#1`. */
             replicaId: string;
-            /** Format: date-time */
-            writtenAt: string;
+            /**
+             * Format: date-time
+             * @description Null for a Pod.
+             */
+            writtenAt?: string | null;
         };
         OperatorMachine: {
             /** Format: int64 */
@@ -6250,10 +6316,12 @@ export interface operations {
     getOperatorLogsById: {
         parameters: {
             query?: {
-                /** @description How much of the end of the log is read; default 65536. */
+                /** @description How much of the end of the log is read; default 65536, with a search 4194304. */
                 bytes?: number;
                 /** @description Whether browsers save it as a file. */
                 download?: boolean;
+                /** @description The node of Forebay that has the log; default: the one that responds. */
+                node?: string;
                 /** @description Only lines with this text, in upper or lower case. */
                 search?: string;
             };
@@ -6372,7 +6440,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `store_unavailable` */
+            /** @description `node_unresponsive`, `store_unavailable` */
             503: {
                 headers: {
                     [name: string]: unknown;

@@ -7,6 +7,7 @@ mod events;
 mod format;
 mod input;
 mod item;
+mod members;
 mod output;
 mod parts;
 mod reasoning;
@@ -28,6 +29,8 @@ mod stream_grammar;
 mod stream_property_tests;
 #[cfg(test)]
 mod stream_tests;
+#[cfg(test)]
+mod tools_tests;
 
 pub use reasoning::ReasoningSeal;
 pub use request::{ChatTranslation, History, ItemReference, ResponseContext, ResponsesRequest};

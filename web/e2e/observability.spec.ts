@@ -58,7 +58,7 @@ test('dragging over a chart zooms, and the time range is in the URL', async ({ p
   await page.mouse.move(box.x + box.width * 0.8, y, { steps: 5 })
   await page.mouse.up()
   await expect(page).toHaveURL(/from=.*&to=/)
-  await expect(page.getByLabel('From')).not.toHaveValue('')
+  await expect(page.getByLabel('From', { exact: true })).not.toHaveValue('')
   await page.getByRole('button', { name: 'Back to now' }).click()
   await expect(page).toHaveURL(/\/observability\?span=6h$/)
 })

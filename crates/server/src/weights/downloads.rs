@@ -124,13 +124,18 @@ impl Downloads {
         if disk.fits { Ok(()) } else { Err(WeightsError::NoDiskSpace(disk.why)) }
     }
 
-    /// Queues a download that was checked.
+    /// Queues a download that was checked. Of two requests for the same weights at once, the second gets the first one's
+    /// download.
     pub(crate) fn add(&self, id: &DownloadId, order: Order, now: Timestamp) -> Result<Arc<Entry>, WeightsError> {
+        let mut entries = self.entries.lock();
+        if let Some(known) = entries.values().find(|entry| entry.record().weights == order.weights) {
+            return Ok(Arc::clone(known));
+        }
         let (record, folder) = (Record::new(id, order, now), self.folder.join(id.as_str()));
         record.write(&folder)?;
         let entry = Arc::new(Entry::new(folder, record));
         entry.measure(&self.cache);
-        self.entries.lock().insert(id.clone(), Arc::clone(&entry));
+        entries.insert(id.clone(), Arc::clone(&entry));
         self.nudge.notify_one();
         Ok(entry)
     }
@@ -172,5 +177,45 @@ impl Downloads {
         fs::remove_dir_all(entry.folder())?;
         self.entries.lock().remove(id);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::weights::repository::RepositoryFile;
+    use fleet::Connector;
+
+    fn order(bytes: u64) -> Order {
+        Order {
+            repository: "acme/tiny".to_owned(),
+            commit: "abcdef0".to_owned(),
+            files: vec![RepositoryFile { name: "a.gguf".to_owned(), bytes, sha256: None }],
+            is_whole: false,
+            weights: format!("hf://acme/tiny@abcdef0/{bytes}.gguf"),
+            license: None,
+        }
+    }
+
+    #[test]
+    fn downloads_are_bounded_and_not_repeated() {
+        let folder = tempfile::tempdir().unwrap();
+        let hub = Arc::new(Hub::new(Connector::default(), "http://127.0.0.1:1".to_owned(), None));
+        let downloads = Downloads::open(hub, folder.path(), 1_000);
+        let add = |number: u64| {
+            let id = DownloadId::new(Timestamp::from_millis(1), number.into());
+            downloads
+                .check(&order(number))
+                .map(|()| downloads.add(&id, order(number), Timestamp::from_millis(1)).unwrap())
+        };
+        let first = add(1).unwrap();
+        let id = DownloadId::new(Timestamp::from_millis(1), 99);
+        let again = downloads.add(&id, order(1), Timestamp::from_millis(1)).unwrap();
+        assert!(Arc::ptr_eq(&first, &again) && downloads.list().len() == 1);
+        for number in 2..=8 {
+            add(number).unwrap();
+        }
+        assert!(matches!(add(9), Err(WeightsError::TooManyDownloads)));
+        assert!(matches!(downloads.check(&order(1_001)), Err(WeightsError::TooLarge { bytes: 1_001, max: 1_000 })));
     }
 }

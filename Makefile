@@ -38,7 +38,7 @@ help: ## Show this list
 
 run: ## Build the console and the programs, download the starter models, serve (CONFIG=config/quickstart.toml DATA_DIR=data)
 	@scripts/system-packages run
-	+@MAKE="$(MAKE)" scripts/run "$(CONFIG)" "$(DATA_DIR)"
+	@scripts/run "$(CONFIG)" "$(DATA_DIR)"
 
 console: $(CONSOLE) ## Build the web application in web/ alone; cargo embeds it when it builds
 

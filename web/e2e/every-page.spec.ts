@@ -2,9 +2,11 @@ import { expect, expectAccessible, loaded, test } from './fixtures'
 import { PAGES, SIGNED_OUT_PAGES } from './pages'
 
 const PHONE = { width: 390, height: 844 }
+const WIDE = { width: 1920, height: 1080 }
 
 for (const { name, path, title } of PAGES) {
   test(`${name} has one h1 and no serious axe finding, in light and dark`, async ({ page }) => {
+    if (name.startsWith('operator')) await page.setViewportSize(WIDE)
     await page.goto(path)
     await loaded(page)
     await expect(page.getByRole('heading', { level: 1, name: title })).toHaveCount(1)
@@ -19,7 +21,11 @@ for (const { name, path, title } of PAGES) {
     await page.setViewportSize(PHONE)
     await page.goto(path)
     await loaded(page)
-    await expectAccessible(page)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      await expect(page.locator('html')).toHaveAttribute('data-mantine-color-scheme', colorScheme)
+      await expectAccessible(page)
+    }
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
     expect(overflow, 'horizontal overflow in pixels').toBeLessThanOrEqual(0)
   })

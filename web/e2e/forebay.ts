@@ -14,27 +14,34 @@ const POLL_MS = 100
 
 /** Contents of `bootstrap.json`. */
 export type Bootstrap = { email: string; password: string; apiKey: string; organizationId: string; workspaceId: string }
-export type Forebay = Bootstrap & { url: string; stop: () => Promise<void> }
+/** `kill` ends it without a shutdown, as a crash does. */
+export type Forebay = Bootstrap & { url: string; stop: () => Promise<void>; kill: () => Promise<void> }
 
 /** The binary under test: FOREBAY, or the debug build. */
 export const binary = () =>
   resolve(ROOT, process.env.FOREBAY ?? join(process.env.CARGO_TARGET_DIR ?? 'target', 'debug', 'forebay'))
 
-/** `extra` is TOML appended to the quickstart configuration; without models no engine starts. Port 0 picks a free port. */
-type StartOptions = { extra?: string; port?: number; withModels?: boolean }
+/**
+ * `extra` is TOML appended to the quickstart configuration; without models no engine starts. Port 0 picks a free port. A
+ * node `beside` another uses its store, and has no accounts of its own.
+ */
+type StartOptions = { extra?: string; port?: number; withModels?: boolean; store?: string; beside?: Forebay }
 
-export async function startForebay({ extra = '', port = 0, withModels = true }: StartOptions = {}): Promise<Forebay> {
+export async function startForebay(options: StartOptions = {}): Promise<Forebay> {
+  const { extra = '', port = 0, withModels = true, store, beside } = options
   const folder = mkdtempSync(join(tmpdir(), 'forebay-console.'))
   const config = join(folder, 'forebay.toml')
   const whole = readFileSync(join(ROOT, 'config/quickstart.toml'), 'utf8')
-  const quickstart = withModels ? whole : (whole.split('[[models]]')[0] ?? '')
+  const models = withModels ? whole : (whole.split('[[models]]')[0] ?? '')
+  const quickstart = store ? models.replace('url = "sqlite:forebay.db"', `url = "${store}"`) : models
   const server = `[server]\nlisten = "127.0.0.1:${port}"\nops_listen = "127.0.0.1:0"\ndrain_timeout = "1s"\n\n`
   writeFileSync(config, server + quickstart.replaceAll('"../data/', `"${ROOT}data/`) + extra)
   const log = join(folder, 'forebay.log')
   const out = openSync(log, 'w')
   const data = join(folder, 'data')
   // Keys of model servers are stored encrypted, which needs a content key.
-  const env = { ...process.env, FOREBAY_CONTENT_KEY: randomBytes(32).toString('base64') }
+  const contentKey = process.env.FOREBAY_CONTENT_KEY ?? randomBytes(32).toString('base64')
+  const env = { ...process.env, FOREBAY_CONTENT_KEY: contentKey }
   const child = spawn(binary(), ['serve', '--config', config, '--data-dir', data], { env, stdio: ['ignore', out, out] })
   const stop = async () => {
     await terminate(child)
@@ -46,10 +53,10 @@ export async function startForebay({ extra = '', port = 0, withModels = true }: 
       return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined
     }
     const listen = await until('forebay listens', () => assertRunning(child, log) && read('listen.json'))
-    const bootstrap: Bootstrap = await until('bootstrap.json is there', () => read('bootstrap.json'))
+    const bootstrap: Bootstrap = beside ?? (await until('bootstrap.json is there', () => read('bootstrap.json')))
     const url = `http://${listen.public}`
     await until('every model is available', () => assertRunning(child, log) && allAvailable(url, bootstrap.apiKey))
-    return { ...bootstrap, url, stop }
+    return { ...bootstrap, url, stop, kill: () => terminate(child, 'SIGKILL') }
   } catch (error) {
     const output = readFileSync(log, 'utf8').slice(-3_000)
     await stop()
@@ -78,11 +85,11 @@ async function until<T>(condition: string, check: () => T | Promise<T>): Promise
   throw new Error(`timed out waiting until ${condition}`)
 }
 
-/** Stops the server with SIGINT, which also stops replicas of dedicated endpoints. */
-async function terminate(child: ChildProcess) {
-  if (child.exitCode !== null) return
+/** Stops the server; SIGINT also stops replicas of dedicated endpoints. */
+async function terminate(child: ChildProcess, signal: NodeJS.Signals = 'SIGINT') {
+  if (child.exitCode !== null || child.signalCode !== null) return
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  child.kill('SIGINT')
+  child.kill(signal)
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
   await exited
   clearTimeout(timer)

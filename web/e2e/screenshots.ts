@@ -58,6 +58,7 @@ test('screenshots for the README', async ({ page }) => {
     ['model-library', '/models', 'light'],
     ['endpoint', '/endpoints/chat-prod', 'dark'],
     ['playground', '/playground', 'light'],
+    ['operator', '/operator/health', 'dark'],
   ] as const
   for (const [name, path, colorScheme] of shots) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })

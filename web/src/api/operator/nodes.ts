@@ -12,6 +12,8 @@ export type EngineLog = Schemas['OperatorLog']
 export type BilledReplica = Schemas['ReconciliationSum']
 
 const NODES_POLL_MS = 5_000
+const LOG_POLL_MS = 3_000
+const LOGS_POLL_MS = 10_000
 /** Findings are kept for 30 seconds by the server. */
 const FINDINGS_POLL_MS = 60_000
 
@@ -52,21 +54,28 @@ export const forgetNode = (nodeId: string) =>
 export const logsQuery = queryOptions({
   queryKey: ['operator', 'logs'],
   queryFn: async ({ signal }) => (await unwrap(client.GET('/api/operator/logs', { signal }))).data,
-  ...polled(FINDINGS_POLL_MS),
+  ...polled(LOGS_POLL_MS),
 })
 
+/** The log of an engine: its name, and the node of Forebay that has it; empty for a Pod. */
+export type LogRef = { replicaId: string; node: string }
+
 /** The end of a log; only lines that contain `search`. */
-export const logQuery = (replicaId: string, search: string) =>
+export const logQuery = ({ replicaId, node }: LogRef, search: string) =>
   queryOptions({
-    queryKey: ['operator', 'logs', replicaId, search],
+    queryKey: ['operator', 'logs', node, replicaId, search],
     queryFn: async ({ signal }) => {
-      const params = { path: { replicaId }, query: search ? { search } : {} }
+      const query = { ...(node ? { node } : {}), ...(search ? { search } : {}) }
+      const params = { path: { replicaId }, query }
       const read = client.GET('/api/operator/logs/{replicaId}', { params, signal, parseAs: 'text' })
-      return (await unwrap(read)) as string
+      // The client has no data for an empty text.
+      return ((await unwrap(read)) ?? '') as string
     },
-    ...polled(NODES_POLL_MS),
+    ...polled(LOG_POLL_MS),
   })
 
 /** Link to the whole log that is kept. */
-export const logFile = (replicaId: string) =>
-  `/api/operator/logs/${encodeURIComponent(replicaId)}?bytes=4194304&download=true`
+export const logFile = ({ replicaId, node }: LogRef) => {
+  const query = new URLSearchParams({ ...(node ? { node } : {}), bytes: '4194304', download: 'true' })
+  return `/api/operator/logs/${encodeURIComponent(replicaId)}?${query}`
+}

@@ -94,3 +94,9 @@ export function refreshOrganizations(queries: QueryClient) {
   void queries.invalidateQueries({ queryKey: ['session'] })
   return queries.invalidateQueries({ queryKey: KEY })
 }
+
+/** The page of a deleted organization is still shown for a moment, and must not ask for it again. */
+export function refreshAfterDelete(queries: QueryClient) {
+  void queries.invalidateQueries({ queryKey: ['session'] })
+  return queries.invalidateQueries({ queryKey: KEY, refetchType: 'none' })
+}

@@ -102,6 +102,8 @@ export function Dashboard({ workspaceId, window, only, by, nameOf, onZoom, onSur
           total={by ? undefined : overallHitRate}
         />
         <ByApi workspaceId={workspaceId} window={window} only={only} onOpen={onSurface} />
+      </div>
+      <div className={classes.pairs}>
         <MetricChart
           {...common}
           title={titleFor('Time to first token', 'p95')}
@@ -125,7 +127,7 @@ export function Dashboard({ workspaceId, window, only, by, nameOf, onZoom, onSur
         />
       </div>
       {appliesToEndpoints(only) ? (
-        <div className={classes.charts}>
+        <div className={classes.pairs}>
           <MetricChart
             {...common}
             title={UTILIZATIONS.gpuBusy.name}

@@ -60,7 +60,7 @@ export function ObservabilityPage() {
     <>
       <PageHeader
         title="Observability"
-        description={`Calls in ${workspace.name}. Prompts and responses are never stored.`}
+        description={`Calls in ${workspace.name}, without their prompts and responses`}
       />
       <search className={classes.filters} aria-label="Calls">
         <Select

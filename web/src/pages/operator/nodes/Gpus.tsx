@@ -1,59 +1,97 @@
-import { Text } from '@mantine/core'
+import { Group, Stack, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { type Gpu, gpusQuery } from '../../../api/operator/nodes'
 import { type Column, DataTable } from '../../../ui/DataTable'
+import { formatCount } from '../../../ui/format'
 import { Loaded } from '../../../ui/Loaded'
 import { Panel } from '../../../ui/Panel'
 import { TableSkeleton } from '../../../ui/Skeletons'
-import { StatusBadge } from '../../../ui/StatusBadge'
-import { Time } from '../../../ui/Time'
+import classes from './Gpus.module.css'
+import {
+  activityOf,
+  type EndpointGpus,
+  type GpuGroup,
+  groupByEndpoint,
+  groupByNode,
+  ownerOf,
+  shortId,
+  summaryOf,
+} from './gpu-map'
 
-const COLUMNS: Column<Gpu>[] = [
-  { id: 'gpu', header: 'GPU', cell: ({ id }) => id },
-  { id: 'type', header: 'Type', cell: ({ gpuType }) => gpuType },
-  { id: 'node', header: 'Node', cell: ({ node }) => node },
-  {
-    id: 'state',
-    header: 'State',
-    cell: ({ holder, busy }) => {
-      if (busy) return <StatusBadge tone="busy">Busy</StatusBadge>
-      return holder ? <StatusBadge tone="ok">Held</StatusBadge> : <StatusBadge tone="idle">Free</StatusBadge>
-    },
-  },
-  {
-    id: 'holder',
-    header: 'Held by',
-    cell: ({ holder }) =>
-      holder ? (
-        <>
-          {holder.endpointName} ({holder.model}), since <Time value={holder.since} />
-        </>
-      ) : (
-        '–'
-      ),
-  },
-]
-
-/** GPUs of all nodes, and what holds them. */
+/** A map of the GPUs of all nodes and of the cluster, and the endpoints that hold them. */
 export function Gpus() {
   const gpus = useQuery(gpusQuery)
   return (
-    <Panel title="GPUs" description="GPUs of a cluster appear while a replica holds them">
+    <Panel
+      title="GPUs"
+      description="What has each GPU or slot, by node"
+      figure={gpus.data?.length ? summaryOf(gpus.data) : null}
+    >
       <Loaded query={gpus} skeleton={<TableSkeleton rows={2} />} errorTitle="The GPUs could not be loaded">
         {(all) =>
           all.length === 0 ? (
             <Text c="dimmed">No node reports a GPU.</Text>
           ) : (
-            <DataTable
-              caption="GPUs of the installation"
-              columns={COLUMNS}
-              rows={all}
-              rowKey={({ node, gpuType, id }) => `${node} ${gpuType} ${id}`}
-              minWidth={640}
-            />
+            <Stack gap="md">
+              {groupByNode(all).map((group) => (
+                <NodeGpus key={`${group.node} ${group.gpuType}`} group={group} />
+              ))}
+              {all.some(({ state }) => state === 'unknown') ? (
+                <Text size="sm" c="dimmed">
+                  Forebay may not list the Pods of others in this cluster, so their GPUs look like free ones. The
+                  optional permission is described in the documentation of Kubernetes.
+                </Text>
+              ) : null}
+              <ByEndpoint endpoints={groupByEndpoint(all)} />
+            </Stack>
           )
         }
       </Loaded>
     </Panel>
+  )
+}
+
+function NodeGpus({ group }: { group: GpuGroup }) {
+  const { node, gpuType, isCluster, gpus } = group
+  return (
+    <section aria-label={`${gpuType} on ${node}`}>
+      <Group gap="xs" mb={6} wrap="wrap">
+        <Title order={3} fz="sm">
+          {gpuType}
+        </Title>
+        <Text size="sm" c="dimmed">
+          {isCluster ? `cluster node ${node}` : node}, {summaryOf(gpus)}
+        </Text>
+      </Group>
+      <ul className={classes.gpus}>
+        {gpus.map((gpu) => (
+          <GpuTile key={gpu.id} gpu={gpu} />
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function GpuTile({ gpu }: { gpu: Gpu }) {
+  const note = [shortId(gpu), activityOf(gpu)].filter(Boolean).join(', ')
+  return (
+    <li className={classes.gpu} data-state={gpu.state} title={gpu.cluster ? undefined : gpu.id}>
+      <span className={classes.owner}>{ownerOf(gpu)}</span>
+      {note ? <span className={classes.note}>{note}</span> : null}
+    </li>
+  )
+}
+
+const COLUMNS: Column<EndpointGpus>[] = [
+  { id: 'endpoint', header: 'Endpoint', cell: ({ name }) => name },
+  { id: 'model', header: 'Model', cell: ({ model }) => model },
+  { id: 'gpus', header: 'GPUs', align: 'right', cell: ({ count }) => formatCount(count) },
+  { id: 'nodes', header: 'Nodes', cell: ({ nodes }) => nodes.join(', ') },
+]
+
+function ByEndpoint({ endpoints }: { endpoints: EndpointGpus[] }) {
+  if (endpoints.length === 0) return <Text c="dimmed">No endpoint holds a GPU.</Text>
+  return (
+    <DataTable caption="GPUs by endpoint" columns={COLUMNS} rows={endpoints} rowKey={({ id }) => id} minWidth={480} />
   )
 }

@@ -15,10 +15,8 @@ export function HealthPage() {
       <div className={classes.stack}>
         <Nodes />
         <Findings />
-        <div className={classes.columns}>
-          <Gpus />
-          <PlatformErrors />
-        </div>
+        <Gpus />
+        <PlatformErrors />
         <BillCheck />
         <EngineLogs />
       </div>

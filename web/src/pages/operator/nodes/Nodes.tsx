@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { forgetNode, nodesQuery, type OperatorNode } from '../../../api/operator/nodes'
 import { ConfirmDialog } from '../../../ui/ConfirmDialog'
 import { type Column, DataTable } from '../../../ui/DataTable'
-import { formatCount, formatDuration } from '../../../ui/format'
+import { formatCount, formatDuration, formatShare } from '../../../ui/format'
 import { Loaded } from '../../../ui/Loaded'
 import { Panel } from '../../../ui/Panel'
 import { TableSkeleton } from '../../../ui/Skeletons'
@@ -17,7 +17,10 @@ export function Nodes() {
   const nodes = useQuery(nodesQuery)
   const [forgotten, setForgotten] = useState<OperatorNode>()
   return (
-    <Panel title="Nodes" description="Each node reports every five seconds">
+    <Panel
+      title="Nodes"
+      description="Each node reports every five seconds. The journal keeps usage until the store has it"
+    >
       <Loaded query={nodes} skeleton={<TableSkeleton rows={2} />} errorTitle="The nodes could not be loaded">
         {(all) => (
           <DataTable
@@ -25,7 +28,7 @@ export function Nodes() {
             columns={columns(setForgotten)}
             rows={all}
             rowKey={(node) => node.id}
-            minWidth={980}
+            minWidth={1080}
           />
         )}
       </Loaded>
@@ -34,7 +37,11 @@ export function Nodes() {
   )
 }
 
+const SHORT_HASH = 8
 const millis = (value: number | null | undefined) => (value == null ? '–' : formatDuration(value))
+/** The clock may be behind the store's. */
+const skew = (value: number | null | undefined) =>
+  value == null ? '–' : `${value < 0 ? '−' : ''}${formatDuration(Math.abs(value))}`
 
 const columns = (onForget: (node: OperatorNode) => void): Column<OperatorNode>[] => [
   {
@@ -45,7 +52,7 @@ const columns = (onForget: (node: OperatorNode) => void): Column<OperatorNode>[]
         <Code>{node.id}</Code>
         <Group gap={6}>
           {node.leader ? <StatusBadge tone="busy">Leader</StatusBadge> : null}
-          {node.self ? <StatusBadge tone="idle">Responds</StatusBadge> : null}
+          {node.self ? <StatusBadge tone="idle">This node</StatusBadge> : null}
         </Group>
       </Stack>
     ),
@@ -67,18 +74,35 @@ const columns = (onForget: (node: OperatorNode) => void): Column<OperatorNode>[]
       )
     },
   },
-  { id: 'version', header: 'Version', cell: (node) => node.report?.version ?? 'unknown' },
+  {
+    id: 'version',
+    header: 'Version',
+    // The rest describes the build.
+    cell: (node) => <span title={node.report?.version}>{node.report?.version.split(' ')[0] ?? 'unknown'}</span>,
+  },
   { id: 'started', header: 'Started', cell: (node) => <Time value={node.startedAt} /> },
   { id: 'seen', header: 'Seen', cell: (node) => <Time value={node.seenAt} /> },
   {
     id: 'calls',
     header: 'Calls now',
     align: 'right',
-    cell: (node) => (node.report ? formatCount(node.report.callsInFlight) : '–'),
+    cell: ({ report }) =>
+      report ? `${formatCount(report.callsInFlight)}${report.heldCalls ? ` (${report.heldCalls} wait)` : ''}` : '–',
   },
   { id: 'store', header: 'Store', align: 'right', cell: (node) => millis(node.report?.storeLatencyMillis) },
   { id: 'redis', header: 'Redis', align: 'right', cell: (node) => millis(node.report?.redisLatencyMillis) },
-  { id: 'skew', header: 'Clock skew', align: 'right', cell: (node) => millis(node.report?.clockSkewMillis) },
+  { id: 'skew', header: 'Clock skew', align: 'right', cell: (node) => skew(node.report?.clockSkewMillis) },
+  {
+    id: 'journal',
+    header: 'Journal',
+    align: 'right',
+    cell: ({ report }) => (report ? formatShare(report.journal.waitingBytes / report.journal.maxBytes) : '–'),
+  },
+  {
+    id: 'catalogue',
+    header: 'Catalogue',
+    cell: (node) => <Code title={node.catalogueHash}>{node.catalogueHash.slice(0, SHORT_HASH)}</Code>,
+  },
   {
     id: 'actions',
     header: 'Actions',

@@ -26,8 +26,8 @@ describe('the state of a node', () => {
     const finding = (level: string) => ({ check: level, level, what: 'it', remedy: '' }) as Finding
     const nodes = [node({ id: 'a' }), node({ id: 'b', alive: false })]
     expect(attentionOf(nodes, [finding('ok'), finding('warning'), finding('problem')])).toEqual([
-      'b: No heartbeat: stopped, or cut off from the store',
-      'problem: it',
+      { where: 'b', what: 'No heartbeat: stopped, or cut off from the store' },
+      { where: 'Check of problem', what: 'it' },
     ])
   })
 })

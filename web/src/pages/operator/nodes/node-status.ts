@@ -27,8 +27,11 @@ export function problemsOf(node: OperatorNode): string[] {
 }
 
 /** Problems of nodes and of checks. Warnings are left to the page of health. */
-export function attentionOf(nodes: readonly OperatorNode[], findings: readonly Finding[]): string[] {
-  const ofNodes = nodes.flatMap((node) => problemsOf(node).map((problem) => `${node.id}: ${problem}`))
-  const ofChecks = findings.filter(({ level }) => level === 'problem').map(({ check, what }) => `${check}: ${what}`)
-  return [...new Set([...ofNodes, ...ofChecks])]
+export function attentionOf(nodes: readonly OperatorNode[], findings: readonly Finding[]): Attention[] {
+  const ofNodes = nodes.flatMap((node) => problemsOf(node).map((what) => ({ where: node.id, what })))
+  const problems = findings.filter(({ level }) => level === 'problem')
+  return [...ofNodes, ...problems.map(({ check, what }) => ({ where: `Check of ${check}`, what }))]
 }
+
+/** What needs the operator, and where. */
+export type Attention = { where: string; what: string }

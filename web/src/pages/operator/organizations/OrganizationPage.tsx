@@ -7,6 +7,7 @@ import {
   deleteOrganization,
   type OperatorOrganization,
   organizationQuery,
+  refreshAfterDelete,
   refreshOrganizations,
   renameOrganization,
 } from '../../../api/operator/organizations'
@@ -104,7 +105,7 @@ function DeleteOrganization({ organization }: { organization: OperatorOrganizati
     mutationFn: () => deleteOrganization(organization.id),
     onSuccess: () => {
       router.history.push(paths.operatorOrganizations())
-      void refreshOrganizations(queries)
+      void refreshAfterDelete(queries)
     },
   })
   return (

@@ -27,7 +27,7 @@ export function FirstSteps() {
   const requests = useQuery({ ...metricQuery(workspaceId, { metric: 'tokens' }, CALLS), ...inWorkspace })
   const calls = requests.data?.data[0]?.total.completion ?? 0
   const done = doneSteps({ models: models.data?.length ?? 0, keys: keys.data?.length ?? 0, calls })
-  const chat = models.data?.find((model) => model.modality === 'chat' && model.enabled)?.id ?? 'acme/tiny-chat'
+  const chat = models.data?.find((model) => model.modality === 'chat' && model.enabled)?.id ?? 'the-model-of-step-1'
   return (
     <Panel
       title="First steps"

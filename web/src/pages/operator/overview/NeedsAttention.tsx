@@ -1,10 +1,11 @@
-import { Alert, Anchor } from '@mantine/core'
+import { Alert, Anchor, Text } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { findingsQuery, nodesQuery } from '../../../api/operator/nodes'
 import { paths } from '../../../paths'
 import { Link } from '../../../ui/Link'
 import { attentionOf } from '../nodes/node-status'
+import classes from '../Operator.module.css'
 
 /** A banner if a node or a check needs the operator; nothing otherwise. */
 export function NeedsAttention() {
@@ -20,9 +21,14 @@ export function NeedsAttention() {
       icon={<IconAlertTriangle aria-hidden />}
       title={reasons.length === 1 ? '1 thing needs your attention' : `${reasons.length} things need your attention`}
     >
-      <ul>
-        {reasons.map((reason) => (
-          <li key={reason}>{reason}</li>
+      <ul className={classes.reasons}>
+        {reasons.map(({ where, what }) => (
+          <li key={`${where} ${what}`}>
+            {what}
+            <Text size="sm" c="dimmed">
+              {where}
+            </Text>
+          </li>
         ))}
       </ul>
       <Anchor component={Link} href={paths.operatorHealth()}>

@@ -3,14 +3,16 @@ import { PageHeader } from '../../../ui/PageHeader'
 import classes from '../Operator.module.css'
 import { FirstSteps } from './FirstSteps'
 import { NeedsAttention } from './NeedsAttention'
+import { Summary } from './Summary'
 
 export function OverviewPage() {
   return (
     <OperatorsOnly title="Overview">
-      <PageHeader title="Overview" description="This installation at a glance" />
+      <PageHeader title="Overview" description="What this installation does, and what it needs" />
       <div className={classes.stack}>
         <NeedsAttention />
         <FirstSteps />
+        <Summary />
       </div>
     </OperatorsOnly>
   )

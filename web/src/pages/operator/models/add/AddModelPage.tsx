@@ -52,7 +52,7 @@ function AddModel() {
             <div className={classes.stack}>
               <SegmentedControl
                 aria-label="How the model is served"
-                w="fit-content"
+                className={classes.ways}
                 data={WAYS}
                 value={how}
                 onChange={(value) => change({ how: value })}

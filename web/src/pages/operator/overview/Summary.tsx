@@ -1,0 +1,48 @@
+import { Anchor } from '@mantine/core'
+import { useQueries } from '@tanstack/react-query'
+import { operatorModelsQuery } from '../../../api/operator/catalogue'
+import { gpusQuery, nodesQuery, platformErrorsQuery } from '../../../api/operator/nodes'
+import { paths } from '../../../paths'
+import { formatCount } from '../../../ui/format'
+import { Link } from '../../../ui/Link'
+import { Loading } from '../../../ui/Loaded'
+import { Panel } from '../../../ui/Panel'
+import { PanelSkeleton } from '../../../ui/Skeletons'
+import { Stat, Stats } from '../../../ui/Stat'
+import { summarize } from './summarize'
+
+/** The installation in a few numbers, each with the page that explains it. */
+export function Summary() {
+  const [nodes, models, gpus, errors] = useQueries({
+    queries: [nodesQuery, operatorModelsQuery, gpusQuery, platformErrorsQuery],
+  })
+  const isPending = [nodes, models, gpus, errors].some((query) => query.isPending)
+  const { ready, available, used, calls, failed } = summarize({
+    nodes: nodes.data ?? [],
+    models: models.data ?? [],
+    gpus: gpus.data ?? [],
+    errors: errors.data ?? [],
+  })
+  const to = (href: string, text: string) => (
+    <Anchor component={Link} href={href} inherit>
+      {text}
+    </Anchor>
+  )
+  return (
+    <Panel title="At a glance">
+      {isPending ? (
+        <Loading>
+          <PanelSkeleton height={56} />
+        </Loading>
+      ) : (
+        <Stats>
+          <Stat label="Nodes" value={to(paths.operatorHealth(), ready)} note="ready" />
+          <Stat label="Models" value={to(paths.operatorModels(), available)} note="available" />
+          <Stat label="GPUs and slots" value={to(paths.operatorHealth(), used)} note="in use" />
+          <Stat label="Calls now" value={formatCount(calls)} note="on all nodes" />
+          <Stat label="Failed calls" value={formatCount(failed)} note="in the last 24 hours" />
+        </Stats>
+      )}
+    </Panel>
+  )
+}

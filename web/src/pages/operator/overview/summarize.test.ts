@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest'
+import { summarize } from './summarize'
+
+const installation = {
+  nodes: [
+    { alive: true, report: { status: 'ready', callsInFlight: 2 } },
+    { alive: true, report: { status: 'degraded', callsInFlight: 1 } },
+    { alive: false, report: { status: 'ready', callsInFlight: 9 } },
+  ],
+  models: [
+    { enabled: true, status: 'available' },
+    { enabled: true, status: 'unavailable' },
+    { enabled: false, status: 'unavailable' },
+  ],
+  gpus: [{ state: 'held' }, { state: 'other' }, { state: 'free' }, { state: 'unknown' }],
+  errors: [{ count: 2 }, { count: 3 }],
+}
+
+describe('the summary of an installation', () => {
+  it('counts what works, and nodes that are away only as missing', () => {
+    const summary = summarize(installation as unknown as Parameters<typeof summarize>[0])
+    expect(summary).toEqual({ ready: '1 of 3', available: '1 of 2', used: '2 of 4', calls: 3, failed: 5 })
+  })
+})

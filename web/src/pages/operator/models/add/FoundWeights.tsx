@@ -56,7 +56,9 @@ export function FoundWeights({ lookup, downloads }: Props) {
             </Alert>
           ) : null}
           {isHere ? (
-            <StatusBadge tone="ok">On this machine</StatusBadge>
+            <div>
+              <StatusBadge tone="ok">On this machine</StatusBadge>
+            </div>
           ) : download ? (
             <DownloadProgress download={download} />
           ) : (

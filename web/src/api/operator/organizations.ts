@@ -95,8 +95,8 @@ export function refreshOrganizations(queries: QueryClient) {
   return queries.invalidateQueries({ queryKey: KEY })
 }
 
-/** After one was deleted: its own page may still be open and must not ask for it again. */
-export function refreshListOfOrganizations(queries: QueryClient) {
+/** The page of a deleted organization is still shown for a moment, and must not ask for it again. */
+export function refreshAfterDelete(queries: QueryClient) {
   void queries.invalidateQueries({ queryKey: ['session'] })
-  return queries.invalidateQueries({ queryKey: KEY, exact: true })
+  return queries.invalidateQueries({ queryKey: KEY, refetchType: 'none' })
 }

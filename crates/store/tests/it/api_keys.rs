@@ -1,5 +1,6 @@
 use crate::databases::on_both;
 use crate::people::{self, NOW, later};
+use crate::retries::when_available;
 use domain::{KeyState, SecretHash, Segment, Workspace};
 use store::{Conflict, Page, Store, StoreError, api_keys};
 use tokio::task::JoinSet;
@@ -10,16 +11,6 @@ async fn create(store: &Store, workspace: &Workspace, limit: u64) -> Result<(), 
     tx.commit().await
 }
 
-/// As a client does, which gets 503 while a busy machine has no connection free.
-async fn create_when_available(store: &Store, workspace: &Workspace, limit: u64) -> Result<(), StoreError> {
-    loop {
-        match create(store, workspace, limit).await {
-            Err(StoreError::Unavailable(_)) => {}
-            outcome => return outcome,
-        }
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn the_key_limit_is_exact_under_fifty_concurrent_requests() {
     on_both(async |_, store| {
@@ -27,7 +18,7 @@ async fn the_key_limit_is_exact_under_fifty_concurrent_requests() {
         let mut requests = JoinSet::new();
         for _ in 0..50 {
             let (store, workspace) = (store.clone(), workspace.clone());
-            requests.spawn(async move { create_when_available(&store, &workspace, 20).await });
+            requests.spawn(async move { when_available(|| create(&store, &workspace, 20)).await });
         }
         let outcomes = requests.join_all().await;
         assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 20);

@@ -28,6 +28,7 @@ mod quota;
 mod requests;
 mod responses;
 mod retention;
+mod retries;
 mod series;
 mod sessions;
 mod usage_events;

@@ -21,6 +21,8 @@ const LEAST_EXPECTED: u64 = 256;
 pub(crate) struct TokenEstimate {
     /// Bytes of the members that become the prompt, or could: those that the gateway does not know count, too.
     pub(super) prompt_bytes: u64,
+    /// The part of `prompt_bytes` that a translation has left out, but an engine which speaks the client's API gets.
+    pub(super) native_only: u64,
     /// Messages, or inputs of an embedding.
     pub(super) messages: u64,
     /// The prompt has a part other than text, whose tokens cannot be estimated.
@@ -48,6 +50,12 @@ impl TokenEstimate {
 
     pub(super) fn limited_softly(self, tokens: u64) -> Self {
         Self { soft_limit: Some(tokens), ..self }
+    }
+
+    /// The request may also be passed through with this much in place of the translation.
+    pub(super) fn or_native(self, native_bytes: u64) -> Self {
+        let native_only = native_bytes.saturating_sub(self.prompt_bytes);
+        Self { prompt_bytes: self.prompt_bytes + native_only, native_only, ..self }
     }
 
     pub(super) fn embeddings(prompt_bytes: u64, inputs: usize) -> Self {

@@ -129,12 +129,13 @@ impl ParsedRequest {
             Some(limit) => request.estimate.limited_softly(limit),
             None => request.estimate,
         };
+        let estimate = estimate.or_native(native.as_ref().map_or(0, NativeRequest::prompt_bytes));
         Ok(Self { estimate, invalid, remote_media, native, ..request })
     }
 
     /// The tokens of the prompt, estimated from its length. They are never more than the call has reserved.
     pub(crate) fn prompt_tokens(&self, context_length: u64) -> u64 {
-        let tokens = (self.prompt.len() as u64).div_ceil(BYTES_PER_TOKEN);
+        let tokens = (self.prompt.len() as u64 + self.estimate.native_only).div_ceil(BYTES_PER_TOKEN);
         tokens.min(self.estimate.bound(context_length).prompt)
     }
 

@@ -5,6 +5,11 @@ use crate::json;
 use bytes::{Bytes, BytesMut};
 use domain::model::NativeApi;
 
+/// The members that become the prompt, or could. They may have parts that a translation leaves out, such as members of tools
+/// that chat does not have.
+const PROMPT_MEMBERS: [&str; 8] =
+    ["messages", "system", "input", "instructions", "tools", "tool_choice", "text", "output_config"];
+
 /// The members of a request that are passed on. All others are left out, so that nothing reaches an engine unseen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NativeRequest {
@@ -36,6 +41,12 @@ impl NativeRequest {
     ) -> Self {
         let members = names.iter().map(|name| (*name, value(name))).filter(|(_, value)| !value.is_empty());
         Self { api, body_bytes, members: members.collect() }
+    }
+
+    /// The bytes of the members that become the prompt, or could.
+    pub(super) fn prompt_bytes(&self) -> u64 {
+        let members = self.members.iter().filter(|(name, _)| PROMPT_MEMBERS.contains(name));
+        members.map(|(_, value)| value.len() as u64).sum()
     }
 
     /// The body in pieces, which share memory with the client's.

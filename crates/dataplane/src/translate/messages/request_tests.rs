@@ -407,6 +407,21 @@ fn a_native_system_prompt_has_no_billing_header() {
 }
 
 #[test]
+fn what_only_a_native_engine_gets_is_reserved_and_billed() {
+    let turn = json!([{"type": "redacted_thinking", "data": "x".repeat(4_000)}, {"type": "text", "text": "Yes."}]);
+    let messages = json!([{"role": "user", "content": "hi"}, {"role": "assistant", "content": turn},
+        {"role": "user", "content": "Go on."}]);
+    let tokens = |is_native| {
+        let body = request(json!({"messages": messages}));
+        let request = translate(&body, Traits { is_native, ..TRAITS }).unwrap().request;
+        (request.prompt_tokens(100_000), request.estimate.bound(100_000).prompt)
+    };
+    let (translated, native) = (tokens(false), tokens(true));
+    assert!(translated.0 < 100 && translated.1 < 1_000, "{translated:?}");
+    assert!(native.0 >= 1_000 && native.1 >= 4_000, "{native:?}");
+}
+
+#[test]
 fn a_request_with_tools_of_the_vendor_is_translated() {
     assert_eq!(native(json!({"tools": [{"type": "web_search_20250305", "name": "web_search"}]})), None);
 }

@@ -14,7 +14,7 @@ const PROMPT_MEMBERS: [&str; 8] =
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NativeRequest {
     pub(crate) api: NativeApi,
-    /// The size of the client's body, which is kept because the members are parts of it.
+    /// The size of the client's body, which is kept because the members are parts of it, and of what was copied from it.
     body_bytes: usize,
     /// Names and values, without the model and the token limit.
     members: Vec<(&'static str, Bytes)>,

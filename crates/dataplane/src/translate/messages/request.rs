@@ -125,8 +125,10 @@ impl MessagesRequest {
 
     /// The request as an engine gets it that speaks this API. Its logs need no identity, so `metadata` is left out.
     fn native(&self) -> Result<NativeRequest, ParseError> {
-        let system = content::without_billing_header(&self.values[SYSTEM])?;
-        Ok(NativeRequest::new(NativeApi::Messages, self.body.len(), &NATIVE_MEMBERS, |name| match name {
+        let written = &self.values[SYSTEM];
+        let system = content::without_billing_header(written)?;
+        let copied = if system.len() < written.len() { written.len() } else { 0 };
+        Ok(NativeRequest::new(NativeApi::Messages, self.body.len() + copied, &NATIVE_MEMBERS, |name| match name {
             "system" => system.clone(),
             _ => self.body.slice_ref(self.value(name)),
         }))

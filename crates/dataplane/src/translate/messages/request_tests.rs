@@ -407,6 +407,19 @@ fn a_native_system_prompt_has_no_billing_header() {
 }
 
 #[test]
+fn a_copy_of_the_system_prompt_counts_in_the_memory_of_a_request() {
+    let text = json!({"type": "text", "text": "x".repeat(1_000)});
+    let header = json!({"type": "text", "text": "x-anthropic-billing-header: cch=1"});
+    let kept = |system: Value| {
+        let body = request(json!({"system": system}));
+        let request = translate(&body, Traits { is_native: true, ..TRAITS }).unwrap().request;
+        request.kept_bytes() - request.body.len() - body.to_string().len()
+    };
+    assert_eq!(kept(json!([text])), 0);
+    assert!(kept(json!([header, text])) > 1_000);
+}
+
+#[test]
 fn what_only_a_native_engine_gets_is_reserved_and_billed() {
     let turn = json!([{"type": "redacted_thinking", "data": "x".repeat(4_000)}, {"type": "text", "text": "Yes."}]);
     let messages = json!([{"role": "user", "content": "hi"}, {"role": "assistant", "content": turn},

@@ -42,16 +42,29 @@ pub(in super::super) fn without_billing_header(system: &Bytes) -> Result<Bytes, 
     if system.is_empty() || reader.kind()? != ValueKind::Array {
         return Ok(system.clone());
     }
-    let (mut kept, mut has_header) = (Vec::new(), false);
+    let mut has_header = false;
     reader.array(|reader, _| {
+        has_header |= is_billing_header(reader.slice()?)?;
+        Ok::<(), ParseError>(())
+    })?;
+    if !has_header {
+        return Ok(system.clone());
+    }
+    // Written at once: a list of short blocks would be many times as long as their text.
+    let mut kept = Vec::with_capacity(system.len());
+    kept.push(b'[');
+    Reader::new(system).array(|reader, _| {
         let block = reader.slice()?;
-        match is_billing_header(block)? {
-            true => has_header = true,
-            false => kept.push(block),
+        if !is_billing_header(block)? {
+            if kept.len() > 1 {
+                kept.push(b',');
+            }
+            kept.extend_from_slice(block);
         }
         Ok::<(), ParseError>(())
     })?;
-    Ok(if has_header { [b"[", &kept.join(&b","[..])[..], b"]"].concat().into() } else { system.clone() })
+    kept.push(b']');
+    Ok(kept.into())
 }
 
 fn is_billing_header(block: &[u8]) -> Result<bool, ParseError> {

@@ -33,6 +33,9 @@ const MAX_OUTPUT_BYTES: usize = 16 << 20;
 /// The most bytes of log probabilities. They are a hundred times as long as the text; with their alternatives, even more. A
 /// response that is not streamed has as much room in all.
 const MAX_LOGPROB_BYTES: usize = 64 << 20;
+/// The most copies of the output that exist while a stream ends: what was kept, the three events that end an item, the last
+/// event, and the response in it.
+const COPIES_AT_END: usize = 6;
 /// What an item counts for besides its text.
 const ITEM_BYTES: usize = 256;
 
@@ -294,7 +297,7 @@ impl StreamTranslator for ResponseStream {
     }
 
     fn kept_bytes(&self) -> usize {
-        self.echo_bytes + self.bytes + self.logprob_bytes
+        self.echo_bytes + COPIES_AT_END * (self.bytes + self.logprob_bytes)
     }
 
     fn keep_alive(&mut self, out: &mut BytesMut) {

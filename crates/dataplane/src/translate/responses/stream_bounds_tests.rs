@@ -30,13 +30,17 @@ fn pass(stream: &mut ResponseStream, choice: &Value) -> Result<(), TranslateErro
 }
 
 #[test]
-fn a_stream_keeps_what_the_response_repeats_and_its_output() {
+fn a_stream_keeps_what_the_response_repeats_and_room_to_end() {
     let mut stream = stream(json!({"instructions": "x".repeat(5_000)}));
     let echo = stream.kept_bytes();
     assert!((5_000..8_000).contains(&echo), "{echo} bytes of the request");
-    add(&mut stream, &"y".repeat(1_000)).unwrap();
+    add(&mut stream, &"y".repeat(10_000)).unwrap();
     let output = stream.kept_bytes() - echo;
-    assert!((1_000..1_500).contains(&output), "{output} bytes of output");
+    let mut end = BytesMut::new();
+    stream.end(Tokens::default(), &mut end).unwrap();
+    let written = end.len() - echo;
+    assert!((40_000..45_000).contains(&written), "the output is written four times, in {written} bytes");
+    assert!(output > 60_000, "{output} bytes for the output, its copies and the response in the last event");
 }
 
 #[test]

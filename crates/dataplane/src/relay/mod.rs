@@ -100,6 +100,7 @@ impl Dataplane {
                 keeps_text,
                 continuation: None,
             };
+            let is_native = attempt.native().is_some();
             let error = match self.attempt(attempt, began).await {
                 Ok(response) => {
                     let mut response = self.respond(response, slot, call);
@@ -109,6 +110,12 @@ impl Dataplane {
                         stream.keep(self.keep(call, target, tried, prompt));
                     }
                     return Ok(response);
+                }
+                Err(error) if is_native && may_drop_limit(&error, call) => {
+                    // What was passed through may be longer than its translation, next to which the limit may fit.
+                    call.tap.attempt_failed(error.reason());
+                    call.request.native = None;
+                    continue;
                 }
                 Err(error) if may_drop_limit(&error, call) && call.tap.drop_limit() => {
                     call.tap.attempt_failed(error.reason());

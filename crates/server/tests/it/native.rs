@@ -265,6 +265,7 @@ async fn a_call_whose_limit_does_not_fit_is_translated() {
     app.engine().push(Script { status: Some(400), error_message: Some(too_large.into()), ..Script::default() });
     assert_eq!(client(&app).post_json(MESSAGES, request(MESSAGES)).await.status_line(), "200 OK");
     assert_eq!(routes(app.engine()), ["/v1/messages", "/v1/chat/completions"]);
+    assert_eq!(app.engine().calls()[1].json()["max_tokens"], 64, "it may fit next to the translation");
     assert_eq!(bill(&app).await, "200 - exact 10+3(0)");
 }
 

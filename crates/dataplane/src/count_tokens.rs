@@ -86,8 +86,8 @@ impl Dataplane {
             Counting::Messages => {
                 let head = NativeHead { model, limit: None, cache_salt: None };
                 let body = request.native.as_ref()?.pieces(head);
-                let route = replica.head_at("/messages/count_tokens");
-                let response = self.ask_for(replica, call, &route, body, &mut memory).await?;
+                let route = &replica.template.message_tokens;
+                let response = self.ask_for(replica, call, route, body, &mut memory).await?;
                 read_count(&response, b"input_tokens")
             }
             Counting::RenderAndTokenize => {

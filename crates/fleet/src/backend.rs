@@ -88,6 +88,7 @@ pub struct Template {
     pub chat: Box<[u8]>,
     pub embeddings: Box<[u8]>,
     pub messages: Box<[u8]>,
+    pub message_tokens: Box<[u8]>,
     pub responses: Box<[u8]>,
     /// Host, content type, user agent, and the upstream's key.
     pub headers: HeaderMap,
@@ -117,6 +118,7 @@ impl Template {
             chat: head("/chat/completions")?,
             embeddings: head("/embeddings")?,
             messages: [&head("/messages")?, ANTHROPIC_VERSION.as_bytes()].concat().into(),
+            message_tokens: [&head("/messages/count_tokens")?, ANTHROPIC_VERSION.as_bytes()].concat().into(),
             responses: head("/responses")?,
             headers,
         })
@@ -150,11 +152,6 @@ impl Backend {
             prefixes: Mutex::default(),
             breaker: Mutex::default(),
         })
-    }
-
-    /// The head of a request to a route beside chat, without the headers that differ between calls.
-    pub fn head_at(&self, route: &str) -> Box<[u8]> {
-        head(&[&self.address.path, route].concat(), &self.template.headers)
     }
 
     /// The head of a request to a route beside OpenAI's API, without the headers that differ between calls.

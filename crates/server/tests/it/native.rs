@@ -347,6 +347,7 @@ async fn an_engine_counts_the_tokens_of_its_own_api() {
     assert_eq!((response.json(), response.header("x-forebay-estimate")), (json!({"input_tokens": 77}), None));
     let call = &app.engine().calls()[0];
     assert_eq!((call.path.as_str(), &call.json()["model"]), ("/v1/messages/count_tokens", &UPSTREAM_NAME.into()));
+    assert_eq!(call.header("anthropic-version"), Some("2023-06-01"));
     assert!(app.usage(0).await.is_empty());
 }
 

@@ -14,6 +14,8 @@ use crate::translate::chat_messages::{AssistantTurn, JoinedText, Messages, UserT
 use crate::translate::writer::Output;
 
 const NO_MESSAGE: &str = "must have at least one message";
+/// The most items of a conversation. Each takes far more memory than the few bytes that it may be written in.
+const MAX_ITEMS: usize = 1 << 14;
 
 /// The items of all previous responses, and then of the input. References are replaced by the items they stand for.
 pub(super) fn read<'a>(
@@ -29,6 +31,7 @@ pub(super) fn read<'a>(
     match reader.kind()? {
         ValueKind::String => items.push(Item::of_text(input)),
         ValueKind::Array => reader.array(|reader, index| {
+            check_room(items.len())?;
             let Some(item) = Item::read(reader, "input", index, checks)? else { return Ok(()) };
             match item.reference() {
                 None if item.kind == ItemKind::Reference => checks.missing(&Path::Member(&item.path(), "id")),
@@ -49,6 +52,15 @@ pub(super) fn read<'a>(
         checks.invalid(&"input", || NO_MESSAGE.into());
     }
     Ok(items)
+}
+
+/// Checks that there may be another item besides this many.
+pub(super) fn check_room(items: usize) -> Result<(), ParseError> {
+    if items < MAX_ITEMS {
+        return Ok(());
+    }
+    let why = format!("has more than {MAX_ITEMS} items, with those of previous responses");
+    Err(ParseError::BadName { param: "input".into(), why })
 }
 
 /// Writes a chat.

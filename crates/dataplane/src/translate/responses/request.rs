@@ -195,6 +195,7 @@ impl ResponsesRequest {
             ValueKind::Array => {
                 let mut items = Vec::new();
                 reader.array(|reader, _| {
+                    input::check_room(items.len())?;
                     items.push(input.slice(reader.span()?));
                     Ok::<(), ParseError>(())
                 })?;

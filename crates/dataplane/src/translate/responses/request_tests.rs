@@ -124,6 +124,17 @@ fn roles_and_parts() {
 }
 
 #[test]
+fn the_items_of_an_input_are_bounded() {
+    let found = |count: usize| {
+        let items = vec![json!({"role": "user", "content": ""}); count];
+        translate(&request(json!({"input": items})), TRAITS).map(|_| ())
+    };
+    assert_eq!(found(1 << 14), Ok(()));
+    let why = "has more than 16384 items, with those of previous responses".into();
+    assert_eq!(found((1 << 14) + 1), Err(ParseError::BadName { param: "input".into(), why }));
+}
+
+#[test]
 fn a_tool_loop_has_one_message_per_turn() {
     let items = json!([
         {"role": "user", "content": "Read both."},

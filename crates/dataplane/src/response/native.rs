@@ -82,12 +82,15 @@ impl Resource {
     ) -> Result<Self, BadUpstreamResponse> {
         let open = reader.position();
         let mut resource = Self::default();
-        let mut has_model = false;
+        let (mut has_id, mut has_model) = (false, false);
         reader.object(|reader, name, _| {
             match (name.raw(), own.api) {
-                (b"id", _) => edits.replace(reader.span()?, own.id.clone()),
+                (b"id", _) => {
+                    note_once(&mut has_id)?;
+                    edits.replace(reader.span()?, own.id.clone());
+                }
                 (b"model", _) => {
-                    has_model = true;
+                    note_once(&mut has_model)?;
                     edits.replace(reader.span()?, own.model.clone());
                 }
                 (b"content", NativeApi::Messages) | (b"output", NativeApi::Responses) => {
@@ -110,6 +113,14 @@ impl Resource {
         }
         Ok(resource)
     }
+}
+
+/// Notes a member that is changed. Each change takes more memory than the few bytes of a member that an engine may repeat.
+fn note_once(is_noted: &mut bool) -> Result<(), BadUpstreamResponse> {
+    if std::mem::replace(is_noted, true) {
+        return Err(BadUpstreamResponse::Unexpected("the response repeats a member"));
+    }
+    Ok(())
 }
 
 /// Passes on the events of a stream.
@@ -195,10 +206,12 @@ impl NativeEvents {
         if reader.kind()? != ValueKind::Object {
             return Err(BadUpstreamResponse::Unexpected("an event is not an object"));
         }
+        let mut has_resource = false;
         reader.object(|reader, name, _| {
             match (name.raw(), reader.kind()?) {
                 (b"type", ValueKind::String) => event.kind = reader.string()?.raw(),
                 (b"message" | b"response", ValueKind::Object) => {
+                    note_once(&mut has_resource)?;
                     event.usage = Resource::read(reader, data, &self.own, edits)?.usage;
                 }
                 (b"usage", _) => event.usage = ReportedUsage::read_native(reader, self.own.api)?,

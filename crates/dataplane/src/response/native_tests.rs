@@ -229,6 +229,17 @@ fn invalid_whole_responses_are_rejected() {
     }
 }
 
+#[test]
+fn an_engine_cannot_repeat_what_is_changed() {
+    let own = OwnMembers::new(&messages(), "acme/tiny").unwrap();
+    for bad in [r#"{"model":"a","model":"b","content":[]}"#, r#"{"id":"a","content":[],"id":"b"}"#] {
+        let passed = normalize(&Bytes::from_static(bad.as_bytes()), &own, &mut TokenMeter::new(8));
+        assert!(matches!(passed, Err(BadUpstreamResponse::Unexpected(_))), "{bad}");
+    }
+    let event = "data: {\"type\":\"response.created\",\"response\":{},\"response\":{}}\n\n";
+    assert!(stream(&responses()).pass(event.into()).is_err());
+}
+
 proptest! {
     #[test]
     fn a_stream_gives_the_same_events_however_it_is_split(

@@ -2,6 +2,9 @@
 
 use crate::json::{JsonError, RawStr, Reader, ValueKind};
 
+/// The most tool calls of a choice. Each takes far more memory than the few bytes that an engine may write it in.
+const MAX_TOOL_CALLS: usize = 1 << 12;
+
 /// One choice, or a piece of it. Texts are as the engine escaped them.
 #[derive(Debug, Default)]
 pub(super) struct ChatPart<'a> {
@@ -86,6 +89,9 @@ impl<'a> ChatPart<'a> {
                 b"tool_calls" if reader.kind()? == ValueKind::Array => reader.array(|reader, position| {
                     if reader.kind()? != ValueKind::Object {
                         return reader.skip();
+                    }
+                    if self.tool_calls.len() == MAX_TOOL_CALLS {
+                        return Err(JsonError { why: "there are too many tool calls", at: reader.position() });
                     }
                     self.tool_calls.push(ToolPart::read(reader, position)?);
                     Ok(())

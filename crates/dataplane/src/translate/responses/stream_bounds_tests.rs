@@ -53,6 +53,16 @@ fn the_output_of_a_stream_is_bounded() {
 }
 
 #[test]
+fn the_tool_calls_of_a_chunk_are_bounded() {
+    let with_calls = |count: usize| {
+        let choice = json!({"index": 0, "delta": {"tool_calls": vec![json!({}); count]}, "finish_reason": null});
+        pass(&mut stream(json!({})), &choice)
+    };
+    assert_eq!(with_calls(1 << 12), Ok(()));
+    assert!(with_calls((1 << 12) + 1).is_err());
+}
+
+#[test]
 fn log_probabilities_have_a_bound_of_their_own() {
     let mut stream = stream(json!({}));
     for _ in 0..63 {

@@ -26,8 +26,10 @@ const FINAL_BYTES: usize = 256 << 10;
 /// Pods whose logs are cached, by their uid.
 const MAX_CACHED: usize = 256;
 
-/// Lines of a log that the operator reads.
+/// Lines of a log that the operator reads; fewer if they are long.
 const OPERATOR_LINES: i64 = 50_000;
+/// Requests for one log, each for fewer lines than the one before.
+const OPERATOR_ATTEMPTS: usize = 4;
 const OPERATOR_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A Pod whose log can be read.
@@ -100,13 +102,23 @@ impl Logs {
     }
 
     /// As much of the end of a log as its kubelet returns, not cached.
+    ///
+    /// A kubelet returns the first bytes of the last lines: of 50,000 lines with 200 bytes each, 4 MiB are the oldest ones, and
+    /// what happens now is missing. A response that was cut is therefore requested again with fewer lines.
     async fn whole(&self, pod: &Pod, max_bytes: usize) -> Option<String> {
         let container = Some(pod_status::relevant_container(pod).to_owned());
-        let (tail_lines, limit_bytes) = (Some(OPERATOR_LINES), Some(MAX_RESPONSE_BYTES));
-        let params = LogParams { container, tail_lines, limit_bytes, ..LogParams::default() };
         let name = pod.metadata.name.as_deref()?;
-        let read = self.requests.send_to_kubelet(OPERATOR_TIMEOUT, self.pods.logs(name, &params)).await;
-        let text = read.inspect_err(|why| tracing::debug!(pod = name, %why, "cannot read the log of a Pod")).ok()?;
+        let (mut lines, mut text) = (OPERATOR_LINES, String::new());
+        for _ in 0..OPERATOR_ATTEMPTS {
+            let (tail_lines, limit_bytes) = (Some(lines), Some(MAX_RESPONSE_BYTES));
+            let params = LogParams { container: container.clone(), tail_lines, limit_bytes, ..LogParams::default() };
+            let read = self.requests.send_to_kubelet(OPERATOR_TIMEOUT, self.pods.logs(name, &params)).await;
+            text = read.inspect_err(|why| tracing::debug!(pod = name, %why, "cannot read the log of a Pod")).ok()?;
+            match fewer_lines(&text) {
+                Some(fewer) if fewer < lines => lines = fewer,
+                Some(_) | None => break,
+            }
+        }
         Some(end_of(text, max_bytes))
     }
 
@@ -155,6 +167,15 @@ fn with_status_message(mut text: String, message: &str) -> String {
     text
 }
 
+/// How many lines of this length the limit has room for, if it has cut the response. With a margin, as lines differ.
+fn fewer_lines(text: &str) -> Option<i64> {
+    if i64::try_from(text.len()).is_ok_and(|length| length < MAX_RESPONSE_BYTES) {
+        return None;
+    }
+    let shown = i64::try_from(text.lines().count()).unwrap_or(OPERATOR_LINES);
+    Some((shown / 2).max(1))
+}
+
 fn end_of(mut text: String, max_bytes: usize) -> String {
     if text.len() > max_bytes {
         text.drain(..text.ceil_char_boundary(text.len() - max_bytes));
@@ -173,6 +194,15 @@ mod tests {
         assert_eq!(text, "loading\nno such file");
         assert_eq!(with_status_message(text.clone(), "no such file"), text, "not added again");
         assert_eq!(with_status_message(text.clone(), ""), text, "it ended without a message");
+    }
+
+    #[test]
+    fn a_response_that_was_cut_is_requested_with_fewer_lines() {
+        assert_eq!(fewer_lines("short\n"), None);
+        let limit = usize::try_from(MAX_RESPONSE_BYTES).unwrap();
+        let cut = format!("{}\n", "x".repeat(1_023)).repeat(limit / 1_024);
+        assert_eq!((cut.len(), fewer_lines(&cut)), (limit, Some(2_048)));
+        assert_eq!(fewer_lines(&"x".repeat(limit)), Some(1), "one line is longer than the limit");
     }
 
     #[test]

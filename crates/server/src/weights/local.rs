@@ -51,12 +51,17 @@ pub(crate) fn find(folder: &Path, path: &Path) -> Result<LocalFile, String> {
     if !real.starts_with(&real_folder) {
         return Err(outside());
     }
-    let mut magic = [0; 4];
-    let read = fs::File::open(&real).and_then(|mut file| file.read_exact(&mut magic));
-    if !real.is_file() || read.is_err() || &magic != b"GGUF" {
+    if !is_gguf(&real) {
         return Err("is not a GGUF file, which forebay-engine runs".to_owned());
     }
     Ok(LocalFile { bytes: size_of(path), path: path.to_owned() })
+}
+
+/// Whether it is a file that begins like GGUF. Nothing else is opened: a pipe would wait for its writer.
+fn is_gguf(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    let is_read = path.is_file() && fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok();
+    is_read && &magic == b"GGUF"
 }
 
 /// Whether it is a whole model or the first part of one.
@@ -91,6 +96,8 @@ mod tests {
         fs::write(models.join("big-00002-of-00002.gguf"), "GGUF 22").unwrap();
         fs::write(models.join("notes.txt"), "no model").unwrap();
         std::os::unix::fs::symlink(&outside, models.join("link.gguf")).unwrap();
+        let piped = std::process::Command::new("mkfifo").arg(models.join("pipe.gguf")).status();
+        assert!(piped.is_ok_and(|status| status.success()));
         let listed: Vec<_> = list(&models).into_iter().map(|file| (file.path, file.bytes)).collect();
         assert_eq!(listed, [(models.join("acme/tiny.gguf"), 9), (models.join("big-00001-of-00002.gguf"), 13)]);
         assert_eq!(find(&models, &models.join("acme/tiny.gguf")).unwrap().bytes, 9);
@@ -101,6 +108,7 @@ mod tests {
             (models.join("none.gguf"), "does not exist"),
             (models.join("notes.txt"), "not a GGUF file"),
             (models.join("acme"), "not a GGUF file"),
+            (models.join("pipe.gguf"), "not a GGUF file"),
         ] {
             let error = find(&models, &path).unwrap_err();
             assert!(error.contains(why), "{}: {error}", path.display());

@@ -6,6 +6,8 @@ use serde_json::Value;
 
 /// Repositories with more files are read up to here.
 const MAX_FILES: usize = 10_000;
+/// Larger files do not exist; the sizes of all files of a repository together stay below 2^64.
+const MAX_FILE_BYTES: u64 = 1 << 50;
 const MAX_TEXT_CHARS: usize = 100;
 /// Files of a sentence model, in addition to its weights.
 const SENTENCE_MODEL: [&str; 5] =
@@ -27,6 +29,7 @@ pub(crate) struct Repository {
     /// The context length that the model was trained with.
     pub context_length: Option<u64>,
     is_sentence_model: bool,
+    /// By name.
     files: Vec<RepositoryFile>,
 }
 
@@ -73,6 +76,9 @@ impl Repository {
     pub(crate) fn read(description: &Value) -> Option<Self> {
         let commit = description["sha"].as_str().filter(|text| is_commit(text))?.to_owned();
         let files = description["siblings"].as_array()?.iter().take(MAX_FILES);
+        let mut files: Vec<RepositoryFile> = files.filter_map(file_of).collect();
+        files.sort_by(|one, other| one.name.cmp(&other.name));
+        files.dedup_by(|one, other| one.name == other.name);
         let gated = &description["gated"];
         Some(Self {
             commit,
@@ -81,7 +87,7 @@ impl Repository {
             architecture: description["gguf"]["architecture"].as_str().map(shorten),
             context_length: description["gguf"]["context_length"].as_u64(),
             is_sentence_model: description["config"]["model_type"].as_str() == Some(SENTENCE_TYPE),
-            files: files.filter_map(file_of).collect(),
+            files,
         })
     }
 
@@ -99,14 +105,15 @@ impl Repository {
         if !base.ends_with(".gguf") || NO_MODELS.iter().any(|part| base.contains(part)) {
             return None;
         }
-        let names = match split_name(&first.name) {
-            Some((_, number, _)) if number != 1 => return None,
+        let files = match split_name(&first.name) {
+            Some((_, number, count)) if number != 1 || count == 0 => return None,
             Some((beginning, _, count)) => {
-                (1..=count).map(|part| format!("{beginning}-{part:05}-of-{count:05}.gguf")).collect()
+                // Ends at the first part that is missing: a name can promise 99,999 of them.
+                let part = |part: u32| self.file(&format!("{beginning}-{part:05}-of-{count:05}.gguf")).cloned();
+                (1..=count).map(part).collect::<Option<Vec<_>>>()?
             }
-            None => vec![first.name.clone()],
+            None => vec![first.clone()],
         };
-        let files = names.iter().map(|name| self.file(name).cloned()).collect::<Option<Vec<_>>>()?;
         Some(Variant { kind: VariantKind::Gguf, files })
     }
 
@@ -121,7 +128,8 @@ impl Repository {
     }
 
     fn file(&self, name: &str) -> Option<&RepositoryFile> {
-        self.files.iter().find(|file| file.name == name)
+        let index = self.files.binary_search_by(|file| file.name.as_str().cmp(name)).ok()?;
+        self.files.get(index)
     }
 }
 
@@ -144,10 +152,13 @@ fn license_of(description: &Value) -> Option<String> {
     Some(shorten(name.unwrap_or(license)))
 }
 
-/// `None` for names that cannot be in a reference, and files without a size.
+/// `None` for names that cannot be in a reference, and files without a possible size.
 fn file_of(entry: &Value) -> Option<RepositoryFile> {
     let name = entry["rfilename"].as_str().filter(|name| is_hub_source(&format!("owner/{name}")))?;
     let bytes = entry["lfs"]["size"].as_u64().or_else(|| entry["size"].as_u64())?;
+    if bytes > MAX_FILE_BYTES {
+        return None;
+    }
     let is_hash = |text: &&str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let sha256 = entry["lfs"]["sha256"].as_str().filter(is_hash).map(str::to_ascii_lowercase);
     Some(RepositoryFile { name: name.to_owned(), bytes, sha256 })
@@ -196,6 +207,19 @@ mod tests {
         let expected = [vec!["small.Q2_K.gguf".to_owned()], split, vec!["big.Q8_0.gguf".to_owned()]];
         assert_eq!(names(&described(&files)), expected);
         assert!(names(&described(&[("pytorch_model.bin", 1), ("model.safetensors", 2)])).is_empty());
+    }
+
+    #[test]
+    fn sizes_cannot_add_up_to_less_and_missing_parts_cost_nothing() {
+        let half = 1 << 63;
+        let wrapping = [("m-00001-of-00002.gguf", half), ("m-00002-of-00002.gguf", half), ("ok.gguf", 1)];
+        assert_eq!(names(&described(&wrapping)), [["ok.gguf"]]);
+        assert!(names(&described(&[("m-00001-of-00000.gguf", 1)])).is_empty(), "a model without files");
+        let promising: Vec<String> = (0..MAX_FILES).map(|number| format!("m{number}-00001-of-99999.gguf")).collect();
+        let promising: Vec<(&str, u64)> = promising.iter().map(|name| (name.as_str(), 1)).collect();
+        let start = std::time::Instant::now();
+        assert!(names(&described(&promising)).is_empty());
+        assert!(start.elapsed().as_secs() < 10, "parts that no file has were listed");
     }
 
     #[test]

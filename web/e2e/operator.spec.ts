@@ -208,6 +208,27 @@ test('a model is offered in flavors that are checked against the nodes', async (
   await mutate(page.request, 'DELETE', modelPath(id))
 })
 
+test('a flavor that another operator changed meanwhile is a conflict', async ({ page, expectProblem }) => {
+  expectProblem(/409.*\/api\/operator\/models\//)
+  const id = `acme/contested-${unique()}`
+  const flavor = { name: 'cpu-1x', gpuType: 'local/cpu', weights: '/srv/none.gguf' }
+  const { version } = await mutate(page.request, 'POST', '/api/operator/models', { id, flavors: [flavor] })
+  await page.goto(`/operator/models/${id}`)
+  await loaded(page)
+  const flavors = page.getByRole('region', { name: 'Flavors', exact: true })
+  await flavors.getByRole('button', { name: 'Change cpu-1x' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('textbox', { name: 'Precision' }).fill('fp8')
+  await mutate(page.request, 'PATCH', modelPath(id), { version, flavors: [{ ...flavor, pricePerGpuHour: '7.25' }] })
+  // The page behind the dialog shows the new price by now.
+  await expect(page.getByText('$7.25').first()).toBeVisible({ timeout: 15_000 })
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await expect(dialog.getByRole('alert')).toContainText('version_conflict')
+  const [{ pricePerGpuHour }] = (await (await page.request.get(modelPath(id))).json()).flavors
+  expect(pricePerGpuHour).toBe('7.25')
+  await mutate(page.request, 'DELETE', modelPath(id))
+})
+
 test('an alias of the catalogue is created, changed after a conflict, and deleted', async ({ page, expectProblem }) => {
   expectProblem(/4\d\d.*\/api\/operator\/aliases/)
   const name = `alias-${unique()}`

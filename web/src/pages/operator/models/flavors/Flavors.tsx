@@ -19,6 +19,16 @@ type Props = { model: OperatorModel; isWritable: boolean }
 export function Flavors({ model, isWritable }: Props) {
   const [edited, setEdited] = useState<Flavor | 'new'>()
   const [deleted, setDeleted] = useState<Flavor>()
+  // The page reads the model again every few seconds. A dialog changes the version that it was opened with.
+  const [read, setRead] = useState(model)
+  const edit = (flavor: Flavor | 'new') => {
+    setRead(model)
+    setEdited(flavor)
+  }
+  const remove = (flavor: Flavor) => {
+    setRead(model)
+    setDeleted(flavor)
+  }
   const close = () => setEdited(undefined)
   return (
     <Panel
@@ -26,7 +36,7 @@ export function Flavors({ model, isWritable }: Props) {
       description="Hardware that tenants can choose for dedicated endpoints of this model"
       actions={
         isWritable ? (
-          <Button variant="default" onClick={() => setEdited('new')}>
+          <Button variant="default" onClick={() => edit('new')}>
             Add flavor
           </Button>
         ) : null
@@ -37,7 +47,7 @@ export function Flavors({ model, isWritable }: Props) {
       ) : (
         <DataTable
           caption="Flavors of the model"
-          columns={columns(model, isWritable, setEdited, setDeleted)}
+          columns={columns(model, isWritable, edit, remove)}
           rows={model.flavors}
           rowKey={({ name }) => name}
           minWidth={640}
@@ -50,9 +60,9 @@ export function Flavors({ model, isWritable }: Props) {
         title={edited === 'new' ? 'Add flavor' : 'Change flavor'}
         closeButtonProps={{ 'aria-label': 'Close' }}
       >
-        {edited ? <FlavorForm model={model} flavor={edited === 'new' ? undefined : edited} onClose={close} /> : null}
+        {edited ? <FlavorForm model={read} flavor={edited === 'new' ? undefined : edited} onClose={close} /> : null}
       </Modal>
-      <DeleteFlavor model={model} flavor={deleted} onClose={() => setDeleted(undefined)} />
+      <DeleteFlavor model={read} flavor={deleted} onClose={() => setDeleted(undefined)} />
     </Panel>
   )
 }

@@ -3,7 +3,6 @@ import { useQueries } from '@tanstack/react-query'
 import { operatorModelsQuery } from '../../../api/operator/catalogue'
 import { gpusQuery, nodesQuery, platformErrorsQuery } from '../../../api/operator/nodes'
 import { paths } from '../../../paths'
-import { formatCount } from '../../../ui/format'
 import { Link } from '../../../ui/Link'
 import { Loading } from '../../../ui/Loaded'
 import { Panel } from '../../../ui/Panel'
@@ -18,10 +17,10 @@ export function Summary() {
   })
   const isPending = [nodes, models, gpus, errors].some((query) => query.isPending)
   const { ready, available, used, calls, failed } = summarize({
-    nodes: nodes.data ?? [],
-    models: models.data ?? [],
-    gpus: gpus.data ?? [],
-    errors: errors.data ?? [],
+    nodes: nodes.data,
+    models: models.data,
+    gpus: gpus.data,
+    errors: errors.data,
   })
   const to = (href: string, text: string) => (
     <Anchor component={Link} href={href} inherit>
@@ -39,8 +38,8 @@ export function Summary() {
           <Stat label="Nodes" value={to(paths.operatorHealth(), ready)} note="ready" />
           <Stat label="Models" value={to(paths.operatorModels(), available)} note="available" />
           <Stat label="GPUs and slots" value={to(paths.operatorHealth(), used)} note="in use" />
-          <Stat label="Calls now" value={formatCount(calls)} note="on all nodes" />
-          <Stat label="Failed calls" value={formatCount(failed)} note="in the last 24 hours" />
+          <Stat label="Calls now" value={calls} note="on all nodes" />
+          <Stat label="Failed calls" value={failed} note="in the last 24 hours" />
         </Stats>
       )}
     </Panel>

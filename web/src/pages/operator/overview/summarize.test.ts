@@ -19,6 +19,12 @@ const installation = {
 describe('the summary of an installation', () => {
   it('counts what works, and nodes that are away only as missing', () => {
     const summary = summarize(installation as unknown as Parameters<typeof summarize>[0])
-    expect(summary).toEqual({ ready: '1 of 3', available: '1 of 2', used: '2 of 4', calls: 3, failed: 5 })
+    expect(summary).toEqual({ ready: '1 of 3', available: '1 of 2', used: '2 of 4', calls: '3', failed: '5' })
+  })
+
+  it('does not show zero for what could not be loaded', () => {
+    const summary = summarize({ nodes: undefined, models: undefined, gpus: [], errors: undefined })
+    const unknown = 'unknown'
+    expect(summary).toEqual({ ready: unknown, available: unknown, used: '0 of 0', calls: unknown, failed: unknown })
   })
 })

@@ -2,26 +2,35 @@
 
 import type { OperatorModel } from '../../../api/operator/catalogue'
 import type { ErrorCount, Gpu, OperatorNode } from '../../../api/operator/nodes'
+import { formatCount } from '../../../ui/format'
 
+/** Undefined is what could not be loaded. */
 type Installation = {
-  nodes: readonly OperatorNode[]
-  models: readonly OperatorModel[]
-  gpus: readonly Gpu[]
-  errors: readonly ErrorCount[]
+  nodes: readonly OperatorNode[] | undefined
+  models: readonly OperatorModel[] | undefined
+  gpus: readonly Gpu[] | undefined
+  errors: readonly ErrorCount[] | undefined
 }
 
-const share = (part: number, whole: number) => `${part} of ${whole}`
+const UNKNOWN = 'unknown'
+
+/** Such as "1 of 3". */
+function share<T>(all: readonly T[] | undefined, isPart: (one: T) => boolean): string {
+  return all ? `${all.filter(isPart).length} of ${all.length}` : UNKNOWN
+}
+
+const sum = <T>(all: readonly T[] | undefined, of: (one: T) => number) =>
+  all ? formatCount(all.reduce((total, one) => total + of(one), 0)) : UNKNOWN
 
 export function summarize({ nodes, models, gpus, errors }: Installation) {
-  const ready = nodes.filter(({ alive, report }) => alive && report?.status === 'ready')
-  const enabled = models.filter((model) => model.enabled)
-  const used = gpus.filter(({ state }) => state === 'held' || state === 'serverless' || state === 'other')
-  const living = nodes.filter(({ alive }) => alive)
   return {
-    ready: share(ready.length, nodes.length),
-    available: share(enabled.filter(({ status }) => status === 'available').length, enabled.length),
-    used: share(used.length, gpus.length),
-    calls: living.reduce((sum, { report }) => sum + (report?.callsInFlight ?? 0), 0),
-    failed: errors.reduce((sum, { count }) => sum + count, 0),
+    ready: share(nodes, ({ alive, report }) => alive && report?.status === 'ready'),
+    available: share(
+      models?.filter((model) => model.enabled),
+      ({ status }) => status === 'available',
+    ),
+    used: share(gpus, ({ state }) => state === 'held' || state === 'serverless' || state === 'other'),
+    calls: sum(nodes, ({ alive, report }) => (alive ? (report?.callsInFlight ?? 0) : 0)),
+    failed: sum(errors, ({ count }) => count),
   }
 }

@@ -22,6 +22,8 @@ use tokio::sync::watch;
 const ATTEMPTS: u32 = 6;
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(30));
 const HASH_PIECE_BYTES: usize = 1 << 20;
+/// Bytes after which the free space on the disk is observed again.
+const DISK_CHECK_BYTES: u64 = 64 << 20;
 
 /// Why a download does not go on.
 #[derive(Debug)]
@@ -149,6 +151,7 @@ async fn fetch_once(
 /// Appends exactly `missing` bytes.
 async fn copy(mut body: FileBody, output: &mut File, mut missing: u64, entry: &Entry) -> Result<(), Interruption> {
     let mut cancelled = entry.cancelled();
+    let mut unchecked = 0;
     loop {
         let piece = tokio::select! {
             piece = body.next() => piece?,
@@ -163,11 +166,27 @@ async fn copy(mut body: FileBody, output: &mut File, mut missing: u64, entry: &E
         output.write_all(&piece).await?;
         missing -= length;
         entry.advance(length);
+        unchecked += length;
+        if unchecked >= DISK_CHECK_BYTES {
+            unchecked = 0;
+            check_reserve(free_disk(entry.folder())).map_err(Interruption::Stop)?;
+        }
     }
     if missing > 0 {
         return Err(Interruption::Lost("the connection closed before the end of the file".to_owned()));
     }
     Ok(())
+}
+
+/// Engines and the journal write to the same disk while a download runs, so what was free at its start may be gone.
+fn check_reserve(free: Option<u64>) -> Result<(), Stop> {
+    match free {
+        Some(free) if free < fit::DISK_RESERVE => {
+            let (free, reserve) = (fit::rough(free), fit::rough(fit::DISK_RESERVE));
+            Err(Stop::Failed(format!("the disk is nearly full: {free} free, and {reserve} are kept; resume later")))
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Compares the SHA-256 with that of the hub. A file that differs is deleted.
@@ -213,4 +232,16 @@ fn hash(path: &Path, is_over: impl Fn() -> bool) -> io::Result<Option<String>> {
         }
     }
     Ok(Some(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_download_leaves_the_reserve_of_the_disk() {
+        assert!(check_reserve(Some(fit::DISK_RESERVE)).is_ok() && check_reserve(None).is_ok());
+        let Err(Stop::Failed(why)) = check_reserve(Some(fit::DISK_RESERVE - 1)) else { panic!("it goes on") };
+        assert!(why.starts_with("the disk is nearly full: 1023.9 MiB free, and 1.0 GiB are kept"), "{why}");
+    }
 }

@@ -103,8 +103,8 @@ impl Logs {
 
     /// As much of the end of a log as its kubelet returns, not cached.
     ///
-    /// A kubelet returns the first bytes of the last lines: of 50,000 lines with 200 bytes each, 4 MiB are the oldest ones, and
-    /// what happens now is missing. A response that was cut is therefore requested again with fewer lines.
+    /// A kubelet returns the first bytes of the last lines: of 50,000 lines with 200 bytes each, 4 MiB are the oldest ones,
+    /// and what happens now is missing. A response that was cut is therefore requested again with fewer lines.
     async fn whole(&self, pod: &Pod, max_bytes: usize) -> Option<String> {
         let container = Some(pod_status::relevant_container(pod).to_owned());
         let name = pod.metadata.name.as_deref()?;

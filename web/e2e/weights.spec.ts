@@ -53,9 +53,12 @@ test('a model of the hub is looked up, downloaded in two parts, started, called 
   await expectAccessible(page)
   await mutate(page.request, 'DELETE', `/api/operator/models/${encodeURIComponent(id)}`)
   await page.reload()
+  await downloads.getByRole('button', { name: 'Use', exact: true }).click()
+  await expect(found).toContainText('On this machine')
   await downloads.getByRole('button', { name: 'Delete files' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Delete files' }).click()
   await expect(downloads).toHaveCount(0)
+  await expect(found).toHaveCount(0)
 })
 
 test('a model that does not exist is reported at its field', async ({ page, expectProblem }) => {

@@ -8,10 +8,10 @@ import classes from '../../Operator.module.css'
 import { DownloadProgress } from './DownloadProgress'
 import { isActive, shortName } from './downloads'
 
-type Props = { downloads: readonly WeightsDownload[]; onUse: (weights: string) => void }
+type Props = { downloads: readonly WeightsDownload[]; onUse: (weights: string) => void; onDeleted: () => void }
 
 /** Downloads of this node: those that run, and files that are there. */
-export function DownloadsPanel({ downloads, onUse }: Props) {
+export function DownloadsPanel({ downloads, onUse, onDeleted }: Props) {
   const [deleted, setDeleted] = useState<WeightsDownload>()
   return (
     <Panel title="Downloads" description="On the machine of the node that responds">
@@ -41,17 +41,20 @@ export function DownloadsPanel({ downloads, onUse }: Props) {
           </div>
         ))}
       </Stack>
-      {deleted ? <DeleteFiles download={deleted} onClose={() => setDeleted(undefined)} /> : null}
+      {deleted ? <DeleteFiles download={deleted} onDeleted={onDeleted} onClose={() => setDeleted(undefined)} /> : null}
     </Panel>
   )
 }
 
-function DeleteFiles({ download, onClose }: { download: WeightsDownload; onClose: () => void }) {
+type DeleteProps = { download: WeightsDownload; onDeleted: () => void; onClose: () => void }
+
+function DeleteFiles({ download, onDeleted, onClose }: DeleteProps) {
   const queries = useQueryClient()
   const remove = useMutation({
     mutationFn: () => deleteDownload(download.id),
     onSuccess: () => {
       void refreshDownloads(queries)
+      onDeleted()
       onClose()
     },
   })

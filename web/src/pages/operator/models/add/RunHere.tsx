@@ -5,7 +5,9 @@ import { downloadsQuery, lookUpWeights, type OperatorWeights, weightsQuery } fro
 import { ErrorPanel } from '../../../../ui/ErrorPanel'
 import { Facts } from '../../../../ui/Facts'
 import { formatBytes } from '../../../../ui/format'
+import { Loaded } from '../../../../ui/Loaded'
 import { Panel } from '../../../../ui/Panel'
+import { PanelSkeleton } from '../../../../ui/Skeletons'
 import { fieldErrors } from '../errors'
 import { DownloadsPanel } from './DownloadsPanel'
 import { FoundWeights } from './FoundWeights'
@@ -46,7 +48,13 @@ export function RunHere() {
               error={errors.of('reference')}
               onChange={choose}
             />
-            {sources.data ? <Machine weights={sources.data} /> : null}
+            <Loaded
+              query={sources}
+              skeleton={<PanelSkeleton height={96} />}
+              errorTitle="What this machine has could not be loaded"
+            >
+              {(weights) => <Machine weights={weights} />}
+            </Loaded>
             {errors.rest ? <ErrorPanel error={errors.rest} title="The model could not be looked up" /> : null}
             <Button type="submit" w="fit-content" loading={lookUp.isPending} disabled={!reference.trim()}>
               Look up
@@ -57,9 +65,18 @@ export function RunHere() {
       {lookUp.data ? (
         <FoundWeights key={lookUp.submittedAt} lookup={lookUp.data} downloads={downloads.data ?? []} />
       ) : null}
+      {downloads.error && !downloads.data ? (
+        <ErrorPanel
+          error={downloads.error}
+          title="The downloads could not be loaded"
+          onRetry={() => void downloads.refetch()}
+        />
+      ) : null}
       {downloads.data?.length ? (
         <DownloadsPanel
           downloads={downloads.data}
+          // What was found says that the files are here.
+          onDeleted={lookUp.reset}
           onUse={(weights) => {
             choose(weights)
             lookUp.mutate(weights)

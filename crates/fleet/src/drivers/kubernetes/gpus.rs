@@ -17,6 +17,8 @@ use tokio::sync::Mutex;
 
 /// How long the list of all Pods is kept.
 const KEPT: Duration = Duration::from_secs(30);
+/// For all pages.
+const LIST_TIMEOUT: Duration = Duration::from_secs(15);
 const PAGE: u32 = 500;
 /// Clusters with more Pods are not counted.
 const MAX_PAGES: usize = 20;
@@ -78,8 +80,11 @@ impl AllPods {
     async fn read(&self) -> Option<Vec<Pod>> {
         let mut params = ListParams::default().fields(UNENDED).limit(PAGE);
         let mut found = Vec::new();
+        let deadline = Instant::now() + LIST_TIMEOUT;
         for _ in 0..MAX_PAGES {
-            let page = match self.requests.send(self.pods.list(&params)).await {
+            let left = deadline.saturating_duration_since(Instant::now());
+            // A slow list of a large cluster is not an outage, which would stop the reconciler.
+            let page = match self.requests.send_to_kubelet(left, self.pods.list(&params)).await {
                 Ok(page) => page,
                 Err(why) => {
                     tracing::debug!(%why, "cannot list the Pods of all namespaces");

@@ -154,9 +154,17 @@ impl Downloads {
 
     /// Queues a download again that failed or was cancelled.
     pub(crate) fn resume(&self, entry: &Entry) -> Result<(), WeightsError> {
+        // A download is not deleted while it is resumed.
+        let entries = self.entries.lock();
+        if !entries.values().any(|known| std::ptr::eq(&**known, entry)) {
+            return Err(WeightsError::NoDownload);
+        }
         let state = entry.state();
         if state.is_active() {
             return Err(WeightsError::Active);
+        }
+        if entries.values().filter(|entry| entry.state().is_active()).count() >= MAX_ACTIVE {
+            return Err(WeightsError::TooManyDownloads);
         }
         entry.set_cancelled(false);
         if state == DownloadState::Done || !entry.transition(state, DownloadState::Queued) {
@@ -168,14 +176,16 @@ impl Downloads {
 
     /// Deletes a download with its files.
     pub(crate) fn delete(&self, id: &DownloadId) -> Result<(), WeightsError> {
-        let entry = self.get(id)?;
+        // Until its files are gone, it is neither resumed nor requested again.
+        let mut entries = self.entries.lock();
+        let entry = entries.get(id).ok_or(WeightsError::NoDownload)?;
         if entry.state().is_active() {
             return Err(WeightsError::Active);
         }
         let record = entry.record();
         self.cache.remove(&record.repository, &record.commit, record.files.iter().map(|file| file.name.as_str()))?;
         fs::remove_dir_all(entry.folder())?;
-        self.entries.lock().remove(id);
+        entries.remove(id);
         Ok(())
     }
 }
@@ -217,5 +227,13 @@ mod tests {
         }
         assert!(matches!(add(9), Err(WeightsError::TooManyDownloads)));
         assert!(matches!(downloads.check(&order(1_001)), Err(WeightsError::TooLarge { bytes: 1_001, max: 1_000 })));
+
+        assert!(first.transition(DownloadState::Queued, DownloadState::Cancelled));
+        add(9).unwrap();
+        assert!(matches!(downloads.resume(&first), Err(WeightsError::TooManyDownloads)));
+        let deleted = DownloadId::new(Timestamp::from_millis(1), 1);
+        downloads.delete(&deleted).unwrap();
+        assert!(matches!(downloads.resume(&first), Err(WeightsError::NoDownload)), "it must not come back");
+        assert!(!folder.path().join("downloads").join(deleted.as_str()).exists());
     }
 }

@@ -17,6 +17,7 @@ pub(crate) use entry::Entry;
 pub(crate) use fit::{Fit, Machine, Verdict, rough};
 pub(crate) use local::LocalFile;
 pub(crate) use record::Order;
+pub(crate) use reference::may_use;
 
 use crate::config::{WeightsConfig, show_size};
 use fleet::Connector;

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 const HUB: &str = "hf://";
 const DEFAULT_REVISION: &str = "main";
 const MAX_LEN: usize = 500;
+/// Of a commit in hexadecimal.
+const COMMIT_LEN: usize = 40;
 
 /// The source of weights.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,6 +72,21 @@ impl HubReference {
     }
 }
 
+/// Whether a model with these weights may run the files of a download. It may name a branch or a tag, whose commit can be
+/// that of the download, or the repository as a whole.
+pub(crate) fn may_use(weights: &str, downloaded: &str) -> bool {
+    let read = |text: &str| text.strip_prefix(HUB).and_then(HubReference::parse);
+    let overlap = |(used, own): (HubReference, HubReference)| {
+        let is_same_revision = used.revision == own.revision || !is_commit(&used.revision);
+        used.repository == own.repository && is_same_revision && (used.file.is_none() || used.file == own.file)
+    };
+    weights == downloaded || read(weights).zip(read(downloaded)).is_some_and(overlap)
+}
+
+fn is_commit(revision: &str) -> bool {
+    revision.len() == COMMIT_LEN && revision.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 /// The text for `weights` of an engine: it names the commit, so that every node runs the same files.
 pub(crate) fn pinned(repository: &str, commit: &str, file: Option<&str>) -> String {
     match file {
@@ -107,5 +124,18 @@ mod tests {
         }
         assert_eq!(pinned("acme/tiny", "abc", Some("t.gguf")), "hf://acme/tiny@abc/t.gguf");
         assert_eq!(pinned("acme/tiny", "abc", None), "hf://acme/tiny@abc");
+    }
+
+    #[test]
+    fn a_model_may_use_a_download_by_another_name() {
+        let (commit, other) = ("a".repeat(40), "b".repeat(40));
+        let own = format!("hf://acme/tiny@{commit}/t.gguf");
+        for used in [own.as_str(), "hf://acme/tiny/t.gguf", "hf://acme/tiny@v1/t.gguf", "hf://acme/tiny"] {
+            assert!(may_use(used, &own), "{used}");
+        }
+        let another_commit = format!("hf://acme/tiny@{other}/t.gguf");
+        for unrelated in [another_commit.as_str(), "hf://acme/tiny/u.gguf", "hf://acme/big/t.gguf", "/srv/t.gguf"] {
+            assert!(!may_use(unrelated, &own), "{unrelated}");
+        }
     }
 }

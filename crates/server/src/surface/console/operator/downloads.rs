@@ -4,7 +4,7 @@ use super::weights;
 use crate::catalogue_keeper::Snapshot;
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Caller, Id, List, Operator, PathParam, Payload};
-use crate::weights::{Downloads, Entry, Order, WeightsError};
+use crate::weights::{Downloads, Entry, Order, WeightsError, may_use};
 use axum::Json;
 use control::weights::DownloadChange;
 use domain::ids::IdError;
@@ -70,11 +70,12 @@ impl DownloadView {
     }
 }
 
-/// The models with these weights.
+/// The models that may run the files of this download.
 fn users(snapshot: &Snapshot, weights: &str) -> Vec<String> {
     let uses = |model: &Model| {
-        let of_engine = matches!(&model.serving, Serving::Engine(pool) if pool.weights == weights);
-        of_engine || model.flavors.iter().any(|flavor| flavor.weights.as_deref() == Some(weights))
+        let of_engine = matches!(&model.serving, Serving::Engine(pool) if may_use(&pool.weights, weights));
+        let of_flavor = |used: &str| may_use(used, weights);
+        of_engine || model.flavors.iter().any(|flavor| flavor.weights.as_deref().is_some_and(of_flavor))
     };
     let of_file = snapshot.file_models().map(|model| &**model);
     let of_store = snapshot.models.iter().filter_map(|entry| entry.model.as_ref());

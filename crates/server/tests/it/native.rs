@@ -307,7 +307,7 @@ async fn an_engine_that_dies_before_its_first_text_is_replaced() {
         ] {
             let app = native().engines(2).start().await;
             app.engines[0].script(broken.clone());
-            for index in 0..6 {
+            for index in 0.. {
                 let mut body = streamed(path);
                 // Different beginnings are spread over the pool.
                 match path {
@@ -316,8 +316,10 @@ async fn an_engine_that_dies_before_its_first_text_is_replaced() {
                 }
                 let response = client(&app).post_json(path, body).await;
                 assert!(response.status == 200 && response.text().contains("Hello"), "{broken:?}");
+                if !app.engines[0].calls().is_empty() {
+                    break;
+                }
             }
-            assert!(!app.engines[0].calls().is_empty());
         }
     }
 }

@@ -49,10 +49,9 @@ models: ## Fetch the two starter models into data/models, once, checked by SHA-2
 test: ## Everything that CI runs: format, language, dependencies, lints, all tests with PostgreSQL, Redis and promtool, clients, OpenAPI, single sign-on, traces, the console
 	@scripts/system-packages test
 # Everything is built first: in parallel, cargo would wait for its lock, and tests read the console's files. The Rust tests
-# leave time for the others, some of which wait, too; the campaign and the browser need both cores.
+# leave time for the others; the campaign and the browser need both cores.
 	+@MAKE="$(MAKE)" scripts/test-steps fmt-check language-check supply-chain-check lint docs-check console test-build \
-		all-tests+client-tests,oidc-tests,tracing-tests+console-checks,docs-reference-check,helm-checks,openapi-tests \
-		campaign-short console-tests
+		all-tests+console-checks,docs-reference-check,helm-checks,client-tests,openapi-tests,oidc-tests,tracing-tests campaign-short console-tests
 	@echo "==> All good"
 
 test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane that is built once (CI runs it after test)

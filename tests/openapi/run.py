@@ -3,6 +3,7 @@ generated TypeScript client compiles and works."""
 
 import argparse
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -88,7 +89,9 @@ def run(arguments, folder, children):
     log_file = folder / "forebay.log"
     with log_file.open("w") as log:
         command = [arguments.forebay, "serve", "--config", str(config), "--data-dir", str(folder / "data")]
-        forebay = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        # The engine's server is a hub without models, so that nothing outside this machine is asked.
+        environment = os.environ | {"HF_ENDPOINT": f"http://{engine_address}"}
+        forebay = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=environment)
         children.append(forebay)
     listen = wait_for(forebay, lambda: read_json(folder / "data" / "listen.json"))
     bootstrap = wait_for(forebay, lambda: read_json(folder / "data" / "bootstrap.json"))

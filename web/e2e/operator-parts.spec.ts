@@ -1,6 +1,7 @@
 /** The operator's area with real parts: a second engine, an empty installation, and a node that goes away. */
 
 import type { APIRequestContext, Page } from '@playwright/test'
+import { mutate } from './api'
 import { type Engine, startEngine } from './engine'
 import { expect, expectAccessible, loaded, signInByForm, test } from './fixtures'
 import { startForebay } from './forebay'
@@ -78,6 +79,7 @@ test('a second engine is added, tested and billed at the price of each call', as
     const row = page.getByRole('table', { name: 'Cost by model' }).getByRole('row', { name: new RegExp(id) })
     await expect(row.getByRole('cell').last()).toHaveText(`$${cost.toFixed(3).replace(/0$/, '')}`, { timeout: 3_000 })
   }).toPass(GENERATED)
+  await mutate(page.request, 'DELETE', `/api/operator/models/${encodeURIComponent(id)}`)
 })
 
 test('the cards of an empty installation turn green', async ({ browser }) => {

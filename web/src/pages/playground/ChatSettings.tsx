@@ -3,7 +3,7 @@ import { IconColumns2, IconX } from '@tabler/icons-react'
 import type { ChatParameters } from '../../api/inference'
 import { OptionalNumber } from '../../ui/OptionalNumber'
 import type { ChatSetup } from './conversation'
-import { type ModelOption, optionGroups } from './model-options'
+import { comparedModel, type ModelOption, optionGroups } from './model-options'
 import classes from './Playground.module.css'
 
 type Props = {
@@ -39,7 +39,7 @@ export function ChatSettings({ options, setup, onModels, onSystem, onParameters 
         <Button
           variant="default"
           leftSection={<IconColumns2 size={16} />}
-          onClick={() => onModels([model, options.find((option) => option.id !== model)?.id ?? model])}
+          onClick={() => onModels([model, comparedModel(options, model)])}
         >
           Compare with another model
         </Button>

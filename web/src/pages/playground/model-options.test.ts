@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { ServingEndpoint } from '../../api/inference'
 import type { Model } from '../../api/models'
 import { blockedReason } from './blocked-reason'
-import { initialModel, modelOptions, optionGroups } from './model-options'
+import { comparedModel, initialModel, modelOptions, optionGroups } from './model-options'
 
 const model = (id: string, modality: string, status = 'available') => ({ id, name: id, modality, status }) as Model
 const endpoint = (name: string, of: string) => ({ name, modelId: `dedicated/${name}`, model: of }) as ServingEndpoint
@@ -24,6 +24,12 @@ describe('model options', () => {
     expect(initialModel(options, 'dedicated/mine')).toBe('dedicated/mine')
     expect(initialModel(options, '')).toBe('b/chat')
     expect(initialModel([], '')).toBe('')
+  })
+
+  it('are compared with another one that is available', () => {
+    expect(comparedModel(options, 'b/chat')).toBe('dedicated/mine')
+    expect(comparedModel(options, 'dedicated/mine')).toBe('b/chat')
+    expect(comparedModel(options.slice(0, 2), 'b/chat')).toBe('b/chat')
   })
 
   it('include the selected model even if it is missing, and explain why it cannot be called', () => {

@@ -45,6 +45,11 @@ export function initialModel(options: readonly ModelOption[], requested: string)
   return (options.find((option) => !option.isUnavailable) ?? options[0])?.id ?? ''
 }
 
+/** The model to compare with: another one that can be called, or the same one, whose responses differ, too. */
+export function comparedModel(options: readonly ModelOption[], model: string): string {
+  return options.find((option) => option.id !== model && !option.isUnavailable)?.id ?? model
+}
+
 /** Option groups of a Select, including the selected model even if it no longer exists. */
 export function optionGroups(options: readonly ModelOption[], selected: string) {
   const item = ({ id, isUnavailable }: ModelOption) => ({

@@ -5,6 +5,7 @@ use crate::request::StreamOptions;
 use crate::response::BadUpstreamResponse;
 use crate::response::chat_stream::ChatStream;
 use bytes::Bytes;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// The bytes for the client if the engine's bytes arrive in these pieces.
@@ -51,4 +52,64 @@ pub(super) fn call(index: u64, id: &str, name: &str, arguments: &str) -> Value {
 /// A delta with further arguments of a tool call.
 pub(super) fn arguments(index: u64, arguments: &str) -> Value {
     json!({"tool_calls": [{"index": index, "function": {"arguments": arguments}}]})
+}
+
+/// One piece of a response as an engine may send it.
+#[derive(Debug, Clone)]
+pub(super) enum Piece {
+    Text(String),
+    Reasoning(String),
+    /// The number of the call; its arguments are cut into pieces in order.
+    Tool(u64),
+}
+
+/// Any piece of a response with up to this many tool calls.
+pub(super) fn any_piece(calls: usize) -> impl Strategy<Value = Piece> {
+    let calls = calls as u64;
+    prop_oneof![
+        "[a-z\"é🙂\\\\]{0,4}".prop_map(Piece::Text),
+        "[a-z\n]{0,3}".prop_map(Piece::Reasoning),
+        (0..calls).prop_map(Piece::Tool),
+        (0..calls).prop_map(Piece::Tool),
+    ]
+}
+
+/// The deltas of the pieces: each piece of a call has `step` letters of its arguments, and what is left comes last.
+/// `calls` are the tool and the arguments of each.
+pub(super) fn deltas_of(pieces: &[Piece], calls: &[(&str, &str)], step: usize) -> Vec<Value> {
+    let mut rest: Vec<Vec<char>> = calls.iter().map(|(_, arguments)| arguments.chars().collect()).collect();
+    let mut is_begun = vec![false; calls.len()];
+    let mut take = |index: u64, count: usize| {
+        let place = index as usize;
+        let left = &mut rest[place];
+        let taken: String = left.drain(..count.min(left.len())).collect();
+        match std::mem::replace(&mut is_begun[place], true) {
+            false => call(index, &format!("id{index}"), calls[place].0, &taken),
+            true => arguments(index, &taken),
+        }
+    };
+    let mut deltas = vec![json!({"role": "assistant", "content": ""})];
+    let mut begun = Vec::new();
+    for piece in pieces {
+        deltas.push(match piece {
+            Piece::Text(text) => json!({"content": text}),
+            Piece::Reasoning(text) => json!({"reasoning": text}),
+            Piece::Tool(index) => {
+                begun.push(*index);
+                take(*index, step)
+            }
+        });
+    }
+    begun.sort_unstable();
+    begun.dedup();
+    deltas.extend(begun.into_iter().map(|index| take(index, usize::MAX)));
+    deltas
+}
+
+/// The text in parts, cut at these places.
+pub(super) fn parts<'a>(text: &'a str, cuts: &[prop::sample::Index]) -> Vec<&'a [u8]> {
+    let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(text.len() + 1)).collect();
+    cuts.extend([0, text.len()]);
+    cuts.sort_unstable();
+    cuts.windows(2).map(|pair| &text.as_bytes()[pair[0]..pair[1]]).collect()
 }

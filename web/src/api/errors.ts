@@ -96,3 +96,9 @@ export function toApiError(thrown: unknown): ApiError {
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const text = (value: unknown) => (typeof value === 'string' ? value : undefined)
+
+/** The current record, if the error is a version conflict. */
+export function conflictingRecord<T>(error: unknown): T | undefined {
+  const isConflict = error instanceof ApiError && error.code === 'version_conflict'
+  return isConflict ? (error.details.current as T) : undefined
+}

@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { SESSION_KEY } from '../../api/client'
-import { ApiError } from '../../api/errors'
+import { ApiError, conflictingRecord } from '../../api/errors'
 import { changeWorkspace, type Workspace, type WorkspaceEdit, workspaceQuery } from '../../api/workspaces'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { OptionalNumber } from '../../ui/OptionalNumber'
@@ -11,12 +11,6 @@ import { Conflict } from './Conflict'
 import { editOf, FIELDS, type FieldName, isChanged, type Settings, settingsOf, type Value } from './limits'
 
 const MAX_NAME = 100
-
-/** The current record, if the error is a version conflict. */
-function currentOf(error: unknown): Workspace | undefined {
-  const isConflict = error instanceof ApiError && error.code === 'version_conflict'
-  return isConflict ? (error.details.current as Workspace) : undefined
-}
 
 /** Edits a snapshot of the record, so that a refetch does not change fields while the user types. */
 export function LimitsForm({ workspace }: { workspace: Workspace }) {
@@ -46,7 +40,7 @@ export function LimitsForm({ workspace }: { workspace: Workspace }) {
     setMine(settingsOf(current))
     queries.setQueryData(workspaceQuery(workspace.id).queryKey, current)
   }
-  const current = currentOf(save.error)
+  const current = conflictingRecord<Workspace>(save.error)
   if (current) {
     return (
       <Conflict

@@ -2,7 +2,6 @@ import { Button, Code, Group, Modal, Select, Stack, Text, TextInput } from '@man
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { ApiError } from '../../../api/errors'
 import {
   catalogueAliasesQuery,
   changeAlias,
@@ -14,9 +13,9 @@ import {
 } from '../../../api/operator/catalogue'
 import { ConfirmDialog } from '../../../ui/ConfirmDialog'
 import { type Column, DataTable } from '../../../ui/DataTable'
-import { ErrorPanel } from '../../../ui/ErrorPanel'
 import { Loaded } from '../../../ui/Loaded'
 import { Panel } from '../../../ui/Panel'
+import { SaveError } from '../../../ui/SaveError'
 import { TableSkeleton } from '../../../ui/Skeletons'
 import { fieldErrors } from './errors'
 import { SOURCE_LABELS } from './source'
@@ -119,7 +118,6 @@ function AliasForm({ alias, models, onClose }: FormProps) {
     onSettled: () => refreshCatalogueAliases(queries),
   })
   const errors = fieldErrors(save.error, ['name', 'model'])
-  const theirs = currentOf(save.error)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     save.mutate()
@@ -151,22 +149,15 @@ function AliasForm({ alias, models, onClose }: FormProps) {
           onChange={(value) => setFields({ ...fields, model: value ?? '' })}
         />
         {errors.rest ? (
-          <ErrorPanel error={errors.rest} title="Could not save the alias">
-            {theirs ? (
-              <Button
-                variant="default"
-                size="xs"
-                w="fit-content"
-                onClick={() => {
-                  save.reset()
-                  setVersion(theirs.version ?? 0)
-                  setFields({ name: theirs.name, model: theirs.model })
-                }}
-              >
-                Load the current version
-              </Button>
-            ) : null}
-          </ErrorPanel>
+          <SaveError<OperatorAlias>
+            error={errors.rest}
+            title="Could not save the alias"
+            onLoad={(current) => {
+              save.reset()
+              setVersion(current.version ?? 0)
+              setFields({ name: current.name, model: current.model })
+            }}
+          />
         ) : null}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
@@ -204,10 +195,4 @@ function DeleteAlias({ alias, onClose }: { alias: OperatorAlias | undefined; onC
       Calls to <Code>{alias?.name}</Code> fail with <Code>model_not_found</Code>, unless another alias matches.
     </ConfirmDialog>
   )
-}
-
-/** The current record, if the error is a version conflict. */
-function currentOf(error: unknown): OperatorAlias | undefined {
-  const isConflict = error instanceof ApiError && error.code === 'version_conflict'
-  return isConflict ? (error.details.current as OperatorAlias) : undefined
 }

@@ -2,7 +2,6 @@ import { Button, Group, Stack } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { ApiError } from '../../../api/errors'
 import {
   catalogueQuery,
   editModel,
@@ -12,8 +11,8 @@ import {
   pricesQuery,
   refreshModels,
 } from '../../../api/operator/catalogue'
-import { ErrorPanel } from '../../../ui/ErrorPanel'
 import { Panel } from '../../../ui/Panel'
+import { SaveError } from '../../../ui/SaveError'
 import { DETAIL_NAMES, DetailsFields } from './DetailsFields'
 import { fieldErrors } from './errors'
 import { detailsOf, editOf, hasChanges, upstreamsOf } from './fields'
@@ -45,7 +44,6 @@ export function EditModel({ model }: { model: OperatorModel }) {
     },
   })
   const errors = fieldErrors(save.error, [...DETAIL_NAMES, ...upstreamNames(upstreams.length)])
-  const theirs = currentOf(save.error)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     save.mutate(edit)
@@ -76,21 +74,14 @@ export function EditModel({ model }: { model: OperatorModel }) {
           </Panel>
         ) : null}
         {errors.rest ? (
-          <ErrorPanel error={errors.rest} title="Could not save the model">
-            {theirs ? (
-              <Button
-                variant="default"
-                size="xs"
-                w="fit-content"
-                onClick={() => {
-                  save.reset()
-                  startFrom(theirs)
-                }}
-              >
-                Load the current version
-              </Button>
-            ) : null}
-          </ErrorPanel>
+          <SaveError<OperatorModel>
+            error={errors.rest}
+            title="Could not save the model"
+            onLoad={(current) => {
+              save.reset()
+              startFrom(current)
+            }}
+          />
         ) : null}
         <Group gap="xs">
           <Button type="submit" loading={save.isPending} disabled={!isEdited}>
@@ -103,10 +94,4 @@ export function EditModel({ model }: { model: OperatorModel }) {
       </Stack>
     </form>
   )
-}
-
-/** The current record, if the error is a version conflict. */
-function currentOf(error: unknown): OperatorModel | undefined {
-  const isConflict = error instanceof ApiError && error.code === 'version_conflict'
-  return isConflict ? (error.details.current as OperatorModel) : undefined
 }

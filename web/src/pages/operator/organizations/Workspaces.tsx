@@ -5,11 +5,11 @@ import { type FormEvent, useState } from 'react'
 import { ApiError } from '../../../api/errors'
 import { changeAnyWorkspace, organizationWorkspacesQuery, type Workspace } from '../../../api/operator/organizations'
 import { type Column, DataTable } from '../../../ui/DataTable'
-import { ErrorPanel } from '../../../ui/ErrorPanel'
 import { formatCount } from '../../../ui/format'
 import { Loaded } from '../../../ui/Loaded'
 import { OptionalNumber } from '../../../ui/OptionalNumber'
 import { Panel } from '../../../ui/Panel'
+import { SaveError } from '../../../ui/SaveError'
 import { TableSkeleton } from '../../../ui/Skeletons'
 import { LIMITS, limitsEdit, limitsOf } from './workspace-limits'
 
@@ -84,7 +84,6 @@ function LimitsForm({ organizationId, workspace, onClose }: FormProps) {
   })
   const field = save.error instanceof ApiError ? save.error.field : undefined
   const isShown = LIMITS.some(({ name }) => name === field)
-  const theirs = currentOf(save.error)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     save.mutate()
@@ -109,22 +108,15 @@ function LimitsForm({ organizationId, workspace, onClose }: FormProps) {
           ))}
         </SimpleGrid>
         {save.error && !isShown ? (
-          <ErrorPanel error={save.error} title="Could not save the limits">
-            {theirs ? (
-              <Button
-                variant="default"
-                size="xs"
-                w="fit-content"
-                onClick={() => {
-                  save.reset()
-                  setSnapshot(theirs)
-                  setLimits(limitsOf(theirs))
-                }}
-              >
-                Load the current version
-              </Button>
-            ) : null}
-          </ErrorPanel>
+          <SaveError<Workspace>
+            error={save.error}
+            title="Could not save the limits"
+            onLoad={(current) => {
+              save.reset()
+              setSnapshot(current)
+              setLimits(limitsOf(current))
+            }}
+          />
         ) : null}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
@@ -137,10 +129,4 @@ function LimitsForm({ organizationId, workspace, onClose }: FormProps) {
       </Stack>
     </form>
   )
-}
-
-/** The current record, if the error is a version conflict. */
-function currentOf(error: unknown): Workspace | undefined {
-  const isConflict = error instanceof ApiError && error.code === 'version_conflict'
-  return isConflict ? (error.details.current as Workspace) : undefined
 }

@@ -82,13 +82,20 @@ pub(crate) struct Reader<'a> {
     at: usize,
     depth: u32,
     is_ascii: bool,
+    /// The text is valid, so that only the ends of its strings have to be found.
+    was_checked: bool,
 }
 
 type ReadResult<T> = Result<T, JsonError>;
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, depth: 0, is_ascii: true }
+        Self { bytes, at: 0, depth: 0, is_ascii: true, was_checked: false }
+    }
+
+    /// Walks over a value that another reader has walked over before. Does not check strings again.
+    pub(crate) fn again(bytes: &'a [u8]) -> Self {
+        Self { was_checked: true, ..Self::new(bytes) }
     }
 
     /// Whether everything read so far is ASCII; only strings can contain anything else.
@@ -194,10 +201,18 @@ impl<'a> Reader<'a> {
             self.at += length + 1;
             return Ok(RawStr(&self.bytes[start..start + length]));
         }
+        let end = self.end_of_string(start)?;
+        self.at = end + 1;
+        Ok(RawStr(&self.bytes[start..end]))
+    }
+
+    fn end_of_string(&mut self, start: usize) -> ReadResult<usize> {
+        if self.was_checked {
+            return string::end_of_checked(self.bytes, start);
+        }
         let end = string::end(self.bytes, start)?;
         self.is_ascii &= end.is_ascii;
-        self.at = end.at + 1;
-        Ok(RawStr(&self.bytes[start..end.at]))
+        Ok(end.at)
     }
 
     /// The text of a number.

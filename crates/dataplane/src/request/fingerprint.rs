@@ -57,7 +57,7 @@ type Read<T> = Result<T, JsonError>;
 
 impl Prompt {
     fn tools(&mut self, text: &[u8]) -> Read<()> {
-        let mut reader = Reader::new(text);
+        let mut reader = Reader::again(text);
         if text.is_empty() || reader.kind()? != ValueKind::Array {
             return Ok(());
         }
@@ -69,7 +69,7 @@ impl Prompt {
     }
 
     fn messages(&mut self, text: &[u8]) -> Read<()> {
-        let mut reader = Reader::new(text);
+        let mut reader = Reader::again(text);
         if text.is_empty() || reader.kind()? != ValueKind::Array {
             return Ok(());
         }
@@ -96,7 +96,7 @@ impl Prompt {
             Ok::<(), JsonError>(())
         })?;
         if let Some(span) = early_content {
-            self.content(&mut Reader::new(&text[span]))?;
+            self.content(&mut Reader::again(&text[span]))?;
         }
         if others.bytes > 0 {
             self.builder.digest(others.hash, others.bytes);

@@ -111,12 +111,13 @@ impl PrefixIndex {
         self.find(hash).is_some()
     }
 
-    /// How many of these prefixes, from the shortest, are present.
+    /// How many of these prefixes, from the shortest, are present. Mostly all or none are, which takes one or two look-ups.
     pub fn depth_of(&self, hashes: &[PrefixHash]) -> usize {
-        if self.is_empty() {
-            return 0;
+        match hashes {
+            [.., longest] if self.contains(*longest) => hashes.len(),
+            [shortest, rest @ ..] if self.contains(*shortest) => 1 + rest.partition_point(|hash| self.contains(*hash)),
+            _ => 0,
         }
-        hashes.partition_point(|hash| self.contains(*hash))
     }
 
     /// Records that a prompt is sent to the replica.

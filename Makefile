@@ -186,7 +186,7 @@ dist: $(CONSOLE) ## Build the packages into dist/: tarball, Debian package, SBOM
 	@scripts/dist
 
 .PHONY: image
-image: ## Build the container images into dist/, from its tarball and without a registry
+image: ## Build the container images into dist/, from its tarball and without a registry; needs root
 	@scripts/system-packages image
 	@scripts/build-image
 

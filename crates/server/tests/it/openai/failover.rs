@@ -75,6 +75,24 @@ async fn what_cannot_go_on_ends_with_an_error() {
 }
 
 #[tokio::test]
+async fn a_tool_call_that_has_begun_ends_with_an_error() {
+    let app = start(Personality::Vllm, "vllm", 3).await;
+    let call =
+        json!({"index": 0, "id": "call_1", "type": "function", "function": {"name": "find", "arguments": "{\"a"}});
+    let delta = json!({"role": "assistant", "content": "Let me see. ", "tool_calls": [call]});
+    let choices = json!([{"index": 0, "delta": delta, "finish_reason": null}]);
+    let chunk = json!({"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": choices});
+    app.engines[0].script(Script { raw_events: Some(vec![chunk.to_string()]), no_done: true, ..Script::default() });
+    let streams = streams(&app, &stream_with_usage("hi")).await;
+    let last = streams.last().unwrap();
+    assert_eq!(content(last), "Let me see. ");
+    assert_eq!(last.last().unwrap().json()["error"]["code"], "bad_gateway", "{last:#?}");
+    assert_eq!(app.engines[1].calls().len(), streams.len() - 1, "no engine was asked to continue it");
+    let page = Client::new(app.forebay.ops).get("/metrics").await.text();
+    assert!(page.contains("outcome=\"not_possible\"} 1"), "{page}");
+}
+
+#[tokio::test]
 async fn a_stream_without_another_engine_ends_with_an_error() {
     let app = start(Personality::Vllm, "vllm", 3).await;
     app.engines[1].script(Script { status: Some(503), ..Script::default() });

@@ -225,6 +225,10 @@ impl Pool {
 
 fn take(replica: &Arc<Backend>, is_trial: bool) -> Result<Slot, PickError> {
     if !replica.enter() {
+        // Another call was faster. Without a result, no further trial would ever be admitted.
+        if is_trial {
+            replica.breaker(Breaker::undecided);
+        }
         return Err(PickError);
     }
     Ok(Slot { replica: Arc::clone(replica), is_trial, prefill: None, placement: None })
@@ -412,6 +416,21 @@ mod tests {
             pick_another(&pool, b'a', &[trial.replica().id], later).is_ok(),
             "without a better one, a failing replica is used"
         );
+    }
+
+    #[test]
+    fn a_trial_that_finds_no_room_leaves_it_to_the_next_call() {
+        let pool = pool(2, Some(1));
+        let now = Instant::now();
+        let failing = &pool.replicas()[0];
+        for _ in 0..5 {
+            failing.failed(now);
+        }
+        let later = now + Duration::from_secs(2);
+        assert!(failing.breaker(|breaker| breaker.admits(later)), "the trial");
+        assert!(failing.enter(), "another call takes the last slot meanwhile");
+        assert!(take(failing, true).is_err());
+        assert!(failing.breaker(|breaker| breaker.admits(later)), "another trial");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A call: the parsed request, its caller, and the tap that records it.
 
 use crate::error::CallError;
-use crate::request::ParsedRequest;
+use crate::request::{ParsedRequest, SessionContext};
 use crate::translate::Dialect;
 use crate::usage_tap::UsageTap;
 use bytes::Bytes;
@@ -38,7 +38,7 @@ pub struct Call {
 #[derive(Clone, Copy)]
 pub(crate) struct SlotSearch<'a> {
     request: &'a ParsedRequest,
-    session: Option<&'a [u8]>,
+    session: SessionContext<'a>,
     /// The prompts of different tenants are never cached together.
     tenant: &'a str,
     /// Replicas that failed to serve the call.
@@ -49,7 +49,7 @@ pub(crate) struct SlotSearch<'a> {
 
 impl<'a> SlotSearch<'a> {
     pub(crate) fn new(request: &'a ParsedRequest, tried: &'a [BackendId], until: Instant) -> Self {
-        Self { request, session: None, tenant: "", tried, until }
+        Self { request, session: SessionContext::default(), tenant: "", tried, until }
     }
 
     /// Not to be called for a model with a single replica.
@@ -71,7 +71,8 @@ impl Call {
     /// The search for a slot at a replica that was not `tried` before, among the prompts of `tenant`.
     pub(crate) fn slot_search<'a>(&'a self, tenant: &'a str, tried: &'a [BackendId]) -> SlotSearch<'a> {
         let until = self.tap.started() + self.hold_timeout;
-        SlotSearch { session: self.session.as_deref(), tenant, ..SlotSearch::new(&self.request, tried, until) }
+        let session = SessionContext { workspace: self.caller.workspace.as_str(), header: self.session.as_deref() };
+        SlotSearch { session, tenant, ..SlotSearch::new(&self.request, tried, until) }
     }
 
     /// Records an attempt at a replica and returns when it began.

@@ -1,7 +1,9 @@
 //! Fuzz targets for the bodies of clients and of model servers, with serde_json as the reference.
 
 use crate::json::Reader;
-use crate::request::{EmbeddingOptions, Encoding, ParseError, ParsedRequest, StreamOptions, chat, embeddings};
+use crate::request::{
+    EmbeddingOptions, Encoding, ParseError, ParsedRequest, SessionContext, StreamOptions, chat, embeddings,
+};
 use crate::response::chat_stream::ChatStream;
 use crate::response::native::NativeEvents;
 use crate::response::native::tests::{messages, responses};
@@ -170,7 +172,7 @@ fn check_request(bytes: &[u8], parsed: Result<ParsedRequest, ParseError>) {
     }
     assert_eq!(members["model"], Value::from(request.model.as_str()));
     // An empty member counts as a digest of eight bytes.
-    assert!(request.fingerprint("tenant", None).bytes() <= 8 * text.len() as u64);
+    assert!(request.fingerprint("tenant", SessionContext::default()).bytes() <= 8 * text.len() as u64);
     let limit = request.estimate.limit_to_send(7);
     for engine in [EngineKind::ForebayEngine, EngineKind::Vllm, EngineKind::Sglang, EngineKind::LlamaServer] {
         let mut edits = request.upstream_edits("up", true, limit);

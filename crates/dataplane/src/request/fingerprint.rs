@@ -6,7 +6,7 @@
 
 use super::{Operation, ParsedRequest};
 use crate::json::{JsonError, RawStr, Reader, ValueKind};
-use fleet::routing::fingerprint::seed;
+use fleet::routing::fingerprint::{SessionName, seed};
 use fleet::{Fingerprint, FingerprintBuilder};
 use foldhash::quality::FixedState;
 use std::hash::{BuildHasher, Hash};
@@ -26,17 +26,26 @@ pub(super) struct FingerprintMembers {
     pub(super) session: Range<usize>,
 }
 
+/// What is known of the session of a call besides its body.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SessionContext<'a> {
+    /// Names of sessions belong to it, also where workspaces share their caches.
+    pub(crate) workspace: &'a str,
+    /// The name of the session in a header, which counts unless the body has one.
+    pub(crate) header: Option<&'a [u8]>,
+}
+
 impl ParsedRequest {
-    /// The fingerprint of the prompt among those of `tenant`. `session` is the client's own name of the session, unless the
-    /// body has one. Computed once; a call has one tenant and one session.
-    pub(crate) fn fingerprint(&self, tenant: &str, session: Option<&[u8]>) -> &Fingerprint {
+    /// The fingerprint of the prompt among those of `tenant`. Computed once; a call has one tenant and one session.
+    pub(crate) fn fingerprint(&self, tenant: &str, session: SessionContext<'_>) -> &Fingerprint {
         self.fingerprint.get_or_init(|| self.compute_fingerprint(tenant, session))
     }
 
-    fn compute_fingerprint(&self, tenant: &str, session: Option<&[u8]>) -> Fingerprint {
+    fn compute_fingerprint(&self, tenant: &str, session: SessionContext<'_>) -> Fingerprint {
         if matches!(self.operation, Operation::Embeddings(_)) {
             return Fingerprint::opaque(self.prompt.len() as u64);
         }
+        let SessionContext { workspace, header } = session;
         let FingerprintMembers { tools, session: own } = &self.fingerprint_members;
         let salt = self.cache.salt_text().map_or(&[][..], |span| &self.body[span]);
         let builder = FingerprintBuilder::new(seed(tenant, salt), tools.len() + self.prompt.len());
@@ -45,7 +54,7 @@ impl ParsedRequest {
         let _ = prompt.tools(&self.body[tools.clone()]);
         let _ = prompt.messages(self.prompt());
         let own = Some(self.body[own.clone()].trim_ascii()).filter(|key| key.len() > 2 && key.starts_with(b"\""));
-        prompt.builder.finish(own.or(session))
+        prompt.builder.finish(own.or(header).map(|name| SessionName { workspace, name }))
     }
 }
 
@@ -212,7 +221,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn of(body: &str) -> Fingerprint {
-        chat::parse(body.to_owned().into()).unwrap().fingerprint("", None).clone()
+        chat::parse(body.to_owned().into()).unwrap().fingerprint("", SessionContext::default()).clone()
     }
 
     fn with_messages(messages: &str) -> Fingerprint {
@@ -286,17 +295,21 @@ mod tests {
     #[test]
     fn tenants_share_nothing() {
         let body = format!(r#"{{"model":"a/b","messages":[{{"role":"user","content":"{}"}}]}}"#, long("x"));
-        let of_tenant = |tenant: &str| chat::parse(body.clone().into()).unwrap().fingerprint(tenant, None).clone();
+        let of_tenant = |tenant: &str| {
+            let request = chat::parse(body.clone().into()).unwrap();
+            request.fingerprint(tenant, SessionContext::default()).clone()
+        };
         assert_eq!(shared(&of_tenant("a"), &of_tenant("b")), 0);
         assert_eq!(of_tenant("a"), of_tenant("a"));
     }
 
     #[test]
     fn a_session_is_that_of_the_body_or_else_of_the_headers() {
-        let session = |rest: &str, header: Option<&[u8]>| {
+        let session_in = |workspace: &str, rest: &str, header: Option<&[u8]>| {
             let body = format!(r#"{{"model":"a/b","messages":[{{"role":"user","content":"hi"}}]{rest}}}"#);
-            chat::parse(body.into()).unwrap().fingerprint("", header).session()
+            chat::parse(body.into()).unwrap().fingerprint("", SessionContext { workspace, header }).session()
         };
+        let session = |rest: &str, header: Option<&[u8]>| session_in("ws_1", rest, header);
         assert_eq!(session("", None), None);
         assert_eq!(session(r#","prompt_cache_key":null"#, None), None);
         assert_eq!(session(r#","prompt_cache_key":"""#, None), None);
@@ -305,6 +318,8 @@ mod tests {
         assert_eq!(session(r#","prompt_cache_key":"k""#, Some(b"other")), own);
         assert_ne!(session("", Some(b"other")), own);
         assert!(session("", Some(b"other")).is_some());
+        assert_ne!(session_in("ws_2", r#","prompt_cache_key":"k""#, None), own, "names belong to a workspace");
+        assert_ne!(session_in("ws_2", "", Some(b"other")), session("", Some(b"other")));
     }
 
     fn any_value() -> impl Strategy<Value = Value> {

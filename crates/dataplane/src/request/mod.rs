@@ -22,6 +22,7 @@ mod upstream;
 pub(crate) use checks::{Checks, Path, shorten};
 pub(crate) use embeddings::{EmbeddingOptions, Encoding};
 pub(crate) use estimate::{BYTES_PER_TOKEN, TokenEstimate};
+pub(crate) use fingerprint::SessionContext;
 pub(crate) use members::read_members;
 pub(crate) use native::{NativeHead, NativeRequest};
 pub(crate) use stream_options::StreamOptions;

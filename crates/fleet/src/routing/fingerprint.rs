@@ -57,6 +57,13 @@ impl Fingerprint {
     }
 }
 
+/// A session as a client names it, within its workspace.
+#[derive(Debug, Clone, Copy, Hash)]
+pub struct SessionName<'a> {
+    pub workspace: &'a str,
+    pub name: &'a [u8],
+}
+
 /// The seed of a tenant's hashes. Prompts of different tenants have no hash in common.
 pub fn seed(tenant: &str, salt: &[u8]) -> u64 {
     FixedState::default().hash_one((tenant, salt))
@@ -121,9 +128,9 @@ impl FingerprintBuilder {
         }
     }
 
-    pub fn finish(mut self, session: Option<&[u8]>) -> Fingerprint {
-        let halves = |key: &[u8]| [self.seed, self.seed ^ SECOND_HALF].map(|seed| hash_with(seed, ("session", key)));
-        self.found.session = session.map(|key| PrefixHash(halves(key)));
+    pub fn finish(mut self, session: Option<SessionName<'_>>) -> Fingerprint {
+        let seeds = [self.seed, self.seed ^ SECOND_HALF];
+        self.found.session = session.map(|name| PrefixHash(seeds.map(|seed| hash_with(seed, ("session", name)))));
         self.found
     }
 
@@ -177,7 +184,7 @@ mod tests {
         let of_seed = |seed| {
             let mut builder = FingerprintBuilder::new(seed, text.len());
             builder.text(&text);
-            builder.finish(Some(b"s"))
+            builder.finish(Some(SessionName { workspace: "ws_1", name: b"s" }))
         };
         let all = [seed("a", b""), seed("b", b""), seed("a", b"x"), seed("ax", b"")].map(of_seed);
         for (at, one) in all.iter().enumerate() {

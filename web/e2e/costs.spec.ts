@@ -32,6 +32,14 @@ test('a call is on the bill: by day, by model and by key', async ({ page, reques
   await expectAccessible(page)
 })
 
+test('without prices, savings are an error and not zero', async ({ page, expectProblem }) => {
+  expectProblem(/status of 403/)
+  await page.route(/\/v1\/models(\?|$)/, (route) => route.fulfill({ status: 403, json: { error: { message: 'No.' } } }))
+  await page.goto('/costs')
+  const caching = page.getByRole('region', { name: 'Prompt caching' })
+  await expect(caching).toContainText('The prices could not be loaded', BOOKED)
+})
+
 test('every table can be downloaded as CSV', async ({ page }) => {
   await page.goto('/costs')
   await loaded(page)

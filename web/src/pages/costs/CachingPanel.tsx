@@ -7,7 +7,7 @@ import { Loaded } from '../../ui/Loaded'
 import { Panel } from '../../ui/Panel'
 import { PanelSkeleton } from '../../ui/Skeletons'
 import { Stat, Stats } from '../../ui/Stat'
-import { savingsOf } from './savings'
+import { type Savings, savingsOf } from './savings'
 
 type Props = { workspaceId: string; span: { from: string; to: string } }
 
@@ -21,22 +21,28 @@ export function CachingPanel({ workspaceId, span }: Props) {
       description="Prompt tokens that an engine had already read are billed at the price of cached input; saved at today’s prices"
     >
       <Loaded query={usage} skeleton={<PanelSkeleton height={56} />} errorTitle="The usage could not be loaded">
-        {({ data }) => {
-          const { promptTokens, cachedTokens, savedNano } = savingsOf(data, models.data ?? [])
-          if (promptTokens === 0) return <Text c="dimmed">No serverless calls in this month.</Text>
-          return (
-            <Stats>
-              <Stat label="Saved" value={formatNano(savedNano)} />
-              <Stat label="Cache hit rate" value={formatShare(cachedTokens / promptTokens)} note="of prompt tokens" />
-              <Stat
-                label="Cached prompt tokens"
-                value={formatCompact(cachedTokens)}
-                note={`of ${formatCompact(promptTokens)}`}
-              />
-            </Stats>
-          )
-        }}
+        {({ data }) => (
+          <Loaded query={models} skeleton={<PanelSkeleton height={56} />} errorTitle="The prices could not be loaded">
+            {(priced) => <SavingsStats savings={savingsOf(data, priced)} />}
+          </Loaded>
+        )}
       </Loaded>
     </Panel>
+  )
+}
+
+function SavingsStats({ savings }: { savings: Savings }) {
+  const { promptTokens, cachedTokens, savedNano } = savings
+  if (promptTokens === 0) return <Text c="dimmed">No serverless calls in this month.</Text>
+  return (
+    <Stats>
+      <Stat label="Saved" value={formatNano(savedNano)} />
+      <Stat label="Cache hit rate" value={formatShare(cachedTokens / promptTokens)} note="of prompt tokens" />
+      <Stat
+        label="Cached prompt tokens"
+        value={formatCompact(cachedTokens)}
+        note={`of ${formatCompact(promptTokens)}`}
+      />
+    </Stats>
   )
 }

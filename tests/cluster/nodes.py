@@ -85,7 +85,7 @@ class Node:
             "imageGCHighThresholdPercent": 100,
         }
         if self._minor_version() >= 31:
-            kubelet["failCgroupV1"] = False  # refused by default; the test runs on either
+            kubelet["failCgroupV1"] = False  # refused by default
         (self.folder / "kubelet.yaml").write_text(json.dumps(kubelet))
         for source, target in ((self.name, "kubelet"), ("kube-proxy", "kube-proxy")):
             text = (control_plane / f"{source}.kubeconfig").read_text()

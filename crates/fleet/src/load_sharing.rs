@@ -9,7 +9,7 @@ use crate::routes::Routes;
 use crate::routing::PrefixIndex;
 use crate::routing::exchange::{self, NodeKey, NodeLoad, Peers, ReplicaKey, ReplicaReport};
 use foldhash::quality::FixedState;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
@@ -92,14 +92,15 @@ impl LoadSharing {
         self.divide(now);
     }
 
-    /// Divides the replicas of each model among the nodes that report loads, so that each prefers others.
+    /// Divides the replicas of each model among the nodes that report loads of it, so that each prefers others.
     fn divide(&self, now: Instant) {
-        let mut nodes = self.peers.nodes(now);
-        nodes.insert(self.node);
-        let own = nodes.iter().position(|node| *node == self.node).unwrap_or(0);
+        let busy = self.peers.nodes(now);
         for pool in balanced_pools(&self.routes, &self.endpoints) {
             let mut keyed: Vec<_> = pool.iter().map(|replica| (key_of(replica, &self.machine), replica)).collect();
             keyed.sort_unstable_by_key(|(key, _)| *key);
+            let others = keyed.iter().filter_map(|(key, _)| busy.get(key)).flatten().copied();
+            let nodes: BTreeSet<NodeKey> = others.chain([self.node]).collect();
+            let own = nodes.iter().position(|node| *node == self.node).unwrap_or(0);
             for (position, (_, replica)) in keyed.into_iter().enumerate() {
                 replica.prompt_load().set_foreign(position % nodes.len() != own);
             }
@@ -259,6 +260,14 @@ mod tests {
         assert_eq!(all, ["1", "2", "3", "4"]);
         one.sharing.apply(now + Duration::from_secs(3));
         assert_eq!(own(&one).len(), 4);
+    }
+
+    #[test]
+    fn a_node_that_is_busy_with_other_replicas_prefers_none_of_these() {
+        let (mut one, mut other) = (node(&[1, 2, 3, 4]), node(&[8, 9]));
+        other.replicas[0].prompt_load().begin(1);
+        assert_eq!(send(&mut other, &mut one, Instant::now()), 1);
+        assert!(one.replicas.iter().all(|replica| !replica.prompt_load().is_foreign()));
     }
 
     #[test]

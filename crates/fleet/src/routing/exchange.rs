@@ -4,7 +4,7 @@
 //! Reports are added up and forgotten after [`MAX_AGE`] without a newer one.
 
 use super::fingerprint::PrefixHash;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 /// A report counts for this long.
@@ -110,10 +110,12 @@ impl Peers {
         }
     }
 
-    /// The nodes with a report that is not too old.
-    pub fn nodes(&self, now: Instant) -> BTreeSet<NodeKey> {
+    /// The nodes with a report on a replica that is not too old.
+    pub fn nodes(&self, now: Instant) -> HashMap<ReplicaKey, Vec<NodeKey>> {
+        let mut nodes: HashMap<ReplicaKey, Vec<NodeKey>> = HashMap::new();
         let recent = self.received.iter().filter(|(_, (at, _))| now.saturating_duration_since(*at) < MAX_AGE);
-        recent.map(|((node, _), _)| *node).collect()
+        recent.for_each(|((node, replica), _)| nodes.entry(*replica).or_default().push(*node));
+        nodes
     }
 
     /// The sums per replica of reports that are not too old.

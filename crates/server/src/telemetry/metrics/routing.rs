@@ -14,7 +14,7 @@ pub(super) fn write(page: &mut Page, routes: &Routes, endpoints: &Endpoints, mos
             samples.whole(&[workspace, route.model.id.as_str(), reason.as_str()], count);
         }
     }
-    // A single replica is not chosen, so it has no index and no tokens in flight.
+    // A single replica is not chosen: it has no index, and what other nodes have in flight there is not known.
     let balanced = routed.iter().filter(|(_, route)| route.pool.replicas().len() > 1);
     let replicas = balanced.flat_map(|(workspace, route)| {
         let replicas = route.pool.replicas().iter();

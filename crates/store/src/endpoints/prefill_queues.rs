@@ -6,10 +6,12 @@
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::row;
+use crate::values::{chunks, insert_text};
 use domain::series::Resolution;
 use domain::{Span, Timestamp, WorkspaceId};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
+use std::collections::BTreeMap;
 
 /// What one node has in flight at a replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,32 +36,68 @@ pub struct QueuedTokens {
     pub samples: u64,
 }
 
+/// The key of a row. The order of the fields is the order in which every transaction writes its rows, so that two nodes
+/// cannot deadlock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct RowKey<'a> {
+    resolution: i64,
+    workspace: &'a str,
+    model: &'a str,
+    replica: &'a str,
+    starts_at: i64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    total: u64,
+    highest: u64,
+    samples: u64,
+}
+
 /// Adds readings to their minutes, hours and days.
 pub async fn add(tx: &mut Tx, readings: &[QueueReading]) -> Result<(), StoreError> {
-    let mut ordered: Vec<&QueueReading> = readings.iter().collect();
-    // In one order everywhere, so that two nodes cannot deadlock.
-    ordered.sort_unstable_by_key(|one| (one.workspace.as_str(), one.model.as_str(), one.replica.as_str(), one.at));
-    for resolution in Resolution::ALL {
-        for reading in &ordered {
-            let upsert = sqlx::query(
-                "INSERT INTO prefill_queues (workspace_id, resolution, starts_at, model, replica, total, highest, samples) \
-                 VALUES ($1, $2, $3, $4, $5, $6, $6, $7) \
-                 ON CONFLICT (workspace_id, resolution, starts_at, model, replica) DO UPDATE SET \
-                 total = prefill_queues.total + excluded.total, samples = prefill_queues.samples + excluded.samples, \
-                 highest = CASE WHEN excluded.highest > prefill_queues.highest THEN excluded.highest \
-                 ELSE prefill_queues.highest END",
-            )
-            .bind(reading.workspace.as_str())
-            .bind(resolution.millis())
-            .bind(resolution.start_of(reading.at).millis())
-            .bind(reading.model.as_str())
-            .bind(reading.replica.as_str())
-            .bind(row::to_number(reading.tokens))
-            .bind(i64::from(reading.is_sample));
-            tx.execute(upsert).await?;
+    const COLUMNS: &str = "workspace_id, resolution, starts_at, model, replica, total, highest, samples";
+    let rows: Vec<(RowKey<'_>, Sums)> = gather(readings).into_iter().collect();
+    for chunk in chunks(&rows) {
+        let text = insert_text(tx.engine(), "prefill_queues", COLUMNS, chunk.len());
+        let text = format!(
+            "{text} ON CONFLICT (workspace_id, resolution, starts_at, model, replica) DO UPDATE SET \
+             total = prefill_queues.total + excluded.total, samples = prefill_queues.samples + excluded.samples, \
+             highest = CASE WHEN excluded.highest > prefill_queues.highest THEN excluded.highest \
+             ELSE prefill_queues.highest END"
+        );
+        let mut upsert = sqlx::query(AssertSqlSafe(text));
+        for (key, sums) in chunk {
+            upsert = upsert.bind(key.workspace).bind(key.resolution).bind(key.starts_at).bind(key.model);
+            upsert = upsert.bind(key.replica);
+            for sum in [sums.total, sums.highest, sums.samples] {
+                upsert = upsert.bind(row::to_number(sum));
+            }
         }
+        tx.execute(upsert).await?;
     }
     Ok(())
+}
+
+/// Adds up the readings of each row, since a statement cannot write a row twice.
+fn gather(readings: &[QueueReading]) -> BTreeMap<RowKey<'_>, Sums> {
+    let mut rows: BTreeMap<RowKey<'_>, Sums> = BTreeMap::new();
+    for resolution in Resolution::ALL {
+        for reading in readings {
+            let key = RowKey {
+                resolution: resolution.millis(),
+                workspace: reading.workspace.as_str(),
+                model: &reading.model,
+                replica: &reading.replica,
+                starts_at: resolution.start_of(reading.at).millis(),
+            };
+            let sums = rows.entry(key).or_default();
+            sums.total = sums.total.saturating_add(reading.tokens);
+            sums.highest = sums.highest.max(reading.tokens);
+            sums.samples += u64::from(reading.is_sample);
+        }
+    }
+    rows
 }
 
 /// Rows of a workspace, or of one of its models. One row more than `most` is read, so that the caller can detect that there

@@ -133,3 +133,38 @@ async fn the_queue_of_a_replica_is_that_of_all_nodes_together() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn the_queues_of_many_replicas_are_stored_together() {
+    // With three resolutions more rows than one statement writes.
+    const REPLICAS: usize = 100;
+    on_both(async |_, store| {
+        let endpoint = fleets::any_endpoint(&store).await;
+        let readings: Vec<QueueReading> = (1..=REPLICAS)
+            .map(|number| QueueReading {
+                workspace: endpoint.workspace.clone(),
+                model: "dedicated/x".into(),
+                replica: format!("rep_{number}"),
+                at: NOW,
+                tokens: number as u64,
+                is_sample: true,
+            })
+            .collect();
+        for _ in 0..2 {
+            let mut tx = store.begin().await.unwrap();
+            prefill_queues::add(&mut tx, &readings).await.unwrap();
+            tx.commit().await.unwrap();
+        }
+        let span = Span { from: later(-100_000_000), to: later(100_000_000) };
+        for resolution in Resolution::ALL {
+            let found = prefill_queues::read(&store, &endpoint.workspace, resolution, span, None, REPLICAS).await;
+            let found = found.unwrap();
+            let all_match = found.iter().all(|queue| {
+                let number: u64 = queue.replica.strip_prefix("rep_").unwrap().parse().unwrap();
+                (queue.total, queue.highest, queue.samples) == (2 * number, number, 2)
+            });
+            assert!(found.len() == REPLICAS && all_match, "{resolution:?}: {found:?}");
+        }
+    })
+    .await;
+}

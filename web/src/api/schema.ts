@@ -295,6 +295,23 @@ export interface paths {
         patch: operations["patchOperatorModelsById"];
         trace?: never;
     };
+    "/api/operator/models/{modelId}/prefill-queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Uncached prompt tokens of all workspaces in flight at each replica of a model. Empty for a model with one replica. */
+        get: operations["getOperatorModelsPrefillQueue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/operator/models/{modelId}/prices": {
         parameters: {
             query?: never;
@@ -3905,7 +3922,7 @@ export interface components {
             model?: string | null;
             /** @description True for the sum of all groups that have no line of their own. */
             others?: boolean;
-            /** @description If grouped by replica: its id. */
+            /** @description If grouped by replica: its id, or its name if it is a model's. */
             replica?: string;
             total: components["schemas"]["SeriesTotal"];
             /** @description If grouped by key: the user's id, or null if a key called. */
@@ -7053,6 +7070,146 @@ export interface operations {
             };
             /** @description `version_conflict` with `current`, `entry_from_file`, `catalogue_read_only`, `content_key_missing` */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `invalid_value`, with `field` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_attempts`, with Retry-After */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `headers_too_large` */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `store_unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getOperatorModelsPrefillQueue: {
+        parameters: {
+            query?: {
+                /** @description From this time on; default: a day before `to`. */
+                from?: string;
+                /**
+                 * @description `minute`, `hour`, `day`, or seconds that are whole minutes; default: by the length of the span. At most 1500
+                 *     points.
+                 * @example hour
+                 */
+                step?: string;
+                /** @description Before this time; default: now. */
+                to?: string;
+            };
+            header?: never;
+            path: {
+                modelId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Series"];
+                };
+            };
+            /** @description `invalid_payload` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_signed_in`, `bad_credentials` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `csrf_failed`, `no_organization_context`, `not_a_member`, `admin_only`, `operator_only` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `request_timeout` */
+            408: {
                 headers: {
                     [name: string]: unknown;
                 };

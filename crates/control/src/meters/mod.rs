@@ -1,5 +1,5 @@
 //! Measures this node's replicas and engines: how busy their GPUs are, their KV-cache usage, and their token counters; and
-//! the prompts that this node has in flight at the replicas of endpoints.
+//! the prompts that this node has in flight at the replicas of endpoints and models.
 //!
 //! Every node measures its own; upstreams that all nodes share are measured by the leader. No decision depends on these
 //! measurements.

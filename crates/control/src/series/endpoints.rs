@@ -1,7 +1,8 @@
 //! Metrics that are measured at dedicated endpoints.
 
 use super::calls::bounded;
-use super::figures::{Accumulate, ChartLine, LineName, LineSums, SeriesValue};
+use super::figures::{Accumulate, ChartLine, LineName, LineSums, SeriesValue, ratio};
+use super::gauges::{Readings, gauge_lines};
 use super::{Frame, SeriesQuery};
 use crate::command_error::CommandError;
 use domain::gpu_time::{SAMPLE_MILLIS, WINDOW_MILLIS};
@@ -51,26 +52,6 @@ pub(super) async fn cold_starts(
     Ok(sums.finish().into_iter().map(line).collect())
 }
 
-/// Sum, maximum and number of samples of a gauge.
-#[derive(Debug, Clone, Copy, Default)]
-struct Readings {
-    total: u64,
-    highest: u64,
-    samples: u64,
-}
-
-impl Accumulate for Readings {
-    fn add(&mut self, other: &Self) {
-        self.total += other.total;
-        self.highest = self.highest.max(other.highest);
-        self.samples += other.samples;
-    }
-
-    fn weight(&self) -> u64 {
-        self.samples
-    }
-}
-
 pub(super) async fn gauge(
     store: &Store,
     workspace: &WorkspaceId,
@@ -90,7 +71,7 @@ pub(super) async fn gauge(
     Ok(gauge_lines(sums, frame, 1_000))
 }
 
-/// Prompt tokens in flight per replica.
+/// Prompt tokens in flight per replica of an endpoint.
 pub(super) async fn prefill_queue(
     store: &Store,
     workspace: &WorkspaceId,
@@ -100,7 +81,7 @@ pub(super) async fn prefill_queue(
     let (resolution, span) = (frame.points.step.resolution(), frame.points.span());
     let mut sums: LineSums<Readings> = LineSums::new(frame.points.count(), query.division);
     let model = query.model();
-    let found = prefill_queues::read(store, workspace, resolution, span, model.as_deref(), MAX_ROWS).await?;
+    let found = prefill_queues::read(store, Some(workspace), resolution, span, model.as_deref(), MAX_ROWS).await?;
     bounded(found.len())?;
     for queue in found {
         let endpoint = endpoint_part(&queue.model).unwrap_or_default();
@@ -114,21 +95,6 @@ pub(super) async fn prefill_queue(
         }
     }
     Ok(gauge_lines(sums, frame, 1))
-}
-
-/// The mean and the maximum of readings that are stored as multiples of `1 / scale`.
-fn gauge_lines(sums: LineSums<Readings>, frame: &Frame, scale: u64) -> Vec<ChartLine> {
-    let mean = |readings: &Readings| ratio(readings.total, readings.samples * scale);
-    let highest = |readings: &Readings| (readings.samples > 0).then(|| ratio(readings.highest, scale)).flatten();
-    let line = |(name, readings, total): (LineName, Vec<Readings>, Readings)| ChartLine {
-        name,
-        values: vec![
-            ("mean", frame.each(|index| mean(&readings[index]))),
-            ("max", frame.each(|index| highest(&readings[index]))),
-        ],
-        total: vec![("mean", mean(&total)), ("max", highest(&total))],
-    };
-    sums.finish().into_iter().map(line).collect()
 }
 
 /// How busy GPUs were while measured, and which part of their hold time was measured.
@@ -201,10 +167,4 @@ pub(super) async fn gpu_busy(
         total: vec![("mean", mean(&total)), ("measured", part(&total))],
     };
     Ok(sums.finish().into_iter().map(line).collect())
-}
-
-fn ratio(part: u64, whole: u64) -> Option<SeriesValue> {
-    #[expect(clippy::cast_precision_loss, reason = "a fraction needs no more digits")]
-    let (part, total) = (part as f64, whole as f64);
-    (whole > 0).then(|| SeriesValue::part(part / total))
 }

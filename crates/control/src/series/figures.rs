@@ -111,3 +111,10 @@ impl<S: Accumulate> LineSums<S> {
         lines
     }
 }
+
+/// `None` if `whole` is 0.
+pub(super) fn ratio(part: u64, whole: u64) -> Option<SeriesValue> {
+    #[expect(clippy::cast_precision_loss, reason = "a fraction needs no more digits")]
+    let (part, total) = (part as f64, whole as f64);
+    (whole > 0).then(|| SeriesValue::part(part / total))
+}

@@ -1,4 +1,4 @@
-//! Dashboard charts: one metric of a workspace over a span, in steps, optionally divided.
+//! Dashboard charts: one metric of a workspace, or of a model for operators, over a span, in steps, optionally divided.
 //!
 //! Gaps are explicit: a value is `None` if it is unknown, because its rows are deleted or its time has not come, and for a
 //! percentile of no calls. A count of no calls is 0.
@@ -6,13 +6,15 @@
 mod calls;
 mod endpoints;
 mod figures;
+mod gauges;
+mod models;
 
 pub use figures::{ChartLine, Figures, LineName, Report, SeriesValue};
 
 use crate::command_error::CommandError;
 use domain::series::{Division, Metric, Points, Resolution, Step, StepError};
 use domain::usage::{Actor, CallSurface};
-use domain::{Retention, Span, Timestamp, WorkspaceId};
+use domain::{ModelId, Retention, Span, Timestamp, WorkspaceId};
 use store::Store;
 
 /// Most lines of a chart; the last one is the sum of all others.
@@ -74,19 +76,7 @@ pub async fn report(
     now: Timestamp,
 ) -> Result<Report, CommandError> {
     query.check()?;
-    let kept = |resolution| kept_from(query.metric, retention, resolution, now);
-    let step = query.step.unwrap_or_else(|| {
-        let least = if query.metric == Metric::GpuBusy { domain::gpu_time::WINDOW_MILLIS } else { 0 };
-        Step::for_span(query.span, kept).at_least(least)
-    });
-    let points = Points::of(query.span, step).map_err(|error| match error {
-        StepError::TooMany { .. } | StepError::Invalid => CommandError::BadValue {
-            field: "step",
-            why: "a chart has at most 1500 points: choose a longer step or a shorter span",
-        },
-    })?;
-    let kept_from = kept(step.resolution());
-    let frame = Frame { points, kept_from, now };
+    let frame = Frame::new(query.metric, query.span, query.step, retention, now)?;
     let lines = match query.metric {
         Metric::ColdStarts => endpoints::cold_starts(store, workspace, query, &frame).await?,
         Metric::GpuBusy => endpoints::gpu_busy(store, workspace, query, &frame).await?,
@@ -103,7 +93,22 @@ pub async fn report(
         | Metric::Queue
         | Metric::RateLimitHits => calls::lines(store, workspace, query, &frame).await?,
     };
-    Ok(Report { metric: query.metric, division: query.division, points, kept_from, lines })
+    Ok(frame.into_report(query.metric, query.division, lines))
+}
+
+/// Prompt tokens in flight at each replica of a model of the catalogue. Models with one replica have none. It shows the load
+/// of all workspaces, so it is for operators only.
+pub async fn prefill_queue(
+    store: &Store,
+    model: &ModelId,
+    span: Span,
+    step: Option<Step>,
+    retention: &Retention,
+    now: Timestamp,
+) -> Result<Report, CommandError> {
+    let frame = Frame::new(Metric::PrefillQueue, span, step, retention, now)?;
+    let lines = models::prefill_queue(store, model, &frame).await?;
+    Ok(frame.into_report(Metric::PrefillQueue, Some(Division::Replica), lines))
 }
 
 /// Measurement windows and events of endpoints are not stored per resolution.
@@ -124,6 +129,32 @@ struct Frame {
 }
 
 impl Frame {
+    /// `step` is `None` for a default that suits the span.
+    fn new(
+        metric: Metric,
+        span: Span,
+        step: Option<Step>,
+        retention: &Retention,
+        now: Timestamp,
+    ) -> Result<Self, CommandError> {
+        let kept = |resolution| kept_from(metric, retention, resolution, now);
+        let step = step.unwrap_or_else(|| {
+            let least = if metric == Metric::GpuBusy { domain::gpu_time::WINDOW_MILLIS } else { 0 };
+            Step::for_span(span, kept).at_least(least)
+        });
+        let points = Points::of(span, step).map_err(|error| match error {
+            StepError::TooMany { .. } | StepError::Invalid => CommandError::BadValue {
+                field: "step",
+                why: "a chart has at most 1500 points: choose a longer step or a shorter span",
+            },
+        })?;
+        Ok(Self { points, kept_from: kept(step.resolution()), now })
+    }
+
+    fn into_report(self, metric: Metric, division: Option<Division>, lines: Vec<ChartLine>) -> Report {
+        Report { metric, division, points: self.points, kept_from: self.kept_from, lines }
+    }
+
     /// A value for each point that is known.
     fn each<T>(&self, mut figure: impl FnMut(usize) -> Option<T>) -> Vec<Option<T>> {
         let is_known =

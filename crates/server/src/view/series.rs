@@ -49,7 +49,7 @@ struct LineView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false, nullable = false)]
     endpoint: Option<String>,
-    /// If grouped by replica: its id.
+    /// If grouped by replica: its id, or its name if it is a model's.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false, nullable = false)]
     replica: Option<String>,

@@ -1,7 +1,7 @@
-//! Prompt tokens in flight at the replicas of endpoints, sampled periodically, per minute, hour and day.
+//! Prompt tokens in flight at the replicas of endpoints and of models, sampled periodically, per minute, hour and day.
 //!
-//! Every node adds what it has in flight. Only the leader's readings count as samples, so that the mean is that of all nodes
-//! together; the maximum is the highest reading of one node.
+//! Every node adds what it has in flight. If nodes share a replica, only the leader's readings count as samples, so that the
+//! mean is that of all nodes together; the maximum is the highest reading of one node.
 
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
@@ -16,12 +16,13 @@ use std::collections::BTreeMap;
 /// What one node has in flight at a replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueReading {
-    pub workspace: WorkspaceId,
+    /// The workspace of an endpoint; `None` for a model of the catalogue.
+    pub workspace: Option<WorkspaceId>,
     pub model: String,
     pub replica: String,
     pub at: Timestamp,
     pub tokens: u64,
-    /// Whether it counts as a sample: only on the leader.
+    /// Whether it counts as a sample: on one node only, if several call the replica.
     pub is_sample: bool,
 }
 
@@ -86,7 +87,7 @@ fn gather(readings: &[QueueReading]) -> BTreeMap<RowKey<'_>, Sums> {
         for reading in readings {
             let key = RowKey {
                 resolution: resolution.millis(),
-                workspace: reading.workspace.as_str(),
+                workspace: owner(reading.workspace.as_ref()),
                 model: &reading.model,
                 replica: &reading.replica,
                 starts_at: resolution.start_of(reading.at).millis(),
@@ -100,11 +101,16 @@ fn gather(readings: &[QueueReading]) -> BTreeMap<RowKey<'_>, Sums> {
     rows
 }
 
-/// Rows of a workspace, or of one of its models. One row more than `most` is read, so that the caller can detect that there
-/// are too many.
+/// The column `workspace_id`, which is empty for models of the catalogue.
+fn owner(workspace: Option<&WorkspaceId>) -> &str {
+    workspace.map_or("", WorkspaceId::as_str)
+}
+
+/// Rows of a workspace's endpoints, or of the models of the catalogue if it is `None`; all of them, or only one `model`. One
+/// row more than `most` is read, so that the caller can detect that there are too many.
 pub async fn read(
     store: &Store,
-    workspace: &WorkspaceId,
+    workspace: Option<&WorkspaceId>,
     resolution: Resolution,
     span: Span,
     model: Option<&str>,
@@ -117,7 +123,7 @@ pub async fn read(
         most + 1
     );
     let mut query = sqlx::query(AssertSqlSafe(text))
-        .bind(workspace.as_str())
+        .bind(owner(workspace))
         .bind(resolution.millis())
         .bind(span.from.millis())
         .bind(span.to.millis());

@@ -6,7 +6,7 @@ use crate::people::{NOW, later};
 use domain::gpu_busy::{GpuWindow, Sum, window_of};
 use domain::gpu_time::WINDOW_MILLIS;
 use domain::series::Resolution;
-use domain::{Endpoint, NanoUsd, ReplicaId, Span};
+use domain::{Endpoint, NanoUsd, ReplicaId, Span, WorkspaceId};
 use store::gauges::{self, Gauge, GaugeReading};
 use store::holds::{self, NewHold};
 use store::prefill_queues::{self, QueueReading};
@@ -103,7 +103,7 @@ async fn the_queue_of_a_replica_is_that_of_all_nodes_together() {
     on_both(async |_, store| {
         let endpoint = fleets::any_endpoint(&store).await;
         let reading = |replica: &str, seconds: i64, tokens, is_sample| QueueReading {
-            workspace: endpoint.workspace.clone(),
+            workspace: Some(endpoint.workspace.clone()),
             model: "dedicated/x".into(),
             replica: replica.into(),
             at: later(seconds * 1_000),
@@ -119,7 +119,8 @@ async fn the_queue_of_a_replica_is_that_of_all_nodes_together() {
         }
         let span = Span { from: later(-100_000_000), to: later(100_000_000) };
         let read = async |model: Option<&str>, most| {
-            let found = prefill_queues::read(&store, &endpoint.workspace, Resolution::Minute, span, model, most).await;
+            let found =
+                prefill_queues::read(&store, Some(&endpoint.workspace), Resolution::Minute, span, model, most).await;
             let queue = |one: prefill_queues::QueuedTokens| (one.replica, one.total, one.highest, one.samples);
             let mut found: Vec<_> = found.unwrap().into_iter().map(queue).collect();
             found.sort();
@@ -142,7 +143,7 @@ async fn the_queues_of_many_replicas_are_stored_together() {
         let endpoint = fleets::any_endpoint(&store).await;
         let readings: Vec<QueueReading> = (1..=REPLICAS)
             .map(|number| QueueReading {
-                workspace: endpoint.workspace.clone(),
+                workspace: Some(endpoint.workspace.clone()),
                 model: "dedicated/x".into(),
                 replica: format!("rep_{number}"),
                 at: NOW,
@@ -157,7 +158,7 @@ async fn the_queues_of_many_replicas_are_stored_together() {
         }
         let span = Span { from: later(-100_000_000), to: later(100_000_000) };
         for resolution in Resolution::ALL {
-            let found = prefill_queues::read(&store, &endpoint.workspace, resolution, span, None, REPLICAS).await;
+            let found = prefill_queues::read(&store, Some(&endpoint.workspace), resolution, span, None, REPLICAS).await;
             let found = found.unwrap();
             let all_match = found.iter().all(|queue| {
                 let number: u64 = queue.replica.strip_prefix("rep_").unwrap().parse().unwrap();
@@ -165,6 +166,45 @@ async fn the_queues_of_many_replicas_are_stored_together() {
             });
             assert!(found.len() == REPLICAS && all_match, "{resolution:?}: {found:?}");
         }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_queues_of_models_belong_to_no_workspace() {
+    on_both(async |_, store| {
+        let endpoint = fleets::any_endpoint(&store).await;
+        let workspace = Some(endpoint.workspace);
+        let reading = |workspace: &Option<WorkspaceId>, model: &str, tokens| QueueReading {
+            workspace: workspace.clone(),
+            model: model.into(),
+            replica: "a".into(),
+            at: NOW,
+            tokens,
+            is_sample: true,
+        };
+        let readings = [
+            reading(&workspace, "dedicated/x", 1),
+            reading(&None, "acme/x", 20),
+            reading(&None, "acme/y", 300),
+            reading(&None, "acme/x", 4_000),
+        ];
+        let mut tx = store.begin().await.unwrap();
+        prefill_queues::add(&mut tx, &readings).await.unwrap();
+        tx.commit().await.unwrap();
+        let span = Span { from: later(-100_000_000), to: later(100_000_000) };
+        let read = async |workspace: &Option<WorkspaceId>, model: Option<&str>| {
+            let found =
+                prefill_queues::read(&store, workspace.as_ref(), Resolution::Hour, span, model, 10).await.unwrap();
+            let mut totals: Vec<_> = found.into_iter().map(|one| (one.model, one.total)).collect();
+            totals.sort();
+            totals
+        };
+        let total = |model: &str, total: u64| (model.to_owned(), total);
+        assert_eq!(read(&workspace, None).await, [total("dedicated/x", 1)]);
+        assert!(read(&workspace, Some("acme/x")).await.is_empty());
+        assert_eq!(read(&None, None).await, [total("acme/x", 4_020), total("acme/y", 300)]);
+        assert_eq!(read(&None, Some("acme/x")).await, [total("acme/x", 4_020)]);
     })
     .await;
 }

@@ -5,21 +5,24 @@ use crate::NOW;
 use crate::databases::on_both;
 use control::bill_check::{self, Monitor};
 use control::meters::{Instruments, Meters, Parts};
-use control::series::{self, LineName, SeriesQuery, SeriesValue};
+use control::series::{self, Figures, LineName, Report, SeriesQuery, SeriesValue};
 use domain::endpoint::replica::{Replica, ReplicaState};
-use domain::model::{ChatTraits, Modality, Model, RequestRules, Serving, Upstream};
+use domain::model::{ChatTraits, EnginePool, Modality, Model, RequestRules, Serving, Upstream};
 use domain::series::{Division, Metric, Step};
-use domain::{Endpoint, Grain, NanoUsd, Price, ReplicaId, Retention, Span, Timestamp};
+use domain::{Catalogue, Endpoint, Grain, ModelId, NanoUsd, Price, ReplicaId, Retention, Span, Timestamp};
 use fleet::drivers::{DeviceId, ReplicaName};
 use fleet::endpoints::{Condition, EndpointUpdate};
 use fleet::engine::{EngineLoad, EngineMetrics, LoadError, TokenCounters};
-use fleet::{Connector, Endpoints, Routes};
+use fleet::{Backend, Connector, Endpoints, Routes};
 use serde_json::json;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use store::holds::{self, NewHold};
 use store::{gpu_busy, replicas};
+
+const DAY: Duration = Duration::from_secs(86_400);
+const KEPT: Retention = Retention { minutes: DAY, hours: DAY, days: DAY, requests: DAY };
 
 /// Scripted readings of a machine.
 #[derive(Clone)]
@@ -44,26 +47,30 @@ impl Instruments for Panel {
     }
 }
 
+fn model(id: ModelId, serving: Serving) -> Model {
+    Model {
+        name: id.to_string(),
+        id,
+        modality: Modality::Chat,
+        context_length: 100,
+        price: Price::default(),
+        optimized: false,
+        share_prefix_cache: false,
+        failover: false,
+        chat: ChatTraits::default(),
+        rules: RequestRules::default(),
+        serving,
+        flavors: Vec::new(),
+    }
+}
+
 fn known(endpoint: &Endpoint) -> EndpointUpdate {
     EndpointUpdate {
         id: endpoint.id.to_string(),
         organization: endpoint.organization.clone(),
         workspace: endpoint.workspace.clone(),
         name: endpoint.name.to_string(),
-        model: Arc::new(Model {
-            id: endpoint.name.model_id(),
-            name: endpoint.name.to_string(),
-            modality: Modality::Chat,
-            context_length: 100,
-            price: Price::default(),
-            optimized: false,
-            share_prefix_cache: false,
-            failover: false,
-            chat: ChatTraits::default(),
-            rules: RequestRules::default(),
-            serving: Serving::Upstreams(Vec::new()),
-            flavors: Vec::new(),
-        }),
+        model: Arc::new(model(endpoint.name.model_id(), Serving::Upstreams(Vec::new()))),
         condition: Condition::Serving,
         draining: Vec::new(),
         replicas: Vec::new(),
@@ -94,11 +101,11 @@ async fn running(platform: &Platform) -> (Endpoint, ReplicaId) {
 }
 
 /// Meters without GPUs and with an engine that reports little, on the node of this name.
-fn meters(platform: &Platform, node: &str, endpoints: Endpoints) -> Meters<Panel> {
+fn meters(platform: &Platform, node: &str, routes: Routes, endpoints: Endpoints) -> Meters<Panel> {
     Meters::new(Parts {
         store: platform.store.clone(),
         instruments: Panel { busy: Arc::default(), prompt: Arc::default() },
-        routes: Routes::default(),
+        routes,
         endpoints,
         connector: Connector::default(),
         node: node.into(),
@@ -117,7 +124,7 @@ async fn the_prompts_in_flight_of_all_nodes_are_shown_by_replica() {
         let node = |name: &str| {
             let endpoints = Endpoints::default();
             endpoints.apply(vec![EndpointUpdate { replicas: replicas.clone(), ..known(&endpoint) }]);
-            (endpoints.clone(), meters(&platform, name, endpoints))
+            (endpoints.clone(), meters(&platform, name, Routes::default(), endpoints))
         };
         // The platform leads as `me`.
         let ((of_leader, mut leader), (of_other, mut other)) = (node("me"), node("other"));
@@ -141,16 +148,95 @@ async fn the_prompts_in_flight_of_all_nodes_are_shown_by_replica() {
             code: None,
             surface: None,
         };
-        let day = Duration::from_secs(86_400);
-        let kept = Retention { minutes: day, hours: day, days: day, requests: day };
-        let report = series::report(&platform.store, &endpoint.workspace, &query, &kept, NOW).await.unwrap();
-        let part = |value| Some(SeriesValue::Part(value));
-        let mut lines: Vec<_> = report.lines.into_iter().map(|line| (line.name, line.total)).collect();
-        lines.sort_by(|one, other| one.0.cmp(&other.0));
-        let line =
-            |name: &str, mean, max| (LineName::Replica(name.into()), vec![("mean", part(mean)), ("max", part(max))]);
+        let report = series::report(&platform.store, &endpoint.workspace, &query, &KEPT, NOW).await.unwrap();
         // Two samples: 700 and 300 of the other node, then 700.
-        assert_eq!(lines, [line("rep_1", 850.0, 700.0), line("rep_2", 0.0, 0.0)]);
+        assert_eq!(lines(report), [line("rep_1", 850.0, 700.0), line("rep_2", 0.0, 0.0)]);
+    })
+    .await;
+}
+
+type Line = (LineName, Figures<Option<SeriesValue>>);
+
+/// The lines of a chart with their totals, by name.
+fn lines(report: Report) -> Vec<Line> {
+    let mut lines: Vec<Line> = report.lines.into_iter().map(|line| (line.name, line.total)).collect();
+    lines.sort_by(|one, other| one.0.cmp(&other.0));
+    lines
+}
+
+fn line(replica: &str, mean: f64, max: f64) -> Line {
+    let part = |value| Some(SeriesValue::Part(value));
+    (LineName::Replica(replica.into()), vec![("mean", part(mean)), ("max", part(max))])
+}
+
+/// A node that serves a model with two upstreams, one with two engines of its own, and one with a single upstream.
+fn serving_node(platform: &Platform, node: &str) -> (Routes, Meters<Panel>) {
+    let upstream = |port: u16| Upstream::plain(format!("http://127.0.0.1:{port}/v1"), "m");
+    let engines = EnginePool { weights: "weights".into(), replicas: 2, flavor: None };
+    let models = vec![
+        model(id("acme/shared"), Serving::Upstreams(vec![upstream(1), upstream(2)])),
+        model(id("acme/own"), Serving::Engine(engines)),
+        model(id("acme/single"), Serving::Upstreams(vec![upstream(3)])),
+    ];
+    let routes = Routes::default();
+    routes.apply(&Catalogue::new(models, "hash")).unwrap();
+    for number in 1..=2 {
+        let engine = Backend::new(&format!("acme/own#{number}"), upstream(3 + number)).unwrap();
+        routes.join(id("acme/own"), Arc::new(engine));
+    }
+    (routes.clone(), meters(platform, node, routes, Endpoints::default()))
+}
+
+fn id(text: &str) -> ModelId {
+    ModelId::parse(text).unwrap()
+}
+
+#[tokio::test]
+async fn the_queues_of_models_with_several_replicas_are_shown_apart_from_workspaces() {
+    on_both(async |_, store| {
+        let platform = Platform::new(store, 8).await;
+        platform.lead().await;
+        let ((of_leader, mut leader), (of_other, mut other)) =
+            (serving_node(&platform, "me"), serving_node(&platform, "other"));
+        let load = |routes: &Routes, model: &str, replica: usize, tokens: u64| {
+            routes.table().get(model).unwrap().pool.replicas()[replica].prompt_load().begin(tokens);
+        };
+        load(&of_leader, "acme/shared", 0, 700);
+        load(&of_other, "acme/shared", 0, 300);
+        load(&of_other, "acme/own", 1, 40);
+        load(&of_leader, "acme/single", 0, 9);
+        other.round(2).await.unwrap();
+        leader.round(2).await.unwrap();
+
+        let span = Span { from: NOW, to: NOW.plus_millis(60_000) };
+        let step = Some(Step::parse("minute").unwrap());
+        let queues = async |model: &str| {
+            lines(series::prefill_queue(&platform.store, &id(model), span, step, &KEPT, NOW).await.unwrap())
+        };
+        let shared = [line("acme/shared#1", 1_000.0, 700.0), line("acme/shared#2", 0.0, 0.0)];
+        assert_eq!(queues("acme/shared").await, shared, "both nodes call the same servers");
+        let own = [
+            line("acme/own#1@me", 0.0, 0.0),
+            line("acme/own#1@other", 0.0, 0.0),
+            line("acme/own#2@me", 0.0, 0.0),
+            line("acme/own#2@other", 40.0, 40.0),
+        ];
+        assert_eq!(queues("acme/own").await, own, "each node has engines of its own");
+        assert!(queues("acme/single").await.is_empty());
+
+        let query = SeriesQuery {
+            metric: Metric::PrefillQueue,
+            span,
+            step,
+            division: Some(Division::Replica),
+            model: None,
+            actor: None,
+            endpoint: None,
+            code: None,
+            surface: None,
+        };
+        let report = series::report(&platform.store, &platform.workspace.id, &query, &KEPT, NOW).await.unwrap();
+        assert!(report.lines.is_empty(), "a workspace does not see the load of others");
     })
     .await;
 }
@@ -201,10 +287,8 @@ async fn gpus_and_engines_of_this_node_are_measured_and_shown() {
             code: None,
             surface: None,
         };
-        let day = Duration::from_secs(86_400);
-        let kept = Retention { minutes: day, hours: day, days: day, requests: day };
         let report = async |metric, step, now: Timestamp| {
-            let found = series::report(&platform.store, &endpoint.workspace, &query(metric, step), &kept, now).await;
+            let found = series::report(&platform.store, &endpoint.workspace, &query(metric, step), &KEPT, now).await;
             found.unwrap().lines.remove(0).total
         };
         let later = NOW.plus_millis(80_000);

@@ -58,7 +58,7 @@ fn router() -> OpenApiRouter<Console> {
     use accounts::{aliases, invitations, members, organizations, users, workspaces};
     use operator::{
         aliases as catalogue_aliases, catalogue, downloads, flavors, gpus, health, logs, models, nodes as all_nodes,
-        organizations as all_organizations, upstreams, weights,
+        organizations as all_organizations, prefill_queue, upstreams, weights,
     };
     use platform::{allotments, audit, nodes};
     use sessions::{current, own, single_sign_on};
@@ -115,6 +115,7 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(models::list, models::create))
         .routes(routes!(models::show, models::edit, models::delete))
         .routes(routes!(models::list_prices))
+        .routes(routes!(prefill_queue::show))
         .routes(routes!(flavors::list_gpu_types))
         .routes(routes!(flavors::check_fit))
         .routes(routes!(upstreams::probe))

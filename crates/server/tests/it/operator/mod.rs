@@ -8,5 +8,6 @@ mod keys;
 mod nodes;
 mod organizations;
 mod other_nodes;
+mod prefill_queue;
 mod upstreams;
 mod weights;

@@ -2,6 +2,7 @@
 
 use crate::surface::console::error::ConsoleError;
 use axum::response::{IntoResponse, Response};
+use domain::series::Step;
 use domain::{Month, Span, Timestamp};
 use http::header;
 use utoipa::ToSchema;
@@ -51,6 +52,12 @@ pub(crate) fn span(
         return Err(ConsoleError::invalid("to", "`to` is not after `from`"));
     }
     Ok(Span { from, to })
+}
+
+/// The length of a chart's points; `None` for a default that suits the span.
+pub(crate) fn step(text: &Option<String>) -> Result<Option<Step>, ConsoleError> {
+    let step = non_empty(text).map(Step::parse).transpose();
+    step.map_err(|error| ConsoleError::invalid("step", &error.to_string()))
 }
 
 /// The format of a report.

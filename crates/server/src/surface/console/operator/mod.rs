@@ -12,5 +12,6 @@ mod model_view;
 pub(super) mod models;
 pub(super) mod nodes;
 pub(super) mod organizations;
+pub(super) mod prefill_queue;
 pub(super) mod upstreams;
 pub(super) mod weights;

@@ -1,12 +1,12 @@
 //! `/api/workspaces/{id}/metrics`: the series of charts.
 
 use crate::surface::console::error::ConsoleError;
-use crate::surface::console::extract::query::{filter_text, non_empty, span};
+use crate::surface::console::extract::query::{filter_text, non_empty, span, step};
 use crate::surface::console::extract::{Params, WorkspaceCaller};
 use crate::view::SeriesView;
 use axum::Json;
 use control::series::{self, SeriesQuery};
-use domain::series::{Division, Metric, Step};
+use domain::series::{Division, Metric};
 use domain::usage::{Actor, CallSurface};
 use serde::Deserialize;
 use utoipa::openapi::RefOr;
@@ -101,10 +101,7 @@ pub(crate) async fn show(
     let series_query = SeriesQuery {
         metric: metric.map_err(|error| ConsoleError::invalid("metric", &error.to_string()))?,
         span: span(&query.from, &query.to, now, DAY_MILLIS)?,
-        step: non_empty(&query.step)
-            .map(Step::parse)
-            .transpose()
-            .map_err(|error| ConsoleError::invalid("step", &error.to_string()))?,
+        step: step(&query.step)?,
         division: non_empty(&query.group_by)
             .map(Division::parse)
             .transpose()

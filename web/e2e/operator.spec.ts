@@ -388,6 +388,47 @@ test('nodes, checks and errors are shown', async ({ page, forebay }) => {
   await expectAccessible(page)
 })
 
+test('the page of a model shows the queues of its replicas, if there are several, to the operator only', async ({
+  page,
+  signedOut,
+  forebay,
+}) => {
+  test.slow() // replicas are sampled every ten seconds
+  const second = await startModelServer()
+  const id = `acme/pair-${unique()}`
+  const upstreams = [server.url, second.url].map((url) => ({ url, model: 'Acme/Echo-1', apiKey: SERVER_KEY }))
+  await mutate(page.request, 'POST', '/api/operator/models', { id, contextLength: 4096, upstreams })
+  const queue = { name: 'Prefill queue by replica' }
+  await page.goto(`/models/${id}`)
+  const chart = page.getByRole('region', queue).getByRole('img')
+  const idle = (replica: number) => `${id}#${replica}: from 0 to 0`
+  await expect(chart).toHaveAccessibleName(new RegExp(`${idle(1)}; ${idle(2)}$`), { timeout: 60_000 })
+  await expectAccessible(page)
+
+  const response = page.waitForResponse(/smollm2-135m-instruct\/prefill-queue\?/)
+  await page.goto('/models/forebay/smollm2-135m-instruct')
+  expect((await (await response).json()).data).toEqual([])
+  await loaded(page)
+  await expect(page.getByRole('region', queue)).toHaveCount(0)
+
+  const admin = { email: `${unique()}@example.com`, password: 'a password of some length' }
+  const { organizationId, workspaceId } = forebay
+  const user = await mutate(page.request, 'POST', '/api/users', { ...admin, organizationId, role: 'admin' })
+  await signInByForm(signedOut, admin)
+  await mutate(signedOut.request, 'PUT', '/api/session/context', { organizationId, workspaceId })
+  const requested: string[] = []
+  signedOut.on('request', (request) => requested.push(new URL(request.url()).pathname))
+  await signedOut.goto(`/models/${id}`)
+  await loaded(signedOut)
+  await expect(signedOut.getByRole('region', { name: 'Cache hit rate', exact: true })).toBeVisible()
+  await expect(signedOut.getByRole('region', queue)).toHaveCount(0)
+  expect(requested.filter((path) => path.startsWith('/api/operator'))).toEqual([])
+
+  await mutate(page.request, 'DELETE', `/api/users/${user.id}`)
+  await mutate(page.request, 'DELETE', modelPath(id))
+  await second.stop()
+})
+
 test('others neither see the operator’s pages nor cause requests for them', async ({ page, signedOut, forebay }) => {
   const admin = { email: `${unique()}@example.com`, password: 'a password of some length' }
   const user = { ...admin, organizationId: forebay.organizationId, role: 'admin' }

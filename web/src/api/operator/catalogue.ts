@@ -1,8 +1,9 @@
 /** The catalogue as the operator sees it: models of the file and of the store. */
 
-import { type QueryClient, queryOptions } from '@tanstack/react-query'
+import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { client, type Schemas, unwrap } from '../client'
 import { polled } from '../polling'
+import { boundsOf, type Window } from '../series'
 
 export type OperatorModel = Schemas['OperatorModel']
 export type OperatorUpstream = Schemas['OperatorUpstream']
@@ -44,6 +45,19 @@ export const pricesQuery = (modelId: string) =>
     queryFn: async ({ signal }) =>
       (await unwrap(client.GET('/api/operator/models/{modelId}/prices', { params: { path: { modelId } }, signal })))
         .data,
+  })
+
+/** Prompt tokens of all workspaces in flight at each replica of a model with several. */
+export const prefillQueueQuery = (modelId: string, window: Window) =>
+  queryOptions({
+    queryKey: [...KEY, modelId, 'prefill-queue', window],
+    queryFn: ({ signal }) => {
+      const params = { path: { modelId }, query: boundsOf(window) }
+      return unwrap(client.GET('/api/operator/models/{modelId}/prefill-queue', { params, signal }))
+    },
+    placeholderData: keepPreviousData,
+    refetchInterval: window.liveMs ?? false,
+    refetchIntervalInBackground: false,
   })
 
 export const createModel = (body: NewModel) => unwrap(client.POST('/api/operator/models', { body }))

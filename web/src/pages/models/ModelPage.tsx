@@ -3,7 +3,7 @@ import { IconMessages, IconServer2 } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { type Model, modelQuery } from '../../api/models'
-import { useWorkspace } from '../../api/session'
+import { useSessionContext, useWorkspace } from '../../api/session'
 import { paths } from '../../paths'
 import { CopyButton } from '../../ui/CopyButton'
 import { Link } from '../../ui/Link'
@@ -17,6 +17,7 @@ import { ModelCode } from './ModelCode'
 import { ModelFlavors } from './ModelFlavors'
 import { ModelLimits } from './ModelLimits'
 import { LIVE_FILTERS, ModelLive } from './ModelLive'
+import { ModelPrefillQueue } from './ModelPrefillQueue'
 import { ModelPrices } from './ModelPrices'
 import { ModelStatus } from './ModelStatus'
 import classes from './Models.module.css'
@@ -26,6 +27,7 @@ export function ModelPage() {
   const { provider = '', _splat: name = '' } = useParams({ strict: false })
   const id = `${provider}/${name}`
   const workspace = useWorkspace()
+  const { isOperator } = useSessionContext()
   const model = useQuery(modelQuery(workspace.id, id))
   const [{ span }] = useFilters(LIVE_FILTERS)
   return (
@@ -49,6 +51,7 @@ export function ModelPage() {
               {model.modality === 'embedding' ? null : (
                 <ModelCaching model={model} workspaceId={workspace.id} span={span} />
               )}
+              {isOperator ? <ModelPrefillQueue key={model.id} modelId={model.id} span={span} /> : null}
             </div>
             <div className={classes.stack}>
               <ModelLive model={model} workspace={workspace} />

@@ -44,6 +44,13 @@ pub struct Slot {
     placement: Option<Placement>,
 }
 
+/// The replica that was chosen for a call.
+struct Choice<'a> {
+    candidate: Candidate<&'a Arc<Backend>>,
+    reason: Reason,
+    is_trial: bool,
+}
+
 /// The prompt of a call at a replica.
 #[derive(Debug)]
 struct Placement {
@@ -152,6 +159,24 @@ impl Pool {
             return take(only, false);
         }
         let prompt = prompt();
+        // Another call may take the last slot at the chosen replica, which has no room in the next round.
+        for _ in 0..self.replicas.len() {
+            let choice = self.choose(prompt, is_usable, now).ok_or(PickError)?;
+            if let Ok(slot) = self.place(&choice, prompt) {
+                self.decisions.count(choice.reason);
+                return Ok(slot);
+            }
+        }
+        Err(PickError)
+    }
+
+    /// The replica with the least prompt work, or one that is due for a trial.
+    fn choose(
+        &self,
+        prompt: &Fingerprint,
+        is_usable: impl Fn(&Arc<Backend>) -> bool,
+        now: Instant,
+    ) -> Option<Choice<'_>> {
         let tokens = self.ratio.tokens(prompt.bytes());
         let (mut closed, mut open) = (Cheapest::default(), Cheapest::default());
         for replica in self.replicas.iter().filter(|replica| is_usable(replica)) {
@@ -161,15 +186,13 @@ impl Pool {
             });
             let candidate = self.candidate(replica, prompt, tokens);
             if is_trial {
-                return self.place(candidate, prompt, true);
+                return Some(Choice { candidate, reason: Reason::LeastLoaded, is_trial });
             }
             if is_closed { &mut closed } else { &mut open }.offer(candidate, |below| fastrand::u32(..below));
         }
         // With every breaker open, a failing replica is better than none.
         let cheapest = if closed.is_empty() { open } else { closed };
-        let (candidate, reason) = cheapest.take().ok_or(PickError)?;
-        self.decisions.count(reason);
-        self.place(candidate, prompt, false)
+        cheapest.take().map(|(candidate, reason)| Choice { candidate, reason, is_trial: false })
     }
 
     /// A slot for a request that generates nothing, at the suitable replica with the fewest calls. It leaves no prompt in
@@ -206,14 +229,9 @@ impl Pool {
     }
 
     /// Takes the slot and records where the prompt is.
-    fn place(
-        &self,
-        candidate: Candidate<&Arc<Backend>>,
-        prompt: &Fingerprint,
-        is_trial: bool,
-    ) -> Result<Slot, PickError> {
-        let Candidate { replica, cached, uncached, .. } = candidate;
-        let mut slot = take(replica, is_trial)?;
+    fn place(&self, choice: &Choice<'_>, prompt: &Fingerprint) -> Result<Slot, PickError> {
+        let Candidate { replica, cached, uncached, .. } = choice.candidate;
+        let mut slot = take(replica, choice.is_trial)?;
         slot.count_prompt(uncached);
         slot.placement = Some(Placement { bytes: prompt.bytes(), cached, ratio: Arc::clone(&self.ratio) });
         if !prompt.hashes().is_empty() || prompt.session().is_some() {
@@ -240,6 +258,8 @@ mod tests {
     use crate::counted_allocations::allocations;
     use crate::routing::FingerprintBuilder;
     use domain::model::Upstream;
+    use std::collections::BTreeSet;
+    use std::sync::Barrier;
     use std::time::Duration;
 
     fn pool(count: usize, max_in_flight: Option<u32>) -> Pool {
@@ -416,6 +436,25 @@ mod tests {
             pick_another(&pool, b'a', &[trial.replica().id], later).is_ok(),
             "without a better one, a failing replica is used"
         );
+    }
+
+    #[test]
+    fn calls_that_choose_the_same_last_slot_all_find_one() {
+        const CALLS: usize = 8;
+        for _ in 0..100 {
+            let (pool, barrier) = (pool(CALLS, Some(1)), Barrier::new(CALLS));
+            let slots: Vec<Slot> = std::thread::scope(|scope| {
+                let calls = [(); CALLS].map(|()| {
+                    scope.spawn(|| {
+                        barrier.wait();
+                        pick(&pool, b'x').expect("a slot for each call")
+                    })
+                });
+                calls.map(|call| call.join().unwrap()).into()
+            });
+            let replicas: BTreeSet<&str> = slots.iter().map(|slot| &*slot.replica().name).collect();
+            assert_eq!(replicas.len(), CALLS);
+        }
     }
 
     #[test]

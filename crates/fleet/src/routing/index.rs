@@ -154,6 +154,9 @@ impl PrefixIndex {
         }
         (self.entries, self.table) = (Vec::new(), Vec::new());
         (self.newest, self.oldest, self.wrong) = (NONE, NONE, 0);
+        if let Some(unshared) = &mut self.unshared {
+            unshared.clear();
+        }
     }
 
     /// Learns from the cached tokens of a prompt: an engine that repeatedly has less than predicted has a smaller cache

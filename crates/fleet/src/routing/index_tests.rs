@@ -73,6 +73,9 @@ fn placements_are_collected_for_other_nodes_once_they_are_wanted() {
         index.place(&prompt(&[number; 100]));
     }
     assert!(index.take_unshared().len() <= MAX_UNSHARED);
+    index.place(&prompt(&[1, 2]));
+    index.clear();
+    assert!(index.take_unshared().is_empty(), "a replica that has restarted has nothing");
 }
 
 /// The goal of the design: a million prompts over 64 replicas in 64 MB.

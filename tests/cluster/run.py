@@ -6,6 +6,7 @@ import pathlib
 import signal
 import sys
 import time
+import traceback
 
 from cluster import Cluster, Failure, kubectl
 from installation import NAMESPACE, REPLICAS, Installation
@@ -33,8 +34,10 @@ def main():
             step(begin, f"{scenario.__doc__} ({scenario.__name__})")
             scenario()
             passed += 1
-    except (Failure, RuntimeError, OSError) as error:
+    except Exception as error:  # whatever it is, the logs explain it
         describe(cluster)
+        if not isinstance(error, (Failure, RuntimeError, OSError)):
+            traceback.print_exception(error)
         print(f"test-cluster: {error}")
         print(f"{passed} passed, 1 failed", flush=True)
         if "FOREBAY_CLUSTER_INSPECT" in os.environ:

@@ -1,5 +1,6 @@
 //! Builds the parts of a node, each once and in the order of their needs.
 
+use super::start::StoreState;
 use crate::catalogue_keeper::CatalogueKeeper;
 use crate::clock;
 use crate::config::Config;
@@ -21,7 +22,6 @@ use crate::machine_logs::MachineLogs;
 use crate::memory_limit;
 use crate::node::NodeState;
 use crate::oidc::Provider;
-use crate::price_keeper;
 use crate::surface::Surface;
 use crate::surface::console::ConsoleSurface;
 use crate::surface::endpoints::EndpointsSurface;
@@ -48,7 +48,7 @@ use fleet::{Connector, Endpoints, EngineLogs, Launcher, Routes};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
-use store::{ContentKeys, Journal, JournalReader, Store, secrets};
+use store::{Journal, JournalReader, Store};
 use tokio::runtime::Handle;
 use tokio_rustls::TlsAcceptor;
 
@@ -87,31 +87,19 @@ pub(super) struct Parts {
     pub connection_figures: Arc<ConnectionFigures>,
 }
 
-/// Opens the store, migrates it and records the prices of the file's catalogue.
-pub(super) async fn open_store(config: &Config, data_dir: &Path) -> anyhow::Result<Store> {
-    let store =
-        Store::open_sized(&config.store.url, data_dir, config.store.pools).await.context("cannot open the store")?;
-    store.migrate().await.context("cannot migrate the store")?;
-    clock::follow(&store).await.context("cannot read the store's clock")?;
-    if config.server.catalogue.has_file() {
-        let declared = price_keeper::declare(&store, &config.catalogue, clock::now()).await;
-        declared.context("cannot record the prices of the catalogue")?;
-    }
-    Ok(store)
-}
-
 impl Parts {
     /// Builds the parts. The journal's reader is returned apart: only the usage writer may own it.
     pub(super) async fn build(
         config: Config,
         config_file: Option<&Path>,
         data_dir: &Path,
-        store: Store,
+        state: StoreState,
         public: SocketAddr,
     ) -> anyhow::Result<(Self, JournalReader)> {
+        let StoreState { store, catalogue, salt_secret, reasoning_keys, store_id } = state;
         let runtime = Handle::current();
-        let (routes, endpoints, connector) = (Routes::default(), Endpoints::default(), Connector::default());
-        let catalogue = Arc::new(CatalogueKeeper::open(store.clone(), &config, routes.clone()).await?);
+        let (routes, endpoints, connector) = (catalogue.routes().clone(), Endpoints::default(), Connector::default());
+        let catalogue = Arc::new(catalogue);
         let node = Arc::new(NodeState::open(data_dir, routes.clone())?);
         let (journal, reader) = open_journal(data_dir, &config)?;
         let run = journal.run().clone();
@@ -126,12 +114,11 @@ impl Parts {
             limits: redis.clone(),
         });
         let keys = KeyDirectory::new(store.clone(), runtime.clone());
-        let salt_secret = salt_secret(&store).await?;
         let console_url = first_start::console_url(&config, public);
-        let reasoning_keys = reasoning_keys(&store, &config).await?;
         let launcher = launcher(data_dir)?;
         let table = (routes.clone(), endpoints.clone());
-        let control_plane = ControlPlane::open(&config, data_dir, &launcher, store.clone(), &node, table).await?;
+        let stored = (store.clone(), store_id);
+        let control_plane = ControlPlane::open(&config, data_dir, &launcher, stored, &node, table).await?;
         let doctor = ResidentDoctor::new(config_file, data_dir);
         let machine_logs = MachineLogs { engines: EngineLogs::default(), process: control_plane.process_driver() };
         let operator = OperatorParts {
@@ -268,21 +255,6 @@ pub(super) fn is_strict_transport(tls: Option<&TlsAcceptor>, console_url: &str) 
 pub(super) fn peer_table(config: &Config) -> PeerTable {
     let unbounded = [&config.server.trusted_proxies[..], &config.server.unbounded_addresses].concat();
     PeerTable::new(config.server.max_connections_per_address, unbounded)
-}
-
-/// The secret that the salts of prefix caches are derived from, created by the first node.
-async fn salt_secret(store: &Store) -> anyhow::Result<SaltSecret> {
-    let mut fresh = [0; 32];
-    getrandom::fill(&mut fresh).map_err(|error| anyhow::anyhow!("no randomness from the system: {error}"))?;
-    let fresh: String = fresh.iter().map(|byte| format!("{byte:02x}")).collect();
-    let shared = secrets::share(store, "cache_salt", &fresh).await.context("cannot read the secret of cache salts")?;
-    Ok(SaltSecret::new(&shared))
-}
-
-/// Keys that seal reasoning: the operator's, or one that the nodes share. The shared one opens what it has sealed before.
-async fn reasoning_keys(store: &Store, config: &Config) -> anyhow::Result<ContentKeys> {
-    let shared = ContentKeys::shared(store, "reasoning_key").await.context("cannot read the key of reasoning")?;
-    Ok(config.content_keys.as_ref().map_or(shared.clone(), |keys| keys.also_opening(&shared)))
 }
 
 /// A quarter of the process's memory, unless configured; at least one body. An unknown limit counts as 2 GiB.

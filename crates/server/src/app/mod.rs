@@ -4,6 +4,7 @@ mod background;
 mod build;
 mod shutdown;
 mod signals;
+mod start;
 mod waiting;
 
 use crate::config::{Config, load};
@@ -15,6 +16,7 @@ use domain::model::Modality;
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 use shutdown::LAST_MOMENT;
 use signals::Signals;
+use start::{Start, Started};
 use std::path::Path;
 use waiting::Waiting;
 
@@ -59,14 +61,14 @@ async fn run(config: Config, config_file: Option<&Path>, data_dir: &Path) -> any
     let mut signals = Signals::listen()?;
     let tls = config.server.tls.as_ref().map(edge::tls::acceptor).transpose()?;
     first_start::forget_listen(data_dir);
-    let (sockets, store, waiting) = match build::open_store(&config, data_dir).await {
-        Ok(store) => (Sockets::bind(&config)?, store, None),
+    let mut start = Start::new(&config, data_dir);
+    let (started, waiting) = match start.attempt().await {
+        Ok(started) => (started, None),
         Err(error) if waiting::is_away(&error, &config) => {
-            let sockets = Sockets::bind(&config)?;
-            let waiting = Waiting::start(&config, data_dir, &sockets, tls.as_ref())?;
+            let waiting = Waiting::start(&config, data_dir, start.sockets()?, tls.as_ref())?;
             tracing::warn!("the store is unreachable, calls get 503 until it responds: {error:#}");
-            match waiting::open_store(&config, data_dir, &mut signals).await {
-                Ok(Some(store)) => (sockets, store, Some(waiting)),
+            match waiting::retry(&mut start, &config, &mut signals).await {
+                Ok(Some(started)) => (started, Some(waiting)),
                 ended => {
                     waiting.stop(data_dir).await;
                     return ended.map(drop);
@@ -75,10 +77,10 @@ async fn run(config: Config, config_file: Option<&Path>, data_dir: &Path) -> any
         }
         Err(error) => return Err(error),
     };
-    let Sockets { public: listeners, ops: ops_listener } = sockets;
+    let Sockets { public: listeners, ops: ops_listener } = start.into_sockets()?;
     let (public, ops) = (listeners[0].local_addr()?, ops_listener.local_addr()?);
-    let bootstrap = first_start::prepare(&store, &config, data_dir, public).await?;
-    let (parts, reader) = Parts::build(config, config_file, data_dir, store, public).await?;
+    let Started { state, bootstrap } = started;
+    let (parts, reader) = Parts::build(config, config_file, data_dir, state, public).await?;
     let waited = match waiting {
         Some(waiting) => Some(waiting.leave_operations().await),
         None => None,

@@ -6,6 +6,7 @@
 
 use super::build::{self, Sockets};
 use super::signals::Signals;
+use super::start::{Start, Started};
 use crate::config::Config;
 use crate::edge::cors::Cors;
 use crate::edge::limits::ConnectionLimits;
@@ -86,26 +87,26 @@ impl Waiting {
     }
 }
 
-/// Returns the store when it responds; `None` if a signal ends the process before. Other errors than an unreachable
-/// store are final.
-pub(super) async fn open_store(
+/// Repeats the start until it succeeds; `None` if a signal ends the process before. Other errors than an unreachable store
+/// are final.
+pub(super) async fn retry(
+    start: &mut Start<'_>,
     config: &Config,
-    data_dir: &Path,
     signals: &mut Signals,
-) -> anyhow::Result<Option<Store>> {
+) -> anyhow::Result<Option<Started>> {
     let mut backoff = BACKOFF;
     loop {
         let delay = jittered(backoff.next_delay(), getrandom::u32().unwrap_or(u32::MAX));
         let attempt = async {
             tokio::time::sleep(delay).await;
-            build::open_store(config, data_dir).await
+            start.attempt().await
         };
-        let opened = tokio::select! {
-            opened = attempt => opened,
+        let started = tokio::select! {
+            started = attempt => started,
             () = signals.wait_for_termination() => return Ok(None),
         };
-        match opened {
-            Ok(store) => return Ok(Some(store)),
+        match started {
+            Ok(started) => return Ok(Some(started)),
             Err(error) if is_away(&error, config) => tracing::debug!("the store is still unreachable: {error:#}"),
             Err(error) => return Err(error),
         }

@@ -31,6 +31,7 @@ pub(crate) struct ControlPlane {
     parts: Parts<Drivers>,
     changed: Arc<Notify>,
     follower: Follower<Drivers>,
+    store_id: String,
     loops: Tasks,
 }
 
@@ -39,7 +40,7 @@ impl ControlPlane {
         config: &Config,
         data_dir: &Path,
         engine: &Launcher,
-        store: Store,
+        (store, store_id): (Store, String),
         node: &NodeState,
         (routes, endpoints): (Routes, Endpoints),
     ) -> anyhow::Result<Self> {
@@ -57,7 +58,7 @@ impl ControlPlane {
         let kubernetes = match config.drivers.kubernetes.clone() {
             Some(settings) => {
                 // Pods of another store belong to another installation.
-                let instance = format!("store-{}", neighbours::owner_of(&store).await?);
+                let instance = format!("store-{store_id}");
                 let settings = kubernetes::Settings { instance, ..settings };
                 Some(KubernetesDriver::open(settings, clock::now).await.context("[drivers.kubernetes]")?)
             }
@@ -69,12 +70,12 @@ impl ControlPlane {
         let parts = Parts { store, driver, routes, endpoints, node, reach, now: clock::now, nudge, figures };
         let changed = Arc::default();
         let follower = Follower::new(parts.clone(), Arc::clone(&changed));
-        Ok(Self { parts, changed, follower, loops: Tasks::new(Handle::current()) })
+        Ok(Self { parts, changed, follower, store_id, loops: Tasks::new(Handle::current()) })
     }
 
     /// Starts following the rows, and leading when elected.
     pub(crate) fn start(&self) {
-        neighbours::start(self.parts.clone(), &self.loops);
+        neighbours::start(self.parts.clone(), self.store_id.clone(), &self.loops);
         self.follower().start(&self.loops);
         Reconciler::new(self.parts.clone()).start(&self.loops);
         if let Some(cluster) = self.parts.driver.kubernetes.clone() {

@@ -12,48 +12,39 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::replica_roots::{self, ReplicaRoot};
-use store::{Store, secrets};
 
 const REFRESH_EVERY: Duration = Duration::from_secs(2);
 /// Not a valid name of a replica.
 const OWNER_FILE: &str = ".store";
-const OWNER_SECRET: &str = "owner-of-replicas";
 
-/// Starts keeping the driver's list of neighbours up to date.
-pub(super) fn start(parts: Parts<Drivers>, tasks: &Tasks) {
+/// Starts keeping the driver's list of neighbours up to date. The store's id marks the folders of its replicas.
+pub(super) fn start(parts: Parts<Drivers>, store_id: String, tasks: &Tasks) {
     let Some(machine) = machine_id() else { return };
-    let mut owner = None;
+    let mut is_registered = false;
     let rounds = tasks.every("neighbours", REFRESH_EVERY);
     tasks.spawn(rounds.run(async move || {
-        if owner.is_none() {
-            owner = Some(register(&parts, &machine).await?);
+        if !is_registered {
+            register(&parts, &machine, &store_id).await?;
+            is_registered = true;
         }
-        refresh(&parts, &machine, owner.as_deref().unwrap_or_default()).await
+        refresh(&parts, &machine, &store_id).await
     }));
 }
 
-/// Records where this node keeps its replicas. Returns the mark of this store's folders.
-async fn register(parts: &Parts<Drivers>, machine: &str) -> anyhow::Result<String> {
+/// Records where this node keeps its replicas, and marks the folder.
+async fn register(parts: &Parts<Drivers>, machine: &str, store_id: &str) -> anyhow::Result<()> {
     let root = parts.driver.process.root();
-    let owner = owner_of(&parts.store).await?;
-    std::fs::write(root.join(OWNER_FILE), &owner)?;
+    std::fs::write(root.join(OWNER_FILE), store_id)?;
     let path = root.to_str().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidFilename))?;
     let recorded = ReplicaRoot { node: parts.node.clone(), machine: machine.to_owned(), path: path.to_owned() };
     let mut tx = parts.store.begin().await?;
     replica_roots::record(&mut tx, &recorded).await?;
-    tx.commit().await?;
-    Ok(owner)
+    Ok(tx.commit().await?)
 }
 
-/// The store's id, which distinguishes it from every other store.
-pub(super) async fn owner_of(store: &Store) -> anyhow::Result<String> {
-    let fresh = getrandom::u64().map_err(|error| anyhow::anyhow!("no randomness: {error}"))?;
-    Ok(secrets::share(store, OWNER_SECRET, &format!("{fresh:016x}")).await?)
-}
-
-async fn refresh(parts: &Parts<Drivers>, machine: &str, owner: &str) -> anyhow::Result<()> {
+async fn refresh(parts: &Parts<Drivers>, machine: &str, store_id: &str) -> anyhow::Result<()> {
     let roots = replica_roots::on_machine(&parts.store, machine).await?;
-    let is_ours = |root: &&ReplicaRoot| root.node == parts.node || is_owned(Path::new(&root.path), owner);
+    let is_ours = |root: &&ReplicaRoot| root.node == parts.node || is_owned(Path::new(&root.path), store_id);
     let roots: Vec<&ReplicaRoot> = roots.iter().filter(is_ours).collect();
     let others =
         roots.iter().filter(|root| root.node != parts.node && Path::new(&root.path) != parts.driver.process.root());
@@ -63,6 +54,6 @@ async fn refresh(parts: &Parts<Drivers>, machine: &str, owner: &str) -> anyhow::
     Ok(())
 }
 
-fn is_owned(root: &Path, owner: &str) -> bool {
-    std::fs::read_to_string(root.join(OWNER_FILE)).is_ok_and(|text| text.trim() == owner)
+fn is_owned(root: &Path, store_id: &str) -> bool {
+    std::fs::read_to_string(root.join(OWNER_FILE)).is_ok_and(|text| text.trim() == store_id)
 }

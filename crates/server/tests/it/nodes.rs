@@ -1,8 +1,10 @@
 //! Several nodes on one PostgreSQL.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use sqlx::{Connection as _, Executor as _, PgConnection};
+use store::Store;
 use testkit::http::Client;
 use testkit::process::ForebayLaunch;
 use tokio::task::JoinSet;
@@ -247,6 +249,29 @@ async fn a_node_starts_without_the_store_and_serves_as_soon_as_it_responds() {
     assert_eq!(log.matches(UNREACHABLE).count(), 1, "{log}");
     drop(app);
     database.remove().await;
+}
+
+/// Starts a node that can open the store, but not read this table.
+async fn starts_when_it_can_read(table: &str) {
+    let database = Database::create().await;
+    Store::open(&database.url, Path::new("")).await.unwrap().migrate().await.unwrap();
+    let lock = database.lock(table).await;
+    let mut app = TestApp::setup().store(&database.url).start().await;
+    let call = app.client_with("sk-any").post_json("/chat/completions", chat("hi")).await;
+    assert_eq!(error_line(&call), "503 store_unavailable", "{table}");
+    lock.close().await.unwrap();
+    let ops = Client::new(app.forebay.ops);
+    wait_until("ready", TIMEOUT, async || ops.get("/readyz").await.status == 200).await;
+    app.key = app.forebay.api_key().unwrap();
+    assert_eq!(app.chat("hi").await.status_line(), "200 OK", "{table}");
+    drop(app);
+    database.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_waits_for_a_store_that_is_lost_while_it_starts() {
+    let (catalogue, secrets, users) = ("catalogue_models", "secrets", "users");
+    tokio::join!(starts_when_it_can_read(catalogue), starts_when_it_can_read(secrets), starts_when_it_can_read(users));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

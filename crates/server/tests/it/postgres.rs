@@ -50,6 +50,14 @@ impl Database {
         connection.execute(AssertSqlSafe(statements.to_owned())).await.unwrap();
     }
 
+    /// Locks a table until the connection ends: statements that use it fail after their lock timeout.
+    pub(crate) async fn lock(&self, table: &str) -> PgConnection {
+        let mut connection = PgConnection::connect(&self.url).await.unwrap();
+        let lock = format!("BEGIN; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE");
+        connection.execute(AssertSqlSafe(lock)).await.unwrap();
+        connection
+    }
+
     /// Not called if a test failed, so that its database can be inspected.
     pub(crate) async fn remove(self) {
         let mut connection = PgConnection::connect(&self.server).await.unwrap();

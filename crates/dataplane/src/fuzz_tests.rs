@@ -294,7 +294,8 @@ pub(crate) fn assert_json_stays_json(response: &[u8], normalized: &[u8]) {
 fn chat_responses() {
     Fuzz::new("chat-response").words(STREAM_WORDS).run(|bytes| {
         let mut meter = TokenMeter::new(40);
-        if let Ok(normalized) = response::chat::normalize(&Bytes::copy_from_slice(bytes), "acme/tiny", &mut meter) {
+        let response = Bytes::copy_from_slice(bytes);
+        if let Ok(normalized) = response::chat::normalize(&response, "acme/tiny", 128, &mut meter) {
             assert_json_stays_json(bytes, &normalized);
         }
         let error = upstream_error::read(bytes);

@@ -33,7 +33,8 @@ impl Dataplane {
         let is_native = attempt.native().is_some();
         let normalized = if whole.len() <= NORMALIZE_INLINE {
             let Call { request, dialect, .. } = call;
-            normalize(&whole, &request.model, &request.operation, dialect, is_native, &mut meter)
+            let expected = Expected { operation: &request.operation, choices: request.choices(), dialect, is_native };
+            normalize(&whole, &request.model, &expected, &mut meter)
         } else {
             Box::pin(self.normalize_elsewhere(whole, call, is_native, &mut meter)).await
         };
@@ -54,10 +55,12 @@ impl Dataplane {
         let turn = Arc::clone(&self.normalizing).acquire_owned().await.expect("the semaphore is never closed");
         let Call { request, dialect, .. } = call;
         let (model, operation, dialect) = (request.model.clone(), request.operation.clone(), dialect.clone());
+        let choices = request.choices();
         let mut counting = meter.clone();
         let normalized = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            let response = normalize(&whole, &model, &operation, &dialect, is_native, &mut counting);
+            let expected = Expected { operation: &operation, choices, dialect: &dialect, is_native };
+            let response = normalize(&whole, &model, &expected, &mut counting);
             (response, counting)
         });
         let failed = |_| BadUpstreamResponse::Unexpected("the response could not be read");
@@ -67,21 +70,29 @@ impl Dataplane {
     }
 }
 
+/// The request, as far as it decides how the response is read.
+struct Expected<'a> {
+    operation: &'a Operation,
+    choices: u64,
+    dialect: &'a Dialect,
+    /// The engine speaks the client's API itself.
+    is_native: bool,
+}
+
 /// Reads, normalizes, meters and translates a response that is not streamed. The response of an engine that speaks the
 /// client's API itself needs no translation.
 fn normalize(
     response: &Bytes,
     model: &str,
-    operation: &Operation,
-    dialect: &Dialect,
-    is_native: bool,
+    expected: &Expected<'_>,
     meter: &mut TokenMeter,
 ) -> Result<Bytes, BadUpstreamResponse> {
+    let Expected { operation, choices, dialect, is_native } = *expected;
     if is_native && let Some(own) = OwnMembers::new(dialect, model) {
         return native::normalize(response, &own, meter);
     }
     let normalized = match operation {
-        Operation::Chat { .. } => chat::normalize(response, model, meter),
+        Operation::Chat { .. } => chat::normalize(response, model, choices, meter),
         Operation::Embeddings(options) => embeddings::normalize(response, model, options, meter),
     };
     Ok(dialect.translate(normalized?, meter.tokens().0)?)

@@ -14,8 +14,13 @@ use std::borrow::Cow;
 /// The quotes around a string.
 const QUOTES: u64 = 2;
 
-/// Normalizes the response of an engine and counts its tokens.
-pub(crate) fn normalize(response: &Bytes, model: &str, meter: &mut TokenMeter) -> Result<Bytes, BadUpstreamResponse> {
+/// Normalizes the response of an engine to a request for this many choices, and counts its tokens.
+pub(crate) fn normalize(
+    response: &Bytes,
+    model: &str,
+    choices: u64,
+    meter: &mut TokenMeter,
+) -> Result<Bytes, BadUpstreamResponse> {
     let mut reader = Reader::new(response);
     let mut edits = Edits::default();
     let mut text = UnaryText::default();
@@ -33,7 +38,13 @@ pub(crate) fn normalize(response: &Bytes, model: &str, meter: &mut TokenMeter) -
                 edits.replace(reader.span()?, json::quote(model));
             }
             b"choices" if reader.kind()? == ValueKind::Array => {
-                reader.array(|reader, _| normalize_choice(reader, response, &mut text, &mut edits))?;
+                reader.array(|reader, _| {
+                    // The edits of a short choice take far more memory than the choice itself.
+                    if text.choices == choices {
+                        return Err(BadUpstreamResponse::Unexpected("the response has more choices than requested"));
+                    }
+                    normalize_choice(reader, response, &mut text, &mut edits)
+                })?;
             }
             b"usage" => {
                 let is_object = reader.kind()? == ValueKind::Object;
@@ -182,9 +193,10 @@ mod tests {
     use super::*;
     use domain::usage::Certainty;
 
+    /// The response to a request for two choices.
     fn normalized(response: &str) -> (Result<serde_json::Value, BadUpstreamResponse>, (Tokens, Certainty)) {
         let mut meter = TokenMeter::new(10);
-        let result = normalize(&Bytes::copy_from_slice(response.as_bytes()), "acme/tiny", &mut meter);
+        let result = normalize(&Bytes::copy_from_slice(response.as_bytes()), "acme/tiny", 2, &mut meter);
         (result.map(|bytes| serde_json::from_slice(&bytes).unwrap()), meter.tokens())
     }
 
@@ -239,6 +251,8 @@ mod tests {
             r#"{"error":{"message":"no"}}"#,
             r#"{"choices":[1]}"#,
             r#"{"choices":[{"message":{},"finish_reason":"error"}]}"#,
+            r#"{"choices":[{"message":{}},{"message":{}},{"message":{}}]}"#,
+            r#"{"choices":[{"message":{}},{"message":{}}],"choices":[{"message":{}}]}"#,
         ] {
             assert!(normalized(bad).0.is_err(), "{bad}");
         }

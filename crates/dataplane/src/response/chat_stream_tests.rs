@@ -127,6 +127,17 @@ fn a_broken_stream_never_ends_cleanly() {
 }
 
 #[test]
+fn a_chunk_has_no_more_choices_than_a_request_may_ask_for() {
+    for (choices, is_valid) in [(128, true), (129, false)] {
+        // The same index, so that only their number differs.
+        let choices = vec![r#"{"index":0,"delta":{"content":"a"}}"#; choices].join(",");
+        let (_, result) = pass(&mut stream(false), &[format!("data: {{\"choices\":[{choices}]}}\n\n").as_bytes()]);
+        let is_too_many = BadUpstreamResponse::Unexpected("a chunk has more than 128 choices");
+        assert_eq!(result != Err(is_too_many), is_valid, "{result:?}");
+    }
+}
+
+#[test]
 fn chunks_are_counted_without_usage() {
     let chunk = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"},\"finish_reason\":null}]}\n\n";
     let mut relay = stream(false);

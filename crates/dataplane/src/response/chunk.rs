@@ -12,8 +12,9 @@ use bytes::BytesMut;
 use domain::usage::Tokens;
 use std::ops::Range;
 
-/// The maximum index of a choice, because `n` is at most 128.
-const MAX_INDEX: u32 = 127;
+/// The maximum of `n`, and so of choices in a chunk.
+const MAX_CHOICES: usize = 128;
+const MAX_INDEX: u32 = MAX_CHOICES as u32 - 1;
 
 /// The state that must be consistent from the first chunk to the last.
 #[derive(Debug)]
@@ -158,6 +159,9 @@ impl ChunkNormalizer {
                 }
                 b"choices" if reader.kind()? == ValueKind::Array => reader.array(|reader, position| {
                     choices += 1;
+                    if choices > MAX_CHOICES {
+                        return Err(BadUpstreamResponse::Unexpected("a chunk has more than 128 choices"));
+                    }
                     self.choice(reader, position, chunk, meter, &mut edits)
                 })?,
                 b"usage" => {

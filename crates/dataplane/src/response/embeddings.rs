@@ -14,6 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 
 const BYTES_PER_NUMBER: usize = 4;
+const WRONG_COUNT: &str = "the response does not have one vector per input";
 
 /// Normalizes the response of an engine and counts its tokens.
 pub(crate) fn normalize(
@@ -39,6 +40,9 @@ pub(crate) fn normalize(
             }
             b"data" if reader.kind()? == ValueKind::Array => reader.array(|reader, _| {
                 vectors += 1;
+                if vectors > options.inputs {
+                    return Err(BadUpstreamResponse::Unexpected(WRONG_COUNT));
+                }
                 normalize_entry(reader, options, &mut edits)
             })?,
             b"usage" => {
@@ -55,7 +59,7 @@ pub(crate) fn normalize(
     })?;
     reader.end()?;
     if vectors != options.inputs {
-        return Err(BadUpstreamResponse::Unexpected("the response does not have one vector per input"));
+        return Err(BadUpstreamResponse::Unexpected(WRONG_COUNT));
     }
     // Once for the last one: the removals of two neighbours would overlap.
     let reported = usage.and_then(|(member, reported)| {

@@ -182,7 +182,7 @@ fn a_unary_response_is_billed_for_all_of_its_choices() {
             case.script.usage_fault = fault;
             let body = render_chat(&case.script, &case.request(false)).unwrap().remove(0);
             let mut meter = TokenMeter::new(10);
-            let response = normalize(&body, "acme/tiny", &mut meter).unwrap();
+            let response = normalize(&body, "acme/tiny", case.choices, &mut meter).unwrap();
             let (tokens, certainty) = meter.tokens();
             let response: Value = serde_json::from_slice(&response).unwrap();
             assert_eq!(counts(&response["usage"]), (tokens.prompt, tokens.completion, tokens.total()), "{case:?}");
@@ -209,7 +209,7 @@ fn choices_that_end_at_the_limit_have_as_many_tokens_as_the_first() {
     };
     let body = render_chat(&script, &json!({"n": 3})).unwrap().remove(0);
     let mut meter = TokenMeter::new(10);
-    normalize(&body, "acme/tiny", &mut meter).unwrap();
+    normalize(&body, "acme/tiny", 3, &mut meter).unwrap();
     assert_eq!((meter.tokens().0.completion, meter.tokens().1), (9, Certainty::Estimated));
 }
 

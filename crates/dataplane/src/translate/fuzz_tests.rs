@@ -124,7 +124,7 @@ fn translated_responses() {
     let dialects = dialects();
     Fuzz::new("chat-response").words(STREAM_WORDS).run(|bytes| {
         let mut meter = TokenMeter::new(40);
-        let Ok(chat) = response::chat::normalize(&Bytes::copy_from_slice(bytes), "m", &mut meter) else { return };
+        let Ok(chat) = response::chat::normalize(&Bytes::copy_from_slice(bytes), "m", 128, &mut meter) else { return };
         for dialect in &dialects {
             if let Ok(translated) = dialect.translate(chat.clone(), meter.tokens().0) {
                 assert_json_stays_json(bytes, &translated);

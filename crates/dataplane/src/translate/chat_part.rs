@@ -3,7 +3,7 @@
 use crate::json::{JsonError, RawStr, Reader, ValueKind};
 
 /// The most tool calls of a choice. Each takes far more memory than the few bytes that an engine may write it in.
-const MAX_TOOL_CALLS: usize = 1 << 12;
+pub(super) const MAX_TOOL_CALLS: usize = 1 << 12;
 
 /// One choice, or a piece of it. Texts are as the engine escaped them.
 #[derive(Debug, Default)]

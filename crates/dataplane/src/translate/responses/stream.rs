@@ -20,12 +20,13 @@ use super::resource::{Status, Usage};
 use super::response::{call_id, end_status};
 use crate::error::CallError;
 use crate::json::RawStr;
-use crate::translate::chat_part::{ChatPart, FinishReason, ToolPart};
+use crate::translate::chat_part::{ChatPart, FinishReason, MAX_TOOL_CALLS, ToolPart};
 use crate::translate::json_pieces::JsonPieces;
 use crate::translate::writer::Output;
 use crate::translate::{StreamTranslator, TranslateError};
 use bytes::BytesMut;
 use domain::usage::Tokens;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The most bytes of output, which the last event repeats.
@@ -49,6 +50,8 @@ pub(crate) struct ResponseStream {
     /// The message or the reasoning that goes on.
     open_text: Option<usize>,
     calls: Vec<StreamedCall>,
+    /// The place of the last call with each of the engine's numbers.
+    numbered: HashMap<u64, usize>,
     /// The size of the output, without log probabilities.
     bytes: usize,
     logprob_bytes: usize,
@@ -92,6 +95,7 @@ impl ResponseStream {
             items: Vec::new(),
             open_text: None,
             calls: Vec::new(),
+            numbered: HashMap::new(),
             bytes: 0,
             logprob_bytes: 0,
             finish: None,
@@ -179,7 +183,7 @@ impl ResponseStream {
     }
 
     fn add_tool_piece(&mut self, piece: &ToolPart<'_>, out: &mut BytesMut) -> Result<(), TranslateError> {
-        let position = match self.find_call(piece) {
+        let position = match self.find_call(piece)? {
             Some(position) => position,
             None => self.begin_call(piece)?,
         };
@@ -205,21 +209,31 @@ impl ResponseStream {
     }
 
     /// The call that a piece belongs to. Some engines number all calls alike, but give each its id.
-    fn find_call(&mut self, piece: &ToolPart<'_>) -> Option<usize> {
-        let position = self.calls.iter().rposition(|call| call.index == piece.index)?;
-        let call = &mut self.calls[position];
-        if let Some(id) = piece.id {
-            match &call.id {
-                Some(known) if **known != *id.raw() => return None,
+    fn find_call(&mut self, piece: &ToolPart<'_>) -> Result<Option<usize>, TranslateError> {
+        // Most pieces belong to the last call, which needs no search.
+        let position = match self.calls.last() {
+            Some(last) if last.index == piece.index => Some(self.calls.len() - 1),
+            _ => self.numbered.get(&piece.index).copied(),
+        };
+        if let (Some(position), Some(id)) = (position, piece.id) {
+            match &self.calls[position].id {
+                Some(known) if **known != *id.raw() => return Ok(None),
                 Some(_) => {}
-                None => call.id = Some(id.raw().into()),
+                None => {
+                    self.grow(id.raw().len())?;
+                    self.calls[position].id = Some(id.raw().into());
+                }
             }
         }
-        Some(position)
+        Ok(position)
     }
 
     fn begin_call(&mut self, piece: &ToolPart<'_>) -> Result<usize, TranslateError> {
-        self.grow(ITEM_BYTES)?;
+        if self.calls.len() == MAX_TOOL_CALLS {
+            return Err(TranslateError::Unexpected("there are too many tool calls"));
+        }
+        self.grow(ITEM_BYTES + piece.id.map_or(0, |id| id.raw().len()))?;
+        self.numbered.insert(piece.index, self.calls.len());
         self.calls.push(StreamedCall {
             index: piece.index,
             id: piece.id.map(|id| id.raw().into()),

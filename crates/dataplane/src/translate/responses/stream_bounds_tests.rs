@@ -63,6 +63,36 @@ fn the_tool_calls_of_a_chunk_are_bounded() {
 }
 
 #[test]
+fn the_tool_calls_of_a_stream_are_bounded() {
+    let mut stream = stream(json!({}));
+    let mut add_call = |index: usize| {
+        let delta = json!({"tool_calls": [{"index": index, "function": {"name": "f", "arguments": "{"}}]});
+        pass(&mut stream, &json!({"index": 0, "delta": delta, "finish_reason": null}))
+    };
+    for index in 0..1 << 12 {
+        add_call(index).unwrap();
+    }
+    assert_eq!(add_call(7), Ok(()), "a call that is open goes on");
+    assert_eq!(add_call(1 << 12), Err(TranslateError::Unexpected("there are too many tool calls")));
+}
+
+#[test]
+fn the_ids_of_calls_without_a_name_are_bounded() {
+    for id_comes_later in [false, true] {
+        let mut stream = stream(json!({}));
+        let mut add_call = |index: usize| {
+            let call = json!({"index": index, "id": "x".repeat(1 << 20)});
+            let calls = if id_comes_later { json!([{"index": index}, call]) } else { json!([call]) };
+            pass(&mut stream, &json!({"index": 0, "delta": {"tool_calls": calls}, "finish_reason": null}))
+        };
+        for index in 0..15 {
+            add_call(index).unwrap();
+        }
+        assert_eq!(add_call(15), Err(TranslateError::Unexpected("the response is too large")));
+    }
+}
+
+#[test]
 fn log_probabilities_have_a_bound_of_their_own() {
     let mut stream = stream(json!({}));
     for _ in 0..63 {

@@ -5,7 +5,11 @@ use super::output::{OutputItem, OutputKind};
 use super::resource::{self, Status, Usage};
 use super::tool_table::ToolKind;
 use crate::translate::writer::Output;
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
+use std::ops::Range;
+
+/// How often the events that end a message repeat it.
+pub(super) const WRITES_AT_END: usize = 3;
 
 /// Numbers the events.
 #[derive(Debug, Default)]
@@ -52,7 +56,7 @@ impl Events {
         out.put_number(placed.index as u64);
     }
 
-    /// An event with the whole response, which is returned, too.
+    /// An event with the whole response. Returns where the response is in `out`.
     pub(super) fn response(
         &mut self,
         name: &[u8],
@@ -61,17 +65,20 @@ impl Events {
         output: &[OutputItem],
         usage: Option<Usage>,
         out: &mut BytesMut,
-    ) -> Bytes {
+    ) -> Range<usize> {
         self.begin(name, out);
         out.put(b",\"response\":");
-        let mut response = Vec::with_capacity(options.members.len() + 512);
-        resource::write(options, status, output, usage, &mut response);
-        let is_failed = matches!(status, Status::Failed { .. });
-        let response: Bytes =
-            if is_failed && options.finished.is_some() { resource::unstored(&response) } else { response.into() };
-        out.put(&response);
+        out.reserve(options.members.len() + output.iter().map(OutputItem::bytes).sum::<usize>());
+        let start = out.len();
+        resource::write(options, status, output, usage, out);
+        if matches!(status, Status::Failed { .. }) && options.finished.is_some() {
+            let unstored = resource::unstored(&out[start..]);
+            out.truncate(start);
+            out.put(&unstored);
+        }
+        let end = out.len();
         out.put(b"}\n\n");
-        response
+        start..end
     }
 
     /// The item begins.
@@ -147,6 +154,7 @@ impl Events {
     /// The item is complete, or cut off.
     pub(super) fn done(&mut self, placed: Placed<'_>, out: &mut BytesMut) {
         let text = &placed.item.text;
+        out.reserve(WRITES_AT_END * placed.item.bytes());
         match &placed.item.kind {
             OutputKind::Message => {
                 self.begin_of(b"response.output_text.done", placed, out);

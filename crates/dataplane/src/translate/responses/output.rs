@@ -71,6 +71,11 @@ impl OutputItem {
         self.tool(options).map_or(ToolKind::Function, |tool| tool.kind)
     }
 
+    /// The bytes of what its last events repeat.
+    pub(super) fn bytes(&self) -> usize {
+        self.text.len() + self.logprobs.len()
+    }
+
     /// Adds log probabilities, which are a JSON array. Returns how many bytes of it are kept.
     pub(super) fn add_logprobs(&mut self, array: &[u8]) -> usize {
         let inside = array.trim_ascii().strip_prefix(b"[").and_then(|rest| rest.strip_suffix(b"]"));

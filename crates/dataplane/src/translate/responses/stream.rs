@@ -14,7 +14,7 @@
 //! ```
 
 use super::ResponseOptions;
-use super::events::{Events, Placed};
+use super::events::{Events, Placed, WRITES_AT_END};
 use super::output::{ItemStatus, OutputItem, OutputKind, ToolCall};
 use super::resource::{Status, Usage};
 use super::response::{call_id, end_status};
@@ -24,19 +24,19 @@ use crate::translate::chat_part::{ChatPart, FinishReason, MAX_TOOL_CALLS, ToolPa
 use crate::translate::json_pieces::JsonPieces;
 use crate::translate::writer::Output;
 use crate::translate::{StreamTranslator, TranslateError};
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use domain::usage::Tokens;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The most bytes of output, which the last event repeats.
 const MAX_OUTPUT_BYTES: usize = 16 << 20;
-/// The most bytes of log probabilities. They are a hundred times as long as the text; with their alternatives, even more. A
-/// response that is not streamed has as much room in all.
-const MAX_LOGPROB_BYTES: usize = 64 << 20;
-/// The most copies of the output that exist while a stream ends: what was kept, the three events that end an item, the last
-/// event, and the response in it.
-const COPIES_AT_END: usize = 6;
+/// The most bytes of log probabilities, which the last event repeats, too. A token takes about 1.5 KiB with its 20
+/// alternatives, so this is enough for 20,000 tokens.
+const MAX_LOGPROB_BYTES: usize = 32 << 20;
+/// The most copies of the output that exist while a stream ends: what was kept, the events that end a message, and the
+/// last event. A response that is to be stored has one more.
+const COPIES_AT_END: usize = WRITES_AT_END + 2;
 /// What an item counts for besides its text.
 const ITEM_BYTES: usize = 256;
 
@@ -311,7 +311,8 @@ impl StreamTranslator for ResponseStream {
     }
 
     fn kept_bytes(&self) -> usize {
-        self.echo_bytes + COPIES_AT_END * (self.bytes + self.logprob_bytes)
+        let copies = COPIES_AT_END + usize::from(self.options.finished.is_some());
+        self.echo_bytes + copies * (self.bytes + self.logprob_bytes)
     }
 
     fn keep_alive(&mut self, out: &mut BytesMut) {
@@ -340,7 +341,7 @@ impl StreamTranslator for ResponseStream {
         let name: &[u8] = if is_cut { b"response.incomplete" } else { b"response.completed" };
         let response = self.events.response(name, &self.options, status, &self.items, Some(usage), out);
         if let Some(finished) = &self.options.finished {
-            finished.set(response);
+            finished.set(Bytes::copy_from_slice(&out[response]));
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ pub(super) fn options(members: Value) -> ResponseOptions {
     options_if_stored(members, None)
 }
 
-fn options_if_stored(members: Value, stored: Option<FinishedResponse>) -> ResponseOptions {
+pub(super) fn options_if_stored(members: Value, stored: Option<FinishedResponse>) -> ResponseOptions {
     let mut body = json!({"model": "m", "input": "hi", "stream": true, "tools": [
         {"type": "function", "name": "f0"}, {"type": "custom", "name": "f1"},
         {"type": "tool_search", "execution": "client"},

@@ -57,6 +57,9 @@ pub enum CallError {
     UpstreamTimeout { limit: Duration },
     #[error("the model server returned no usable response")]
     BadGateway { cause: String },
+    /// The engine does not know the route of an API that it is configured to speak itself.
+    #[error("the model server does not know the route of this API; `native` of its upstream may be wrong")]
+    NativeRouteMissing { cause: String },
     #[error("{message}")]
     RateLimited { message: String, retry_after_secs: u64, rate_limits: RateLimitStatus },
     #[error("{message}")]
@@ -141,7 +144,7 @@ impl CallError {
             Self::HoldTimeout => EDGE_TIMEOUT,
             Self::WrongWorkspace => "wrong_workspace",
             Self::UpstreamTimeout { .. } => "upstream_timeout",
-            Self::BadGateway { .. } => "bad_gateway",
+            Self::BadGateway { .. } | Self::NativeRouteMissing { .. } => "bad_gateway",
             Self::RateLimited { .. } => "rate_limit_exceeded",
             Self::QuotaExceeded { .. } => "quota_exceeded",
             Self::QuotaUnavailable { .. } => "quota_unavailable",
@@ -175,6 +178,7 @@ impl CallError {
             | Self::HoldTimeout
             | Self::UpstreamTimeout { .. }
             | Self::BadGateway { .. }
+            | Self::NativeRouteMissing { .. }
             | Self::QuotaUnavailable { .. }
             | Self::JournalFull
             | Self::Rejected { .. } => false,
@@ -204,6 +208,7 @@ impl CallError {
             | Self::WrongWorkspace
             | Self::UpstreamTimeout { .. }
             | Self::BadGateway { .. }
+            | Self::NativeRouteMissing { .. }
             | Self::RateLimited { .. }
             | Self::QuotaExceeded { .. }
             | Self::QuotaUnavailable { .. }

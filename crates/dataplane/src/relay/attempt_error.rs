@@ -4,6 +4,7 @@ use crate::error::{CallError, UpstreamRejection};
 use crate::resolve::Target;
 use crate::response::{BadUpstreamResponse, TokenMeter, upstream_error};
 use crate::response_memory::NoBodyMemory;
+use domain::model::NativeApi;
 use fleet::connect::is_local_failure;
 use http::StatusCode;
 use http1::ResponseHead;
@@ -134,8 +135,21 @@ pub(super) fn bad_response(error: BadUpstreamResponse, meter: TokenMeter, contex
     }
 }
 
-/// The meaning of a status other than 200 from a model with this context length.
-pub(super) fn status_error(head: &ResponseHead, body: &[u8], context_length: u64) -> AttemptError {
+/// Engines also return 404 for a model that they do not have, so the setting is only a guess.
+fn native_route_missing(cause: &str, api: NativeApi) -> CallError {
+    let api = api.as_str();
+    let advice = format!("if the model server does not serve /{api}, remove \"{api}\" from `native` of its upstream");
+    CallError::NativeRouteMissing { cause: format!("{cause}; {advice}") }
+}
+
+/// The meaning of a status other than 200 from a model with this context length. `native` is the API of a call that was
+/// passed through.
+pub(super) fn status_error(
+    head: &ResponseHead,
+    body: &[u8],
+    native: Option<NativeApi>,
+    context_length: u64,
+) -> AttemptError {
     let status = match head.status {
         StatusCode::BAD_REQUEST => UpstreamRejection::BadRequest,
         StatusCode::PAYLOAD_TOO_LARGE => UpstreamRejection::TooLarge,
@@ -146,9 +160,12 @@ pub(super) fn status_error(head: &ResponseHead, body: &[u8], context_length: u64
         }
         status => {
             let cause = format!("status {}: {}", status.as_u16(), upstream_error::message(body));
-            return match status.is_server_error() {
-                true => AttemptError::Bad(cause),
-                false => AttemptError::Final(CallError::BadGateway { cause }),
+            return match (status, native) {
+                (StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED, Some(api)) => {
+                    AttemptError::Final(native_route_missing(&cause, api))
+                }
+                _ if status.is_server_error() => AttemptError::Bad(cause),
+                _ => AttemptError::Final(CallError::BadGateway { cause }),
             };
         }
     };

@@ -36,7 +36,8 @@ impl Dataplane {
         if head.status != StatusCode::OK {
             let unmetered = |_| Ok::<_, Infallible>(());
             let body = exchange.collect(MAX_ERROR_BYTES, self.timeouts.idle, unmetered).await.unwrap_or_default();
-            return Err(status_error(&head, &body, attempt.context_length));
+            let native = attempt.native().map(|(native, _)| native.api);
+            return Err(status_error(&head, &body, native, attempt.context_length));
         }
         if call.request.is_stream() != head.is_event_stream() || head.is_encoded {
             return Err(AttemptError::Bad(format!("unexpected response type {}", head.media_type)));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use testkit::fake_engine::{ErrorBody, FakeEngine, Script};
 use testkit::http::{Client, Event};
 
-use crate::app::{CHAT, CONTENT_KEY, Setup, TIMEOUT, TestApp, UPSTREAM_NAME, error_line, text};
+use crate::app::{CHAT, CONTENT_KEY, Setup, TIMEOUT, TestApp, UPSTREAM_NAME, text, wait_until};
 use crate::openai::stored_responses::{continuing, keep_for_days};
 
 const MESSAGES: &str = "/messages";
@@ -231,9 +231,6 @@ async fn errors_of_the_engine_have_our_form() {
     let error = &response["error"];
     assert_eq!((&error["type"], &error["message"]), (&"invalid_request_error".into(), &"top_k is too large".into()));
     assert_eq!((&response["type"], response["request_id"].is_string()), (&"error".into(), true));
-    // The engine does not have the route.
-    app.engine().push(rejected(ErrorBody::Vllm, 404));
-    assert_eq!(error_line(&client(&app).post_json(RESPONSES, request(RESPONSES)).await), "502 bad_gateway");
     for (path, last) in [(MESSAGES, "error"), (RESPONSES, "response.failed")] {
         let found = events(&app, path, Script { error_event_after: Some(2), ..Script::default() }).await;
         let event = found.last().unwrap().json();
@@ -243,6 +240,25 @@ async fn errors_of_the_engine_have_our_form() {
     let found = events(&app, RESPONSES, Script { cut_after: Some(1), ..Script::default() }).await;
     let numbers: Vec<u64> = found.iter().filter_map(|event| event.json()["sequence_number"].as_u64()).collect();
     assert_eq!(numbers, (0..found.len() as u64).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn an_engine_without_the_route_is_reported_with_the_setting() {
+    let app = native().start().await;
+    let missing = |status| Script { status: Some(status), ..Script::default() };
+    for (path, api) in [(MESSAGES, "messages"), (RESPONSES, "responses")] {
+        for status in [404, 405] {
+            app.engine().push(missing(status));
+            let response = client(&app).post_json(path, request(path)).await;
+            let error = &response.json()["error"];
+            assert_eq!((response.status.as_u16(), text(&error["code"])), (502, "bad_gateway"), "{path} {status}");
+            assert!(text(&error["message"]).contains("`native` of its upstream"), "{error}");
+        }
+        let advice = format!("does not serve /{api}, remove");
+        wait_until("the log says what to do", TIMEOUT, async || app.forebay.child.stdout().contains(&advice)).await;
+    }
+    app.engine().push(missing(404));
+    assert!(!app.chat("hi").await.text().contains("native"), "chat is another route");
 }
 
 #[tokio::test]

@@ -51,7 +51,7 @@ impl InferenceError {
                 CallError::HoldTimeout => StatusCode::GATEWAY_TIMEOUT,
                 CallError::WrongWorkspace => StatusCode::FORBIDDEN,
                 CallError::UpstreamTimeout { .. } => StatusCode::REQUEST_TIMEOUT,
-                CallError::BadGateway { .. } => StatusCode::BAD_GATEWAY,
+                CallError::BadGateway { .. } | CallError::NativeRouteMissing { .. } => StatusCode::BAD_GATEWAY,
                 CallError::Rejected { status, .. } => match status {
                     UpstreamRejection::BadRequest => StatusCode::BAD_REQUEST,
                     UpstreamRejection::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -80,9 +80,11 @@ impl InferenceError {
     pub(crate) fn cause(&self) -> Option<String> {
         match self {
             Self::Surface(error) => error.cause(),
-            Self::Call(CallError::BadGateway { cause } | CallError::QuotaUnavailable { cause, .. }) => {
-                Some(cause.clone())
-            }
+            Self::Call(
+                CallError::BadGateway { cause }
+                | CallError::NativeRouteMissing { cause }
+                | CallError::QuotaUnavailable { cause, .. },
+            ) => Some(cause.clone()),
             Self::Call(_) => None,
         }
     }

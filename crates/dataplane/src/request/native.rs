@@ -32,15 +32,9 @@ pub(crate) struct NativeHead<'a> {
 }
 
 impl NativeRequest {
-    /// `value` returns that of a member, as JSON; it is empty for absent ones.
-    pub(crate) fn new(
-        api: NativeApi,
-        body_bytes: usize,
-        names: &[&'static str],
-        value: impl Fn(&'static str) -> Bytes,
-    ) -> Self {
-        let members = names.iter().map(|name| (*name, value(name))).filter(|(_, value)| !value.is_empty());
-        Self { api, body_bytes, members: members.collect() }
+    /// `members` have values, which are JSON.
+    pub(crate) fn new(api: NativeApi, body_bytes: usize, members: Vec<(&'static str, Bytes)>) -> Self {
+        Self { api, body_bytes, members }
     }
 
     /// The bytes of the members that become the prompt, or could.
@@ -103,12 +97,8 @@ mod tests {
     use super::*;
 
     fn body(api: NativeApi, head: NativeHead<'_>) -> String {
-        let value = |name| match name {
-            "a" => Bytes::from_static(b"[1]"),
-            "c" => Bytes::from_static(b"{ }"),
-            _ => Bytes::new(),
-        };
-        let request = NativeRequest::new(api, 100, &["a", "b", "c"], value);
+        let members = vec![("a", Bytes::from_static(b"[1]")), ("c", Bytes::from_static(b"{ }"))];
+        let request = NativeRequest::new(api, 100, members);
         String::from_utf8(request.pieces(head).concat()).unwrap()
     }
 

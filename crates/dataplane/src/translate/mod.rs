@@ -10,6 +10,7 @@ mod chat_part;
 mod fuzz_tests;
 mod json_pieces;
 pub mod messages;
+mod request_members;
 pub mod responses;
 #[cfg(test)]
 mod scripted_engine;

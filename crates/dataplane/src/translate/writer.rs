@@ -24,6 +24,14 @@ pub(crate) trait Output {
     }
 }
 
+/// `,"name":value`.
+pub(super) fn write_member(name: &str, value: &[u8], out: &mut Vec<u8>) {
+    out.put(b",\"");
+    out.put(name.as_bytes());
+    out.put(b"\":");
+    out.put(value);
+}
+
 impl Output for BytesMut {
     fn put(&mut self, bytes: &[u8]) {
         self.extend_from_slice(bytes);

@@ -8,8 +8,9 @@ use super::content::{self, SystemPlace};
 use super::thinking::{self, ThinkingRequest};
 use super::tools;
 use crate::json::{Reader, ValueKind};
-use crate::request::{Checks, NativeRequest, ParseError, ParsedRequest, Path, Translated, read_members, without_bom};
-use crate::translate::writer::Output;
+use crate::request::{Checks, NativeRequest, ParseError, ParsedRequest, Path, Translated};
+use crate::translate::request_members::{Member, RequestMembers, kept_back, passed_on};
+use crate::translate::writer::{Output, write_member};
 use bytes::Bytes;
 use domain::SecretHash;
 use domain::model::{NativeApi, ThinkingSwitch};
@@ -17,39 +18,21 @@ use domain::model::{NativeApi, ThinkingSwitch};
 const MAX_STOP_SEQUENCES: usize = 4;
 
 /// The members that are read here.
-const MEMBERS: [&str; 14] = [
-    "model",
-    "messages",
-    "max_tokens",
-    "system",
-    "stream",
-    "stop_sequences",
-    "temperature",
-    "top_p",
-    "top_k",
-    "metadata",
-    "tools",
-    "tool_choice",
-    "thinking",
-    "output_config",
-];
-
-/// The place of `system` in [`MEMBERS`].
-const SYSTEM: usize = 3;
-
-/// The members that are passed on to engines which speak this API, besides the model and the token limit.
-const NATIVE_MEMBERS: [&str; 11] = [
-    "messages",
-    "system",
-    "stream",
-    "stop_sequences",
-    "temperature",
-    "top_p",
-    "top_k",
-    "tools",
-    "tool_choice",
-    "thinking",
-    "output_config",
+const MEMBERS: [Member; 14] = [
+    kept_back("model"),
+    passed_on("messages"),
+    kept_back("max_tokens"),
+    passed_on("system"),
+    passed_on("stream"),
+    passed_on("stop_sequences"),
+    passed_on("temperature"),
+    passed_on("top_p"),
+    passed_on("top_k"),
+    kept_back("metadata"),
+    passed_on("tools"),
+    passed_on("tool_choice"),
+    passed_on("thinking"),
+    passed_on("output_config"),
 ];
 
 /// The properties of a model that its chat requests depend on.
@@ -66,9 +49,7 @@ pub struct Traits {
 /// A Messages request whose members were found.
 #[derive(Debug)]
 pub struct MessagesRequest {
-    body: Bytes,
-    /// The values of [`MEMBERS`]; empty for absent and null ones.
-    values: [Bytes; MEMBERS.len()],
+    members: RequestMembers<{ MEMBERS.len() }>,
     /// The name of the model that the client sent; empty if it is not a text.
     pub model: String,
 }
@@ -94,50 +75,32 @@ impl MessagesRequest {
     }
 
     fn parse_with(body: Bytes, required: &[&str]) -> Result<Self, ParseError> {
-        let body = without_bom(body);
-        let mut values: [Bytes; MEMBERS.len()] = Default::default();
-        read_members(&body, &MEMBERS, |reader, name| {
-            let is_null = reader.kind()? == ValueKind::Null;
-            let span = reader.span()?;
-            if let Some(place) = MEMBERS.iter().position(|member| name == member.as_bytes())
-                && !is_null
-            {
-                values[place] = body.slice(span);
-            }
-            Ok(())
-        })?;
-        let mut request = Self { body, values, model: String::new() };
-        for name in required {
-            if request.value(name).is_empty() {
-                return Err(ParseError::Missing { param: (*name).into() });
-            }
-        }
-        let mut reader = Reader::new(request.value("model"));
-        if reader.kind()? == ValueKind::String {
-            request.model = String::from_utf8_lossy(&reader.string()?.decoded()).into_owned();
-        }
-        Ok(request)
+        let members = RequestMembers::read(body, &MEMBERS)?;
+        members.require(required)?;
+        let model = members.string("model")?.unwrap_or_default();
+        Ok(Self { members, model })
     }
 
     fn value(&self, name: &str) -> &[u8] {
-        MEMBERS.iter().position(|member| *member == name).map_or(&[][..], |place| &self.values[place][..])
+        self.members.value(name)
     }
 
     /// The request as an engine gets it that speaks this API. Its logs need no identity, so `metadata` is left out.
     fn native(&self) -> Result<NativeRequest, ParseError> {
-        let written = &self.values[SYSTEM];
-        let system = content::without_billing_header(written)?;
-        let copied = if system.len() < written.len() { written.len() } else { 0 };
-        Ok(NativeRequest::new(NativeApi::Messages, self.body.len() + copied, &NATIVE_MEMBERS, |name| match name {
-            "system" => system.clone(),
-            _ => self.body.slice_ref(self.value(name)),
-        }))
+        let mut members = self.members.passed_on();
+        let mut copied = 0;
+        if let Some((_, system)) = members.iter_mut().find(|(name, _)| *name == "system") {
+            let shortened = content::without_billing_header(system)?;
+            copied = if shortened.len() < system.len() { system.len() } else { 0 };
+            *system = shortened;
+        }
+        Ok(NativeRequest::new(NativeApi::Messages, self.members.body_bytes() + copied, members))
     }
 
     /// The chat request for a model with these traits. `id` is that of the message.
     pub fn into_chat(self, traits: Traits, id: String) -> Result<ChatTranslation, ParseError> {
         let mut checks = Checks::default();
-        let mut out = Vec::with_capacity(self.body.len() + 1024);
+        let mut out = Vec::with_capacity(self.members.body_bytes() + 1024);
         if self.model.is_empty() && !self.value("model").starts_with(b"\"") {
             checks.invalid(&"model", || "must be a string".into());
         }
@@ -257,12 +220,4 @@ impl MessagesRequest {
         }
         Ok(())
     }
-}
-
-/// `,"name":value`.
-pub(super) fn write_member(name: &str, value: &[u8], out: &mut Vec<u8>) {
-    out.put(b",\"");
-    out.put(name.as_bytes());
-    out.put(b"\":");
-    out.put(value);
 }

@@ -1,9 +1,8 @@
 //! How much the model should think, and the format of its response.
 
-use super::request::write_member;
 use crate::json::{RawStr, Reader, ValueKind};
 use crate::request::{Checks, ParseError};
-use crate::translate::writer::Output;
+use crate::translate::writer::{Output, write_member};
 use domain::model::ThinkingSwitch;
 use std::ops::Range;
 

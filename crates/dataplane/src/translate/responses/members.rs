@@ -1,8 +1,9 @@
 //! Reads, checks and copies single members of a Responses request.
 
-use super::request::{ResponsesRequest, write_member};
+use super::request::ResponsesRequest;
 use crate::json::{RawStr, Reader, ValueKind};
 use crate::request::{Checks, ParseError, Path};
+use crate::translate::writer::write_member;
 
 /// The most pairs of `metadata`, and the most characters of their keys and values.
 const MAX_METADATA: usize = 16;

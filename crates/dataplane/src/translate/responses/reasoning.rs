@@ -1,8 +1,8 @@
 //! How much the model should think, and reasoning that clients send back unread.
 
-use super::request::write_member;
 use crate::json::{RawStr, Reader, ValueKind, quote};
 use crate::request::{Checks, ParseError};
+use crate::translate::writer::write_member;
 use domain::WorkspaceId;
 use domain::model::ThinkingSwitch;
 use store::ContentKeys;

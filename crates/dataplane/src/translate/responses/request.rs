@@ -12,74 +12,50 @@ use super::tool_choice::ToolChoice;
 use super::tools::ToolSet;
 use super::{FinishedResponse, ResponseOptions};
 use crate::json::{Reader, ValueKind};
-use crate::request::{Checks, NativeRequest, ParseError, ParsedRequest, Translated, read_members, without_bom};
+use crate::request::{Checks, NativeRequest, ParseError, ParsedRequest, Translated};
 use crate::translate::messages::Traits;
+use crate::translate::request_members::{Member, RequestMembers, kept_back, passed_on};
 use crate::translate::writer::Output;
 use bytes::Bytes;
 use domain::model::NativeApi;
 use std::collections::HashMap;
 
 /// The members that are read here.
-const MEMBERS: [&str; 28] = [
-    "model",
-    "input",
-    "instructions",
-    "stream",
-    "previous_response_id",
-    "store",
-    "background",
-    "conversation",
-    "prompt",
-    "tools",
-    "tool_choice",
-    "parallel_tool_calls",
-    "max_tool_calls",
-    "text",
-    "reasoning",
-    "include",
-    "max_output_tokens",
-    "temperature",
-    "top_p",
-    "presence_penalty",
-    "frequency_penalty",
-    "top_logprobs",
-    "truncation",
-    "metadata",
-    "service_tier",
-    "prompt_cache_key",
-    "safety_identifier",
-    "user",
-];
-
-/// The members that are passed on to engines which speak this API, besides the model and the token limit.
-const NATIVE_MEMBERS: [&str; 19] = [
-    "input",
-    "instructions",
-    "stream",
-    "tools",
-    "tool_choice",
-    "parallel_tool_calls",
-    "max_tool_calls",
-    "text",
-    "reasoning",
-    "include",
-    "temperature",
-    "top_p",
-    "presence_penalty",
-    "frequency_penalty",
-    "top_logprobs",
-    "truncation",
-    "metadata",
-    "service_tier",
-    "prompt_cache_key",
+const MEMBERS: [Member; 28] = [
+    kept_back("model"),
+    passed_on("input"),
+    passed_on("instructions"),
+    passed_on("stream"),
+    kept_back("previous_response_id"),
+    kept_back("store"),
+    kept_back("background"),
+    kept_back("conversation"),
+    kept_back("prompt"),
+    passed_on("tools"),
+    passed_on("tool_choice"),
+    passed_on("parallel_tool_calls"),
+    passed_on("max_tool_calls"),
+    passed_on("text"),
+    passed_on("reasoning"),
+    passed_on("include"),
+    kept_back("max_output_tokens"),
+    passed_on("temperature"),
+    passed_on("top_p"),
+    passed_on("presence_penalty"),
+    passed_on("frequency_penalty"),
+    passed_on("top_logprobs"),
+    passed_on("truncation"),
+    passed_on("metadata"),
+    passed_on("service_tier"),
+    passed_on("prompt_cache_key"),
+    kept_back("safety_identifier"),
+    kept_back("user"),
 ];
 
 /// A Responses request whose members were found.
 #[derive(Debug)]
 pub struct ResponsesRequest {
-    body: Bytes,
-    /// The values of [`MEMBERS`]; empty for absent and null ones.
-    values: [Bytes; MEMBERS.len()],
+    members: RequestMembers<{ MEMBERS.len() }>,
     /// The name of the model that the client sent; empty if it is not a text.
     pub model: String,
     /// The response that this one continues.
@@ -137,55 +113,28 @@ pub struct ChatTranslation {
 impl ResponsesRequest {
     /// Finds the members of the body of `POST /v1/responses` and of `/v1/responses/input_tokens`.
     pub fn parse(body: Bytes) -> Result<Self, ParseError> {
-        let body = without_bom(body);
-        let mut values: [Bytes; MEMBERS.len()] = Default::default();
-        read_members(&body, &MEMBERS, |reader, name| {
-            let is_null = reader.kind()? == ValueKind::Null;
-            let span = reader.span()?;
-            if let Some(place) = MEMBERS.iter().position(|member| name == member.as_bytes())
-                && !is_null
-            {
-                values[place] = body.slice(span);
-            }
-            Ok(())
-        })?;
-        let mut request = Self { body, values, model: String::new(), previous_response_id: None, may_store: true };
-        for name in ["model", "input"] {
-            if request.value(name).is_empty() {
-                return Err(ParseError::Missing { param: name.into() });
-            }
-        }
-        request.model = request.string("model")?.unwrap_or_default();
-        request.previous_response_id = request.string("previous_response_id")?;
-        request.may_store = request.value("store") != b"false";
-        Ok(request)
+        let members = RequestMembers::read(body, &MEMBERS)?;
+        members.require(&["model", "input"])?;
+        let model = members.string("model")?.unwrap_or_default();
+        let previous_response_id = members.string("previous_response_id")?;
+        let may_store = members.value("store") != b"false";
+        Ok(Self { members, model, previous_response_id, may_store })
     }
 
     pub(super) fn value(&self, name: &str) -> &[u8] {
-        MEMBERS.iter().position(|member| *member == name).map_or(&[][..], |place| &self.values[place][..])
+        self.members.value(name)
     }
 
     /// The request as an engine gets it that speaks this API. Its logs need no identity, so members that name the user are
     /// left out.
     fn native(&self) -> NativeRequest {
-        let value = |name| self.body.slice_ref(self.value(name));
-        NativeRequest::new(NativeApi::Responses, self.body.len(), &NATIVE_MEMBERS, value)
-    }
-
-    /// `None` if the member is absent or not a string.
-    fn string(&self, name: &str) -> Result<Option<String>, ParseError> {
-        let value = self.value(name);
-        let mut reader = Reader::new(value);
-        if value.is_empty() || reader.kind()? != ValueKind::String {
-            return Ok(None);
-        }
-        Ok(Some(String::from_utf8_lossy(&reader.string()?.decoded()).into_owned()))
+        NativeRequest::new(NativeApi::Responses, self.members.body_bytes(), self.members.passed_on())
     }
 
     /// The items of the input as JSON; a text is a message of the user.
     pub fn input_items(&self) -> Result<Vec<Bytes>, ParseError> {
-        let input = &self.values[1];
-        let mut reader = Reader::new(input);
+        let input = self.members.shared_value("input");
+        let mut reader = Reader::new(&input);
         match reader.kind()? {
             ValueKind::String => {
                 let text = reader.string()?;
@@ -234,7 +183,7 @@ impl ResponsesRequest {
         }
         self.check_unsupported(&mut checks)?;
         let ResponseContext { unique, now, history, seal, stored } = context;
-        let items = input::read(&self.values[1], &history, &mut checks)?;
+        let items = input::read(self.value("input"), &history, &mut checks)?;
         let needs_translation = stored.is_some() || history.is_used() || items.iter().any(Item::is_sealed);
         let mut tools = ToolSet::default();
         tools.declare(self.value("tools"), &"tools", &mut checks)?;
@@ -246,7 +195,7 @@ impl ResponsesRequest {
         let reasoning = ReasoningRequest::read(self.value("reasoning"), &mut checks)?;
         let includes = self.includes(&mut checks)?;
 
-        let mut out = Vec::with_capacity(self.body.len() + 1024);
+        let mut out = Vec::with_capacity(self.members.body_bytes() + 1024);
         out.put(b"{\"model\":");
         out.put_text(&self.model);
         out.put(b",\"messages\":[");
@@ -299,12 +248,4 @@ impl ResponsesRequest {
         };
         Ok(ChatTranslation { request: ParsedRequest::translated(out.into(), translated)?, options, left_out_tools })
     }
-}
-
-/// `,"name":value`.
-pub(super) fn write_member(name: &str, value: &[u8], out: &mut Vec<u8>) {
-    out.put(b",\"");
-    out.put(name.as_bytes());
-    out.put(b"\":");
-    out.put(value);
 }

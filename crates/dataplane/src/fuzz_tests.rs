@@ -68,17 +68,9 @@ const REQUEST_WORDS: &[&str] = &[
     ",\"input\":[1,2]",
     ",\"encoding_format\":\"base64\"",
     ",\"dimensions\":3",
-    "null",
-    "1e400",
-    "[",
-    "]",
-    "{",
-    "}",
-    "\"",
-    "\\u0041",
-    "\u{e9}",
-    "\u{feff}",
 ];
+/// Pieces of values, for the requests of every API.
+pub(crate) const VALUE_WORDS: &[&str] = &["null", "1e400", "[", "]", "{", "}", "\"", "\\u0041", "\u{e9}", "\u{feff}"];
 pub(crate) const STREAM_WORDS: &[&str] = &[
     "data: ",
     "data:",
@@ -208,14 +200,14 @@ fn check_limits(limit: Option<u64>, sent: &Map<String, Value>) {
 
 #[test]
 fn chat_requests() {
-    Fuzz::new("chat-request").words(REQUEST_WORDS).run(|bytes| {
+    Fuzz::new("chat-request").words(REQUEST_WORDS).words(VALUE_WORDS).run(|bytes| {
         check_request(bytes, chat::parse(Bytes::copy_from_slice(bytes)));
     });
 }
 
 #[test]
 fn embedding_requests() {
-    Fuzz::new("embedding-request").words(REQUEST_WORDS).run(|bytes| {
+    Fuzz::new("embedding-request").words(REQUEST_WORDS).words(VALUE_WORDS).run(|bytes| {
         check_request(bytes, embeddings::parse(Bytes::copy_from_slice(bytes)));
     });
 }

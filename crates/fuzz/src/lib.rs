@@ -28,26 +28,26 @@ const EXECUTIONS: u64 = 10_000;
 /// A target and how to mutate its inputs.
 pub struct Fuzz {
     name: &'static str,
-    words: &'static [&'static str],
+    words: Vec<&'static str>,
     executions: u64,
 }
 
 impl Fuzz {
     /// `name` is that of the folder in `corpus`.
     pub const fn new(name: &'static str) -> Self {
-        Self { name, words: &[], executions: EXECUTIONS }
+        Self { name, words: Vec::new(), executions: EXECUTIONS }
     }
 
-    /// Texts with a meaning, which mutations insert.
+    /// Adds texts with a meaning, which mutations insert.
     #[must_use]
-    pub const fn words(mut self, words: &'static [&'static str]) -> Self {
-        self.words = words;
+    pub fn words(mut self, words: &[&'static str]) -> Self {
+        self.words.extend_from_slice(words);
         self
     }
 
     /// Mutations in a usual test run, for targets that are slower or faster than most.
     #[must_use]
-    pub const fn executions(mut self, executions: u64) -> Self {
+    pub fn executions(mut self, executions: u64) -> Self {
         self.executions = executions;
         self
     }

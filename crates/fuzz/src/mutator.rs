@@ -10,11 +10,11 @@ const SPECIAL: &[u8] = b"\0\t\n\r \"#%&'()+,-./0159:;<=>?@AZ[\\]_afxz{|}~\x7f\x8
 
 pub(crate) struct Mutator {
     rng: Rng,
-    words: &'static [&'static str],
+    words: Vec<&'static str>,
 }
 
 impl Mutator {
-    pub(crate) fn new(seed: u64, words: &'static [&'static str]) -> Self {
+    pub(crate) fn new(seed: u64, words: Vec<&'static str>) -> Self {
         Self { rng: Rng::with_seed(seed), words }
     }
 

@@ -3,7 +3,7 @@
 use super::Dialect;
 use super::messages::{MessagesRequest, Traits};
 use super::responses::{History, ReasoningSeal, ResponseContext, ResponsesRequest};
-use crate::fuzz_tests::{Reference, STREAM_WORDS, assert_json_stays_json, events, reference, relay};
+use crate::fuzz_tests::{Reference, STREAM_WORDS, VALUE_WORDS, assert_json_stays_json, events, reference, relay};
 use crate::request::{ParseError, ParsedRequest};
 use crate::response::{self, TokenMeter};
 use bytes::Bytes;
@@ -35,16 +35,6 @@ const BLOCK_WORDS: &[&str] = &[
     ",\"tool_choice\":\"none\"",
     ",\"cache_control\":{\"type\":\"ephemeral\"}",
     ",\"output_config\":{}",
-    "null",
-    "1e400",
-    "[",
-    "]",
-    "{",
-    "}",
-    "\"",
-    "\\u0041",
-    "\u{e9}",
-    "\u{feff}",
 ];
 
 fn messages(body: &[u8]) -> Result<(ParsedRequest, Dialect), ParseError> {
@@ -91,6 +81,7 @@ fn check_request(body: &[u8], translated: Result<(ParsedRequest, Dialect), Parse
 fn messages_requests() {
     Fuzz::new("messages-request")
         .words(BLOCK_WORDS)
+        .words(VALUE_WORDS)
         .executions(5_000)
         .run(|bytes| check_request(bytes, messages(bytes)));
 }
@@ -99,6 +90,7 @@ fn messages_requests() {
 fn responses_requests() {
     Fuzz::new("responses-request")
         .words(BLOCK_WORDS)
+        .words(VALUE_WORDS)
         .executions(5_000)
         .run(|bytes| check_request(bytes, responses(bytes)));
 }

@@ -1,106 +1,27 @@
 //! The body of a response, which settles its call when it ends.
 
+mod moving;
+mod response_body;
+
+pub(crate) use moving::{KeptCall, Moved, MovedFuture, Resumed};
+pub use response_body::ResponseBody;
+
 use crate::error::CallError;
-use crate::failover::{Continuation, Progress, Verdict, decide};
-use crate::record::{NotContinued, Outcome};
+use crate::record::Outcome;
 use crate::response::BadUpstreamResponse;
 use crate::response::chat_stream::ChatStream;
-use crate::response_memory::{BodyGrant, KeptMemory, NoBodyMemory};
+use crate::response_memory::{KeptMemory, NoBodyMemory};
 use crate::upstream::Exchange;
 use crate::usage_tap::UsageTap;
 use bytes::Bytes;
 use domain::RequestId;
 use fleet::Slot;
-use fleet::backend::BackendId;
-use http_body::{Body, Frame, SizeHint};
 use http1::client::ExchangeError;
 use http1::timers::StopSignal;
-use std::convert::Infallible;
-use std::pin::Pin;
+use moving::Moving;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
-
-/// A complete or a streamed body.
-pub enum ResponseBody {
-    Whole {
-        bytes: Option<Bytes>,
-        tap: UsageTap,
-        /// Kept until the bytes have been sent.
-        memory: Option<Box<dyn BodyGrant>>,
-    },
-    Stream(Box<StreamBody>),
-}
-
-impl ResponseBody {
-    pub(crate) fn whole(bytes: Bytes, tap: UsageTap, memory: Option<Box<dyn BodyGrant>>) -> Self {
-        Self::Whole { bytes: Some(bytes), tap, memory }
-    }
-}
-
-impl Body for ResponseBody {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let polled = match self.get_mut() {
-            Self::Whole { bytes, tap, .. } => {
-                let bytes = bytes.take();
-                if bytes.is_some() {
-                    tap.settle(Outcome::Served);
-                }
-                Poll::Ready(bytes)
-            }
-            Self::Stream(stream) => stream.poll(cx),
-        };
-        polled.map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole { bytes: None, .. })
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Whole { bytes, .. } => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
-            Self::Stream(_) => SizeHint::default(),
-        }
-    }
-}
-
-/// What a stream keeps in case its replica is lost, to move to another one.
-pub(crate) trait KeptCall: Send {
-    /// The token limit of the call.
-    fn limit(&self, tap: &UsageTap) -> Option<u64>;
-
-    /// Attempts to continue the stream so far.
-    fn failovers(&self) -> u8;
-
-    /// Takes memory for a stream with this much text. Returns whether there is enough.
-    fn has_room_for(&mut self, text_bytes: usize) -> bool;
-
-    /// Finds a replica other than `lost` that continues the stream, unless the process is about to exit. If the future is
-    /// dropped, the tap settles with what was recorded before.
-    fn move_on(self: Box<Self>, tap: UsageTap, lost: BackendId, continuation: Continuation) -> MovedFuture;
-}
-
-pub(crate) type MovedFuture = Pin<Box<dyn Future<Output = Moved> + Send>>;
-
-/// The result of moving a stream.
-pub(crate) struct Moved {
-    pub(crate) kept: Box<dyn KeptCall>,
-    pub(crate) tap: UsageTap,
-    /// `None` if no replica could continue it.
-    pub(crate) resumed: Option<Resumed>,
-}
-
-/// A stream that goes on at another replica.
-pub(crate) struct Resumed {
-    pub(crate) slot: Slot,
-    pub(crate) exchange: Exchange,
-    /// The first bytes of its response.
-    pub(crate) first: Bytes,
-}
 
 /// A stream to the client. Dropped early, it closes the connection to the replica.
 pub struct StreamBody {
@@ -123,14 +44,6 @@ pub struct StreamBody {
     kept: Option<Box<dyn KeptCall>>,
     /// Set while the stream moves to another replica.
     moving: Option<Moving>,
-}
-
-struct Moving {
-    next: MovedFuture,
-    /// What the client gets if no replica continues the stream.
-    error: CallError,
-    gap: String,
-    starts_over: bool,
 }
 
 /// The parts of a call that a stream keeps until it ends.
@@ -174,12 +87,6 @@ impl StreamBody {
         if self.stream.is_done() {
             self.settle(Outcome::Served);
         }
-    }
-
-    /// Keeps what another replica needs to continue the stream; `None` if there is no memory for it.
-    pub(crate) fn keep(&mut self, kept: Option<Box<dyn KeptCall>>) {
-        self.kept = kept;
-        self.limit_text();
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
@@ -255,78 +162,6 @@ impl StreamBody {
         match (&mut self.memory, self.stream.kept_bytes()) {
             (Some(memory), Some(kept)) => memory.grow_for(kept),
             (None, _) | (_, None) => Ok(()),
-        }
-    }
-
-    /// The replica was lost. Begins to move the stream to another one, or ends it; `None` if there is nothing to send yet.
-    fn lose(&mut self, error: CallError) -> Option<Poll<Option<Bytes>>> {
-        self.exchange = None;
-        let (Some(kept), Some(context)) = (&self.kept, &mut self.context) else { return Some(self.fail_with(&error)) };
-        let verdict = decide(Progress {
-            transcript: self.stream.transcript(),
-            is_finished: self.stream.is_finished(),
-            generated: self.stream.meter.completion(),
-            limit: kept.limit(&context.tap),
-            failovers: kept.failovers(),
-        });
-        let ended = match verdict {
-            Verdict::End => self.stream.end_finished(),
-            Verdict::EndAtLimit => self.stream.end_at_limit(),
-            Verdict::Continue(continuation) => return self.move_on(continuation, error),
-            Verdict::GiveUp(why) => {
-                context.tap.note(|record| record.failovers.not_continued = Some(why));
-                return Some(self.fail_with(&error));
-            }
-        };
-        context.slot.replica().failed(Instant::now());
-        Some(match ended {
-            Ok(written) => self.send(written),
-            Err(_) => self.end_with(&error),
-        })
-    }
-
-    fn move_on(&mut self, continuation: Continuation, error: CallError) -> Option<Poll<Option<Bytes>>> {
-        let (Some(kept), Some(context)) = (self.kept.take(), &mut self.context) else { return None };
-        let replica = context.slot.replica();
-        replica.failed(Instant::now());
-        self.stream.meter.teach(&context.slot);
-        context.tap.attempt_failed("bad_gateway");
-        // A client that leaves meanwhile pays for what it got.
-        context.tap.meter(&self.stream.meter);
-        let (gap, starts_over) = (continuation.gap.clone(), continuation.text.is_empty());
-        let next = kept.move_on(context.tap.take(), replica.id, continuation);
-        self.moving = Some(Moving { next, error, gap, starts_over });
-        let written = self.stream.take_written();
-        (!written.is_empty()).then_some(Poll::Ready(Some(written)))
-    }
-
-    /// Waits for the replica that continues the stream, and returns the first bytes of its response.
-    fn poll_move(&mut self, mut moving: Moving, cx: &mut Context<'_>) -> Poll<Result<Bytes, CallError>> {
-        let Poll::Ready(Moved { kept, tap, resumed }) = moving.next.as_mut().poll(cx) else {
-            self.moving = Some(moving);
-            return Poll::Pending;
-        };
-        self.kept = Some(kept);
-        let Some(context) = &mut self.context else { return Poll::Ready(Err(moving.error)) };
-        context.tap = tap;
-        let Some(Resumed { slot, mut exchange, first }) = resumed else {
-            context.tap.note(|record| record.failovers.not_continued = Some(NotContinued::NoReplica));
-            return Poll::Ready(Err(moving.error));
-        };
-        context.tap.note(|record| record.failovers.continued += 1);
-        context.slot = slot;
-        exchange.limit_pauses(self.idle);
-        self.exchange = Some(exchange);
-        self.stream.resume(moving.gap, moving.starts_over);
-        Poll::Ready(Ok(first))
-    }
-
-    /// Forgets the text if there is no memory for it.
-    fn limit_text(&mut self) {
-        let Some(text) = self.stream.transcript() else { return };
-        let bytes = text.bytes();
-        if !self.kept.as_mut().is_some_and(|kept| kept.has_room_for(bytes)) {
-            self.stream.forget_text();
         }
     }
 

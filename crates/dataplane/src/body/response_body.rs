@@ -1,0 +1,58 @@
+//! A complete or a streamed body, as the edge sends it.
+
+use super::StreamBody;
+use crate::record::Outcome;
+use crate::response_memory::BodyGrant;
+use crate::usage_tap::UsageTap;
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// A complete or a streamed body.
+pub enum ResponseBody {
+    Whole {
+        bytes: Option<Bytes>,
+        tap: UsageTap,
+        /// Kept until the bytes have been sent.
+        memory: Option<Box<dyn BodyGrant>>,
+    },
+    Stream(Box<StreamBody>),
+}
+
+impl ResponseBody {
+    pub(crate) fn whole(bytes: Bytes, tap: UsageTap, memory: Option<Box<dyn BodyGrant>>) -> Self {
+        Self::Whole { bytes: Some(bytes), tap, memory }
+    }
+}
+
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let polled = match self.get_mut() {
+            Self::Whole { bytes, tap, .. } => {
+                let bytes = bytes.take();
+                if bytes.is_some() {
+                    tap.settle(Outcome::Served);
+                }
+                Poll::Ready(bytes)
+            }
+            Self::Stream(stream) => stream.poll(cx),
+        };
+        polled.map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Self::Whole { bytes: None, .. })
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole { bytes, .. } => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            Self::Stream(_) => SizeHint::default(),
+        }
+    }
+}

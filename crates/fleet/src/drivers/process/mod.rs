@@ -8,50 +8,37 @@ mod devices;
 mod directory;
 mod environment;
 mod gpu_type;
+mod launch;
 mod log;
 mod machine;
 mod observe;
 mod placement;
 mod ports;
 mod process_table;
+mod shared;
 pub mod shim;
 
-use crate::clock;
 use crate::drivers::{
-    Binding, Device, DeviceId, Draining, Driver, Observation, ObservedReplica, PlacementError, ReplicaName,
-    ReplicaSpec, StartError, TakenResources,
+    Binding, Device, DeviceId, Draining, Driver, ObservedReplica, PlacementError, ReplicaName, ReplicaSpec, StartError,
+    TakenResources,
 };
-use crate::engine::{BuiltInEngine, EngineLoad, EngineMetrics, Family, LoadError, ProbeResult};
-use devices::Devices;
+use crate::engine::{BuiltInEngine, EngineLoad, EngineMetrics, LoadError, ProbeResult};
 pub use devices::{GpuMemory, GpuScan, scan_gpus};
 pub use directory::ShimPolicy;
 use directory::{Directory, ShimOrder};
 use domain::Timestamp;
-use domain::model::Modality;
 pub use log::LogFile;
 pub use machine::machine_id;
-use parking_lot::{Mutex, RwLock};
 pub use ports::{DEFAULT_RANGE as DEFAULT_PORTS, PORTS_PER_REPLICA};
-use process_table::{Identity, Process};
-use rustix::process::Signal;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use shared::Shared;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use tokio::io::AsyncReadExt as _;
-
-/// The engine's own drain timeout ends this much before the shim's grace period.
-const DRAIN_MARGIN: Duration = Duration::from_secs(5);
-/// Timeout for a shim to start its engine.
-const SHIM_START_TIMEOUT: Duration = Duration::from_secs(30);
-/// Bytes of a failed shim's log that are shown.
-const SHOWN_SHIM_LOG_BYTES: u64 = 1000;
+use std::time::Duration;
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -87,32 +74,10 @@ pub struct ProcessDriver {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug)]
-struct Shared {
-    settings: Settings,
-    devices: Devices,
-    /// Folders of other gateways on this machine that use the same store.
-    neighbours: RwLock<Vec<PathBuf>>,
-    /// Replicas that this process is starting, so that their folders are not taken for lost ones.
-    launching: Mutex<HashSet<ReplicaName>>,
-    /// When processes without a shim were first sent SIGTERM.
-    terminated_at: Mutex<HashMap<Identity, Instant>>,
-}
-
 impl ProcessDriver {
     /// Opens the folder of replicas and looks for GPUs. A machine without GPUs or their driver is fine.
-    pub fn open(mut settings: Settings) -> io::Result<Self> {
-        std::fs::create_dir_all(&settings.root)?;
-        settings.root = settings.root.canonicalize()?;
-        let devices = Devices::find(settings.slots.clone());
-        let shared = Shared {
-            settings,
-            devices,
-            neighbours: RwLock::default(),
-            launching: Mutex::default(),
-            terminated_at: Mutex::default(),
-        };
-        Ok(Self { shared: Arc::new(shared) })
+    pub fn open(settings: Settings) -> io::Result<Self> {
+        Ok(Self { shared: Arc::new(Shared::open(settings)?) })
     }
 
     /// The folder of this gateway's replicas.
@@ -189,156 +154,6 @@ impl ProcessDriver {
         let done = tokio::task::spawn_blocking(move || work(&shared)).await;
         done.unwrap_or_else(|panicked| Err(io::Error::other(panicked)))
     }
-
-    /// The shim's order. Checks everything that can be wrong before a process is started.
-    async fn order_for(&self, spec: &ReplicaSpec, binding: &Binding) -> Result<ShimOrder, StartError> {
-        let settings = &self.shared.settings;
-        let drain = settings.shim_policy.grace.saturating_sub(DRAIN_MARGIN).max(Duration::from_secs(1));
-        let invocation = spec.invocation(spec.weights.as_deref(), ("127.0.0.1", binding.port), drain);
-        let argv = invocation.argv(&settings.built_in)?;
-        let environment = self.cuda_environment(binding).await?;
-        if !ports::is_unused(binding.port) {
-            return Err(StartError::PortTaken(binding.port));
-        }
-        Ok(ShimOrder {
-            argv,
-            environment,
-            model: spec.model.as_str().to_owned(),
-            embeds: spec.modality == Modality::Embedding,
-            family: Family::of(&spec.launch),
-            port: binding.port,
-            devices: binding.devices.clone(),
-            policy: settings.shim_policy,
-        })
-    }
-
-    /// Environment variables that select the bound GPUs.
-    async fn cuda_environment(&self, binding: &Binding) -> Result<BTreeMap<String, String>, StartError> {
-        let devices = self.devices().await;
-        let bound = binding.devices.iter().map(|id| {
-            let device = devices.iter().find(|device| device.id == *id);
-            device.ok_or_else(|| StartError::DeviceGone(id.clone()))
-        });
-        Ok(environment::of_gpus(&bound.collect::<Result<Vec<&Device>, StartError>>()?))
-    }
-
-    /// Starts the shim and returns its output, which ends when the engine runs or has failed.
-    async fn launch(&self, replica: &ReplicaName, directory: &Directory) -> io::Result<String> {
-        let shim = &self.shared.settings.shim;
-        let environment = environment::for_replica(std::env::vars_os(), replica.as_str(), directory.path());
-        let mut process = tokio::process::Command::new(&shim.program)
-            .args(&shim.arguments)
-            .arg("--dir")
-            .arg(directory.path())
-            .env_clear()
-            .envs(environment)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(File::create(directory.shim_log())?)
-            .spawn()?;
-        let mut output = String::new();
-        if let Some(mut stdout) = process.stdout.take() {
-            // The pipe ends when both processes of the shim have closed it.
-            let reading = stdout.read_to_string(&mut output);
-            tokio::time::timeout(SHIM_START_TIMEOUT, reading)
-                .await
-                .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
-        }
-        process.wait().await?;
-        Ok(output)
-    }
-}
-
-impl Shared {
-    /// All folders of replicas, our own first.
-    fn roots(&self) -> Vec<PathBuf> {
-        std::iter::once(&self.settings.root).chain(&*self.neighbours.read()).cloned().collect()
-    }
-
-    /// The existing folder of a replica, or the path where it will be created.
-    fn directory(&self, replica: &ReplicaName) -> Directory {
-        let paths: Vec<PathBuf> = self.roots().iter().map(|root| root.join(replica.as_str())).collect();
-        let path = paths.iter().find(|path| path.exists()).or(paths.first());
-        Directory::at(path.expect("our own folder is among them"))
-    }
-
-    /// The processes marked with a replica's name.
-    fn marked(&self, replica: &ReplicaName) -> io::Result<Vec<Process>> {
-        let mut processes = Vec::new();
-        for root in self.roots() {
-            processes.extend(observe::marked(&root)?.remove(replica).unwrap_or_default());
-        }
-        Ok(processes)
-    }
-
-    fn observe(&self, replica: &ReplicaName) -> io::Result<Observation> {
-        let observed = observe::observe(&self.directory(replica), || self.marked(replica))?;
-        Ok(observed.earlier_by(self.clock_skew_millis()))
-    }
-
-    /// How far this machine's clock is ahead of the store's.
-    fn clock_skew_millis(&self) -> i64 {
-        clock::millis_ahead(clock::now(), (self.settings.now)())
-    }
-
-    fn list(&self) -> io::Result<Vec<ObservedReplica>> {
-        let launching = self.launching.lock().clone();
-        let mut found = observe::all(&self.settings.root)?;
-        for neighbour in self.roots().iter().skip(1) {
-            match observe::all(neighbour) {
-                Ok(theirs) => found.extend(theirs),
-                Err(error) => {
-                    tracing::warn!(folder = %neighbour.display(), %error, "cannot list the replicas of another gateway");
-                }
-            }
-        }
-        let skew_millis = self.clock_skew_millis();
-        let dated = |observed: ObservedReplica| {
-            let is_lost = matches!(observed.observation, Observation::Lost { .. });
-            let observation = if is_lost && launching.contains(&observed.replica) {
-                Observation::Launching
-            } else {
-                observed.observation.earlier_by(skew_millis)
-            };
-            ObservedReplica { observation, ..observed }
-        };
-        Ok(found.into_iter().map(dated).collect())
-    }
-
-    /// Adds the resources of live replicas that the caller does not know of.
-    fn taken_here(&self, taken: &TakenResources) -> io::Result<TakenResources> {
-        let mut taken = taken.clone();
-        for observed in self.list()? {
-            let is_alive = observed.observation.is_alive();
-            if let Some(binding) = observed.binding.filter(|_| is_alive) {
-                taken.devices.extend(binding.devices);
-                taken.ports.insert(binding.port);
-            }
-        }
-        Ok(taken)
-    }
-
-    /// Signals the shim, which does the rest. Without a shim, signals the engine and all marked processes.
-    fn stop(&self, replica: &ReplicaName) -> io::Result<()> {
-        let directory = self.directory(replica);
-        let pids = directory.pids();
-        if let Some(shim) = pids.as_ref().and_then(|pids| observe::shim(&directory, pids)) {
-            return shim.signal(Signal::TERM);
-        }
-        let mut remaining = self.marked(replica)?;
-        remaining.extend(pids.and_then(|pids| pids.engine.find()));
-        remaining.iter().try_for_each(|process| self.terminate(process))
-    }
-
-    /// Sends SIGTERM, or SIGKILL once the grace period is over.
-    fn terminate(&self, process: &Process) -> io::Result<()> {
-        let Some(identity) = process.identity() else { return Ok(()) };
-        let mut terminated_at = self.terminated_at.lock();
-        terminated_at.retain(|identity, _| identity.find().is_some());
-        let first = *terminated_at.entry(identity).or_insert_with(Instant::now);
-        let grace_is_over = first.elapsed() >= self.settings.shim_policy.grace;
-        process.signal(if grace_is_over { Signal::KILL } else { Signal::TERM })
-    }
 }
 
 impl Driver for ProcessDriver {
@@ -357,24 +172,7 @@ impl Driver for ProcessDriver {
     }
 
     async fn start(&self, spec: &ReplicaSpec, binding: &Binding) -> Result<(), StartError> {
-        let (replica, directory) = (&spec.replica, self.directory(&spec.replica));
-        if !self.shared.launching.lock().insert(replica.clone()) {
-            return Ok(());
-        }
-        let _launching = Launching { shared: &self.shared, replica };
-        let name = replica.clone();
-        let found = self.blocking(move |shared| shared.observe(&name)).await.map_err(StartError::Files)?;
-        let never_started = directory.pids().is_none() && matches!(found, Observation::Lost { .. });
-        if !never_started {
-            return Ok(());
-        }
-        let order = self.order_for(spec, binding).await?;
-        directory.write_order(&order).map_err(StartError::Files)?;
-        match self.launch(replica, &directory).await {
-            Ok(output) if output.trim() == shim::STARTED => Ok(()),
-            Ok(_) => Err(StartError::Shim(log::tail(&directory.shim_log(), SHOWN_SHIM_LOG_BYTES))),
-            Err(error) => Err(StartError::Shim(error.to_string())),
-        }
+        self.start_once(spec, binding).await
     }
 
     async fn probe_start(&self, replica: &ReplicaName) -> ProbeResult {
@@ -442,17 +240,5 @@ impl Driver for ProcessDriver {
             shared.directory(&replica).remove()
         });
         removed.await
-    }
-}
-
-/// A start in progress, until it is dropped.
-struct Launching<'a> {
-    shared: &'a Shared,
-    replica: &'a ReplicaName,
-}
-
-impl Drop for Launching<'_> {
-    fn drop(&mut self) {
-        self.shared.launching.lock().remove(self.replica);
     }
 }

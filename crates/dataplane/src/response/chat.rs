@@ -3,7 +3,7 @@
 use super::finish_reason::{FinishReason, read_finish_reason};
 use super::tokens::{TokenMeter, UnaryText};
 use super::usage::{ReportedUsage, member_count, prompt_details};
-use super::{BadUpstreamResponse, upstream_error};
+use super::{BadUpstreamResponse, note_once, upstream_error};
 use crate::json::edits::Edits;
 use crate::json::members::{first_member, is_empty_object};
 use crate::json::{self, Reader, ValueKind};
@@ -34,7 +34,7 @@ pub(crate) fn normalize(
     reader.object(|reader, name, _| {
         match name.raw() {
             b"model" => {
-                has_model = true;
+                note_once(&mut has_model)?;
                 edits.replace(reader.span()?, json::quote(model));
             }
             b"choices" if reader.kind()? == ValueKind::Array => {
@@ -103,7 +103,7 @@ fn normalize_choice(
     reader.object(|reader, name, _| {
         match name.raw() {
             b"finish_reason" => {
-                has_finish = true;
+                note_once(&mut has_finish)?;
                 let kind = reader.kind()?;
                 let start = reader.position();
                 let reason = if kind == ValueKind::String {
@@ -123,7 +123,7 @@ fn normalize_choice(
                 }
             }
             b"message" if reader.kind()? == ValueKind::Object => {
-                has_message = true;
+                note_once(&mut has_message)?;
                 bytes = normalize_message(reader, response, edits)?;
             }
             _ => reader.skip()?,
@@ -154,7 +154,7 @@ fn normalize_message(
     reader.object(|reader, name, name_at| {
         match name.raw() {
             b"role" => {
-                has_role = true;
+                note_once(&mut has_role)?;
                 let is_string = reader.kind()? == ValueKind::String;
                 reader.skip()?;
                 if !is_string {
@@ -252,6 +252,10 @@ mod tests {
             r#"{"choices":[1]}"#,
             r#"{"choices":[{"message":{},"finish_reason":"error"}]}"#,
             r#"{"choices":[{"message":{}},{"message":{}},{"message":{}}]}"#,
+            r#"{"model":"a","model":"b","choices":[{"message":{}}]}"#,
+            r#"{"choices":[{"message":{},"message":{}}]}"#,
+            r#"{"choices":[{"message":{"role":1,"role":2}}]}"#,
+            r#"{"choices":[{"message":{},"finish_reason":null,"finish_reason":null}]}"#,
             r#"{"choices":[{"message":{}},{"message":{}}],"choices":[{"message":{}}]}"#,
         ] {
             assert!(normalized(bad).0.is_err(), "{bad}");

@@ -138,6 +138,29 @@ fn a_chunk_has_no_more_choices_than_a_request_may_ask_for() {
 }
 
 #[test]
+fn what_a_chunk_makes_us_keep_is_bounded() {
+    let long = format!("{{\"id\":\"{}\"}}", "x".repeat(4 << 10));
+    let calls = vec!["{}"; (1 << 12) + 1].join(",");
+    let calls = format!("{{\"choices\":[{{\"delta\":{{\"tool_calls\":[{calls}]}}}}]}}");
+    for bad in [
+        long.as_str(),
+        calls.as_str(),
+        r#"{"id":"a","id":"b"}"#,
+        r#"{"created":1,"created":2}"#,
+        r#"{"model":"a","model":"b"}"#,
+        r#"{"choices":[{"delta":{},"delta":{}}]}"#,
+        r#"{"choices":[{"delta":{},"finish_reason":"eos","finish_reason":"eos"}]}"#,
+    ] {
+        let (text, result) = pass(&mut stream(false), &[format!("data: {bad}\n\n").as_bytes()]);
+        assert!(
+            matches!(result, Err(BadUpstreamResponse::Unexpected(_) | BadUpstreamResponse::NotJson(_))),
+            "{result:?}"
+        );
+        assert!(text.is_empty(), "{text}");
+    }
+}
+
+#[test]
 fn chunks_are_counted_without_usage() {
     let chunk = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"},\"finish_reason\":null}]}\n\n";
     let mut relay = stream(false);

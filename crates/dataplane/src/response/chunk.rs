@@ -3,7 +3,7 @@
 use super::finish_reason::{FinishReason, read_finish_reason};
 use super::tokens::{Ended, TokenMeter};
 use super::usage::{ReportedUsage, prompt_details};
-use super::{BadUpstreamResponse, upstream_error};
+use super::{BadUpstreamResponse, MAX_TOOL_CALLS, note_once, upstream_error};
 use crate::failover::{Transcript, skip_gap};
 use crate::json::edits::Edits;
 use crate::json::members::{first_member, is_empty_object, removal};
@@ -15,6 +15,8 @@ use std::ops::Range;
 /// The maximum of `n`, and so of choices in a chunk.
 const MAX_CHOICES: usize = 128;
 const MAX_INDEX: u32 = MAX_CHOICES as u32 - 1;
+/// The most bytes of a value that every chunk repeats. Ids of engines have some dozens.
+const MAX_KEPT_BYTES: usize = 4 << 10;
 
 /// The state that must be consistent from the first chunk to the last.
 #[derive(Debug)]
@@ -143,15 +145,21 @@ impl ChunkNormalizer {
         let mut edits = Edits::default();
         let mut usage = None;
         let mut choices = 0;
-        let mut has_model = false;
+        let (mut has_id, mut has_created, mut has_model) = (false, false, false);
         self.has_news = !self.is_resumed;
         self.new_text.clear();
         reader.object(|reader, name, name_at| {
             match name.raw() {
-                b"id" => keep_first(&mut self.id, reader.span()?, chunk, &mut edits),
-                b"created" => keep_first(&mut self.created, reader.span()?, chunk, &mut edits),
+                b"id" => {
+                    note_once(&mut has_id)?;
+                    keep_first(&mut self.id, reader.span()?, chunk, &mut edits)?;
+                }
+                b"created" => {
+                    note_once(&mut has_created)?;
+                    keep_first(&mut self.created, reader.span()?, chunk, &mut edits)?;
+                }
                 b"model" => {
-                    has_model = true;
+                    note_once(&mut has_model)?;
                     let span = reader.span()?;
                     if chunk[span.clone()] != *self.model {
                         edits.replace(span, self.model.clone());
@@ -268,6 +276,7 @@ impl ChunkNormalizer {
         if is_empty_object(chunk, open) {
             return Err(BadUpstreamResponse::Unexpected("a choice is empty"));
         }
+        let (mut has_delta, mut has_finish) = (false, false);
         let mut choice = ChunkChoice { index: u32::try_from(position).unwrap_or(MAX_INDEX), ..ChunkChoice::default() };
         reader.object(|reader, name, _| {
             match name.raw() {
@@ -275,8 +284,12 @@ impl ChunkNormalizer {
                     let digits = reader.number()?;
                     choice.index = std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
                 }
-                b"delta" => choice.delta = Some(read_delta(reader, edits)?),
+                b"delta" => {
+                    note_once(&mut has_delta)?;
+                    choice.delta = Some(read_delta(reader, edits)?);
+                }
                 b"finish_reason" => {
+                    note_once(&mut has_finish)?;
                     let kind = reader.kind()?;
                     let start = reader.position();
                     choice.finished = kind != ValueKind::Null;
@@ -399,12 +412,22 @@ impl ChunkNormalizer {
     }
 }
 
-fn keep_first(first: &mut Option<Vec<u8>>, span: Range<usize>, chunk: &[u8], edits: &mut Edits<'_>) {
+/// Replaces a value with that of the first chunk, which every chunk repeats.
+fn keep_first(
+    first: &mut Option<Vec<u8>>,
+    span: Range<usize>,
+    chunk: &[u8],
+    edits: &mut Edits<'_>,
+) -> Result<(), BadUpstreamResponse> {
     match first {
+        None if span.len() > MAX_KEPT_BYTES => {
+            return Err(BadUpstreamResponse::Unexpected("a member that all chunks share is too long"));
+        }
         None => *first = Some(chunk[span].to_vec()),
         Some(first) if chunk[span.clone()] != **first => edits.replace(span, first.clone()),
         Some(_) => {}
     }
+    Ok(())
 }
 
 fn read_delta(reader: &mut Reader<'_>, edits: &mut Edits<'_>) -> Result<Delta, JsonError> {
@@ -415,6 +438,7 @@ fn read_delta(reader: &mut Reader<'_>, edits: &mut Edits<'_>) -> Result<Delta, J
         return Ok(Delta { span, is_null: true, ..Delta::default() });
     }
     let mut delta = Delta::default();
+    let mut tool_calls = 0;
     reader.object(|reader, name, name_at| {
         match name.raw() {
             b"role" => {
@@ -436,6 +460,10 @@ fn read_delta(reader: &mut Reader<'_>, edits: &mut Edits<'_>) -> Result<Delta, J
             }
             b"tool_calls" if reader.kind()? == ValueKind::Array => {
                 reader.array(|reader, position| {
+                    tool_calls += 1;
+                    if tool_calls > MAX_TOOL_CALLS {
+                        return Err(JsonError { why: "there are too many tool calls", at: reader.position() });
+                    }
                     (delta.has_text, delta.has_other_text) = (true, true);
                     add_tool_call_index(reader, position, edits)
                 })?;

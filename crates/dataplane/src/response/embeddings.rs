@@ -4,7 +4,7 @@
 
 use super::tokens::{TokenMeter, UnaryText};
 use super::usage::ReportedUsage;
-use super::{BadUpstreamResponse, upstream_error};
+use super::{BadUpstreamResponse, note_once, upstream_error};
 use crate::json::edits::Edits;
 use crate::json::members::removal;
 use crate::json::{self, Reader, ValueKind};
@@ -35,7 +35,7 @@ pub(crate) fn normalize(
     reader.object(|reader, name, name_at| {
         match name.raw() {
             b"model" => {
-                has_model = true;
+                note_once(&mut has_model)?;
                 edits.replace(reader.span()?, json::quote(model));
             }
             b"data" if reader.kind()? == ValueKind::Array => reader.array(|reader, _| {
@@ -93,7 +93,7 @@ fn normalize_entry(
         if name.raw() != b"embedding" {
             return Ok(reader.skip()?);
         }
-        found = true;
+        note_once(&mut found)?;
         let kind = reader.kind()?;
         let start = reader.position();
         let (length, converted) = match kind {
@@ -195,6 +195,17 @@ mod tests {
     fn numbers_that_are_not_finite_are_rejected() {
         let nan = STANDARD.encode(f32::NAN.to_le_bytes());
         assert!(normalized(&format!(r#"{{"data":[{{"embedding":"{nan}"}}]}}"#), Encoding::Float, None).is_err());
+    }
+
+    #[test]
+    fn responses_with_more_than_was_requested_are_rejected() {
+        for bad in [
+            r#"{"data":[{"embedding":[1.0]},{"embedding":[1.0]}]}"#,
+            r#"{"data":[{"embedding":[1.0],"embedding":[2.0]}]}"#,
+            r#"{"model":"a","model":"b","data":[{"embedding":[1.0]}]}"#,
+        ] {
+            assert!(normalized(bad, Encoding::Float, None).is_err(), "{bad}");
+        }
     }
 
     #[test]

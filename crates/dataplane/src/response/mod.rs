@@ -24,6 +24,9 @@ use crate::error::{CallError, UpstreamRejection};
 use crate::translate::TranslateError;
 use upstream_error::UpstreamError;
 
+/// The most tool calls of a choice. Each takes far more memory than the few bytes that an engine may write it in.
+pub(crate) const MAX_TOOL_CALLS: usize = 1 << 12;
+
 /// A response that cannot be passed on; the cause is for our log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadUpstreamResponse {
@@ -58,4 +61,12 @@ impl BadUpstreamResponse {
             overflow: Some(overflow),
         })
     }
+}
+
+/// Notes a member that is changed. Each change takes more memory than the few bytes of a member that an engine may repeat.
+fn note_once(is_noted: &mut bool) -> Result<(), BadUpstreamResponse> {
+    if std::mem::replace(is_noted, true) {
+        return Err(BadUpstreamResponse::Unexpected("the response repeats a member"));
+    }
+    Ok(())
 }

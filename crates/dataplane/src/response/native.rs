@@ -12,7 +12,7 @@
 
 use super::tokens::{Ended, TokenMeter, UnaryText};
 use super::usage::ReportedUsage;
-use super::{BadUpstreamResponse, upstream_error};
+use super::{BadUpstreamResponse, note_once, upstream_error};
 use crate::error::CallError;
 use crate::json::edits::Edits;
 use crate::json::members::is_empty_object;
@@ -113,14 +113,6 @@ impl Resource {
         }
         Ok(resource)
     }
-}
-
-/// Notes a member that is changed. Each change takes more memory than the few bytes of a member that an engine may repeat.
-fn note_once(is_noted: &mut bool) -> Result<(), BadUpstreamResponse> {
-    if std::mem::replace(is_noted, true) {
-        return Err(BadUpstreamResponse::Unexpected("the response repeats a member"));
-    }
-    Ok(())
 }
 
 /// Passes on the events of a stream.

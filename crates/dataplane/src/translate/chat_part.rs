@@ -1,9 +1,7 @@
 //! Reads the first choice of a normalized chat response: a chunk with its delta, or a whole response with its message.
 
 use crate::json::{JsonError, RawStr, Reader, ValueKind};
-
-/// The most tool calls of a choice. Each takes far more memory than the few bytes that an engine may write it in.
-pub(super) const MAX_TOOL_CALLS: usize = 1 << 12;
+use crate::response::MAX_TOOL_CALLS;
 
 /// One choice, or a piece of it. Texts are as the engine escaped them.
 #[derive(Debug, Default)]

@@ -3,11 +3,12 @@
 use super::finish_reason::{FinishReason, read_finish_reason};
 use super::tokens::{Ended, TokenMeter};
 use super::usage::{ReportedUsage, prompt_details};
-use super::{BadUpstreamResponse, MAX_TOOL_CALLS, note_once, upstream_error};
+use super::{BadUpstreamResponse, note_once, upstream_error};
 use crate::failover::{Transcript, skip_gap};
 use crate::json::edits::Edits;
 use crate::json::members::{first_member, is_empty_object, removal};
 use crate::json::{JsonError, Reader, ValueKind, quote};
+use crate::translate::MAX_TOOL_CALLS;
 use bytes::BytesMut;
 use domain::usage::Tokens;
 use std::ops::Range;

@@ -24,9 +24,6 @@ use crate::error::{CallError, UpstreamRejection};
 use crate::translate::TranslateError;
 use upstream_error::UpstreamError;
 
-/// The most tool calls of a choice. Each takes far more memory than the few bytes that an engine may write it in.
-pub(crate) const MAX_TOOL_CALLS: usize = 1 << 12;
-
 /// A response that cannot be passed on; the cause is for our log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadUpstreamResponse {

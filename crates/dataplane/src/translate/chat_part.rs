@@ -1,7 +1,7 @@
 //! Reads the first choice of a normalized chat response: a chunk with its delta, or a whole response with its message.
 
 use crate::json::{JsonError, RawStr, Reader, ValueKind};
-use crate::response::MAX_TOOL_CALLS;
+use crate::translate::MAX_TOOL_CALLS;
 
 /// One choice, or a piece of it. Texts are as the engine escaped them.
 #[derive(Debug, Default)]

@@ -25,6 +25,9 @@ use messages::{MessageOptions, MessageStream};
 use responses::{ResponseOptions, ResponseStream};
 use std::sync::Arc;
 
+/// The most tool calls of a choice. Each takes far more memory than the few bytes that an engine may write it in.
+pub(crate) const MAX_TOOL_CALLS: usize = 1 << 12;
+
 /// The API of a call, with what its responses need to know of the request.
 #[derive(Debug, Clone, Default)]
 pub enum Dialect {

@@ -115,7 +115,7 @@ async fn a_call_while_the_last_replica_drains_is_served_by_it() {
     // A stream keeps the drain from finishing.
     let mut body = chat("chat", "hi");
     body["stream"] = json!(true);
-    body["fake"] = json!({"chunks": 5, "chunk_delay_ms": 3_000});
+    body["fake"] = json!({"chunks": 10, "chunk_delay_ms": 3_000});
     let stream = plant.app.open_stream(body).await;
     plant.scale_to_zero("chat").await;
     wait_until("draining", TIMEOUT, async || {

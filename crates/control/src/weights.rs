@@ -1,4 +1,4 @@
-//! Records what operators do with downloads of weights. The files are on the machine of a node, not in the store.
+//! The audit log of downloads of weights. The files are on the machine of a node, not in the store.
 
 use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
@@ -31,17 +31,21 @@ pub fn new_id(now: Timestamp) -> DownloadId {
     DownloadId::new(now, crate::entropy::for_id())
 }
 
-/// Writes the audit entry of a change, before it is made: no change is without an entry.
-pub async fn record(
+/// Makes a change of a download of `node` together with its audit entry: a rejected change leaves none, and without the
+/// store no change is made. `make` must not wait, because the transaction of the entry is open meanwhile.
+pub async fn change<T, E: From<CommandError>>(
     store: &Store,
     author: &Author,
     change: DownloadChange,
     (id, weights, node): (&DownloadId, &str, &str),
     now: Timestamp,
-) -> Result<(), CommandError> {
-    let mut tx = store.begin().await?;
+    make: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
+    let mut tx = store.begin().await.map_err(CommandError::from)?;
     let after = json!({ "weights": weights, "node": node });
     let entry = AuditedChange::new(change.action(), None, id.as_str()).after(after);
-    author.record(&mut tx, entry, now).await?;
-    Ok(tx.commit().await?)
+    author.record(&mut tx, entry, now).await.map_err(CommandError::from)?;
+    let made = make()?;
+    tx.commit().await.map_err(CommandError::from)?;
+    Ok(made)
 }

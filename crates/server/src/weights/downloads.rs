@@ -15,14 +15,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Downloads that run or wait.
 const MAX_ACTIVE: usize = 8;
 const MAX_KEPT: usize = 100;
-/// How long the command waits for a download that it cancels.
-const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) struct Downloads {
     hub: Arc<Hub>,
@@ -138,18 +135,6 @@ impl Downloads {
         entries.insert(id.clone(), Arc::clone(&entry));
         self.nudge.notify_one();
         Ok(entry)
-    }
-
-    /// Stops a download and keeps what has arrived.
-    pub(crate) async fn cancel(&self, entry: &Entry) -> Result<(), WeightsError> {
-        if !entry.state().is_active() {
-            return Err(WeightsError::NotActive(entry.state().as_str()));
-        }
-        if !entry.transition(DownloadState::Queued, DownloadState::Cancelled) {
-            entry.set_cancelled(true);
-            let _ = tokio::time::timeout(CANCEL_TIMEOUT, entry.until_inactive()).await;
-        }
-        Ok(())
     }
 
     /// Queues a download again that failed or was cancelled.

@@ -1,5 +1,6 @@
 //! A download in memory: its record, its progress, and the switch that cancels it.
 
+use super::WeightsError;
 use super::cache::HubCache;
 use super::record::{DownloadState, Record};
 use parking_lot::Mutex;
@@ -10,6 +11,8 @@ use tokio::sync::watch;
 
 /// How long bytes are counted before the rate is computed again.
 const RATE_WINDOW: Duration = Duration::from_secs(1);
+/// How long a command waits for a download that it cancels.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) struct Entry {
     folder: PathBuf,
@@ -85,14 +88,27 @@ impl Entry {
         self.cancel.subscribe()
     }
 
+    /// Asks it to stop, which keeps what has arrived.
+    pub(crate) fn cancel(&self) -> Result<(), WeightsError> {
+        let state = self.state();
+        if !state.is_active() {
+            return Err(WeightsError::NotActive(state.as_str()));
+        }
+        if !self.transition(DownloadState::Queued, DownloadState::Cancelled) {
+            self.set_cancelled(true);
+        }
+        Ok(())
+    }
+
     /// Asks a running download to stop, or takes the request back.
     pub(super) fn set_cancelled(&self, cancelled: bool) {
         self.cancel.send_replace(cancelled);
     }
 
-    /// Waits until it neither runs nor waits to run.
-    pub(super) async fn until_inactive(&self) {
-        let _ = self.record.subscribe().wait_for(|record| !record.state.is_active()).await;
+    /// Waits until a cancelled download has stopped, which takes a moment at most.
+    pub(crate) async fn until_inactive(&self) {
+        let mut record = self.record.subscribe();
+        let _ = tokio::time::timeout(CANCEL_TIMEOUT, record.wait_for(|record| !record.state.is_active())).await;
     }
 
     pub(super) fn set_state(&self, state: DownloadState) {

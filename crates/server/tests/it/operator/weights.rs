@@ -82,6 +82,13 @@ async fn until(operator: &Person, download: &Value, state: &str) -> Value {
     operator.read(&path).await
 }
 
+/// What the audit log says about downloads, newest first.
+async fn audited(operator: &Person) -> Vec<String> {
+    let audit = operator.read("/api/audit").await;
+    let actions = audit["data"].as_array().unwrap().iter().map(|entry| text(&entry["action"]).to_owned());
+    actions.filter(|action| action.starts_with("weights.")).collect()
+}
+
 fn cache(app: &TestApp) -> PathBuf {
     app.forebay.data_dir.join("cache")
 }
@@ -162,9 +169,7 @@ async fn an_interrupted_download_resumes_and_its_model_is_served() {
     assert_eq!(operator.delete(&path_of(&download)).await.status, 204);
     assert!(!cached(&app).exists());
     assert_eq!(operator.read(DOWNLOADS).await["data"], json!([]));
-    let audit = operator.read("/api/audit").await;
-    let actions: Vec<&str> = audit["data"].as_array().unwrap().iter().map(|entry| text(&entry["action"])).collect();
-    assert!(actions.contains(&"weights.download") && actions.contains(&"weights.delete"), "{actions:?}");
+    assert_eq!(audited(&operator).await, ["weights.delete", "weights.download"]);
 }
 
 #[tokio::test]
@@ -221,6 +226,8 @@ async fn a_cancelled_download_keeps_what_arrived_and_resumes() {
     assert_eq!(fs::read(cached(&app)).unwrap(), content());
     assert_eq!(error_of(&operator.act(&format!("{path}/resume")).await), "409 download_inactive");
     assert_eq!(error_of(&operator.get(&format!("{DOWNLOADS}/dl_none")).await), "404 not_found");
+    let changes = ["weights.resume", "weights.cancel", "weights.download"];
+    assert_eq!(audited(&operator).await, changes, "rejected changes are not in it");
 }
 
 #[tokio::test]

@@ -86,10 +86,16 @@ fn downloads(caller: &Caller) -> &Arc<Downloads> {
     caller.context.operator.weights.downloads()
 }
 
-/// Writes the audit entry of a change.
-async fn record(caller: &Caller, change: DownloadChange, id: &DownloadId, weights: &str) -> Result<(), ConsoleError> {
+/// Makes a change with its audit entry.
+async fn audited<T>(
+    caller: &Caller,
+    change: DownloadChange,
+    (id, weights): (&DownloadId, &str),
+    make: impl FnOnce() -> Result<T, WeightsError>,
+) -> Result<T, ConsoleError> {
     let subject = (id, weights, caller.context.operator.node_id.as_str());
-    Ok(control::weights::record(caller.store(), &caller.author(), change, subject, caller.now()).await?)
+    let make = || make().map_err(ConsoleError::from);
+    control::weights::change(caller.store(), &caller.author(), change, subject, caller.now(), make).await
 }
 
 /// The downloads of this node, newest first.
@@ -132,15 +138,15 @@ pub(crate) async fn start(
     let downloads = downloads(&caller);
     if let Some((id, entry)) = downloads.find(&order.weights) {
         if !entry.is_done_or_active() {
-            record(&caller, DownloadChange::Resume, &id, &order.weights).await?;
-            downloads.resume(&entry)?;
+            audited(&caller, DownloadChange::Resume, (&id, &order.weights), || downloads.resume(&entry)).await?;
         }
         return Ok((StatusCode::CREATED, Json(DownloadView::new(&caller, &entry))));
     }
     downloads.check(&order)?;
     let id = control::weights::new_id(caller.now());
-    record(&caller, DownloadChange::Start, &id, &order.weights).await?;
-    let entry = downloads.add(&id, order, caller.now())?;
+    let weights = order.weights.clone();
+    let add = || downloads.add(&id, order, caller.now());
+    let entry = audited(&caller, DownloadChange::Start, (&id, &weights), add).await?;
     Ok((StatusCode::CREATED, Json(DownloadView::new(&caller, &entry))))
 }
 
@@ -166,8 +172,9 @@ pub(crate) async fn cancel(
     Id(id): Id<DownloadId>,
 ) -> Result<Json<DownloadView>, ConsoleError> {
     let entry = downloads(&caller).get(&id)?;
-    record(&caller, DownloadChange::Cancel, &id, &entry.record().weights).await?;
-    downloads(&caller).cancel(&entry).await?;
+    let weights = entry.record().weights;
+    audited(&caller, DownloadChange::Cancel, (&id, &weights), || entry.cancel()).await?;
+    entry.until_inactive().await;
     Ok(Json(DownloadView::new(&caller, &entry)))
 }
 
@@ -180,8 +187,8 @@ pub(crate) async fn resume(
     Id(id): Id<DownloadId>,
 ) -> Result<Json<DownloadView>, ConsoleError> {
     let entry = downloads(&caller).get(&id)?;
-    record(&caller, DownloadChange::Resume, &id, &entry.record().weights).await?;
-    downloads(&caller).resume(&entry)?;
+    let weights = entry.record().weights;
+    audited(&caller, DownloadChange::Resume, (&id, &weights), || downloads(&caller).resume(&entry)).await?;
     Ok(Json(DownloadView::new(&caller, &entry)))
 }
 
@@ -196,7 +203,6 @@ pub(crate) async fn delete(Operator(caller): Operator, Id(id): Id<DownloadId>) -
     if !users.is_empty() {
         return Err(WeightsError::InUse(users.join(", ")).into());
     }
-    record(&caller, DownloadChange::Delete, &id, &weights).await?;
-    downloads(&caller).delete(&id)?;
+    audited(&caller, DownloadChange::Delete, (&id, &weights), || downloads(&caller).delete(&id)).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -2,8 +2,8 @@
 //!
 //! Flavors themselves are a part of their models (`/api/operator/models`).
 
-use crate::node::ALIVE_MILLIS;
-use crate::node_report::{GpuReport, NodeReport};
+use super::nodes::living_reports;
+use crate::node_report::GpuReport;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::non_empty;
 use crate::surface::console::extract::{Caller, List, Operator, Params};
@@ -76,15 +76,9 @@ pub(crate) async fn list_gpu_types(Operator(caller): Operator) -> Result<Json<Li
 }
 
 async fn gpus_of_nodes(caller: &Caller) -> Result<Vec<NodeGpus>, ConsoleError> {
-    let (found, _) = nodes::list_reported(caller.store()).await?;
+    let reported = living_reports(caller).await?;
     let held = nodes::held_gpus(caller.store()).await?;
-    let oldest = caller.now().millis() - ALIVE_MILLIS;
-    let alive = found.into_iter().filter(|found| found.node.seen_at.millis() >= oldest);
-    let reported = alive.filter_map(|found| {
-        let report: NodeReport = serde_json::from_str(found.report.as_deref()?).ok()?;
-        Some((found.node.id, report.gpus))
-    });
-    Ok(count_gpus(reported, &held))
+    Ok(count_gpus(reported.into_iter().map(|(node, report)| (node, report.gpus)), &held))
 }
 
 /// Nodes that accept no Pods have no places.

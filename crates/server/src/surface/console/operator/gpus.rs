@@ -1,6 +1,6 @@
 //! `/api/operator/gpus`: the GPUs of all machines and of the cluster, and what has them.
 
-use super::nodes::is_alive;
+use super::nodes::living_reports;
 use crate::node_report::{GpuReport, NodeReport};
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{List, Operator};
@@ -111,18 +111,13 @@ impl OperatorGpuView {
 #[utoipa::path(get, path = "/api/operator/gpus", tag = "operator",
     responses((status = 200, body = List<OperatorGpuView>)))]
 pub(crate) async fn list(Operator(caller): Operator) -> Result<Json<List<OperatorGpuView>>, ConsoleError> {
-    let (found, _) = nodes::list_reported(caller.store()).await?;
+    let reported = living_reports(&caller).await?;
     let held = nodes::held_gpus(caller.store()).await?;
-    let alive = found.into_iter().filter(|found| is_alive(found.node.seen_at, caller.now()));
-    let reported = alive.filter_map(|found| {
-        let report: NodeReport = serde_json::from_str(found.report.as_deref()?).ok()?;
-        Some((found.node.id, report))
-    });
     let cluster = match &caller.context.operator.cluster {
         Some(cluster) => cluster.gpus().await,
         None => Vec::new(),
     };
-    Ok(Json(List::whole(map_gpus(reported.collect(), &cluster, held))))
+    Ok(Json(List::whole(map_gpus(reported, &cluster, held))))
 }
 
 /// Joins the GPUs that nodes and the cluster report with those that are held, by node and type.

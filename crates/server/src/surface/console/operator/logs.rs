@@ -1,8 +1,7 @@
 //! `/api/operator/logs`: the logs of engines on the machines of all nodes, and of the cluster's Pods.
 
-use super::nodes::is_alive;
+use super::nodes::{is_alive, living_reports};
 use crate::machine_logs::{LogReport, matching_lines};
-use crate::node_report::NodeReport;
 use crate::surface::console::error::{ConsoleError, ErrorBody};
 use crate::surface::console::extract::query::{filter_text, flag, non_empty};
 use crate::surface::console::extract::{Caller, Id, List, Operator, Params, PathParam};
@@ -98,13 +97,10 @@ fn endpoint_names(held: Vec<HeldGpu>) -> EndpointNames {
 pub(crate) async fn list(Operator(caller): Operator) -> Result<Json<List<LogView>>, ConsoleError> {
     let parts = &caller.context.operator;
     let endpoints = endpoint_names(nodes::held_gpus(caller.store()).await?);
-    let (found, _) = nodes::list_reported(caller.store()).await?;
+    let reported = living_reports(&caller).await?;
+    let others = reported.into_iter().filter(|(node, _)| *node != parts.node_id);
     let mut logs = vec![(parts.node_id.clone(), parts.logs.list().await)];
-    let others = found.into_iter().filter(|found| found.node.id != parts.node_id);
-    for found in others.filter(|found| is_alive(found.node.seen_at, caller.now())) {
-        let report = found.report.and_then(|report| serde_json::from_str::<NodeReport>(&report).ok());
-        logs.extend(report.map(|report| (found.node.id, report.logs)));
-    }
+    logs.extend(others.map(|(node, report)| (node, report.logs)));
     let pods = parts.cluster.iter().flat_map(|cluster| cluster.list_logs());
     let pods = pods.map(|pod| LogView::of_pod(pod, &endpoints));
     Ok(Json(List::whole(logs_of_nodes(logs, &endpoints).into_iter().chain(pods).collect())))

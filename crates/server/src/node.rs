@@ -123,6 +123,16 @@ impl NodeState {
         result
     }
 
+    /// Renews the report between heartbeats. There is none before the first one.
+    pub(crate) async fn renew_report(&self, store: &Store, report: &str) -> Result<(), StoreError> {
+        if self.cluster().store_latency.is_none() {
+            return Ok(());
+        }
+        let mut tx = store.begin().await?;
+        nodes::report(&mut tx, &self.id, report).await?;
+        tx.commit().await
+    }
+
     async fn exchange(&self, store: &Store, report: &str, before: &ClusterView) -> Result<ClusterView, StoreError> {
         let asked = Instant::now();
         let clock_skew_millis = Some(clock::follow(store).await?);

@@ -3,6 +3,7 @@
 use crate::health::Health;
 use crate::machine_logs::{LogReport, MachineLogs};
 use crate::version::VERSION;
+use crate::weights::{DownloadReport, Downloads};
 use fleet::{Endpoints, Routes};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -37,6 +38,9 @@ pub(crate) struct NodeReport {
     /// The logs of engines on its machine. Older versions do not report them.
     #[serde(default)]
     pub logs: Vec<LogReport>,
+    /// The downloads of weights to its machine. Older versions do not report them.
+    #[serde(default)]
+    pub downloads: Vec<DownloadReport>,
 }
 
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -78,6 +82,7 @@ pub(crate) struct NodeReporter {
     pub endpoints: Endpoints,
     /// Those of this machine, with its GPUs.
     pub logs: MachineLogs,
+    pub downloads: Arc<Downloads>,
 }
 
 impl NodeReporter {
@@ -121,6 +126,7 @@ impl NodeReporter {
             parts: parts.collect(),
             gpus,
             logs,
+            downloads: self.downloads.report(),
         }
     }
 }

@@ -491,7 +491,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The downloads of this node, newest first. */
+        /** The downloads of all living nodes, newest first. Those of other nodes are as of their last reports. */
         get: operations["getOperatorWeightsDownloads"];
         put?: never;
         /** Download weights in the background. Weights that are there, or on their way, are not downloaded again. */
@@ -509,7 +509,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One download of this node. */
+        /** One download. */
         get: operations["getOperatorWeightsDownloadsById"];
         put?: never;
         post?: never;
@@ -1880,6 +1880,32 @@ export interface components {
             /** @description `response` */
             object: string;
         };
+        /** @description A download of a node's machine. */
+        DownloadReport: {
+            /** Format: int64 */
+            bytes: number;
+            /**
+             * Format: int64
+             * @description While bytes arrive.
+             */
+            bytesPerSecond: number;
+            /** Format: date-time */
+            createdAt: string;
+            /**
+             * Format: int64
+             * @description Bytes that have arrived.
+             */
+            doneBytes: number;
+            /** @description Why it failed. */
+            error?: string | null;
+            id: string;
+            license?: string | null;
+            repository: string;
+            /** @description `queued`, `downloading`, `verifying`, `done`, `failed` or `cancelled`. */
+            state: string;
+            /** @description For `engine.weights` of a model. */
+            weights: string;
+        };
         EmbeddingsRequest: {
             /** @description A text, several texts, token ids, or several lists of them. */
             input: unknown;
@@ -3237,6 +3263,8 @@ export interface components {
              * @description How far the clock of the node is ahead of the store's.
              */
             clockSkewMillis?: number | null;
+            /** @description The downloads of weights to its machine. Older versions do not report them. */
+            downloads?: components["schemas"]["DownloadReport"][];
             /** @description The GPUs and slots of its machine. */
             gpus: components["schemas"]["GpuReport"][];
             /**

@@ -70,6 +70,7 @@ impl Background {
         parts.control_plane.start();
         watch_fleet(parts, &loops);
         share_loads(parts, &loops)?;
+        report_node(parts, &loops);
         keep_state(parts, &loops);
 
         let (usage_writer, stopping) = Finishing::new();
@@ -134,25 +135,10 @@ fn share_loads(parts: &Parts, loops: &Tasks) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Keeps the store's rows of this node, its quota leases, prices and retention up to date.
+/// Keeps quota leases, prices, retention and downloads up to date.
 fn keep_state(parts: &Parts, loops: &Tasks) {
     let (quota, leases) = (parts.quota.clone(), loops.every("quota leases", RENEW_PERIOD));
     loops.spawn(leases.run(async move || quota.renew(clock::now()).await));
-    let (node, store) = (Arc::clone(&parts.node), parts.store.clone());
-    let reporter = NodeReporter {
-        health: Arc::clone(&parts.health),
-        routes: parts.routes.clone(),
-        endpoints: parts.endpoints.clone(),
-        logs: parts.machine_logs.clone(),
-    };
-    let heartbeat = loops.every("heartbeat", HEARTBEAT_PERIOD);
-    loops.spawn(heartbeat.run(async move || node.beat(&store, &reporter.report().await).await));
-    let (logs, node, store) = (parts.machine_logs.clone(), Arc::clone(&parts.node), parts.store.for_people());
-    let engine_logs = loops.every("engine logs", machine_logs::ANSWER_PERIOD);
-    loops.spawn(engine_logs.run(async move || match node.alive_count() {
-        1 => Ok(()),
-        _ => logs.answer(&store, node.id()).await,
-    }));
     let (served, store) = (parts.catalogue.served().subscribe(), parts.store.clone());
     let price_history =
         Loop::on_nudge("price history", parts.catalogue.served().nudge()).backing_off(price_keeper::BACKOFF);
@@ -173,6 +159,31 @@ fn keep_state(parts: &Parts, loops: &Tasks) {
     let log = Arc::clone(&parts.log);
     let access_log = loops.every("access log", access_log::FLUSH_PERIOD);
     loops.spawn(access_log.repeat(async move || log.flush().await));
+}
+
+/// Reports this node to the others, and responds to their requests.
+fn report_node(parts: &Parts, loops: &Tasks) {
+    let (node, store) = (Arc::clone(&parts.node), parts.store.clone());
+    let downloads = Arc::clone(parts.context.operator.weights.downloads());
+    let changed = downloads.changed();
+    let reporter = Arc::new(NodeReporter {
+        health: Arc::clone(&parts.health),
+        routes: parts.routes.clone(),
+        endpoints: parts.endpoints.clone(),
+        logs: parts.machine_logs.clone(),
+        downloads,
+    });
+    let (renewing, renewed, renewer) = (Arc::clone(&node), store.clone(), Arc::clone(&reporter));
+    let heartbeat = loops.every("heartbeat", HEARTBEAT_PERIOD);
+    loops.spawn(heartbeat.run(async move || node.beat(&store, &reporter.report().await).await));
+    let reports = loops.register(Loop::on_nudge("node report", changed));
+    loops.spawn(reports.run(async move || renewing.renew_report(&renewed, &renewer.report().await).await));
+    let (logs, node, store) = (parts.machine_logs.clone(), Arc::clone(&parts.node), parts.store.for_people());
+    let engine_logs = loops.every("engine logs", machine_logs::ANSWER_PERIOD);
+    loops.spawn(engine_logs.run(async move || match node.alive_count() {
+        1 => Ok(()),
+        _ => logs.answer(&store, node.id()).await,
+    }));
 }
 
 /// Serves metrics and health on the operations port.

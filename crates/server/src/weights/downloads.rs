@@ -9,6 +9,7 @@ use super::fit;
 use super::hub::Hub;
 use super::machine::free_disk;
 use super::record::{DownloadState, Order, Record};
+use super::report::DownloadReport;
 use domain::{DownloadId, Timestamp};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -29,17 +30,19 @@ pub(crate) struct Downloads {
     max_bytes: u64,
     entries: Mutex<BTreeMap<DownloadId, Arc<Entry>>>,
     nudge: Arc<Notify>,
+    changed: Arc<Notify>,
 }
 
 impl Downloads {
     /// Reads the downloads of earlier runs.
     pub(super) fn open(hub: Arc<Hub>, cache_dir: &Path, max_bytes: u64) -> Self {
         let (cache, folder) = (HubCache::new(cache_dir), cache_dir.join("downloads"));
+        let changed = Arc::<Notify>::default();
         let folders = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
         let read = |folder: PathBuf| {
             let record = Record::read(&folder)?;
             let id = DownloadId::parse(record.id()).ok()?;
-            let entry = Entry::new(folder, record);
+            let entry = Entry::new(folder, record, Arc::clone(&changed));
             let is_complete = entry.measure(&cache) == entry.record().bytes();
             if entry.state() == DownloadState::Done && !is_complete {
                 let why = "its files were deleted or changed; resume to download them again";
@@ -48,12 +51,22 @@ impl Downloads {
             Some((id, Arc::new(entry)))
         };
         let entries = Mutex::new(folders.filter_map(read).collect());
-        Self { hub, cache, folder, max_bytes, entries, nudge: Arc::default() }
+        Self { hub, cache, folder, max_bytes, entries, nudge: Arc::default(), changed }
     }
 
     /// Notified when there is something to download.
     pub(crate) fn nudge(&self) -> Arc<Notify> {
         Arc::clone(&self.nudge)
+    }
+
+    /// Notified when a download has another state, is new or was deleted.
+    pub(crate) fn changed(&self) -> Arc<Notify> {
+        Arc::clone(&self.changed)
+    }
+
+    /// All downloads, newest first, for other nodes.
+    pub(crate) fn report(&self) -> Vec<DownloadReport> {
+        self.list().iter().map(|entry| DownloadReport::from(&**entry)).collect()
     }
 
     /// Runs the downloads that wait, one after another.
@@ -130,10 +143,11 @@ impl Downloads {
         }
         let (record, folder) = (Record::new(id, order, now), self.folder.join(id.as_str()));
         record.write(&folder)?;
-        let entry = Arc::new(Entry::new(folder, record));
+        let entry = Arc::new(Entry::new(folder, record, self.changed()));
         entry.measure(&self.cache);
         entries.insert(id.clone(), Arc::clone(&entry));
         self.nudge.notify_one();
+        self.changed.notify_one();
         Ok(entry)
     }
 
@@ -171,6 +185,7 @@ impl Downloads {
         self.cache.remove(&record.repository, &record.commit, record.files.iter().map(|file| file.name.as_str()))?;
         fs::remove_dir_all(entry.folder())?;
         entries.remove(id);
+        self.changed.notify_one();
         Ok(())
     }
 }

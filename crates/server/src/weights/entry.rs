@@ -5,9 +5,10 @@ use super::cache::HubCache;
 use super::record::{DownloadState, Record};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 /// How long bytes are counted before the rate is computed again.
 const RATE_WINDOW: Duration = Duration::from_secs(1);
@@ -21,6 +22,8 @@ pub(crate) struct Entry {
     /// Bytes on the disk.
     bytes: AtomicU64,
     rate: Mutex<RateMeter>,
+    /// Notified when the state has changed.
+    changed: Arc<Notify>,
 }
 
 #[derive(Default)]
@@ -45,13 +48,14 @@ impl RateMeter {
 }
 
 impl Entry {
-    pub(super) fn new(folder: PathBuf, record: Record) -> Self {
+    pub(super) fn new(folder: PathBuf, record: Record, changed: Arc<Notify>) -> Self {
         Self {
             folder,
             record: watch::Sender::new(record),
             cancel: watch::Sender::new(false),
             bytes: AtomicU64::new(0),
             rate: Mutex::default(),
+            changed,
         }
     }
 
@@ -135,12 +139,13 @@ impl Entry {
         changed
     }
 
-    /// Writes the record. A record that cannot be written only matters after a restart, which then repeats more.
+    /// Writes the record of the new state. A record that cannot be written only matters after a restart, which then repeats more.
     fn keep(&self) {
         let record = self.record();
         if let Err(error) = record.write(&self.folder) {
             tracing::warn!(weights = %record.weights, %error, "the state of a download cannot be written");
         }
+        self.changed.notify_one();
     }
 
     pub(super) fn advance(&self, bytes: u64) {

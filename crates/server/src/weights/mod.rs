@@ -10,6 +10,7 @@ mod local;
 mod machine;
 mod record;
 mod reference;
+mod report;
 mod repository;
 
 pub(crate) use downloads::Downloads;
@@ -18,6 +19,7 @@ pub(crate) use fit::{Fit, Machine, Verdict, rough};
 pub(crate) use local::LocalFile;
 pub(crate) use record::Order;
 pub(crate) use reference::may_use;
+pub(crate) use report::DownloadReport;
 
 use crate::config::{WeightsConfig, show_size};
 use fleet::Connector;

@@ -1,4 +1,4 @@
-/** Weights that run on the machine of the node that responds: the hub, the models folder, and downloads. */
+/** Weights: the hub, the models folder of the node that responds, and the downloads of all nodes. */
 
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { client, type Schemas, unwrap } from '../client'

@@ -67,6 +67,11 @@ impl Person {
         Self::sign_in(app, text(&bootstrap["email"]), text(&bootstrap["password"])).await
     }
 
+    /// The same session at another node.
+    pub(crate) fn at(&self, app: &TestApp) -> Self {
+        Self { base: browser(app), ..self.clone() }
+    }
+
     /// A new user of the first organization; a member is also added to the first workspace.
     pub(crate) async fn new(app: &TestApp, name: &str, role: &str) -> Self {
         let organization = app.forebay.bootstrap()["organizationId"].clone();

@@ -9,5 +9,6 @@ mod nodes;
 mod organizations;
 mod other_nodes;
 mod prefill_queue;
+mod tiny_hub;
 mod upstreams;
 mod weights;

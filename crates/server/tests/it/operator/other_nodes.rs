@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
+use super::tiny_hub::{DOWNLOADS, REFERENCE, hub, path_of, until};
 use crate::app::{TIMEOUT, TestApp, text, wait_until};
 use crate::console::person::{Person, error_of};
 use crate::postgres::Database;
@@ -70,4 +71,28 @@ async fn sqlx_count(database: &Database) -> i64 {
     let mut connection = PgConnection::connect(&database.url).await.unwrap();
     let row = sqlx::query("SELECT COUNT(*) FROM log_requests").fetch_one(&mut connection).await.unwrap();
     row.get(0)
+}
+
+#[tokio::test]
+async fn downloads_of_another_node_are_listed() {
+    let (database, hub) = (Database::create().await, hub().await);
+    let start = async || TestApp::setup().store(&database.url).environment("HF_ENDPOINT", &hub.url()).start().await;
+    let (one, two) = (start().await, start().await);
+    let here = Person::operator(&one).await;
+    let there = here.at(&two);
+
+    let download = there.make(DOWNLOADS, json!({"reference": REFERENCE})).await;
+    until(&there, &download, "done").await;
+    let reported = async || {
+        let shown = here.get(&path_of(&download)).await;
+        shown.status == 200 && shown.json()["state"] == "done"
+    };
+    wait_until("the other node has reported its download", TIMEOUT, reported).await;
+    let listed = here.read(DOWNLOADS).await["data"].clone();
+    assert_eq!(listed, there.read(DOWNLOADS).await["data"], "both nodes list the same");
+    let node = there.read("/api/operator/weights").await["nodeId"].clone();
+    assert_eq!((&listed[0]["id"], &listed[0]["nodeId"]), (&download["id"], &node), "{listed}");
+    assert_ne!(here.read("/api/operator/weights").await["nodeId"], node);
+    drop((one, two));
+    database.remove().await;
 }

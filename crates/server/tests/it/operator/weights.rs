@@ -3,18 +3,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 use testkit::fake_hub::{COMMIT, FakeHub, HubFile, Sending};
 
+use super::tiny_hub::{DOWNLOADS, LENGTH, PINNED, REFERENCE, content, file, hub, path_of, until};
 use crate::app::{BINARY, TIMEOUT, TestApp, text, wait_until};
 use crate::console::person::{Person, error_of};
 
 const LOOKUP: &str = "/api/operator/weights/lookup";
-const DOWNLOADS: &str = "/api/operator/weights/downloads";
-const REFERENCE: &str = "hf://acme/tiny/tiny.gguf";
-/// The reference that a lookup makes of it.
-const PINNED: &str = "hf://acme/tiny@0123456789abcdef0123456789abcdef01234567/tiny.gguf";
-const LENGTH: usize = 300_000;
 
 /// Runs if the weights are in the cache where forebay-engine looks for them.
 const ENGINE: &str = r#"#!/usr/bin/env bash
@@ -40,46 +35,11 @@ sed -n 's/^listening on //p' "$file.out" >"$file.new" && mv "$file.new" "$file"
 wait -n
 "#;
 
-fn content() -> Vec<u8> {
-    let bytes = (0..LENGTH).map(|index| u8::try_from(index * 31 % 251).unwrap());
-    b"GGUF".iter().copied().chain(bytes).collect()
-}
-
-fn file(name: &str, content: &[u8]) -> HubFile {
-    let sha256 = Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect();
-    HubFile { name: name.to_owned(), content: content.to_vec(), sha256: Some(sha256), reported_bytes: None }
-}
-
-/// A hub with the model `acme/tiny`.
-async fn hub() -> FakeHub {
-    let hub = FakeHub::start().await;
-    let readme =
-        HubFile { name: "README.md".to_owned(), content: b"# Tiny".to_vec(), sha256: None, reported_bytes: None };
-    let members = json!({
-        "tags": ["gguf", "license:apache-2.0"],
-        "gguf": {"architecture": "llama", "context_length": 8192},
-    });
-    hub.add("acme/tiny", members, vec![readme, file("tiny.gguf", &content())]);
-    hub
-}
-
 async fn start(hub: &FakeHub) -> (TestApp, Person) {
     let app =
         TestApp::setup().environment("HF_ENDPOINT", &hub.url()).environment("HF_TOKEN", "hf_secret").start().await;
     let operator = Person::operator(&app).await;
     (app, operator)
-}
-
-fn path_of(download: &Value) -> String {
-    format!("{DOWNLOADS}/{}", text(&download["id"]))
-}
-
-/// Waits until the download has this state.
-async fn until(operator: &Person, download: &Value, state: &str) -> Value {
-    let path = path_of(download);
-    wait_until(&format!("the download is {state}"), TIMEOUT, async || operator.read(&path).await["state"] == state)
-        .await;
-    operator.read(&path).await
 }
 
 /// What the audit log says about downloads, newest first.

@@ -1,10 +1,12 @@
-//! `/api/operator/weights/downloads`: downloads of weights to the machine of the node that responds.
+//! `/api/operator/weights/downloads`: downloads of weights to the machines of all nodes. New ones are for the machine of the
+//! node that responds.
 
+use super::nodes::living_reports;
 use super::weights;
 use crate::catalogue_keeper::Snapshot;
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Caller, Id, List, Operator, PathParam, Payload};
-use crate::weights::{Downloads, Entry, Order, WeightsError, may_use};
+use crate::weights::{DownloadReport, Downloads, Entry, Order, WeightsError, may_use};
 use axum::Json;
 use control::weights::DownloadChange;
 use domain::ids::IdError;
@@ -41,7 +43,7 @@ pub(crate) struct DownloadView {
     /// While bytes arrive.
     bytes_per_second: u64,
     /// `queued`, `downloading`, `verifying`, `done`, `failed` or `cancelled`.
-    state: &'static str,
+    state: String,
     /// Why it failed.
     error: Option<String>,
     #[schema(value_type = String, format = DateTime)]
@@ -51,22 +53,27 @@ pub(crate) struct DownloadView {
 }
 
 impl DownloadView {
-    pub(super) fn new(caller: &Caller, entry: &Entry) -> Self {
-        let (record, (done_bytes, bytes_per_second)) = (entry.record(), entry.progress());
+    fn new(node_id: String, download: DownloadReport, catalogue: &Snapshot) -> Self {
         Self {
-            id: record.id().to_owned(),
-            node_id: caller.context.operator.node_id.clone(),
-            used_by: users(&caller.context.catalogue.snapshot(), &record.weights),
-            bytes: record.bytes(),
-            created_at: record.created_at(),
-            weights: record.weights,
-            repository: record.repository,
-            license: record.license,
-            done_bytes,
-            bytes_per_second,
-            state: record.state.as_str(),
-            error: record.error,
+            node_id,
+            used_by: users(catalogue, &download.weights),
+            id: download.id,
+            weights: download.weights,
+            repository: download.repository,
+            license: download.license,
+            bytes: download.bytes,
+            done_bytes: download.done_bytes,
+            bytes_per_second: download.bytes_per_second,
+            state: download.state,
+            error: download.error,
+            created_at: download.created_at,
         }
+    }
+
+    /// A download of this node.
+    pub(super) fn of_this(caller: &Caller, entry: &Entry) -> Self {
+        let node_id = caller.context.operator.node_id.clone();
+        Self::new(node_id, entry.into(), &caller.context.catalogue.snapshot())
     }
 }
 
@@ -98,23 +105,45 @@ async fn audited<T>(
     control::weights::change(caller.store(), &caller.author(), change, subject, caller.now(), make).await
 }
 
-/// The downloads of this node, newest first.
+/// The downloads of all living nodes, newest first. Those of other nodes are as of their last reports.
 #[utoipa::path(get, path = "/api/operator/weights/downloads", tag = "operator",
     responses((status = 200, body = List<DownloadView>)))]
-pub(crate) async fn list(Operator(caller): Operator) -> Json<List<DownloadView>> {
-    let entries = downloads(&caller).list();
-    Json(List::whole(entries.iter().map(|entry| DownloadView::new(&caller, entry)).collect()))
+pub(crate) async fn list(Operator(caller): Operator) -> Result<Json<List<DownloadView>>, ConsoleError> {
+    let catalogue = caller.context.catalogue.snapshot();
+    let found = list_all(&caller).await?.into_iter();
+    Ok(Json(List::whole(found.map(|(node, download)| DownloadView::new(node, download, &catalogue)).collect())))
 }
 
-/// One download of this node.
+/// One download.
 #[utoipa::path(get, path = "/api/operator/weights/downloads/{downloadId}", tag = "operator",
     responses((status = 200, body = DownloadView)))]
 pub(crate) async fn show(
     Operator(caller): Operator,
     Id(id): Id<DownloadId>,
 ) -> Result<Json<DownloadView>, ConsoleError> {
-    let entry = downloads(&caller).get(&id)?;
-    Ok(Json(DownloadView::new(&caller, &entry)))
+    let found = list_all(&caller).await?.into_iter().find(|(_, download)| download.id == id.as_str());
+    let (node, download) = found.ok_or(WeightsError::NoDownload)?;
+    Ok(Json(DownloadView::new(node, download, &caller.context.catalogue.snapshot())))
+}
+
+/// The downloads of all living nodes with their nodes, newest first.
+async fn list_all(caller: &Caller) -> Result<Vec<(String, DownloadReport)>, ConsoleError> {
+    let here = &caller.context.operator.node_id;
+    let mut reported = living_reports(caller).await?;
+    reported.retain(|(node, _)| node != here);
+    let mut nodes: Vec<_> = reported.into_iter().map(|(node, report)| (node, report.downloads)).collect();
+    nodes.push((here.clone(), downloads(caller).report()));
+    Ok(newest_first(nodes))
+}
+
+fn newest_first(nodes: Vec<(String, Vec<DownloadReport>)>) -> Vec<(String, DownloadReport)> {
+    let of_node = |(node, downloads): (String, Vec<DownloadReport>)| {
+        downloads.into_iter().map(move |download| (node.clone(), download))
+    };
+    let mut all: Vec<_> = nodes.into_iter().flat_map(of_node).collect();
+    // Ids sort by the time at which they were made.
+    all.sort_by(|(_, one), (_, other)| other.id.cmp(&one.id));
+    all
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -140,14 +169,14 @@ pub(crate) async fn start(
         if !entry.is_done_or_active() {
             audited(&caller, DownloadChange::Resume, (&id, &order.weights), || downloads.resume(&entry)).await?;
         }
-        return Ok((StatusCode::CREATED, Json(DownloadView::new(&caller, &entry))));
+        return Ok((StatusCode::CREATED, Json(DownloadView::of_this(&caller, &entry))));
     }
     downloads.check(&order)?;
     let id = control::weights::new_id(caller.now());
     let weights = order.weights.clone();
     let add = || downloads.add(&id, order, caller.now());
     let entry = audited(&caller, DownloadChange::Start, (&id, &weights), add).await?;
-    Ok((StatusCode::CREATED, Json(DownloadView::new(&caller, &entry))))
+    Ok((StatusCode::CREATED, Json(DownloadView::of_this(&caller, &entry))))
 }
 
 /// The model that a reference leads to.
@@ -175,7 +204,7 @@ pub(crate) async fn cancel(
     let weights = entry.record().weights;
     audited(&caller, DownloadChange::Cancel, (&id, &weights), || entry.cancel()).await?;
     entry.until_inactive().await;
-    Ok(Json(DownloadView::new(&caller, &entry)))
+    Ok(Json(DownloadView::of_this(&caller, &entry)))
 }
 
 /// Go on with a download that failed or was cancelled.
@@ -189,7 +218,7 @@ pub(crate) async fn resume(
     let entry = downloads(&caller).get(&id)?;
     let weights = entry.record().weights;
     audited(&caller, DownloadChange::Resume, (&id, &weights), || downloads(&caller).resume(&entry)).await?;
-    Ok(Json(DownloadView::new(&caller, &entry)))
+    Ok(Json(DownloadView::of_this(&caller, &entry)))
 }
 
 /// Delete a download with its files.
@@ -205,4 +234,32 @@ pub(crate) async fn delete(Operator(caller): Operator, Id(id): Id<DownloadId>) -
     }
     audited(&caller, DownloadChange::Delete, (&id, &weights), || downloads(&caller).delete(&id)).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn downloads_of_all_nodes_are_listed_newest_first() {
+        let download = |millis: i64| DownloadReport {
+            id: DownloadId::new(Timestamp::from_millis(millis), 0).to_string(),
+            weights: String::new(),
+            repository: String::new(),
+            license: None,
+            bytes: 0,
+            done_bytes: 0,
+            bytes_per_second: 0,
+            state: "done".to_owned(),
+            error: None,
+            created_at: Timestamp::from_millis(millis),
+        };
+        let nodes = vec![
+            ("there".to_owned(), vec![download(3_000), download(1_000)]),
+            ("here".to_owned(), vec![download(2_000)]),
+        ];
+        let listed = newest_first(nodes).into_iter().map(|(node, download)| (node, download.created_at.millis()));
+        let expected = [("there", 3_000), ("here", 2_000), ("there", 1_000)].map(|(node, at)| (node.to_owned(), at));
+        assert_eq!(listed.collect::<Vec<_>>(), expected);
+    }
 }

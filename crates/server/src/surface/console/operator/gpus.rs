@@ -219,6 +219,7 @@ mod tests {
             parts: Vec::new(),
             gpus: gpus.iter().map(gpu).collect(),
             logs: Vec::new(),
+            downloads: Vec::new(),
         };
         (node.to_owned(), report)
     }

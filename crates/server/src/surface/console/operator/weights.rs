@@ -180,7 +180,7 @@ impl FoundModelView {
             memory: model.fit.memory.into(),
             gpu: model.fit.gpu.map(VerdictView::from),
             disk: model.fit.disk.into(),
-            download: found.map(|(_, entry)| DownloadView::new(caller, &entry)),
+            download: found.map(|(_, entry)| DownloadView::of_this(caller, &entry)),
         }
     }
 }

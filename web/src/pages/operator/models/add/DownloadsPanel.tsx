@@ -10,16 +10,19 @@ import { isActive, shortName } from './downloads'
 
 type Props = { downloads: readonly WeightsDownload[]; onUse: (weights: string) => void; onDeleted: () => void }
 
-/** Downloads of this node: those that run, and files that are there. */
+/** Downloads of all nodes: those that run, and files that are there. */
 export function DownloadsPanel({ downloads, onUse, onDeleted }: Props) {
   const [deleted, setDeleted] = useState<WeightsDownload>()
   return (
-    <Panel title="Downloads" description="On the machine of the node that responds">
+    <Panel title="Downloads" description="On the machines of all nodes">
       <Stack gap="sm">
         {downloads.map((download) => (
           <div key={download.id} className={classes.upstream}>
             <Text fw={500} style={{ overflowWrap: 'anywhere' }}>
               {shortName(download.weights)}
+            </Text>
+            <Text size="sm" c="dimmed">
+              {`On ${download.nodeId}`}
             </Text>
             <DownloadProgress download={download} />
             {download.usedBy.length > 0 ? <Text size="sm">{`Used by ${download.usedBy.join(', ')}`}</Text> : null}
@@ -68,7 +71,7 @@ function DeleteFiles({ download, onDeleted, onClose }: DeleteProps) {
       isPending={remove.isPending}
       error={remove.error}
     >
-      {`${shortName(download.weights)} is deleted from this machine. To run it again, download it again.`}
+      {`${shortName(download.weights)} is deleted from the machine of ${download.nodeId}. To run it again, download it again.`}
     </ConfirmDialog>
   )
 }

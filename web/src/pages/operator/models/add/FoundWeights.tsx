@@ -17,20 +17,26 @@ import { Panel } from '../../../../ui/Panel'
 import { StatusBadge } from '../../../../ui/StatusBadge'
 import { suggestId } from '../fields'
 import { DownloadProgress } from './DownloadProgress'
+import { downloadOf } from './downloads'
 import { NewModelForm } from './NewModelForm'
 
 /** An engine allocates memory for a whole context; longer ones are a choice. */
 const SUGGESTED_CONTEXT = 8_192
 
-type Props = { lookup: WeightsLookup; downloads: readonly WeightsDownload[] }
+type Props = {
+  lookup: WeightsLookup
+  downloads: readonly WeightsDownload[]
+  /** The node whose machine is meant by this machine. */
+  nodeId: string | undefined
+}
 
 /** What a reference leads to; the model that is chosen is downloaded and then added. */
-export function FoundWeights({ lookup, downloads }: Props) {
+export function FoundWeights({ lookup, downloads, nodeId }: Props) {
   const preferred = lookup.models.findLast(({ fits }) => fits) ?? lookup.models[0]
   const [weights, setWeights] = useState(preferred?.weights)
   const model = lookup.models.find((one) => one.weights === weights)
   if (!model) return <CannotRun why={lookup.problem} />
-  const download = downloads.find((one) => one.weights === model.weights)
+  const download = downloadOf(downloads, model.weights)
   const isHere = download ? download.state === 'done' : model.missingBytes === 0
   return (
     <>
@@ -57,7 +63,9 @@ export function FoundWeights({ lookup, downloads }: Props) {
           ) : null}
           {isHere ? (
             <div>
-              <StatusBadge tone="ok">On this machine</StatusBadge>
+              <StatusBadge tone="ok">
+                {download && nodeId && download.nodeId !== nodeId ? `On ${download.nodeId}` : 'On this machine'}
+              </StatusBadge>
             </div>
           ) : download ? (
             <DownloadProgress download={download} />

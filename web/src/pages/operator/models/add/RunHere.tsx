@@ -63,7 +63,12 @@ export function RunHere() {
         </Panel>
       </form>
       {lookUp.data ? (
-        <FoundWeights key={lookUp.submittedAt} lookup={lookUp.data} downloads={downloads.data ?? []} />
+        <FoundWeights
+          key={lookUp.submittedAt}
+          lookup={lookUp.data}
+          downloads={downloads.data ?? []}
+          nodeId={sources.data?.nodeId}
+        />
       ) : null}
       {downloads.error && !downloads.data ? (
         <ErrorPanel

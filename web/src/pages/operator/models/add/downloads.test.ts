@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { WeightsDownload } from '../../../../api/operator/weights'
-import { canResume, isActive, percentOf, progressOf, shortName, stateOf } from './downloads'
+import { canResume, downloadOf, isActive, percentOf, progressOf, shortName, stateOf } from './downloads'
 
 const download = (change: Partial<WeightsDownload>): WeightsDownload => ({
   id: 'dl_1',
@@ -34,6 +34,19 @@ describe('a download', () => {
     expect(those(canResume)).toEqual(['failed', 'cancelled'])
     expect(stateOf('done')).toEqual({ tone: 'ok', label: 'Downloaded' })
     expect(stateOf('new').label).toBe('new')
+  })
+
+  it('is the one that has got furthest, of several nodes', () => {
+    const weights = 'hf://acme/tiny@abc/tiny.gguf'
+    const on = (...states: string[]) =>
+      downloadOf(
+        states.map((state) => download({ state, nodeId: `on_${state}` })),
+        weights,
+      )?.nodeId
+    expect(on('failed', 'downloading', 'done')).toBe('on_done')
+    expect(on('failed', 'queued', 'cancelled')).toBe('on_queued')
+    expect(on('cancelled', 'failed')).toBe('on_cancelled')
+    expect(downloadOf([download({ weights: 'hf://acme/other@abc' })], weights)).toBeUndefined()
   })
 
   it('is named without the commit', () => {

@@ -20,6 +20,12 @@ export const isActive = ({ state }: WeightsDownload) =>
 
 export const canResume = ({ state }: WeightsDownload) => state === 'failed' || state === 'cancelled'
 
+/** The download of these weights that has got furthest: every node may have its own. */
+export function downloadOf(downloads: readonly WeightsDownload[], weights: string): WeightsDownload | undefined {
+  const own = downloads.filter((one) => one.weights === weights)
+  return own.find(({ state }) => state === 'done') ?? own.find(isActive) ?? own[0]
+}
+
 /** The share that has arrived, from 0 to 100. */
 export const percentOf = ({ doneBytes, bytes }: WeightsDownload) =>
   bytes === 0 ? 100 : Math.min(100, Math.floor((doneBytes / bytes) * 100))

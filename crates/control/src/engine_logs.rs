@@ -1,15 +1,11 @@
 //! Logs of engines on other nodes' machines. See [`store::log_requests`].
 
 use crate::command_error::CommandError;
-use crate::entropy;
+use crate::{entropy, node_requests};
 use domain::Timestamp;
-use std::time::{Duration, Instant};
-use store::Store;
 use store::log_requests::{self, LogRequest, LogResponse};
+use store::{Store, StoreError};
 
-/// Time for the other node, which looks for requests every second.
-const TIMEOUT: Duration = Duration::from_secs(8);
-const POLL_PERIOD: Duration = Duration::from_millis(200);
 /// Requests that are older belong to a node that was stopped while it waited.
 const KEPT_MILLIS: i64 = 60_000;
 
@@ -38,24 +34,19 @@ pub async fn fetch(
     let mut tx = store.begin().await?;
     log_requests::ask(&mut tx, node, &request, now).await?;
     tx.commit().await?;
-    let response = wait_for_response(store, &request.id).await;
+    let response = node_requests::wait(|| read(store, &request.id)).await;
     let mut tx = store.begin().await?;
     log_requests::remove(&mut tx, &request.id, now.plus_millis(-KEPT_MILLIS)).await?;
     tx.commit().await?;
     match response? {
-        LogResponse::Text(text) => Ok(Some(text)),
-        LogResponse::Missing => Ok(None),
-        LogResponse::Pending => Err(CommandError::NodeUnresponsive { node: node.to_owned() }),
+        Some(LogResponse::Text(text)) => Ok(Some(text)),
+        Some(LogResponse::Missing) => Ok(None),
+        Some(LogResponse::Pending) | None => Err(CommandError::NodeUnresponsive { node: node.to_owned() }),
     }
 }
 
-async fn wait_for_response(store: &Store, id: &str) -> Result<LogResponse, CommandError> {
-    let deadline = Instant::now() + TIMEOUT;
-    loop {
-        let response = log_requests::read(store, id).await?;
-        if response != LogResponse::Pending || Instant::now() >= deadline {
-            return Ok(response);
-        }
-        tokio::time::sleep(POLL_PERIOD).await;
-    }
+/// `None` until the node has responded.
+async fn read(store: &Store, id: &str) -> Result<Option<LogResponse>, StoreError> {
+    let response = log_requests::read(store, id).await?;
+    Ok((response != LogResponse::Pending).then_some(response))
 }

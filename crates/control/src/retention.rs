@@ -12,8 +12,8 @@ const BATCH_PAUSE: Duration = Duration::from_millis(50);
 const MAX_BATCHES: usize = 1_000;
 /// Samples are needed until their window has ended on all nodes.
 const KEEP_SAMPLES_MILLIS: i64 = 24 * 3_600_000;
-/// Longer than a node waits for a log of another one. A request stays behind if its client leaves before the response.
-const KEEP_LOG_REQUESTS_MILLIS: i64 = 60_000;
+/// Longer than a node waits for another one. A request stays behind if its client leaves before the response.
+const KEEP_REQUESTS_MILLIS: i64 = 60_000;
 
 /// One round of the loop: deletes old rows if this node leads.
 pub async fn clear_if_leading(
@@ -80,7 +80,8 @@ fn plan(retention: &Retention, now: Timestamp) -> Vec<(RowKind, Timestamp)> {
         (RowKind::ReplicaHours, days),
         (RowKind::EngineHours, days),
         (RowKind::EngineCounters, hours),
-        (RowKind::LogRequests, now.plus_millis(-KEEP_LOG_REQUESTS_MILLIS)),
+        (RowKind::LogRequests, now.plus_millis(-KEEP_REQUESTS_MILLIS)),
+        (RowKind::DownloadRequests, now.plus_millis(-KEEP_REQUESTS_MILLIS)),
     ]);
     plan
 }

@@ -1,51 +1,161 @@
-//! The audit log of downloads of weights. The files are on the machine of a node, not in the store.
+//! Changes of downloads of weights, with their audit entries. The files are on the machine of a node, not in the store: an
+//! operator who is connected to another node asks that node through the store. See [`store::download_requests`].
 
 use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
-use domain::{DownloadId, Timestamp};
+use crate::{entropy, node_requests};
+use domain::{DownloadId, Timestamp, UserId};
 use serde_json::json;
-use store::Store;
+use store::download_requests::{self, DownloadRequest};
+use store::{Store, StoreError};
 
-/// A change of a download.
+/// A change of a download that exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DownloadChange {
-    Start,
     Cancel,
     Resume,
     Delete,
 }
 
 impl DownloadChange {
+    const ALL: [Self; 3] = [Self::Cancel, Self::Resume, Self::Delete];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cancel => "cancel",
+            Self::Resume => "resume",
+            Self::Delete => "delete",
+        }
+    }
+
     const fn action(self) -> &'static str {
         match self {
-            Self::Start => "weights.download",
             Self::Cancel => "weights.cancel",
             Self::Resume => "weights.resume",
             Self::Delete => "weights.delete",
         }
     }
+
+    fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|change| change.as_str() == text)
+    }
 }
+
+/// A download: its id, its weights, and its node.
+pub type Subject<'a> = (&'a DownloadId, &'a str, &'a str);
 
 /// A new id.
 pub fn new_id(now: Timestamp) -> DownloadId {
-    DownloadId::new(now, crate::entropy::for_id())
+    DownloadId::new(now, entropy::for_id())
 }
 
-/// Makes a change of a download of `node` together with its audit entry: a rejected change leaves none, and without the
-/// store no change is made. `make` must not wait, because the transaction of the entry is open meanwhile.
+/// Starts a download together with its audit entry. See [`change`].
+pub async fn start<T, E: From<CommandError>>(
+    store: &Store,
+    author: &Author,
+    subject: Subject<'_>,
+    now: Timestamp,
+    make: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
+    audited(store, author, "weights.download", subject, now, make).await
+}
+
+/// Makes a change of a download together with its audit entry: a rejected change leaves none, and without the store no
+/// change is made. `make` must not wait, because the transaction of the entry is open meanwhile.
 pub async fn change<T, E: From<CommandError>>(
     store: &Store,
     author: &Author,
     change: DownloadChange,
-    (id, weights, node): (&DownloadId, &str, &str),
+    subject: Subject<'_>,
+    now: Timestamp,
+    make: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
+    audited(store, author, change.action(), subject, now, make).await
+}
+
+async fn audited<T, E: From<CommandError>>(
+    store: &Store,
+    author: &Author,
+    action: &str,
+    (id, weights, node): Subject<'_>,
     now: Timestamp,
     make: impl FnOnce() -> Result<T, E>,
 ) -> Result<T, E> {
     let mut tx = store.begin().await.map_err(CommandError::from)?;
     let after = json!({ "weights": weights, "node": node });
-    let entry = AuditedChange::new(change.action(), None, id.as_str()).after(after);
+    let entry = AuditedChange::new(action, None, id.as_str()).after(after);
     author.record(&mut tx, entry, now).await.map_err(CommandError::from)?;
     let made = make()?;
     tx.commit().await.map_err(CommandError::from)?;
     Ok(made)
+}
+
+/// Asks `node` for a change of a download on its machine. Returns the outcome that it writes.
+pub async fn ask(
+    store: &Store,
+    (user, address): (&UserId, &str),
+    change: DownloadChange,
+    (download, node): (&DownloadId, &str),
+    now: Timestamp,
+) -> Result<String, CommandError> {
+    let request = DownloadRequest {
+        id: format!("{:032x}", entropy::for_id()),
+        download: download.clone(),
+        change: change.as_str().to_owned(),
+        user: user.clone(),
+        address: address.to_owned(),
+    };
+    let mut tx = store.begin().await?;
+    download_requests::ask(&mut tx, node, &request, now).await?;
+    tx.commit().await?;
+    let outcome = node_requests::wait(|| download_requests::read(store, &request.id)).await;
+    let mut tx = store.begin().await?;
+    download_requests::remove(&mut tx, &request.id).await?;
+    tx.commit().await?;
+    outcome?.ok_or_else(|| CommandError::NodeUnresponsive { node: node.to_owned() })
+}
+
+/// A request of an operator who is connected to another node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedChange {
+    pub request: String,
+    pub download: DownloadId,
+    pub change: DownloadChange,
+    pub author: Author,
+}
+
+/// The changes that other nodes ask `node` for and still wait for.
+pub async fn list_asked(store: &Store, node: &str, now: Timestamp) -> Result<Vec<AskedChange>, CommandError> {
+    let timeout = i64::try_from(node_requests::TIMEOUT.as_millis()).unwrap_or(i64::MAX);
+    let open = download_requests::list_open(store, node, now.plus_millis(-timeout)).await?;
+    let asked = |request: DownloadRequest| {
+        Some(AskedChange {
+            // A newer version may ask for what this one does not know.
+            change: DownloadChange::parse(&request.change)?,
+            request: request.id,
+            download: request.download,
+            author: Author::User { id: request.user, address: request.address },
+        })
+    };
+    Ok(open.into_iter().filter_map(asked).collect())
+}
+
+/// Writes the outcome of a change that another node asked for.
+pub async fn respond(store: &Store, request: &str, outcome: &str) -> Result<(), StoreError> {
+    let mut tx = store.begin().await?;
+    download_requests::respond(&mut tx, request, outcome).await?;
+    tx.commit().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_read_as_they_are_written() {
+        for change in DownloadChange::ALL {
+            assert_eq!(DownloadChange::parse(change.as_str()), Some(change));
+        }
+        assert_eq!(DownloadChange::parse("start"), None);
+    }
 }

@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::doctor::ResidentDoctor;
 use crate::machine_logs::MachineLogs;
 use crate::throttle::{Throttled, Throttles};
-use crate::weights::Weights;
+use crate::weights::{DownloadCommands, Weights};
 use background::Tasks;
 use control::CommandError;
 use control::responses::{Bounds, ResponseStorage};
@@ -102,6 +102,16 @@ impl SurfaceContext {
             content_keys,
             reasoning_keys,
             throttles: Arc::new(Throttles::new(config.limits.throttles(config.workspace_defaults))),
+        }
+    }
+
+    /// Changes of this node's downloads.
+    pub(crate) fn download_commands(&self) -> DownloadCommands<'_> {
+        DownloadCommands {
+            store: &self.store,
+            node: &self.operator.node_id,
+            downloads: self.operator.weights.downloads(),
+            catalogue: self.catalogue.snapshot(),
         }
     }
 

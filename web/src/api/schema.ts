@@ -9430,7 +9430,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `store_unavailable` */
+            /** @description `node_unresponsive`, `store_unavailable` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9568,7 +9568,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `store_unavailable` */
+            /** @description `node_unresponsive`, `store_unavailable` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9643,7 +9643,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `download_active`, `download_inactive` */
+            /** @description `download_active`, `download_inactive`, `too_many_downloads` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9706,7 +9706,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `store_unavailable` */
+            /** @description `node_unresponsive`, `store_unavailable` */
             503: {
                 headers: {
                     [name: string]: unknown;

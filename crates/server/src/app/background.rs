@@ -10,6 +10,7 @@ use crate::surface::operations::{self, Operations};
 use crate::telemetry::metrics::{self, Metrics, Rows};
 use crate::telemetry::traces::Tracer;
 use crate::telemetry::{access_log, rejections};
+use crate::weights;
 use ::background::{Backoff, Loop, Tasks};
 use control::retention;
 use control::usage::JournalDrain;
@@ -183,6 +184,12 @@ fn report_node(parts: &Parts, loops: &Tasks) {
     loops.spawn(engine_logs.run(async move || match node.alive_count() {
         1 => Ok(()),
         _ => logs.answer(&store, node.id()).await,
+    }));
+    let (context, node) = (Arc::clone(&parts.context), Arc::clone(&parts.node));
+    let download_changes = loops.every("download changes", weights::ANSWER_PERIOD);
+    loops.spawn(download_changes.run(async move || match node.alive_count() {
+        1 => Ok(()),
+        _ => context.download_commands().answer(clock::now()).await,
     }));
 }
 

@@ -3,6 +3,7 @@
 
 use super::WeightsError;
 use super::cache::HubCache;
+use super::change::ChangeError;
 use super::download::{self, Stop};
 use super::entry::Entry;
 use super::fit;
@@ -14,6 +15,7 @@ use domain::{DownloadId, Timestamp};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::Notify;
@@ -100,8 +102,8 @@ impl Downloads {
         self.entries.lock().values().rev().cloned().collect()
     }
 
-    pub(crate) fn get(&self, id: &DownloadId) -> Result<Arc<Entry>, WeightsError> {
-        self.entries.lock().get(id).cloned().ok_or(WeightsError::NoDownload)
+    pub(super) fn get(&self, id: &DownloadId) -> Result<Arc<Entry>, ChangeError> {
+        self.entries.lock().get(id).cloned().ok_or(ChangeError::Missing)
     }
 
     /// The download of these weights.
@@ -126,7 +128,7 @@ impl Downloads {
         let entries = self.entries.lock();
         let active = entries.values().filter(|entry| entry.state().is_active());
         if active.clone().count() >= MAX_ACTIVE || entries.len() >= MAX_KEPT {
-            return Err(WeightsError::TooManyDownloads);
+            return Err(ChangeError::TooMany.into());
         }
         let promised: u64 = active.map(|entry| entry.record().bytes().saturating_sub(entry.progress().0)).sum();
         drop(entries);
@@ -152,41 +154,48 @@ impl Downloads {
     }
 
     /// Queues a download again that failed or was cancelled.
-    pub(crate) fn resume(&self, entry: &Entry) -> Result<(), WeightsError> {
+    pub(super) fn resume(&self, entry: &Entry) -> Result<(), ChangeError> {
         // A download is not deleted while it is resumed.
         let entries = self.entries.lock();
         if !entries.values().any(|known| std::ptr::eq(&**known, entry)) {
-            return Err(WeightsError::NoDownload);
+            return Err(ChangeError::Missing);
         }
         let state = entry.state();
         if state.is_active() {
-            return Err(WeightsError::Active);
+            return Err(ChangeError::Active);
         }
         if entries.values().filter(|entry| entry.state().is_active()).count() >= MAX_ACTIVE {
-            return Err(WeightsError::TooManyDownloads);
+            return Err(ChangeError::TooMany);
         }
         entry.set_cancelled(false);
         if state == DownloadState::Done || !entry.transition(state, DownloadState::Queued) {
-            return Err(WeightsError::NotActive(state.as_str()));
+            return Err(ChangeError::Inactive(state.as_str().to_owned()));
         }
         self.nudge.notify_one();
         Ok(())
     }
 
     /// Deletes a download with its files.
-    pub(crate) fn delete(&self, id: &DownloadId) -> Result<(), WeightsError> {
+    pub(super) fn delete(&self, id: &DownloadId) -> Result<(), ChangeError> {
         // Until its files are gone, it is neither resumed nor requested again.
         let mut entries = self.entries.lock();
-        let entry = entries.get(id).ok_or(WeightsError::NoDownload)?;
+        let entry = entries.get(id).ok_or(ChangeError::Missing)?;
         if entry.state().is_active() {
-            return Err(WeightsError::Active);
+            return Err(ChangeError::Active);
         }
-        let record = entry.record();
-        self.cache.remove(&record.repository, &record.commit, record.files.iter().map(|file| file.name.as_str()))?;
-        fs::remove_dir_all(entry.folder())?;
+        self.delete_files(entry).map_err(|error| {
+            tracing::error!(download = %id, %error, "a file of a download cannot be deleted");
+            ChangeError::Files
+        })?;
         entries.remove(id);
         self.changed.notify_one();
         Ok(())
+    }
+
+    fn delete_files(&self, entry: &Entry) -> io::Result<()> {
+        let record = entry.record();
+        self.cache.remove(&record.repository, &record.commit, record.files.iter().map(|file| file.name.as_str()))?;
+        fs::remove_dir_all(entry.folder())
     }
 }
 
@@ -225,15 +234,15 @@ mod tests {
         for number in 2..=8 {
             add(number).unwrap();
         }
-        assert!(matches!(add(9), Err(WeightsError::TooManyDownloads)));
+        assert!(matches!(add(9), Err(WeightsError::Change(ChangeError::TooMany))));
         assert!(matches!(downloads.check(&order(1_001)), Err(WeightsError::TooLarge { bytes: 1_001, max: 1_000 })));
 
         assert!(first.transition(DownloadState::Queued, DownloadState::Cancelled));
         add(9).unwrap();
-        assert!(matches!(downloads.resume(&first), Err(WeightsError::TooManyDownloads)));
+        assert!(matches!(downloads.resume(&first), Err(ChangeError::TooMany)));
         let deleted = DownloadId::new(Timestamp::from_millis(1), 1);
         downloads.delete(&deleted).unwrap();
-        assert!(matches!(downloads.resume(&first), Err(WeightsError::NoDownload)), "it must not come back");
+        assert!(matches!(downloads.resume(&first), Err(ChangeError::Missing)), "it must not come back");
         assert!(!folder.path().join("downloads").join(deleted.as_str()).exists());
     }
 }

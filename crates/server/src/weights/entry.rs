@@ -1,7 +1,7 @@
 //! A download in memory: its record, its progress, and the switch that cancels it.
 
-use super::WeightsError;
 use super::cache::HubCache;
+use super::change::ChangeError;
 use super::record::{DownloadState, Record};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
@@ -93,10 +93,10 @@ impl Entry {
     }
 
     /// Asks it to stop, which keeps what has arrived.
-    pub(crate) fn cancel(&self) -> Result<(), WeightsError> {
+    pub(super) fn cancel(&self) -> Result<(), ChangeError> {
         let state = self.state();
         if !state.is_active() {
-            return Err(WeightsError::NotActive(state.as_str()));
+            return Err(ChangeError::Inactive(state.as_str().to_owned()));
         }
         if !self.transition(DownloadState::Queued, DownloadState::Cancelled) {
             self.set_cancelled(true);
@@ -110,7 +110,7 @@ impl Entry {
     }
 
     /// Waits until a cancelled download has stopped, which takes a moment at most.
-    pub(crate) async fn until_inactive(&self) {
+    pub(super) async fn until_inactive(&self) {
         let mut record = self.record.subscribe();
         let _ = tokio::time::timeout(CANCEL_TIMEOUT, record.wait_for(|record| !record.state.is_active())).await;
     }

@@ -1,6 +1,7 @@
 //! Weights of models that run here: what the hub and the models folder have, what fits on this machine, and downloads.
 
 mod cache;
+mod change;
 mod download;
 mod downloads;
 mod entry;
@@ -13,12 +14,12 @@ mod reference;
 mod report;
 mod repository;
 
+pub(crate) use change::{ANSWER_PERIOD, ChangeError, ChangeFailure, DownloadCommands, Outcome, users};
 pub(crate) use downloads::Downloads;
 pub(crate) use entry::Entry;
 pub(crate) use fit::{Fit, Machine, Verdict, rough};
 pub(crate) use local::LocalFile;
 pub(crate) use record::Order;
-pub(crate) use reference::may_use;
 pub(crate) use report::DownloadReport;
 
 use crate::config::{WeightsConfig, show_size};
@@ -34,7 +35,7 @@ use std::sync::Arc;
 /// Repositories with more models are listed up to here.
 const MAX_VARIANTS: usize = 100;
 
-/// Why weights cannot be used, or a download not be changed. `Display` is for the operator.
+/// Why weights cannot be used, or a download not be started. `Display` is for the operator.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WeightsError {
     #[error("{0}")]
@@ -45,16 +46,8 @@ pub(crate) enum WeightsError {
     TooLarge { bytes: u64, max: u64 },
     #[error("there is not enough space on the disk: {0}")]
     NoDiskSpace(String),
-    #[error("too many downloads: at most 8 run or wait, and 100 are kept; delete some")]
-    TooManyDownloads,
-    #[error("the download is running; cancel it first")]
-    Active,
-    #[error("the download is {0}")]
-    NotActive(&'static str),
-    #[error("these models use the weights: {0}; delete or change them first")]
-    InUse(String),
-    #[error("there is no such download on this node")]
-    NoDownload,
+    #[error(transparent)]
+    Change(#[from] ChangeError),
     #[error("a file cannot be read or written")]
     Disk(#[from] io::Error),
 }

@@ -9,6 +9,7 @@ mod bill_check;
 mod catalogue;
 mod changes;
 mod databases;
+mod download_requests;
 mod endpoints;
 mod fleets;
 mod holds;

@@ -4,7 +4,7 @@
 
 use crate::surface::error::{SurfaceError, retry_after_secs};
 use crate::surface_context::SessionError;
-use crate::weights::WeightsError;
+use crate::weights::{ChangeError, ChangeFailure, WeightsError};
 use axum::response::{IntoResponse, Response};
 use control::{CommandError, CommandErrorKind};
 use http::{HeaderValue, StatusCode, header};
@@ -75,6 +75,21 @@ impl From<domain::ids::IdError> for ConsoleError {
     }
 }
 
+impl From<ChangeError> for ConsoleError {
+    fn from(error: ChangeError) -> Self {
+        Self::Weights(error.into())
+    }
+}
+
+impl From<ChangeFailure> for ConsoleError {
+    fn from(error: ChangeFailure) -> Self {
+        match error {
+            ChangeFailure::Rejected(error) => error.into(),
+            ChangeFailure::Command(error) => Self::Command(error),
+        }
+    }
+}
+
 impl From<SessionError> for ConsoleError {
     fn from(error: SessionError) -> Self {
         match error {
@@ -113,12 +128,14 @@ impl ConsoleError {
             Self::Weights(error) => match error {
                 WeightsError::Reference(_) | WeightsError::TooLarge { .. } => StatusCode::UNPROCESSABLE_ENTITY,
                 WeightsError::HubUnavailable(_) => StatusCode::BAD_GATEWAY,
-                WeightsError::NoDownload => StatusCode::NOT_FOUND,
-                WeightsError::NoDiskSpace(_)
-                | WeightsError::TooManyDownloads
-                | WeightsError::Active
-                | WeightsError::NotActive(_)
-                | WeightsError::InUse(_) => StatusCode::CONFLICT,
+                WeightsError::NoDiskSpace(_) => StatusCode::CONFLICT,
+                WeightsError::Change(error) => match error {
+                    ChangeError::Missing => StatusCode::NOT_FOUND,
+                    ChangeError::Active | ChangeError::Inactive(_) | ChangeError::TooMany | ChangeError::InUse(_) => {
+                        StatusCode::CONFLICT
+                    }
+                    ChangeError::Files => StatusCode::INTERNAL_SERVER_ERROR,
+                },
                 WeightsError::Disk(_) => StatusCode::INTERNAL_SERVER_ERROR,
             },
         }
@@ -140,12 +157,15 @@ impl ConsoleError {
             Self::Weights(error) => match error {
                 WeightsError::Reference(_) | WeightsError::TooLarge { .. } => "invalid_value",
                 WeightsError::HubUnavailable(_) => "hub_unavailable",
-                WeightsError::NoDownload => "not_found",
                 WeightsError::NoDiskSpace(_) => "no_disk_space",
-                WeightsError::TooManyDownloads => "too_many_downloads",
-                WeightsError::Active => "download_active",
-                WeightsError::NotActive(_) => "download_inactive",
-                WeightsError::InUse(_) => "weights_in_use",
+                WeightsError::Change(error) => match error {
+                    ChangeError::Missing => "not_found",
+                    ChangeError::Active => "download_active",
+                    ChangeError::Inactive(_) => "download_inactive",
+                    ChangeError::TooMany => "too_many_downloads",
+                    ChangeError::InUse(_) => "weights_in_use",
+                    ChangeError::Files => "internal_error",
+                },
                 WeightsError::Disk(_) => "internal_error",
             },
         }

@@ -4,8 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
+use testkit::fake_hub::Sending;
 
-use super::tiny_hub::{DOWNLOADS, REFERENCE, hub, path_of, until};
+use super::tiny_hub::{DOWNLOADS, REFERENCE, audited, hub, path_of};
 use crate::app::{TIMEOUT, TestApp, text, wait_until};
 use crate::console::person::{Person, error_of};
 use crate::postgres::Database;
@@ -49,7 +50,7 @@ async fn logs_of_another_node_are_listed_and_read_through_the_store() {
     let found = read("&search=error&download=true").await;
     assert!(found.text().lines().all(|line| line.contains("an ERROR")), "{}", found.text());
     assert_eq!(found.header("content-disposition"), Some("attachment; filename=\"acme-own-1.log\""));
-    let left = sqlx_count(&database).await;
+    let left = count(&database, "log_requests").await;
     assert_eq!(left, 0, "a response is removed once it was read");
 
     let here = operator.get("/api/operator/logs/acme%2Fown%231").await;
@@ -66,33 +67,54 @@ async fn logs_of_another_node_are_listed_and_read_through_the_store() {
     database.remove().await;
 }
 
-async fn sqlx_count(database: &Database) -> i64 {
-    use sqlx::{Connection as _, PgConnection, Row as _};
+async fn count(database: &Database, table: &str) -> i64 {
+    use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
     let mut connection = PgConnection::connect(&database.url).await.unwrap();
-    let row = sqlx::query("SELECT COUNT(*) FROM log_requests").fetch_one(&mut connection).await.unwrap();
-    row.get(0)
+    let query = sqlx::query(AssertSqlSafe(format!("SELECT COUNT(*) FROM {table}")));
+    query.fetch_one(&mut connection).await.unwrap().get(0)
 }
 
 #[tokio::test]
-async fn downloads_of_another_node_are_listed() {
+async fn downloads_of_another_node_are_listed_and_changed_through_the_store() {
     let (database, hub) = (Database::create().await, hub().await);
     let start = async || TestApp::setup().store(&database.url).environment("HF_ENDPOINT", &hub.url()).start().await;
-    let (one, two) = (start().await, start().await);
+    let (one, mut two) = (start().await, start().await);
     let here = Person::operator(&one).await;
     let there = here.at(&two);
 
+    hub.set_sending(Sending::HoldAfter(50_000));
     let download = there.make(DOWNLOADS, json!({"reference": REFERENCE})).await;
-    until(&there, &download, "done").await;
-    let reported = async || {
-        let shown = here.get(&path_of(&download)).await;
-        shown.status == 200 && shown.json()["state"] == "done"
+    let path = path_of(&download);
+    let shown_as = async |state: &str| {
+        let shown = here.get(&path).await;
+        shown.status == 200 && shown.json()["state"] == state
     };
-    wait_until("the other node has reported its download", TIMEOUT, reported).await;
+    wait_until("the other node has reported its download", TIMEOUT, async || shown_as("downloading").await).await;
     let listed = here.read(DOWNLOADS).await["data"].clone();
-    assert_eq!(listed, there.read(DOWNLOADS).await["data"], "both nodes list the same");
     let node = there.read("/api/operator/weights").await["nodeId"].clone();
     assert_eq!((&listed[0]["id"], &listed[0]["nodeId"]), (&download["id"], &node), "{listed}");
     assert_ne!(here.read("/api/operator/weights").await["nodeId"], node);
+
+    assert_eq!(error_of(&here.delete(&path).await), "409 download_active");
+    let cancelled = here.act(&format!("{path}/cancel")).await;
+    assert_eq!(cancelled.json()["state"], "cancelled", "{}", cancelled.text());
+    assert_eq!(cancelled.json()["nodeId"], node);
+    assert_eq!(error_of(&here.act(&format!("{path}/cancel")).await), "409 download_inactive");
+    hub.set_sending(Sending::Whole);
+    assert_eq!(here.act(&format!("{path}/resume")).await.status, 200);
+    wait_until("it is downloaded", TIMEOUT, async || shown_as("done").await).await;
+    assert_eq!(here.read(DOWNLOADS).await["data"], there.read(DOWNLOADS).await["data"], "both list the same");
+    assert_eq!(here.delete(&path).await.status, 204);
+    assert_eq!(error_of(&there.get(&path).await), "404 not_found");
+    assert_eq!(count(&database, "download_requests").await, 0, "a request is removed once it was answered");
+    let changes = ["weights.delete", "weights.resume", "weights.cancel", "weights.download"];
+    assert_eq!(audited(&here).await, changes, "each once");
+
+    let download = there.make(DOWNLOADS, json!({"reference": REFERENCE})).await;
+    let path = path_of(&download);
+    wait_until("it is reported", TIMEOUT, async || here.get(&path).await.status == 200).await;
+    two.forebay.child.kill();
+    assert_eq!(error_of(&here.delete(&path).await), "503 node_unresponsive");
     drop((one, two));
     database.remove().await;
 }

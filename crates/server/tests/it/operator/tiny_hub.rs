@@ -47,3 +47,10 @@ pub(super) async fn until(operator: &Person, download: &Value, state: &str) -> V
         .await;
     operator.read(&path).await
 }
+
+/// What the audit log says about downloads, newest first.
+pub(super) async fn audited(operator: &Person) -> Vec<String> {
+    let audit = operator.read("/api/audit").await;
+    let actions = audit["data"].as_array().unwrap().iter().map(|entry| text(&entry["action"]).to_owned());
+    actions.filter(|action| action.starts_with("weights.")).collect()
+}

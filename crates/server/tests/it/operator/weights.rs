@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use testkit::fake_hub::{COMMIT, FakeHub, HubFile, Sending};
 
-use super::tiny_hub::{DOWNLOADS, LENGTH, PINNED, REFERENCE, content, file, hub, path_of, until};
+use super::tiny_hub::{DOWNLOADS, LENGTH, PINNED, REFERENCE, audited, content, file, hub, path_of, until};
 use crate::app::{BINARY, TIMEOUT, TestApp, text, wait_until};
 use crate::console::person::{Person, error_of};
 
@@ -40,13 +40,6 @@ async fn start(hub: &FakeHub) -> (TestApp, Person) {
         TestApp::setup().environment("HF_ENDPOINT", &hub.url()).environment("HF_TOKEN", "hf_secret").start().await;
     let operator = Person::operator(&app).await;
     (app, operator)
-}
-
-/// What the audit log says about downloads, newest first.
-async fn audited(operator: &Person) -> Vec<String> {
-    let audit = operator.read("/api/audit").await;
-    let actions = audit["data"].as_array().unwrap().iter().map(|entry| text(&entry["action"]).to_owned());
-    actions.filter(|action| action.starts_with("weights.")).collect()
 }
 
 fn cache(app: &TestApp) -> PathBuf {

@@ -6,12 +6,11 @@ use super::weights;
 use crate::catalogue_keeper::Snapshot;
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Caller, Id, List, Operator, PathParam, Payload};
-use crate::weights::{DownloadReport, Downloads, Entry, Order, WeightsError, may_use};
+use crate::weights::{ChangeError, DownloadReport, Downloads, Entry, Order, Outcome, users};
 use axum::Json;
 use control::weights::DownloadChange;
 use domain::ids::IdError;
-use domain::model::Serving;
-use domain::{DownloadId, Model, Timestamp};
+use domain::{DownloadId, Timestamp};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -77,32 +76,8 @@ impl DownloadView {
     }
 }
 
-/// The models that may run the files of this download.
-fn users(snapshot: &Snapshot, weights: &str) -> Vec<String> {
-    let uses = |model: &Model| {
-        let of_engine = matches!(&model.serving, Serving::Engine(pool) if may_use(&pool.weights, weights));
-        let of_flavor = |used: &str| may_use(used, weights);
-        of_engine || model.flavors.iter().any(|flavor| flavor.weights.as_deref().is_some_and(of_flavor))
-    };
-    let of_file = snapshot.file_models().map(|model| &**model);
-    let of_store = snapshot.models.iter().filter_map(|entry| entry.model.as_ref());
-    of_file.chain(of_store).filter(|model| uses(model)).map(|model| model.id.to_string()).collect()
-}
-
 fn downloads(caller: &Caller) -> &Arc<Downloads> {
     caller.context.operator.weights.downloads()
-}
-
-/// Makes a change with its audit entry.
-async fn audited<T>(
-    caller: &Caller,
-    change: DownloadChange,
-    (id, weights): (&DownloadId, &str),
-    make: impl FnOnce() -> Result<T, WeightsError>,
-) -> Result<T, ConsoleError> {
-    let subject = (id, weights, caller.context.operator.node_id.as_str());
-    let make = || make().map_err(ConsoleError::from);
-    control::weights::change(caller.store(), &caller.author(), change, subject, caller.now(), make).await
 }
 
 /// The downloads of all living nodes, newest first. Those of other nodes are as of their last reports.
@@ -121,9 +96,14 @@ pub(crate) async fn show(
     Operator(caller): Operator,
     Id(id): Id<DownloadId>,
 ) -> Result<Json<DownloadView>, ConsoleError> {
-    let found = list_all(&caller).await?.into_iter().find(|(_, download)| download.id == id.as_str());
-    let (node, download) = found.ok_or(WeightsError::NoDownload)?;
+    let (node, download) = find(&caller, &id).await?;
     Ok(Json(DownloadView::new(node, download, &caller.context.catalogue.snapshot())))
+}
+
+/// A download with its node.
+async fn find(caller: &Caller, id: &DownloadId) -> Result<(String, DownloadReport), ConsoleError> {
+    let found = list_all(caller).await?.into_iter().find(|(_, download)| download.id == id.as_str());
+    Ok(found.ok_or(ChangeError::Missing)?)
 }
 
 /// The downloads of all living nodes with their nodes, newest first.
@@ -167,15 +147,16 @@ pub(crate) async fn start(
     let downloads = downloads(&caller);
     if let Some((id, entry)) = downloads.find(&order.weights) {
         if !entry.is_done_or_active() {
-            audited(&caller, DownloadChange::Resume, (&id, &order.weights), || downloads.resume(&entry)).await?;
+            change(&caller, &id, DownloadChange::Resume).await?;
         }
         return Ok((StatusCode::CREATED, Json(DownloadView::of_this(&caller, &entry))));
     }
     downloads.check(&order)?;
     let id = control::weights::new_id(caller.now());
     let weights = order.weights.clone();
-    let add = || downloads.add(&id, order, caller.now());
-    let entry = audited(&caller, DownloadChange::Start, (&id, &weights), add).await?;
+    let subject = (&id, weights.as_str(), caller.context.operator.node_id.as_str());
+    let add = || downloads.add(&id, order, caller.now()).map_err(ConsoleError::from);
+    let entry = control::weights::start(caller.store(), &caller.author(), subject, caller.now(), add).await?;
     Ok((StatusCode::CREATED, Json(DownloadView::of_this(&caller, &entry))))
 }
 
@@ -195,45 +176,49 @@ async fn choose(caller: &Caller, reference: &str) -> Result<Order, ConsoleError>
 /// Stop a download. What has arrived is kept.
 #[utoipa::path(post, path = "/api/operator/weights/downloads/{downloadId}/cancel", tag = "operator",
     responses((status = 200, body = DownloadView),
-        (status = 409, description = "`download_inactive`", body = error::ErrorBody)))]
+        (status = 409, description = "`download_inactive`", body = error::ErrorBody),
+        (status = 503, description = "`node_unresponsive`, `store_unavailable`", body = error::ErrorBody)))]
 pub(crate) async fn cancel(
     Operator(caller): Operator,
     Id(id): Id<DownloadId>,
 ) -> Result<Json<DownloadView>, ConsoleError> {
-    let entry = downloads(&caller).get(&id)?;
-    let weights = entry.record().weights;
-    audited(&caller, DownloadChange::Cancel, (&id, &weights), || entry.cancel()).await?;
-    entry.until_inactive().await;
-    Ok(Json(DownloadView::of_this(&caller, &entry)))
+    change(&caller, &id, DownloadChange::Cancel).await.map(Json)
 }
 
 /// Go on with a download that failed or was cancelled.
 #[utoipa::path(post, path = "/api/operator/weights/downloads/{downloadId}/resume", tag = "operator",
     responses((status = 200, body = DownloadView),
-        (status = 409, description = "`download_active`, `download_inactive`", body = error::ErrorBody)))]
+        (status = 409, description = "`download_active`, `download_inactive`, `too_many_downloads`",
+            body = error::ErrorBody),
+        (status = 503, description = "`node_unresponsive`, `store_unavailable`", body = error::ErrorBody)))]
 pub(crate) async fn resume(
     Operator(caller): Operator,
     Id(id): Id<DownloadId>,
 ) -> Result<Json<DownloadView>, ConsoleError> {
-    let entry = downloads(&caller).get(&id)?;
-    let weights = entry.record().weights;
-    audited(&caller, DownloadChange::Resume, (&id, &weights), || downloads(&caller).resume(&entry)).await?;
-    Ok(Json(DownloadView::of_this(&caller, &entry)))
+    change(&caller, &id, DownloadChange::Resume).await.map(Json)
 }
 
 /// Delete a download with its files.
 #[utoipa::path(delete, path = "/api/operator/weights/downloads/{downloadId}", tag = "operator",
     responses((status = 204),
-        (status = 409, description = "`download_active`, `weights_in_use`", body = error::ErrorBody)))]
+        (status = 409, description = "`download_active`, `weights_in_use`", body = error::ErrorBody),
+        (status = 503, description = "`node_unresponsive`, `store_unavailable`", body = error::ErrorBody)))]
 pub(crate) async fn delete(Operator(caller): Operator, Id(id): Id<DownloadId>) -> Result<StatusCode, ConsoleError> {
-    let entry = downloads(&caller).get(&id)?;
-    let weights = entry.record().weights;
-    let users = users(&caller.context.catalogue.snapshot(), &weights);
-    if !users.is_empty() {
-        return Err(WeightsError::InUse(users.join(", ")).into());
-    }
-    audited(&caller, DownloadChange::Delete, (&id, &weights), || downloads(&caller).delete(&id)).await?;
+    change(&caller, &id, DownloadChange::Delete).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Changes a download of this node, or asks the node that has it.
+async fn change(caller: &Caller, id: &DownloadId, change: DownloadChange) -> Result<DownloadView, ConsoleError> {
+    let (node, _) = find(caller, id).await?;
+    let download = if node == caller.context.operator.node_id {
+        caller.context.download_commands().make(&caller.author(), change, id, caller.now()).await?
+    } else {
+        let author = (&caller.signed.user.id, caller.request.origin.address.as_str());
+        let outcome = control::weights::ask(caller.store(), author, change, (id, &node), caller.now()).await?;
+        serde_json::from_str::<Outcome>(&outcome).map_err(|_| ConsoleError::INTERNAL)??
+    };
+    Ok(DownloadView::new(node, download, &caller.context.catalogue.snapshot()))
 }
 
 #[cfg(test)]

@@ -546,7 +546,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Go on with a download that failed or was cancelled. */
+        /** Go on with a download that failed, was cancelled or is missing. */
         post: operations["postOperatorWeightsDownloadsResume"];
         delete?: never;
         options?: never;
@@ -1901,7 +1901,7 @@ export interface components {
             id: string;
             license?: string | null;
             repository: string;
-            /** @description `queued`, `downloading`, `verifying`, `done`, `failed` or `cancelled`. */
+            /** @description `queued`, `downloading`, `verifying`, `done`, `failed`, `cancelled` or `missing` (its files were deleted). */
             state: string;
             /** @description For `engine.weights` of a model. */
             weights: string;
@@ -2915,7 +2915,7 @@ export interface components {
                 /** @description The node that downloads to its machine. */
                 nodeId: string;
                 repository: string;
-                /** @description `queued`, `downloading`, `verifying`, `done`, `failed` or `cancelled`. */
+                /** @description `queued`, `downloading`, `verifying`, `done`, `failed`, `cancelled` or `missing` (its files were deleted). */
                 state: string;
                 /** @description Models of the catalogue with these weights. */
                 usedBy: string[];
@@ -4169,7 +4169,7 @@ export interface components {
             /** @description The node that downloads to its machine. */
             nodeId: string;
             repository: string;
-            /** @description `queued`, `downloading`, `verifying`, `done`, `failed` or `cancelled`. */
+            /** @description `queued`, `downloading`, `verifying`, `done`, `failed`, `cancelled` or `missing` (its files were deleted). */
             state: string;
             /** @description Models of the catalogue with these weights. */
             usedBy: string[];

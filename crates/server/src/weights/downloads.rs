@@ -12,7 +12,7 @@ use super::machine::free_disk;
 use super::record::{DownloadState, Order, Record};
 use super::report::DownloadReport;
 use domain::{DownloadId, Timestamp};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -45,11 +45,7 @@ impl Downloads {
             let record = Record::read(&folder)?;
             let id = DownloadId::parse(record.id()).ok()?;
             let entry = Entry::new(folder, record, Arc::clone(&changed));
-            let is_complete = entry.measure(&cache) == entry.record().bytes();
-            if entry.state() == DownloadState::Done && !is_complete {
-                let why = "its files were deleted or changed; resume to download them again";
-                entry.finish(DownloadState::Failed, Some(why.to_owned()));
-            }
+            entry.measure(&cache);
             Some((id, Arc::new(entry)))
         };
         let entries = Mutex::new(folders.filter_map(read).collect());
@@ -98,17 +94,26 @@ impl Downloads {
     }
 
     /// All downloads, newest first.
-    pub(crate) fn list(&self) -> Vec<Arc<Entry>> {
-        self.entries.lock().values().rev().cloned().collect()
+    fn list(&self) -> Vec<Arc<Entry>> {
+        self.checked().values().rev().cloned().collect()
+    }
+
+    /// The downloads, with those missing whose files are. No download is deleted meanwhile.
+    fn checked(&self) -> MutexGuard<'_, BTreeMap<DownloadId, Arc<Entry>>> {
+        let entries = self.entries.lock();
+        for entry in entries.values() {
+            entry.check_files(&self.cache);
+        }
+        entries
     }
 
     pub(super) fn get(&self, id: &DownloadId) -> Result<Arc<Entry>, ChangeError> {
-        self.entries.lock().get(id).cloned().ok_or(ChangeError::Missing)
+        self.checked().get(id).cloned().ok_or(ChangeError::Missing)
     }
 
     /// The download of these weights.
     pub(crate) fn find(&self, weights: &str) -> Option<(DownloadId, Arc<Entry>)> {
-        let entries = self.entries.lock();
+        let entries = self.checked();
         let found = entries.iter().find(|(_, entry)| entry.record().weights == weights);
         found.map(|(id, entry)| (id.clone(), Arc::clone(entry)))
     }
@@ -153,7 +158,7 @@ impl Downloads {
         Ok(entry)
     }
 
-    /// Queues a download again that failed or was cancelled.
+    /// Queues a download again that failed, was cancelled or is missing.
     pub(super) fn resume(&self, entry: &Entry) -> Result<(), ChangeError> {
         // A download is not deleted while it is resumed.
         let entries = self.entries.lock();

@@ -158,8 +158,31 @@ impl Entry {
         self.bytes.fetch_sub(bytes.min(self.bytes.load(Ordering::Relaxed)), Ordering::Relaxed);
     }
 
+    /// A download that is done is missing while its files are.
+    pub(super) fn check_files(&self, cache: &HubCache) {
+        let (from, to) = match self.state() {
+            DownloadState::Done => (DownloadState::Done, DownloadState::Missing),
+            DownloadState::Missing => (DownloadState::Missing, DownloadState::Done),
+            DownloadState::Queued
+            | DownloadState::Downloading
+            | DownloadState::Verifying
+            | DownloadState::Failed
+            | DownloadState::Cancelled => return,
+        };
+        let is_complete = self.on_disk(cache) == self.record().bytes();
+        if is_complete == (to == DownloadState::Done) && self.transition(from, to) {
+            self.measure(cache);
+        }
+    }
+
     /// Counts the bytes on the disk again.
     pub(super) fn measure(&self, cache: &HubCache) -> u64 {
+        let bytes = self.on_disk(cache);
+        self.bytes.store(bytes, Ordering::Relaxed);
+        bytes
+    }
+
+    fn on_disk(&self, cache: &HubCache) -> u64 {
         let record = self.record();
         let on_disk = record.files.iter().enumerate().map(|(index, file)| {
             if cache.has(&record.repository, &record.commit, &file.name, file.bytes) {
@@ -167,9 +190,7 @@ impl Entry {
             }
             self.part(index).metadata().map_or(0, |found| found.len().min(file.bytes))
         });
-        let bytes = on_disk.sum();
-        self.bytes.store(bytes, Ordering::Relaxed);
-        bytes
+        on_disk.sum()
     }
 }
 

@@ -37,6 +37,8 @@ pub(crate) enum DownloadState {
     Done,
     Failed,
     Cancelled,
+    /// Its files were deleted or changed after it was done.
+    Missing,
 }
 
 impl DownloadState {
@@ -48,6 +50,7 @@ impl DownloadState {
             Self::Done => "done",
             Self::Failed => "failed",
             Self::Cancelled => "cancelled",
+            Self::Missing => "missing",
         }
     }
 
@@ -55,7 +58,7 @@ impl DownloadState {
     pub(crate) const fn is_active(self) -> bool {
         match self {
             Self::Queued | Self::Downloading | Self::Verifying => true,
-            Self::Done | Self::Failed | Self::Cancelled => false,
+            Self::Done | Self::Failed | Self::Cancelled | Self::Missing => false,
         }
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct DownloadReport {
     pub done_bytes: u64,
     /// While bytes arrive.
     pub bytes_per_second: u64,
-    /// `queued`, `downloading`, `verifying`, `done`, `failed` or `cancelled`.
+    /// `queued`, `downloading`, `verifying`, `done`, `failed`, `cancelled` or `missing` (its files were deleted).
     pub state: String,
     /// Why it failed.
     pub error: Option<String>,

@@ -184,6 +184,26 @@ async fn a_cancelled_download_keeps_what_arrived_and_resumes() {
 }
 
 #[tokio::test]
+async fn a_download_whose_files_were_deleted_is_missing_and_resumes() {
+    let hub = hub().await;
+    let (app, operator) = start(&hub).await;
+    let download = operator.make(DOWNLOADS, json!({"reference": REFERENCE})).await;
+    until(&operator, &download, "done").await;
+    fs::remove_file(cached(&app)).unwrap();
+    let missing = operator.read(DOWNLOADS).await["data"][0].clone();
+    assert_eq!((&missing["state"], &missing["doneBytes"]), (&json!("missing"), &json!(0)), "{missing}");
+    assert_eq!(operator.act(&format!("{}/resume", path_of(&download))).await.status, 200);
+    until(&operator, &download, "done").await;
+    assert_eq!(fs::read(cached(&app)).unwrap(), content());
+    fs::remove_file(cached(&app)).unwrap();
+    until(&operator, &download, "missing").await;
+    // An engine may have downloaded them meanwhile.
+    fs::write(cached(&app), content()).unwrap();
+    let back = until(&operator, &download, "done").await;
+    assert_eq!((&back["doneBytes"], hub.downloads().len()), (&json!(LENGTH + 4), 2));
+}
+
+#[tokio::test]
 async fn a_download_goes_on_after_a_restart() {
     let hub = hub().await;
     let (mut app, operator) = start(&hub).await;

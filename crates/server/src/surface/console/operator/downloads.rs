@@ -41,7 +41,7 @@ pub(crate) struct DownloadView {
     done_bytes: u64,
     /// While bytes arrive.
     bytes_per_second: u64,
-    /// `queued`, `downloading`, `verifying`, `done`, `failed` or `cancelled`.
+    /// `queued`, `downloading`, `verifying`, `done`, `failed`, `cancelled` or `missing` (its files were deleted).
     state: String,
     /// Why it failed.
     error: Option<String>,
@@ -185,7 +185,7 @@ pub(crate) async fn cancel(
     change(&caller, &id, DownloadChange::Cancel).await.map(Json)
 }
 
-/// Go on with a download that failed or was cancelled.
+/// Go on with a download that failed, was cancelled or is missing.
 #[utoipa::path(post, path = "/api/operator/weights/downloads/{downloadId}/resume", tag = "operator",
     responses((status = 200, body = DownloadView),
         (status = 409, description = "`download_active`, `download_inactive`, `too_many_downloads`",

@@ -28,10 +28,10 @@ describe('a download', () => {
   })
 
   it('can be cancelled while it is active, and resumed afterwards', () => {
-    const states = ['queued', 'downloading', 'verifying', 'done', 'failed', 'cancelled']
+    const states = ['queued', 'downloading', 'verifying', 'done', 'failed', 'cancelled', 'missing']
     const those = (holds: (one: WeightsDownload) => boolean) => states.filter((state) => holds(download({ state })))
     expect(those(isActive)).toEqual(['queued', 'downloading', 'verifying'])
-    expect(those(canResume)).toEqual(['failed', 'cancelled'])
+    expect(those(canResume)).toEqual(['failed', 'cancelled', 'missing'])
     expect(stateOf('done')).toEqual({ tone: 'ok', label: 'Downloaded' })
     expect(stateOf('new').label).toBe('new')
   })

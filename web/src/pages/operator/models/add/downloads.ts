@@ -11,6 +11,7 @@ const STATES: Record<string, { tone: Tone; label: string }> = {
   done: { tone: 'ok', label: 'Downloaded' },
   failed: { tone: 'bad', label: 'Failed' },
   cancelled: { tone: 'idle', label: 'Cancelled' },
+  missing: { tone: 'warn', label: 'Files are missing' },
 }
 
 export const stateOf = (state: string) => STATES[state] ?? { tone: 'idle' as const, label: state }
@@ -18,7 +19,8 @@ export const stateOf = (state: string) => STATES[state] ?? { tone: 'idle' as con
 export const isActive = ({ state }: WeightsDownload) =>
   state === 'queued' || state === 'downloading' || state === 'verifying'
 
-export const canResume = ({ state }: WeightsDownload) => state === 'failed' || state === 'cancelled'
+export const canResume = ({ state }: WeightsDownload) =>
+  state === 'failed' || state === 'cancelled' || state === 'missing'
 
 /** The download of these weights that has got furthest: every node may have its own. */
 export function downloadOf(downloads: readonly WeightsDownload[], weights: string): WeightsDownload | undefined {

@@ -57,6 +57,22 @@ pub(crate) fn find(folder: &Path, path: &Path) -> Result<LocalFile, String> {
     Ok(LocalFile { bytes: size_of(path), path: path.to_owned() })
 }
 
+/// Why forebay-engine cannot load the weights at a path; `None` if they look right.
+pub(crate) fn path_problem(path: &Path) -> Option<&'static str> {
+    if !path.exists() {
+        return Some("does not exist on the machine of the node that responds; it has to exist on every node");
+    }
+    let is_model = if path.is_dir() { has_model(path) } else { is_gguf(path) };
+    (!is_model).then_some("is neither a GGUF file nor a folder with one or with a BERT sentence model")
+}
+
+/// Whether a folder has a GGUF file, or the description of a model in Hugging Face layout.
+fn has_model(folder: &Path) -> bool {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(MAX_ENTRIES).map(|entry| entry.path());
+    let mut files = entries.filter(|path| path.is_file());
+    files.any(|path| path.extension().is_some_and(|end| end == "gguf") || path.ends_with("config.json"))
+}
+
 /// Whether it is a file that begins like GGUF. Nothing else is opened: a pipe would wait for its writer.
 fn is_gguf(path: &Path) -> bool {
     let mut magic = [0; 4];
@@ -114,5 +130,23 @@ mod tests {
             assert!(error.contains(why), "{}: {error}", path.display());
         }
         assert_eq!(list(&scratch.path().join("nowhere")), []);
+    }
+
+    #[test]
+    fn weights_at_a_path_look_like_a_model() {
+        let scratch = tempfile::tempdir().unwrap();
+        let at = |name: &str| scratch.path().join(name);
+        for folder in ["gguf", "bert", "empty"] {
+            fs::create_dir(at(folder)).unwrap();
+        }
+        fs::write(at("gguf/tiny.gguf"), "GGUF tiny").unwrap();
+        fs::write(at("bert/config.json"), "{}").unwrap();
+        fs::write(at("notes.gguf"), "no model").unwrap();
+        for right in ["gguf/tiny.gguf", "gguf", "bert"] {
+            assert_eq!(path_problem(&at(right)), None, "{right}");
+        }
+        for (wrong, why) in [("none.gguf", "does not exist"), ("notes.gguf", "neither"), ("empty", "neither")] {
+            assert!(path_problem(&at(wrong)).is_some_and(|found| found.contains(why)), "{wrong}");
+        }
     }
 }

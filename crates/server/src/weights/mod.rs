@@ -18,7 +18,7 @@ pub(crate) use change::{ANSWER_PERIOD, ChangeError, ChangeFailure, DownloadComma
 pub(crate) use downloads::Downloads;
 pub(crate) use entry::Entry;
 pub(crate) use fit::{Fit, Machine, Verdict, rough};
-pub(crate) use local::LocalFile;
+pub(crate) use local::{LocalFile, path_problem};
 pub(crate) use record::Order;
 pub(crate) use report::DownloadReport;
 

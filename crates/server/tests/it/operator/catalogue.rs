@@ -149,6 +149,8 @@ async fn invalid_models_are_rejected_with_their_member() {
         (json!({"id": "acme/own", "upstreams": upstreams, "optimized": true}), "422 invalid_value optimized"),
         (json!({"id": "acme/own", "upstreams": upstreams, "colour": 1}), "422 invalid_value colour"),
         (json!({"id": "acme/own", "engine": {"weights": "x.gguf"}}), "422 invalid_value engine.weights"),
+        (json!({"id": "acme/own", "engine": {"weights": "/nowhere/x.gguf"}}), "422 invalid_value engine.weights"),
+        (json!({"id": "acme/own", "engine": {"weights": "/etc/passwd"}}), "422 invalid_value engine.weights"),
         (
             json!({"id": "acme/own", "flavors": [{"name": "a", "gpuType": "gpu"}]}),
             "422 invalid_value flavors[0].gpuType",

@@ -6,6 +6,7 @@
 use crate::catalogue_keeper::CatalogueKeeper;
 use crate::config::{ModelRules, Problems};
 use crate::surface::console::error::ConsoleError;
+use crate::weights::path_problem;
 use control::CommandError;
 use control::catalogue::{KeyChange, ModelDraft};
 use domain::model::{Serving, Upstream};
@@ -13,6 +14,7 @@ use fleet::Backend;
 use http::HeaderValue;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
+use std::path::Path;
 use utoipa::ToSchema;
 
 const MAX_KEY_LEN: usize = 4_096;
@@ -103,6 +105,10 @@ macro_rules! model_body {
         impl $name {
             fn upstreams(&self) -> &[UpstreamInput] {
                 self.upstreams.as_ref().and_then(Option::as_deref).unwrap_or_default()
+            }
+
+            fn engine(&self) -> Option<&EngineInput> {
+                self.engine.as_ref().and_then(Option::as_ref)
             }
 
             fn members(&self) -> Map<String, Value> {
@@ -219,7 +225,9 @@ pub(crate) struct FlavorInput {
 
 impl NewModel {
     pub(super) fn draft(&self, keeper: &CatalogueKeeper) -> Result<ModelDraft, ConsoleError> {
-        draft(self.members(), self.enabled.unwrap_or(true), self.upstreams(), keeper)
+        let draft = draft(self.members(), self.enabled.unwrap_or(true), self.upstreams(), keeper)?;
+        check_weights(self.engine())?;
+        Ok(draft)
     }
 }
 
@@ -237,8 +245,21 @@ impl ModelEdit {
                 value => _ = definition.insert(key, value),
             }
         }
-        draft(definition, self.enabled.unwrap_or(enabled), self.upstreams(), keeper)
+        let draft = draft(definition, self.enabled.unwrap_or(enabled), self.upstreams(), keeper)?;
+        check_weights(self.engine())?;
+        Ok(draft)
     }
+}
+
+/// A path has to be right on every node that runs the engine, so on this one, too. The paths of Pods are their own.
+fn check_weights(engine: Option<&EngineInput>) -> Result<(), ConsoleError> {
+    let Some(EngineInput { weights: Some(weights), flavor: None, .. }) = engine else { return Ok(()) };
+    if weights.starts_with('/')
+        && let Some(why) = path_problem(Path::new(weights))
+    {
+        return Err(ConsoleError::invalid("engine.weights", why));
+    }
+    Ok(())
 }
 
 /// `inputs` are the upstreams of the definition, if the request has them.

@@ -2917,7 +2917,7 @@ export interface components {
                 repository: string;
                 /** @description `queued`, `downloading`, `verifying`, `done`, `failed`, `cancelled` or `missing` (its files were deleted). */
                 state: string;
-                /** @description Models of the catalogue with these weights. */
+                /** @description Models of the catalogue with these weights, and endpoints that keep a deleted flavor, such as `dedicated/tiny`. */
                 usedBy: string[];
                 /** @description For `engine.weights` of a model. */
                 weights: string;
@@ -4171,7 +4171,7 @@ export interface components {
             repository: string;
             /** @description `queued`, `downloading`, `verifying`, `done`, `failed`, `cancelled` or `missing` (its files were deleted). */
             state: string;
-            /** @description Models of the catalogue with these weights. */
+            /** @description Models of the catalogue with these weights, and endpoints that keep a deleted flavor, such as `dedicated/tiny`. */
             usedBy: string[];
             /** @description For `engine.weights` of a model. */
             weights: string;

@@ -1,13 +1,12 @@
 //! Changes of this node's downloads, with their audit entries. Other nodes ask for them through the store.
 
 use super::downloads::Downloads;
-use super::reference::may_use;
 use super::report::DownloadReport;
+use super::users::WeightsUsers;
 use crate::catalogue_keeper::Snapshot;
 use control::weights::{self, AskedChange, DownloadChange};
 use control::{Author, CommandError};
-use domain::model::Serving;
-use domain::{DownloadId, Model, Timestamp};
+use domain::{DownloadId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +27,7 @@ pub(crate) enum ChangeError {
     Inactive(String),
     #[error("too many downloads: at most 8 run or wait, and 100 are kept; delete some")]
     TooMany,
-    #[error("these models use the weights: {0}; delete or change them first")]
+    #[error("these models and endpoints use the weights: {0}; delete or change them first")]
     InUse(String),
     #[error("a file cannot be deleted")]
     Files,
@@ -64,7 +63,10 @@ impl DownloadCommands<'_> {
     ) -> Result<DownloadReport, ChangeFailure> {
         let entry = self.downloads.get(id)?;
         let before = DownloadReport::from(&*entry);
-        let users = users(&self.catalogue, &before.weights);
+        let users = match change {
+            DownloadChange::Cancel | DownloadChange::Resume => Vec::new(),
+            DownloadChange::Delete => self.users(&before.weights).await?,
+        };
         let make = || match change {
             DownloadChange::Cancel => entry.cancel(),
             DownloadChange::Resume => self.downloads.resume(&entry),
@@ -81,6 +83,10 @@ impl DownloadCommands<'_> {
         Ok(DownloadReport::from(&*entry))
     }
 
+    async fn users(&self, weights: &str) -> Result<Vec<String>, CommandError> {
+        Ok(WeightsUsers::read(self.store, &self.catalogue).await?.of(weights))
+    }
+
     /// Makes the changes that other nodes ask for.
     pub(crate) async fn answer(&self, now: Timestamp) -> Result<(), CommandError> {
         for AskedChange { request, download, change, author } in weights::list_asked(self.store, self.node, now).await?
@@ -95,18 +101,6 @@ impl DownloadCommands<'_> {
         }
         Ok(())
     }
-}
-
-/// The models that may run the files of a download.
-pub(crate) fn users(catalogue: &Snapshot, weights: &str) -> Vec<String> {
-    let uses = |model: &Model| {
-        let of_engine = matches!(&model.serving, Serving::Engine(pool) if may_use(&pool.weights, weights));
-        let of_flavor = |used: &str| may_use(used, weights);
-        of_engine || model.flavors.iter().any(|flavor| flavor.weights.as_deref().is_some_and(of_flavor))
-    };
-    let of_file = catalogue.file_models().map(|model| &**model);
-    let of_store = catalogue.models.iter().filter_map(|entry| entry.model.as_ref());
-    of_file.chain(of_store).filter(|model| uses(model)).map(|model| model.id.to_string()).collect()
 }
 
 #[cfg(test)]

@@ -13,14 +13,16 @@ mod record;
 mod reference;
 mod report;
 mod repository;
+mod users;
 
-pub(crate) use change::{ANSWER_PERIOD, ChangeError, ChangeFailure, DownloadCommands, Outcome, users};
+pub(crate) use change::{ANSWER_PERIOD, ChangeError, ChangeFailure, DownloadCommands, Outcome};
 pub(crate) use downloads::Downloads;
 pub(crate) use entry::Entry;
 pub(crate) use fit::{Fit, Machine, Verdict, rough};
 pub(crate) use local::{LocalFile, path_problem};
 pub(crate) use record::Order;
 pub(crate) use report::DownloadReport;
+pub(crate) use users::WeightsUsers;
 
 use crate::config::{WeightsConfig, show_size};
 use fleet::Connector;

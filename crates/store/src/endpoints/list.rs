@@ -1,11 +1,14 @@
 //! Lists of endpoints, newest first.
 
 use super::read::{endpoint, select};
+use super::shape;
 use crate::db::Store;
 use crate::error::StoreError;
-use domain::endpoint::State;
-use domain::{Endpoint, EndpointId, ModelId, Timestamp, WorkspaceId};
+use crate::row;
+use domain::endpoint::{Shape, State};
+use domain::{Endpoint, EndpointId, EndpointName, ModelId, Timestamp, WorkspaceId};
 use sqlx::AssertSqlSafe;
+use sqlx::any::AnyRow;
 
 const MAX_LISTED: u32 = 1_000;
 /// More labels than an endpoint can have match nothing.
@@ -64,4 +67,25 @@ pub async fn list(
 pub async fn list_all(store: &Store) -> Result<Vec<Endpoint>, StoreError> {
     let query = sqlx::query(select!("WHERE e.deleted_at IS NULL ORDER BY e.id"));
     store.rows(query).await?.iter().map(endpoint).collect()
+}
+
+/// The shape that an endpoint was created with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredShape {
+    pub name: EndpointName,
+    pub model: ModelId,
+    pub shape: Shape,
+}
+
+/// The shapes of all endpoints that are not deleted, by name.
+pub async fn list_shapes(store: &Store) -> Result<Vec<StoredShape>, StoreError> {
+    let query = sqlx::query("SELECT name, model, shape FROM endpoints WHERE deleted_at IS NULL ORDER BY name, id");
+    let stored = |found: &AnyRow| {
+        Ok(StoredShape {
+            name: row::parsed(found, "name", |text| EndpointName::parse(text).ok())?,
+            model: row::parsed(found, "model", |text| ModelId::parse(text).ok())?,
+            shape: row::parsed(found, "shape", shape::read)?,
+        })
+    };
+    store.rows(query).await?.iter().map(stored).collect()
 }

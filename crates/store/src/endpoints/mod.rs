@@ -17,7 +17,7 @@ pub mod replica_roots;
 pub mod replicas;
 mod shape;
 
-pub use list::{Filter, list, list_all};
+pub use list::{Filter, StoredShape, list, list_all, list_shapes};
 
 use crate::change::Change;
 use crate::cluster::leader::Fenced;

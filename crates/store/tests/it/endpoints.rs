@@ -86,7 +86,12 @@ async fn lists_are_newest_first_filtered_and_paged() {
             assert_eq!(names(Filter { labels: &pairs, ..Filter::default() }, 20).await, found);
         }
         assert!(names(Filter { state: Some(State::Failed), ..Filter::default() }, 20).await.is_empty());
-        assert_eq!(endpoints::list_all(&store).await.unwrap().len(), 4);
+        let all = endpoints::list_all(&store).await.unwrap();
+        let mut shapes: Vec<_> = all.into_iter().map(|endpoint| (endpoint.name, endpoint.shape)).collect();
+        shapes.sort_by(|one, other| one.0.cmp(&other.0));
+        let stored = endpoints::list_shapes(&store).await.unwrap();
+        assert_eq!(stored.into_iter().map(|stored| (stored.name, stored.shape)).collect::<Vec<_>>(), shapes);
+        assert_eq!(shapes.len(), 4);
     })
     .await;
 }

@@ -8,6 +8,7 @@ use testkit::fake_hub::{COMMIT, FakeHub, HubFile, Sending};
 use super::tiny_hub::{DOWNLOADS, LENGTH, PINNED, REFERENCE, audited, content, file, hub, path_of, until};
 use crate::app::{BINARY, TIMEOUT, TestApp, text, wait_until};
 use crate::console::person::{Person, error_of};
+use crate::endpoints::create;
 
 const LOOKUP: &str = "/api/operator/weights/lookup";
 
@@ -181,6 +182,33 @@ async fn a_cancelled_download_keeps_what_arrived_and_resumes() {
     assert_eq!(error_of(&operator.get(&format!("{DOWNLOADS}/dl_none")).await), "404 not_found");
     let changes = ["weights.resume", "weights.cancel", "weights.download"];
     assert_eq!(audited(&operator).await, changes, "rejected changes are not in it");
+}
+
+#[tokio::test]
+async fn files_of_an_endpoint_that_keeps_a_deleted_flavor_stay() {
+    let hub = hub().await;
+    let setup = TestApp::setup().environment("HF_ENDPOINT", &hub.url());
+    let app = setup.table("[allotment_defaults]\n\"local/cpu\" = 4").start().await;
+    let operator = Person::operator(&app).await;
+    let download = operator.make(DOWNLOADS, json!({"reference": REFERENCE})).await;
+    let path = path_of(&download);
+    until(&operator, &download, "done").await;
+    let flavor = json!({"name": "cpu-1x-forebay-engine", "gpuType": "local/cpu", "weights": PINNED});
+    operator.make("/api/operator/models", json!({"id": "acme/dedicated", "flavors": [flavor]})).await;
+    assert_eq!(create(&app.client(), "mine", 1, json!({"replicas": 1})).await.status, 201);
+    assert_eq!(operator.read(&path).await["usedBy"], json!(["acme/dedicated"]));
+
+    let other = json!([{"name": "cpu-2x", "gpuType": "local/cpu", "gpuCount": 2, "weights": "/srv/none.gguf"}]);
+    let model = "/api/operator/models/acme%2Fdedicated";
+    assert_eq!(operator.patch(model, json!({"version": 1, "flavors": other})).await.status, 200);
+    assert_eq!(operator.read(&path).await["usedBy"], json!(["dedicated/mine"]));
+    let in_use = operator.delete(&path).await;
+    assert_eq!(error_of(&in_use), "409 weights_in_use");
+    assert!(in_use.text().contains("dedicated/mine") && cached(&app).exists(), "{}", in_use.text());
+    app.client().delete("/endpoints/mine").await;
+    let is_unused = async || operator.read(&path).await["usedBy"] == json!([]);
+    wait_until("the endpoint is deleted", TIMEOUT, is_unused).await;
+    assert_eq!(operator.delete(&path).await.status, 204);
 }
 
 #[tokio::test]

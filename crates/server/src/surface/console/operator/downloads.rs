@@ -3,11 +3,11 @@
 
 use super::nodes::living_reports;
 use super::weights;
-use crate::catalogue_keeper::Snapshot;
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Caller, Id, List, Operator, PathParam, Payload};
-use crate::weights::{ChangeError, DownloadReport, Downloads, Entry, Order, Outcome, users};
+use crate::weights::{ChangeError, DownloadReport, Downloads, Entry, Order, Outcome, WeightsUsers};
 use axum::Json;
+use control::CommandError;
 use control::weights::DownloadChange;
 use domain::ids::IdError;
 use domain::{DownloadId, Timestamp};
@@ -47,15 +47,15 @@ pub(crate) struct DownloadView {
     error: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// Models of the catalogue with these weights.
+    /// Models of the catalogue with these weights, and endpoints that keep a deleted flavor, such as `dedicated/tiny`.
     used_by: Vec<String>,
 }
 
 impl DownloadView {
-    fn new(node_id: String, download: DownloadReport, catalogue: &Snapshot) -> Self {
+    fn new(node_id: String, download: DownloadReport, users: &WeightsUsers) -> Self {
         Self {
             node_id,
-            used_by: users(catalogue, &download.weights),
+            used_by: users.of(&download.weights),
             id: download.id,
             weights: download.weights,
             repository: download.repository,
@@ -70,10 +70,14 @@ impl DownloadView {
     }
 
     /// A download of this node.
-    pub(super) fn of_this(caller: &Caller, entry: &Entry) -> Self {
-        let node_id = caller.context.operator.node_id.clone();
-        Self::new(node_id, entry.into(), &caller.context.catalogue.snapshot())
+    pub(super) fn of_this(caller: &Caller, entry: &Entry, users: &WeightsUsers) -> Self {
+        Self::new(caller.context.operator.node_id.clone(), entry.into(), users)
     }
+}
+
+pub(super) async fn users(caller: &Caller) -> Result<WeightsUsers, ConsoleError> {
+    let found = WeightsUsers::read(caller.store(), &caller.context.catalogue.snapshot()).await;
+    Ok(found.map_err(CommandError::from)?)
 }
 
 fn downloads(caller: &Caller) -> &Arc<Downloads> {
@@ -84,9 +88,9 @@ fn downloads(caller: &Caller) -> &Arc<Downloads> {
 #[utoipa::path(get, path = "/api/operator/weights/downloads", tag = "operator",
     responses((status = 200, body = List<DownloadView>)))]
 pub(crate) async fn list(Operator(caller): Operator) -> Result<Json<List<DownloadView>>, ConsoleError> {
-    let catalogue = caller.context.catalogue.snapshot();
+    let users = users(&caller).await?;
     let found = list_all(&caller).await?.into_iter();
-    Ok(Json(List::whole(found.map(|(node, download)| DownloadView::new(node, download, &catalogue)).collect())))
+    Ok(Json(List::whole(found.map(|(node, download)| DownloadView::new(node, download, &users)).collect())))
 }
 
 /// One download.
@@ -97,7 +101,7 @@ pub(crate) async fn show(
     Id(id): Id<DownloadId>,
 ) -> Result<Json<DownloadView>, ConsoleError> {
     let (node, download) = find(&caller, &id).await?;
-    Ok(Json(DownloadView::new(node, download, &caller.context.catalogue.snapshot())))
+    Ok(Json(DownloadView::new(node, download, &users(&caller).await?)))
 }
 
 /// A download with its node.
@@ -149,7 +153,7 @@ pub(crate) async fn start(
         if !entry.is_done_or_active() {
             change(&caller, &id, DownloadChange::Resume).await?;
         }
-        return Ok((StatusCode::CREATED, Json(DownloadView::of_this(&caller, &entry))));
+        return Ok((StatusCode::CREATED, Json(DownloadView::of_this(&caller, &entry, &users(&caller).await?))));
     }
     downloads.check(&order)?;
     let id = control::weights::new_id(caller.now());
@@ -157,7 +161,7 @@ pub(crate) async fn start(
     let subject = (&id, weights.as_str(), caller.context.operator.node_id.as_str());
     let add = || downloads.add(&id, order, caller.now()).map_err(ConsoleError::from);
     let entry = control::weights::start(caller.store(), &caller.author(), subject, caller.now(), add).await?;
-    Ok((StatusCode::CREATED, Json(DownloadView::of_this(&caller, &entry))))
+    Ok((StatusCode::CREATED, Json(DownloadView::of_this(&caller, &entry, &users(&caller).await?))))
 }
 
 /// The model that a reference leads to.
@@ -218,7 +222,7 @@ async fn change(caller: &Caller, id: &DownloadId, change: DownloadChange) -> Res
         let outcome = control::weights::ask(caller.store(), author, change, (id, &node), caller.now()).await?;
         serde_json::from_str::<Outcome>(&outcome).map_err(|_| ConsoleError::INTERNAL)??
     };
-    Ok(DownloadView::new(node, download, &caller.context.catalogue.snapshot()))
+    Ok(DownloadView::new(node, download, &users(caller).await?))
 }
 
 #[cfg(test)]

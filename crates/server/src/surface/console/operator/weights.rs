@@ -1,9 +1,9 @@
 //! `/api/operator/weights`: what can run on the machine of the node that responds.
 
-use super::downloads::DownloadView;
+use super::downloads::{self, DownloadView};
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Caller, Operator, Payload};
-use crate::weights::{FoundModel, LocalFile, Lookup, Machine, Verdict};
+use crate::weights::{FoundModel, LocalFile, Lookup, Machine, Verdict, WeightsUsers};
 use axum::Json;
 use domain::model::Modality;
 use serde::{Deserialize, Serialize};
@@ -167,7 +167,7 @@ impl From<Verdict> for VerdictView {
 }
 
 impl FoundModelView {
-    fn new(caller: &Caller, model: FoundModel) -> Self {
+    fn new(caller: &Caller, model: FoundModel, users: &WeightsUsers) -> Self {
         let found = caller.context.operator.weights.downloads().find(&model.weights);
         Self {
             fits: model.fit.fits(),
@@ -180,7 +180,7 @@ impl FoundModelView {
             memory: model.fit.memory.into(),
             gpu: model.fit.gpu.map(VerdictView::from),
             disk: model.fit.disk.into(),
-            download: found.map(|(_, entry)| DownloadView::of_this(caller, &entry)),
+            download: found.map(|(_, entry)| DownloadView::of_this(caller, &entry, users)),
         }
     }
 }
@@ -195,7 +195,8 @@ pub(crate) async fn look_up(
 ) -> Result<Json<LookupView>, ConsoleError> {
     let Lookup { repository, license, is_gated, architecture, context_length, models } =
         find(&caller, &body.reference).await?;
-    let models: Vec<_> = models.into_iter().map(|model| FoundModelView::new(&caller, model)).collect();
+    let users = downloads::users(&caller).await?;
+    let models: Vec<_> = models.into_iter().map(|model| FoundModelView::new(&caller, model, &users)).collect();
     let problem = models.is_empty().then_some(NOT_RUNNABLE);
     Ok(Json(LookupView { repository, license, gated: is_gated, architecture, context_length, models, problem }))
 }

@@ -208,6 +208,26 @@ test('a model is offered in flavors that are checked against the nodes', async (
   await mutate(page.request, 'DELETE', modelPath(id))
 })
 
+test('what cannot be checked is reported', async ({ page, expectProblem }) => {
+  expectProblem(/500.*\/api\/operator\/(findings|flavors\/fit)/)
+  // The responses are mocked: these requests fail only together with the whole page otherwise.
+  const failed = { status: 500, json: { code: 'internal_error', error: 'internal error' } }
+  const checks = /\/api\/operator\/(findings|flavors\/fit)/
+  await page.route(checks, (route) => route.fulfill(failed))
+  await page.goto('/operator')
+  await expect(page.getByRole('alert').filter({ hasText: 'The checks could not be loaded' })).toBeVisible()
+  await page.goto('/operator/models/new?how=dedicated')
+  await loaded(page)
+  await page.getByRole('combobox', { name: 'GPU type' }).fill('local/cpu')
+  const alert = page.getByRole('alert').filter({ hasText: 'Whether a replica fits could not be checked' })
+  await expect(alert).toContainText('internal_error')
+  await page.keyboard.press('Escape') // closes the list of types
+  await page.unroute(checks)
+  await alert.getByRole('button', { name: 'Try again' }).click()
+  await expect(page.getByRole('status', { name: 'Fit' })).toContainText('Fits')
+  await expect(alert).toHaveCount(0)
+})
+
 test('a flavor that another operator changed meanwhile is a conflict', async ({ page, expectProblem }) => {
   expectProblem(/409.*\/api\/operator\/models\//)
   const id = `acme/contested-${unique()}`

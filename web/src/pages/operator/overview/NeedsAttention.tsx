@@ -3,15 +3,32 @@ import { IconAlertTriangle } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { findingsQuery, nodesQuery } from '../../../api/operator/nodes'
 import { paths } from '../../../paths'
+import { ErrorPanel } from '../../../ui/ErrorPanel'
 import { Link } from '../../../ui/Link'
-import { attentionOf } from '../nodes/node-status'
+import { type Attention, attentionOf } from '../nodes/node-status'
 import classes from '../Operator.module.css'
 
-/** A banner if a node or a check needs the operator; nothing otherwise. */
+/** A banner if a node or a check needs the operator, or cannot be loaded; nothing otherwise. */
 export function NeedsAttention() {
   const nodes = useQuery(nodesQuery)
   const findings = useQuery(findingsQuery)
-  const reasons = attentionOf(nodes.data ?? [], findings.data?.findings ?? [])
+  return (
+    <>
+      <NotLoaded query={nodes} title="The nodes could not be loaded" />
+      <NotLoaded query={findings} title="The checks could not be loaded" />
+      <Reasons reasons={attentionOf(nodes.data ?? [], findings.data?.findings ?? [])} />
+    </>
+  )
+}
+
+type Query = { data: unknown; error: unknown; refetch: () => unknown }
+
+function NotLoaded({ query, title }: { query: Query; title: string }) {
+  if (!query.error || query.data !== undefined) return null
+  return <ErrorPanel error={query.error} title={title} onRetry={() => void query.refetch()} />
+}
+
+function Reasons({ reasons }: { reasons: readonly Attention[] }) {
   if (reasons.length === 0) return null
   return (
     <Alert

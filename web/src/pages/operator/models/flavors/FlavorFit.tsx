@@ -2,6 +2,7 @@ import { Text } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { type FlavorFit as Fit, type FlavorHardware, flavorFitQuery } from '../../../../api/operator/catalogue'
+import { ErrorPanel } from '../../../../ui/ErrorPanel'
 import { StatusBadge } from '../../../../ui/StatusBadge'
 
 const TYPING_MS = 500
@@ -19,6 +20,15 @@ export function FlavorFit({ gpuType, gpuCount, driver, weights }: FlavorHardware
   const [settled] = useDebouncedValue(JSON.stringify(typed), TYPING_MS)
   const query: FlavorHardware = JSON.parse(settled)
   const fit = useQuery({ ...flavorFitQuery(query), enabled: GPU_TYPE.test(query.gpuType) && query.gpuCount >= 1 })
+  if (fit.error && !fit.data) {
+    return (
+      <ErrorPanel
+        error={fit.error}
+        title="Whether a replica fits could not be checked"
+        onRetry={() => void fit.refetch()}
+      />
+    )
+  }
   if (!fit.data) return null
   return (
     <div role="status" aria-label="Fit">

@@ -4,13 +4,12 @@ import { useState } from 'react'
 import { forgetNode, nodesQuery, type OperatorNode } from '../../../api/operator/nodes'
 import { ConfirmDialog } from '../../../ui/ConfirmDialog'
 import { type Column, DataTable } from '../../../ui/DataTable'
-import { formatCount, formatDuration, formatShare } from '../../../ui/format'
 import { Loaded } from '../../../ui/Loaded'
 import { Panel } from '../../../ui/Panel'
 import { TableSkeleton } from '../../../ui/Skeletons'
 import { StatusBadge } from '../../../ui/StatusBadge'
 import { Time } from '../../../ui/Time'
-import { problemsOf, statusOfNode } from './node-status'
+import { distancesOf, loadOf, problemsOf, statusOfNode } from './node-status'
 
 /** Every node with its load and its distance to the store. */
 export function Nodes() {
@@ -25,10 +24,10 @@ export function Nodes() {
         {(all) => (
           <DataTable
             caption="Nodes of the installation"
-            columns={columns(setForgotten)}
+            columns={[...COLUMNS, ...(all.every(({ alive }) => alive) ? [] : [actions(setForgotten)])]}
             rows={all}
             rowKey={(node) => node.id}
-            minWidth={1080}
+            minWidth={820}
           />
         )}
       </Loaded>
@@ -38,12 +37,13 @@ export function Nodes() {
 }
 
 const SHORT_HASH = 8
-const millis = (value: number | null | undefined) => (value == null ? '–' : formatDuration(value))
-/** The clock may be behind the store's. */
-const skew = (value: number | null | undefined) =>
-  value == null ? '–' : `${value < 0 ? '−' : ''}${formatDuration(Math.abs(value))}`
 
-const columns = (onForget: (node: OperatorNode) => void): Column<OperatorNode>[] => [
+/** Short texts below each other: columns of their own would not fit a small laptop. */
+const lines = (texts: readonly string[]) => (
+  <Stack gap={0}>{texts.length > 0 ? texts.map((text) => <span key={text}>{text}</span>) : '–'}</Stack>
+)
+
+const COLUMNS: Column<OperatorNode>[] = [
   {
     id: 'node',
     header: 'Node',
@@ -77,44 +77,41 @@ const columns = (onForget: (node: OperatorNode) => void): Column<OperatorNode>[]
   {
     id: 'version',
     header: 'Version',
-    // The rest describes the build.
-    cell: (node) => <span title={node.report?.version}>{node.report?.version.split(' ')[0] ?? 'unknown'}</span>,
-  },
-  { id: 'started', header: 'Started', cell: (node) => <Time value={node.startedAt} /> },
-  { id: 'seen', header: 'Seen', cell: (node) => <Time value={node.seenAt} /> },
-  {
-    id: 'calls',
-    header: 'Calls now',
-    align: 'right',
-    cell: ({ report }) =>
-      report ? `${formatCount(report.callsInFlight)}${report.heldCalls ? ` (${report.heldCalls} wait)` : ''}` : '–',
-  },
-  { id: 'store', header: 'Store', align: 'right', cell: (node) => millis(node.report?.storeLatencyMillis) },
-  { id: 'redis', header: 'Redis', align: 'right', cell: (node) => millis(node.report?.redisLatencyMillis) },
-  { id: 'skew', header: 'Clock skew', align: 'right', cell: (node) => skew(node.report?.clockSkewMillis) },
-  {
-    id: 'journal',
-    header: 'Journal',
-    align: 'right',
-    cell: ({ report }) => (report ? formatShare(report.journal.waitingBytes / report.journal.maxBytes) : '–'),
+    cell: (node) => (
+      <Stack gap={4} align="flex-start">
+        {/* The rest describes the build. */}
+        <span title={node.report?.version}>{node.report?.version.split(' ')[0] ?? 'unknown'}</span>
+        <Code title={`Catalogue ${node.catalogueHash}`}>{node.catalogueHash.slice(0, SHORT_HASH)}</Code>
+      </Stack>
+    ),
   },
   {
-    id: 'catalogue',
-    header: 'Catalogue',
-    cell: (node) => <Code title={node.catalogueHash}>{node.catalogueHash.slice(0, SHORT_HASH)}</Code>,
+    id: 'seen',
+    header: 'Seen',
+    cell: (node) => (
+      <Stack gap={0}>
+        <Time value={node.seenAt} />
+        <Text size="sm" c="dimmed">
+          Started <Time value={node.startedAt} />
+        </Text>
+      </Stack>
+    ),
   },
-  {
-    id: 'actions',
-    header: 'Actions',
-    isActions: true,
-    cell: (node) =>
-      node.alive ? null : (
-        <Button size="compact-sm" variant="default" aria-label={`Forget ${node.id}`} onClick={() => onForget(node)}>
-          Forget
-        </Button>
-      ),
-  },
+  { id: 'load', header: 'Load', cell: (node) => lines(loadOf(node)) },
+  { id: 'distances', header: 'Latency', cell: (node) => lines(distancesOf(node)) },
 ]
+
+const actions = (onForget: (node: OperatorNode) => void): Column<OperatorNode> => ({
+  id: 'actions',
+  header: 'Actions',
+  isActions: true,
+  cell: (node) =>
+    node.alive ? null : (
+      <Button size="compact-sm" variant="default" aria-label={`Forget ${node.id}`} onClick={() => onForget(node)}>
+        Forget
+      </Button>
+    ),
+})
 
 function ForgetNode({ node, onClose }: { node: OperatorNode | undefined; onClose: () => void }) {
   const queries = useQueryClient()

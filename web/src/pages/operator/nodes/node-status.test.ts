@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Finding, OperatorNode } from '../../../api/operator/nodes'
-import { attentionOf, problemsOf, statusOfNode } from './node-status'
+import { attentionOf, distancesOf, loadOf, problemsOf, statusOfNode } from './node-status'
 
 const node = (change: object) =>
   ({ alive: true, sameCatalogue: true, report: { status: 'ready', parts: [] }, ...change }) as unknown as OperatorNode
@@ -21,6 +21,15 @@ describe('the state of a node', () => {
       'Serves another catalogue than the node that responds',
       'redis: slow',
     ])
+  })
+  it('has a load, and distances that are known', () => {
+    const journal = { waitingBytes: 1, maxBytes: 50 }
+    expect(loadOf(node({ report: { callsInFlight: 1, heldCalls: 0, journal } }))).toEqual(['1 call', 'Journal 2%'])
+    const busy = node({ report: { callsInFlight: 1_200, heldCalls: 2, journal } })
+    expect(loadOf(busy)).toEqual(['1,200 calls', '2 wait', 'Journal 2%'])
+    const report = { storeLatencyMillis: 1.24, redisLatencyMillis: null, clockSkewMillis: -20 }
+    expect(distancesOf(node({ report }))).toEqual(['Store 1.2 ms', 'Clock −20 ms'])
+    expect([loadOf(node({ report: null })), distancesOf(node({ report: null }))]).toEqual([[], []])
   })
   it('needs attention for problems, not for warnings', () => {
     const finding = (level: string) => ({ check: level, level, what: 'it', remedy: '' }) as Finding

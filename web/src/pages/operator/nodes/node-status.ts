@@ -1,6 +1,7 @@
 /** The state of a node in words. */
 
 import type { Finding, OperatorNode } from '../../../api/operator/nodes'
+import { formatCount, formatDuration, formatShare } from '../../../ui/format'
 import type { Tone } from '../../../ui/StatusBadge'
 
 const STATUSES: Record<string, { tone: Tone; label: string }> = {
@@ -24,6 +25,27 @@ export function problemsOf(node: OperatorNode): string[] {
   if (node.alive && !node.sameCatalogue) problems.push('Serves another catalogue than the node that responds')
   for (const part of node.report?.parts ?? []) if (part.status !== 'ok') problems.push(`${part.name}: ${part.why}`)
   return problems
+}
+
+/** What a node has to do: `3 calls`, `1 waits`, `Journal 2%`. Empty for older versions. */
+export function loadOf({ report }: OperatorNode): string[] {
+  if (!report) return []
+  const { callsInFlight, heldCalls, journal } = report
+  return [
+    callsInFlight === 1 ? '1 call' : `${formatCount(callsInFlight)} calls`,
+    ...(heldCalls > 0 ? [heldCalls === 1 ? '1 waits' : `${formatCount(heldCalls)} wait`] : []),
+    `Journal ${formatShare(journal.waitingBytes / journal.maxBytes)}`,
+  ]
+}
+
+/** How far the store and Redis are, and the clock from the store's, which it may be behind. Only what is known. */
+export function distancesOf({ report }: OperatorNode): string[] {
+  const { storeLatencyMillis: store, redisLatencyMillis: redis, clockSkewMillis: skew } = report ?? {}
+  return [
+    ...(store == null ? [] : [`Store ${formatDuration(store)}`]),
+    ...(redis == null ? [] : [`Redis ${formatDuration(redis)}`]),
+    ...(skew == null ? [] : [`Clock ${skew < 0 ? '−' : '+'}${formatDuration(Math.abs(skew))}`]),
+  ]
 }
 
 /** Problems of nodes and of checks. Warnings are left to the page of health. */

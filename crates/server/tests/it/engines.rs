@@ -1,9 +1,6 @@
 //! Serverless pools of child processes: they start, fail, restart, and end with the gateway.
-//!
-//! The engine is a script around the scripted one, with the command line of `forebay-engine`.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -13,27 +10,7 @@ use testkit::http::Client;
 use testkit::process::{Forebay, ForebayLaunch};
 
 use crate::app::{BINARY, TIMEOUT, chat, wait_until};
-
-/// Listens once its weights are there, and ends with its standard input, or with the server inside.
-const ENGINE: &str = r#"#!/usr/bin/env bash
-while [ $# -gt 0 ]; do
-    case $1 in
-    --model) weights=$2; shift 2 ;;
-    --listen-file) file=$2; shift 2 ;;
-    --stop-with-stdin) shift ;;
-    *) shift 2 ;;
-    esac
-done
-[ -e "$weights" ] || { echo "there are no weights at $weights" >&2; exit 1; }
-exec 3<&0
-"FAKE_ENGINE" --listen 127.0.0.1:0 >"$file.out" &
-server=$!
-cat <&3 >/dev/null &
-trap 'kill $(jobs -p) 2>/dev/null' EXIT
-until grep -q 'listening on' "$file.out"; do kill -0 $server 2>/dev/null || exit 1; sleep 0.02; done
-sed -n 's/^listening on //p' "$file.out" >"$file.new" && mv "$file.new" "$file"
-wait -n
-"#;
+use crate::engine_script::write_engine;
 
 /// In the gateway's environment; no engine may see it.
 const SECRET: &str = "b7b1c0d9-secret";
@@ -47,10 +24,7 @@ struct Gateway {
 impl Gateway {
     async fn start(weights: &str) -> Self {
         let scratch = tempfile::tempdir().unwrap();
-        let engine = scratch.path().join("engine");
-        let fake_engine = Path::new(BINARY).with_file_name("fake-engine");
-        fs::write(&engine, ENGINE.replace("FAKE_ENGINE", fake_engine.to_str().unwrap())).unwrap();
-        fs::set_permissions(&engine, fs::Permissions::from_mode(0o755)).unwrap();
+        let engine = write_engine(scratch.path(), "");
         fs::write(scratch.path().join("weights.gguf"), "weights").unwrap();
         let weights = scratch.path().join(weights);
         let config = format!(

@@ -12,6 +12,7 @@ mod dedicated;
 mod doctor;
 mod endpoints;
 mod engine_failover;
+mod engine_script;
 mod engines;
 mod guards;
 mod journal;

@@ -1,10 +1,9 @@
 //! `make run` with scripts in place of cargo and forebay.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
 use std::process::Command;
 
+use crate::engine_script::write_script;
 use crate::quickstart::root;
 
 /// Builds the gateway below as every program; the engine not before that serves.
@@ -26,19 +25,14 @@ while [ ! -e "$CARGO_TARGET_DIR/start/forebay-engine" ]; do sleep 0.05; done
 exit 3
 "#;
 
-fn write_program(path: &Path, script: &str) {
-    fs::write(path, script).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
-}
-
 #[test]
 fn the_first_make_run_serves_before_the_engine_is_built() {
     let folder = tempfile::tempdir().unwrap();
     let (programs, target) = (folder.path().join("bin"), folder.path().join("target"));
     fs::create_dir_all(target.join("start")).unwrap();
     fs::create_dir(&programs).unwrap();
-    write_program(&programs.join("cargo"), CARGO);
-    write_program(&target.join("gateway"), GATEWAY);
+    write_script(&programs.join("cargo"), CARGO);
+    write_script(&target.join("gateway"), GATEWAY);
     let output = Command::new(root().join("scripts/run"))
         .arg("config/quickstart.toml")
         .arg(folder.path())

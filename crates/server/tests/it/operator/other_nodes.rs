@@ -1,7 +1,6 @@
 //! What the operator sees of other nodes.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 use testkit::fake_hub::Sending;
@@ -9,6 +8,7 @@ use testkit::fake_hub::Sending;
 use super::tiny_hub::{DOWNLOADS, REFERENCE, audited, hub, path_of};
 use crate::app::{TIMEOUT, TestApp, text, wait_until};
 use crate::console::person::{Person, error_of};
+use crate::engine_script::write_script;
 use crate::postgres::Database;
 
 /// Writes two lines and ends with its standard input.
@@ -19,9 +19,7 @@ const ENGINE: &str =
 async fn logs_of_another_node_are_listed_and_read_through_the_store() {
     let database = Database::create().await;
     let scratch = tempfile::tempdir().unwrap();
-    let engine = scratch.path().join("engine");
-    fs::write(&engine, ENGINE).unwrap();
-    fs::set_permissions(&engine, fs::Permissions::from_mode(0o755)).unwrap();
+    let engine = write_script(&scratch.path().join("engine"), ENGINE);
     let weights = scratch.path().join("weights.gguf");
     fs::write(&weights, "weights").unwrap();
     let model = format!("[[models]]\nid = \"acme/own\"\nengine = {{ weights = \"{}\" }}", weights.display());

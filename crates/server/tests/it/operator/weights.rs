@@ -1,40 +1,21 @@
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use testkit::fake_hub::{COMMIT, FakeHub, HubFile, Sending};
 
 use super::tiny_hub::{DOWNLOADS, LENGTH, PINNED, REFERENCE, audited, content, file, hub, path_of, until};
-use crate::app::{BINARY, TIMEOUT, TestApp, text, wait_until};
+use crate::app::{TIMEOUT, TestApp, text, wait_until};
 use crate::console::person::{Person, error_of};
 use crate::endpoints::create;
+use crate::engine_script::write_engine;
 
 const LOOKUP: &str = "/api/operator/weights/lookup";
 
-/// Runs if the weights are in the cache where forebay-engine looks for them.
-const ENGINE: &str = r#"#!/usr/bin/env bash
-while [ $# -gt 0 ]; do
-    case $1 in
-    --model) weights=${2#hf://}; shift 2 ;;
-    --cache-dir) cache=$2; shift 2 ;;
-    --listen-file) file=$2; shift 2 ;;
-    --stop-with-stdin) shift ;;
-    *) shift 2 ;;
-    esac
-done
-IFS=/ read -r owner name path <<<"$weights"
-commit=$(cat "$cache/hub/models--$owner--${name%@*}/refs/${name#*@}")
-[ -e "$cache/hub/models--$owner--${name%@*}/snapshots/$commit/$path" ] || { echo "no weights" >&2; exit 1; }
-exec 3<&0
-"FAKE_ENGINE" --listen 127.0.0.1:0 >"$file.out" &
-server=$!
-cat <&3 >/dev/null &
-trap 'kill $(jobs -p) 2>/dev/null' EXIT
-until grep -q 'listening on' "$file.out"; do kill -0 $server 2>/dev/null || exit 1; sleep 0.02; done
-sed -n 's/^listening on //p' "$file.out" >"$file.new" && mv "$file.new" "$file"
-wait -n
-"#;
+/// Finds weights in the cache where forebay-engine looks for them.
+const FIND_IN_CACHE: &str = r#"IFS=/ read -r owner name path <<<"${weights#hf://}"
+repository=$cache/hub/models--$owner--${name%@*}
+weights=$repository/snapshots/$(cat "$repository/refs/${name#*@}")/$path"#;
 
 async fn start(hub: &FakeHub) -> (TestApp, Person) {
     let app =
@@ -93,10 +74,7 @@ async fn a_reference_leads_to_models_with_size_license_and_fit() {
 #[tokio::test]
 async fn an_interrupted_download_resumes_and_its_model_is_served() {
     let (hub, scratch) = (hub().await, tempfile::tempdir().unwrap());
-    let engine = scratch.path().join("engine");
-    let fake_engine = Path::new(BINARY).with_file_name("fake-engine");
-    fs::write(&engine, ENGINE.replace("FAKE_ENGINE", fake_engine.to_str().unwrap())).unwrap();
-    fs::set_permissions(&engine, fs::Permissions::from_mode(0o755)).unwrap();
+    let engine = write_engine(scratch.path(), FIND_IN_CACHE);
     let setup = TestApp::setup().environment("HF_ENDPOINT", &hub.url()).environment("HF_TOKEN", "hf_secret");
     let app = setup.environment("FOREBAY_ENGINE", engine.to_str().unwrap()).start().await;
     let operator = Person::operator(&app).await;

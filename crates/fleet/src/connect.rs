@@ -1,6 +1,7 @@
 //! Connections to backends, plain or with TLS.
 
 use crate::backend::Address;
+use crate::proxy::{Proxy, open_tunnel};
 use rustls::pki_types::ServerName;
 use socket2::{SockRef, TcpKeepalive};
 use std::io;
@@ -38,15 +39,21 @@ pub struct Connector {
 
 impl Connector {
     pub async fn connect(&self, address: &Address) -> io::Result<Stream> {
-        tokio::time::timeout(CONNECT_TIMEOUT, self.open(address))
-            .await
-            .unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "the connection attempt timed out")))
+        in_time(async { self.secure(open(address).await?, address).await }).await
     }
 
-    async fn open(&self, address: &Address) -> io::Result<Stream> {
-        let tcp = TcpStream::connect((address.host.as_str(), address.port)).await?;
-        tcp.set_nodelay(true)?;
-        set_keepalive(&tcp)?;
+    /// Connects to `address` through a proxy.
+    pub async fn connect_through(&self, proxy: &Proxy, address: &Address) -> io::Result<Stream> {
+        let connected = async {
+            let mut tcp = open(&proxy.address).await?;
+            open_tunnel(&mut tcp, proxy, address).await?;
+            self.secure(tcp, address).await
+        };
+        in_time(connected).await
+    }
+
+    /// Adds TLS if the address asks for it.
+    async fn secure(&self, tcp: TcpStream, address: &Address) -> io::Result<Stream> {
         if !address.tls {
             return Ok(Stream::Left(tcp));
         }
@@ -54,6 +61,19 @@ impl Connector {
         let connector = self.tls.get_or_init(tls_connector).clone();
         Ok(Stream::Right(Box::new(connector.connect(name, tcp).await?)))
     }
+}
+
+async fn in_time(connected: impl Future<Output = io::Result<Stream>>) -> io::Result<Stream> {
+    tokio::time::timeout(CONNECT_TIMEOUT, connected)
+        .await
+        .unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "the connection attempt timed out")))
+}
+
+async fn open(address: &Address) -> io::Result<TcpStream> {
+    let tcp = TcpStream::connect((address.host.as_str(), address.port)).await?;
+    tcp.set_nodelay(true)?;
+    set_keepalive(&tcp)?;
+    Ok(tcp)
 }
 
 fn set_keepalive(tcp: &TcpStream) -> io::Result<()> {

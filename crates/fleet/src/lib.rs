@@ -17,6 +17,7 @@ pub mod health;
 pub mod load_sharing;
 pub mod pool;
 pub mod pressure;
+pub mod proxy;
 pub mod routes;
 pub mod routing;
 
@@ -26,5 +27,6 @@ pub use endpoints::{Endpoints, LiveEndpoint};
 pub use engine_pools::{EngineLogs, Engines, Launcher};
 pub use load_sharing::LoadSharing;
 pub use pool::{Availability, PickError, Pool, Slot};
+pub use proxy::Proxy;
 pub use routes::{Route, Routes};
 pub use routing::{Fingerprint, FingerprintBuilder};

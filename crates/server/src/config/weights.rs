@@ -13,7 +13,7 @@ const DEFAULT_HUB: &str = "https://huggingface.co";
 const DOWNLOAD_RANGE: RangeInclusive<u64> = (1 << 20)..=(1 << 50);
 const DEFAULT_MAX_DOWNLOAD: u64 = 256 << 30;
 
-/// `Debug` omits the token.
+/// `Debug` omits the token and the proxy.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WeightsConfig {
     /// The folder of model files that the console offers; `None` for `models` in the data directory.
@@ -23,6 +23,10 @@ pub struct WeightsConfig {
     /// Without a trailing slash.
     pub hub: String,
     pub hub_token: Option<String>,
+    /// The proxy of connections to the hub by https, as the environment names it. It may contain a password.
+    pub https_proxy: Option<String>,
+    /// Hosts that are reached without it.
+    pub no_proxy: Option<String>,
 }
 
 impl WeightsConfig {
@@ -44,13 +48,20 @@ impl WeightsConfig {
             max_download: section.size("max_download", DOWNLOAD_RANGE).unwrap_or(DEFAULT_MAX_DOWNLOAD),
             hub: hub.unwrap_or_else(|| DEFAULT_HUB.to_owned()),
             hub_token,
+            https_proxy: variable(section, "HTTPS_PROXY"),
+            no_proxy: variable(section, "NO_PROXY"),
         }
     }
 }
 
+/// A variable that other programs read in lower case, too.
+fn variable(section: &Section<'_>, name: &str) -> Option<String> {
+    section.reader.variable(name).or_else(|| section.reader.variable(&name.to_ascii_lowercase()))
+}
+
 impl fmt::Debug for WeightsConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { models_dir, max_download, hub, hub_token: _ } = self;
+        let Self { models_dir, max_download, hub, hub_token: _, https_proxy: _, no_proxy: _ } = self;
         write!(f, "WeightsConfig({models_dir:?}, {max_download}, {hub})")
     }
 }
@@ -81,6 +92,9 @@ mod tests {
         assert_eq!((weights.hub.as_str(), weights.max_download), ("http://mirror:8080", 2 << 30));
         assert_eq!(weights.models_dir, Some(PathBuf::from("/etc/forebay/models")));
         assert!(weights.hub_token.is_some() && !format!("{weights:?}").contains("hf_secret"));
+        let proxied = parse("", &[("https_proxy", "http://user:secret@proxy:3128"), ("NO_PROXY", "mirror")]).unwrap();
+        assert_eq!(proxied.weights.no_proxy.as_deref(), Some("mirror"));
+        assert!(proxied.weights.https_proxy.is_some() && !format!("{:?}", proxied.weights).contains("secret"));
         for (name, value) in [("HF_ENDPOINT", "mirror"), ("HF_TOKEN", "a\nb")] {
             assert!(parse("", &[(name, value)]).unwrap_err().contains(name), "{name}");
         }

@@ -207,6 +207,7 @@ impl Downloads {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::weights::proxy::ProxyRules;
     use crate::weights::repository::RepositoryFile;
     use fleet::Connector;
 
@@ -224,7 +225,8 @@ mod tests {
     #[test]
     fn downloads_are_bounded_and_not_repeated() {
         let folder = tempfile::tempdir().unwrap();
-        let hub = Arc::new(Hub::new(Connector::default(), "http://127.0.0.1:1".to_owned(), None));
+        let hub =
+            Arc::new(Hub::new(Connector::default(), ProxyRules::default(), "http://127.0.0.1:1".to_owned(), None));
         let downloads = Downloads::open(hub, folder.path(), 1_000);
         let add = |number: u64| {
             let id = DownloadId::new(Timestamp::from_millis(1), number.into());

@@ -1,8 +1,9 @@
 //! The client of the hub.
 //!
 //! Requests go to the configured hub only. A file may be redirected to storage: on the hub's own host, or by https to a
-//! public name. The token is sent to the hub and nowhere else.
+//! public name. The token is sent to the hub and nowhere else. Connections by https take the proxy of the environment.
 
+use super::proxy::ProxyRules;
 use super::reference::HubReference;
 use super::repository::Repository;
 use bytes::Bytes;
@@ -41,6 +42,7 @@ pub(crate) enum HubError {
 
 pub(crate) struct Hub {
     connector: Connector,
+    proxy: ProxyRules,
     /// Without a trailing slash.
     url: String,
     token: Option<HeaderValue>,
@@ -54,9 +56,9 @@ pub(crate) struct FileBody {
 }
 
 impl Hub {
-    pub(crate) fn new(connector: Connector, url: String, token: Option<&str>) -> Self {
+    pub(crate) fn new(connector: Connector, proxy: ProxyRules, url: String, token: Option<&str>) -> Self {
         let bearer = |token: &str| HeaderValue::from_str(&format!("Bearer {token}")).ok();
-        Self { connector, url, token: token.and_then(bearer) }
+        Self { connector, proxy, url, token: token.and_then(bearer) }
     }
 
     pub(crate) fn url(&self) -> &str {
@@ -138,7 +140,11 @@ impl Hub {
             headers.insert(header::AUTHORIZATION, token.clone());
         }
         let lost = |error: std::io::Error| HubError::Unavailable(format!("{} is unreachable: {error}", address.host));
-        let stream = self.connector.connect(&address).await.map_err(lost)?;
+        let stream = match self.proxy.of(&address)? {
+            Some(proxy) => self.connector.connect_through(proxy, &address).await,
+            None => self.connector.connect(&address).await,
+        };
+        let stream = stream.map_err(lost)?;
         send_once(stream, &request).await.map_err(lost)
     }
 }
@@ -191,6 +197,29 @@ fn is_public_name(host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    #[tokio::test]
+    async fn the_hub_is_asked_through_the_proxy() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let proxy = ProxyRules::read(Some(&format!("http://{}", listener.local_addr().unwrap())), None);
+        let hub = Hub::new(Connector::default(), proxy, "https://hub.example".to_owned(), None);
+        let reference = HubReference { repository: "acme/tiny".to_owned(), revision: "main".to_owned(), file: None };
+        let rejected = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(stream.read_u8().await.unwrap());
+            }
+            stream.write_all(b"HTTP/1.1 403 Forbidden\r\n\r\n").await.unwrap();
+            String::from_utf8(head).unwrap()
+        };
+        let (described, head) = tokio::join!(hub.describe(&reference), rejected);
+        assert!(head.starts_with("CONNECT hub.example:443 HTTP/1.1\r\n"), "{head}");
+        let error = described.err().unwrap().to_string();
+        assert_eq!(error, "hub.example is unreachable: the proxy responds with 403");
+    }
 
     #[test]
     fn redirects_lead_to_the_hub_or_to_public_storage() {

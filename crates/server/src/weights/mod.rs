@@ -9,6 +9,7 @@ mod fit;
 mod hub;
 mod local;
 mod machine;
+mod proxy;
 mod record;
 mod reference;
 mod report;
@@ -28,6 +29,7 @@ use crate::config::{WeightsConfig, show_size};
 use fleet::Connector;
 use fleet::drivers::process::GpuMemory;
 use hub::{Hub, HubError};
+use proxy::ProxyRules;
 use reference::{HubReference, Reference, pinned};
 use repository::{Repository, Variant, VariantKind};
 use std::io;
@@ -108,7 +110,8 @@ impl Weights {
         cache_dir: &Path,
     ) -> io::Result<Self> {
         let models_dir = config.models_dir.clone().unwrap_or_else(|| data_dir.join("models"));
-        let hub = Arc::new(Hub::new(connector, config.hub.clone(), config.hub_token.as_deref()));
+        let proxy = ProxyRules::read(config.https_proxy.as_deref(), config.no_proxy.as_deref());
+        let hub = Arc::new(Hub::new(connector, proxy, config.hub.clone(), config.hub_token.as_deref()));
         let downloads = Arc::new(Downloads::open(Arc::clone(&hub), cache_dir, config.max_download));
         Ok(Self { hub, downloads, models_dir: std::path::absolute(models_dir)?, cache_dir: cache_dir.to_owned() })
     }

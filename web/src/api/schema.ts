@@ -2136,6 +2136,11 @@ export interface components {
         EngineInput: {
             /** @description A flavor that runs on a cluster. */
             flavor?: string | null;
+            /**
+             * Format: int64
+             * @description Calls that one engine computes at once; default 8. Not beside a flavor.
+             */
+            parallel?: number | null;
             /** Format: int64 */
             replicas?: number | null;
             /** @description An absolute path that exists on every node, or a reference such as `hf://owner/model`. */
@@ -3323,6 +3328,11 @@ export interface components {
         };
         OperatorEngine: {
             flavor?: string | null;
+            /**
+             * Format: int32
+             * @description Calls that one engine computes at once; null for its default.
+             */
+            parallel?: number | null;
             /** Format: int32 */
             replicas: number;
             weights: string;

@@ -209,6 +209,8 @@ impl fmt::Debug for Upstream {
 pub struct EnginePool {
     pub weights: String,
     pub replicas: u32,
+    /// Calls that one engine computes at once; `None` for the engine's default.
+    pub parallel: Option<u32>,
     /// The hardware of its replicas, if a driver runs them; `None` for child processes of the gateway.
     pub flavor: Option<Box<Flavor>>,
 }

@@ -40,10 +40,7 @@ impl Child {
         // One that a killed gateway left behind.
         let _ = std::fs::remove_file(&address_file);
         let mut process = Command::new(&launcher.binary)
-            .arg("--model")
-            .arg(&spec.weights)
-            .args(["--model-name", spec.model.as_str()])
-            .args(["--ctx", &spec.context_length.to_string()])
+            .args(options(spec))
             .args(["--listen", "127.0.0.1:0", "--stop-with-stdin"])
             .arg("--listen-file")
             .arg(&address_file)
@@ -112,6 +109,15 @@ async fn grace_period(mut shutdown: watch::Receiver<bool>, grace: Duration, shut
     let _ = tokio::time::timeout(grace, after_shutdown).await;
 }
 
+/// What the engine serves.
+fn options(spec: &EngineSpec) -> Vec<String> {
+    let EngineSpec { model, number: _, weights, context_length, parallel } = spec;
+    let served =
+        [("--model", weights.clone()), ("--model-name", model.to_string()), ("--ctx", context_length.to_string())];
+    let parallel = parallel.map(|parallel| ("--parallel", parallel.to_string()));
+    served.into_iter().chain(parallel).flat_map(|(name, value)| [name.to_owned(), value]).collect()
+}
+
 /// A path that no other child of this gateway has: an engine stops while the one that replaces it starts.
 fn new_address_file(launcher: &Launcher, spec: &EngineSpec) -> PathBuf {
     static STARTED: AtomicU64 = AtomicU64::new(0);
@@ -145,13 +151,24 @@ mod tests {
     use super::*;
     use domain::ModelId;
 
+    #[test]
+    fn an_engine_gets_the_number_of_calls_that_it_computes_at_once() {
+        let model = ModelId::parse("acme/tiny").unwrap();
+        let spec = EngineSpec { model, number: 1, weights: "x.gguf".to_owned(), context_length: 4096, parallel: None };
+        let default = ["--model", "x.gguf", "--model-name", "acme/tiny", "--ctx", "4096"];
+        assert_eq!(options(&spec), default);
+        let few = options(&EngineSpec { parallel: Some(2), ..spec });
+        assert_eq!(few[default.len()..], ["--parallel", "2"]);
+    }
+
     #[tokio::test]
     async fn an_engine_that_stops_leaves_the_address_of_its_replacement() {
         let folder = tempfile::tempdir().unwrap();
         let (run_dir, cache_dir) = (folder.path().join("run"), folder.path().join("cache"));
         let launcher = Launcher { binary: "true".into(), run_dir, cache_dir };
         let model = ModelId::parse("acme/tiny").unwrap();
-        let spec = EngineSpec { model, number: 1, weights: "old.gguf".to_owned(), context_length: 4096 };
+        let spec =
+            EngineSpec { model, number: 1, weights: "old.gguf".to_owned(), context_length: 4096, parallel: None };
         let edited = EngineSpec { weights: "new.gguf".to_owned(), ..spec.clone() };
         let (tasks, logs) = (Tasks::new(tokio::runtime::Handle::current()), EngineLogs::default());
         let old = Child::start(&launcher, &spec, &tasks, &logs).unwrap();

@@ -51,6 +51,8 @@ struct EngineSpec {
     number: u32,
     weights: String,
     context_length: u64,
+    /// `None` for the engine's default.
+    parallel: Option<u32>,
 }
 
 impl EngineSpec {
@@ -158,11 +160,13 @@ impl Supervisor {
         let table = self.routes.table();
         let specs = |model: &domain::Model, pool: &EnginePool| {
             let (model, weights, context_length) = (model.id.clone(), pool.weights.clone(), model.context_length);
+            let parallel = pool.parallel;
             (1..=pool.replicas).map(move |number| EngineSpec {
                 model: model.clone(),
                 number,
                 weights: weights.clone(),
                 context_length,
+                parallel,
             })
         };
         let engines = table.iter().filter_map(|route| match &route.model.serving {
@@ -279,7 +283,8 @@ mod tests {
             tasks: Tasks::new(tokio::runtime::Handle::current()),
         };
         let model = ModelId::parse("acme/tiny").unwrap();
-        let spec = EngineSpec { model, number: 1, weights: "tiny.gguf".to_owned(), context_length: 4096 };
+        let spec =
+            EngineSpec { model, number: 1, weights: "tiny.gguf".to_owned(), context_length: 4096, parallel: None };
         let mut starting = std::pin::pin!(supervisor.start_child(&spec, &mut stopping));
         tokio::select! {
             biased;

@@ -79,6 +79,9 @@ fn describe_model(text: &mut String, model: &Model, folder: &Path) {
         Serving::Engine(pool) => {
             let flavor = pool.flavor.as_ref().map(|flavor| flavor.name.as_str());
             line(text, format_args!("engine {:?} {} {flavor:?}", as_written(&pool.weights, folder), pool.replicas));
+            if let Some(parallel) = pool.parallel {
+                line(text, format_args!("parallel {parallel}"));
+            }
         }
     }
     for flavor in flavors {

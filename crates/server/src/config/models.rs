@@ -29,6 +29,8 @@ pub(super) const HUB_REFERENCE: &str = "hf://";
 const TOKENS_RANGE: RangeInclusive<u64> = 1..=1_000_000_000;
 const IN_FLIGHT_RANGE: RangeInclusive<u64> = 1..=1_000_000;
 const REPLICAS_RANGE: RangeInclusive<u64> = 1..=64;
+/// What forebay-engine accepts.
+const PARALLEL_RANGE: RangeInclusive<u64> = 1..=64;
 const GPUS_OF_A_REPLICA_RANGE: RangeInclusive<u64> = 1..=1024;
 const TARGET_RANGE: RangeInclusive<u64> = 1..=1024;
 const PREFILL_TARGET_RANGE: RangeInclusive<u64> = 0..=1_000_000_000;
@@ -313,6 +315,7 @@ fn read_driver(section: &Section<'_>) -> Option<DriverKind> {
 struct EngineTable {
     weights: Option<String>,
     replicas: u32,
+    parallel: Option<u32>,
     flavor: Option<String>,
     line: Option<usize>,
 }
@@ -322,18 +325,24 @@ fn read_engine(model: &Section<'_>, driver: DriverKind) -> Option<EngineTable> {
     let section = model.section("engine");
     let weights = read_weights(&section, driver);
     let replicas = section.integer("replicas", REPLICAS_RANGE).unwrap_or(1);
+    let parallel = section.integer("parallel", PARALLEL_RANGE).and_then(|parallel| u32::try_from(parallel).ok());
     let flavor = section.text("flavor").map(ToOwned::to_owned);
     if flavor.is_none() {
         section.require("weights", "a GGUF file, or a folder in Hugging Face layout");
+    } else if parallel.is_some() {
+        let what = "is for engines that the gateway runs itself; omit it beside a flavor";
+        section.report(section.line("parallel"), "parallel", what);
     }
-    Some(EngineTable { weights, replicas: u32::try_from(replicas).unwrap_or(1), flavor, line })
+    Some(EngineTable { weights, replicas: u32::try_from(replicas).unwrap_or(1), parallel, flavor, line })
 }
 
 impl EngineTable {
     /// The pool. If a flavor is named, its driver runs the pool.
     fn on(self, model: &Section<'_>, flavors: &[Flavor]) -> Option<EnginePool> {
-        let Self { weights, replicas, flavor, line } = self;
-        let Some(name) = flavor else { return Some(EnginePool { weights: weights?, replicas, flavor: None }) };
+        let Self { weights, replicas, parallel, flavor, line } = self;
+        let Some(name) = flavor else {
+            return Some(EnginePool { weights: weights?, replicas, parallel, flavor: None });
+        };
         let Some(flavor) = flavors.iter().find(|offered| offered.name == name) else {
             model.report(line, "engine", format_args!("flavor \"{name}\" is not a flavor of the model"));
             return None;
@@ -347,7 +356,7 @@ impl EngineTable {
             model.report(line, "engine", "neither the engine nor its flavor has weights");
             return None;
         };
-        Some(EnginePool { weights, replicas, flavor: Some(Box::new(flavor.clone())) })
+        Some(EnginePool { weights, replicas, parallel, flavor: Some(Box::new(flavor.clone())) })
     }
 }
 

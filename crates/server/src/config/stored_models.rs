@@ -162,6 +162,17 @@ mod tests {
     }
 
     #[test]
+    fn engines_of_the_gateway_compute_a_number_of_calls_at_once() {
+        let engine = |engine: Value| read(json!({"id": "acme/x", "engine": engine}));
+        let model = engine(json!({"weights": "hf://acme/x", "parallel": 2})).unwrap();
+        assert!(matches!(&model.serving, Serving::Engine(pool) if pool.parallel == Some(2)), "{model:?}");
+        let error = engine(json!({"weights": "hf://acme/x", "parallel": 65})).unwrap_err();
+        assert!(error.contains("engine.parallel: 65 is not a whole number from 1 to 64"), "{error}");
+        let error = engine(json!({"flavor": "a", "parallel": 2})).unwrap_err();
+        assert!(error.contains("engine.parallel: is for engines that the gateway runs itself"), "{error}");
+    }
+
+    #[test]
     fn a_stored_model_cannot_name_an_image() {
         let cluster = "[drivers.kubernetes]\ngpus = { \"nvidia/h100\" = { resource = \"nvidia.com/gpu\" } }\n\
             [drivers.kubernetes.images]\nvllm = \"vllm:1\"\n";

@@ -172,7 +172,7 @@ fn line(replica: &str, mean: f64, max: f64) -> Line {
 /// A node that serves a model with two upstreams, one with two engines of its own, and one with a single upstream.
 fn serving_node(platform: &Platform, node: &str) -> (Routes, Meters<Panel>) {
     let upstream = |port: u16| Upstream::plain(format!("http://127.0.0.1:{port}/v1"), "m");
-    let engines = EnginePool { weights: "weights".into(), replicas: 2, flavor: None };
+    let engines = EnginePool { weights: "weights".into(), replicas: 2, parallel: None, flavor: None };
     let models = vec![
         model(id("acme/shared"), Serving::Upstreams(vec![upstream(1), upstream(2)])),
         model(id("acme/own"), Serving::Engine(engines)),

@@ -181,6 +181,10 @@ pub(crate) struct EngineInput {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 64)]
     replicas: Option<u64>,
+    /// Calls that one engine computes at once; default 8. Not beside a flavor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 64)]
+    parallel: Option<u64>,
     /// A flavor that runs on a cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     flavor: Option<String>,

@@ -94,13 +94,15 @@ impl From<&Upstream> for UpstreamView {
 struct EngineView {
     weights: String,
     replicas: u32,
+    /// Calls that one engine computes at once; null for its default.
+    parallel: Option<u32>,
     flavor: Option<String>,
 }
 
 impl From<&EnginePool> for EngineView {
     fn from(pool: &EnginePool) -> Self {
         let flavor = pool.flavor.as_ref().map(|flavor| flavor.name.clone());
-        Self { weights: pool.weights.clone(), replicas: pool.replicas, flavor }
+        Self { weights: pool.weights.clone(), replicas: pool.replicas, parallel: pool.parallel, flavor }
     }
 }
 

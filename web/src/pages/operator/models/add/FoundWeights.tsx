@@ -116,7 +116,7 @@ function StartDownload({ model }: { model: RunnableWeights }) {
 }
 
 function StartModel({ lookup, model }: { lookup: WeightsLookup; model: RunnableWeights }) {
-  const [replicas, setReplicas] = useState<number | undefined>(1)
+  const [engine, setEngine] = useState<{ replicas?: number; parallel?: number }>({ replicas: 1 })
   const stem = (model.name.split('/').pop() ?? '').replace(/\.gguf$/i, '').replace(/-00001-of-\d{5}$/, '')
   const owner = lookup.repository?.split('/')[0] ?? 'local'
   const embeds = model.modality === 'embedding'
@@ -128,21 +128,36 @@ function StartModel({ lookup, model }: { lookup: WeightsLookup; model: RunnableW
         modality: embeds ? 'embedding' : 'chat',
         contextLength: embeds ? undefined : Math.min(lookup.contextLength ?? SUGGESTED_CONTEXT, SUGGESTED_CONTEXT),
       }}
-      serving={() => ({ engine: { weights: model.weights, ...(replicas === undefined ? {} : { replicas }) } })}
-      servingNames={['engine', 'engine.weights', 'engine.replicas']}
+      serving={() => ({ engine: { weights: model.weights, ...engine } })}
+      servingNames={['engine', 'engine.weights', 'engine.replicas', 'engine.parallel']}
       added="The engine starts now; it can be called when it is available."
     >
       {(errors) => (
-        <OptionalNumber
-          label="Engines"
-          description="On every node; each needs the memory above"
-          min={1}
-          maw={520}
-          allowDecimal={false}
-          value={replicas}
-          error={errors.of('engine.replicas') ?? errors.of('engine.weights') ?? errors.of('engine')}
-          onChange={setReplicas}
-        />
+        <>
+          <OptionalNumber
+            label="Engines"
+            description="On every node; each needs the memory above"
+            min={1}
+            maw={520}
+            allowDecimal={false}
+            value={engine.replicas}
+            error={errors.of('engine.replicas') ?? errors.of('engine.weights') ?? errors.of('engine')}
+            onChange={(replicas) => setEngine({ ...engine, replicas })}
+          />
+          {embeds ? null : (
+            <OptionalNumber
+              label="Calls at once"
+              description="That an engine computes; further ones wait. Default: 8"
+              min={1}
+              max={64}
+              maw={520}
+              allowDecimal={false}
+              value={engine.parallel}
+              error={errors.of('engine.parallel')}
+              onChange={(parallel) => setEngine({ ...engine, parallel })}
+            />
+          )}
+        </>
       )}
     </NewModelForm>
   )

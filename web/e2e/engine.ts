@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { binary } from './forebay'
 
-const WEIGHTS = fileURLToPath(
+/** The starter weights. */
+export const WEIGHTS = fileURLToPath(
   new URL('../../data/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf', import.meta.url),
 )
 /** Small, because other engines run beside it. */

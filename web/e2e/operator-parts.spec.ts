@@ -2,7 +2,7 @@
 
 import type { APIRequestContext, Page } from '@playwright/test'
 import { mutate } from './api'
-import { type Engine, startEngine } from './engine'
+import { type Engine, startEngine, WEIGHTS } from './engine'
 import { expect, expectAccessible, loaded, signInByForm, test } from './fixtures'
 import { startForebay } from './forebay'
 import { startPostgres } from './postgres'
@@ -109,6 +109,34 @@ test('the cards of an empty installation turn green', async ({ browser }) => {
     await expect(code).toContainText('"acme/first"')
     expect((await call(page.request, forebay, 'acme/first')).status()).toBe(200)
     await expect(card('Make the first call')).toContainText('Done', GENERATED)
+  } finally {
+    await context.close()
+    await forebay.stop()
+  }
+})
+
+test('an empty installation runs the starter model with one click', async ({ browser }) => {
+  test.slow() // starts its own server, and an engine
+  const forebay = await startForebay({ withModels: false })
+  const context = await browser.newContext({ baseURL: forebay.url, storageState: undefined })
+  try {
+    const page = await context.newPage()
+    await signInByForm(page, forebay)
+    await page.goto('/operator')
+    await loaded(page)
+    const steps = page.getByRole('region', { name: 'First steps' })
+    const start = steps.getByRole('button', { name: 'Run the starter model' })
+    await start.click()
+    await expect(steps.getByRole('alert')).toContainText('The model could not be started') // this hub has no such model
+    await expectAccessible(page)
+
+    // The file is here already; another hub would name it.
+    const found = { models: [{ weights: WEIGHTS }] }
+    await page.route('**/api/operator/weights/lookup', (route) => route.fulfill({ json: found }))
+    await start.click()
+    await expect(page).toHaveURL(/\/operator\/models\/huggingfacetb\/smollm2-135m-instruct$/)
+    await expect(page.getByText('Available', { exact: true }).first()).toBeVisible(GENERATED)
+    expect((await call(page.request, forebay, 'huggingfacetb/smollm2-135m-instruct')).status()).toBe(200)
   } finally {
     await context.close()
     await forebay.stop()

@@ -11,6 +11,7 @@ import { Link } from '../../../ui/Link'
 import { Panel } from '../../../ui/Panel'
 import { StatusBadge } from '../../../ui/StatusBadge'
 import classes from '../Operator.module.css'
+import { StarterModel } from './StarterModel'
 import { doneSteps, firstCall } from './steps'
 
 /** Calls of the last 30 days count, and a new one appears within seconds. */
@@ -43,6 +44,7 @@ export function FirstSteps() {
           <Button component={Link} href={paths.addModel()} variant={done.model ? 'default' : 'filled'} w="fit-content">
             Add model
           </Button>
+          {models.data?.length === 0 ? <StarterModel /> : null}
         </Card>
         <Card number={2} title="Create a key" isDone={done.key}>
           <Text size="sm">

@@ -1,0 +1,18 @@
+/** The model that an empty installation can run at once: small enough for any machine. */
+
+import type { NewModel } from '../../../api/operator/catalogue'
+import type { WeightsLookup } from '../../../api/operator/weights'
+
+export const STARTER = {
+  reference: 'hf://bartowski/SmolLM2-135M-Instruct-GGUF/SmolLM2-135M-Instruct-Q4_K_M.gguf',
+  id: 'huggingfacetb/smollm2-135m-instruct',
+  name: 'SmolLM2 135M Instruct',
+} as const
+
+/** Its definition. The lookup names the commit, so that every node runs the same files. */
+export const starterModel = ({ models }: Pick<WeightsLookup, 'models'>): NewModel => ({
+  id: STARTER.id,
+  name: STARTER.name,
+  contextLength: 8_192,
+  engine: { weights: models[0]?.weights ?? STARTER.reference },
+})

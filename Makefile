@@ -171,7 +171,7 @@ test-upgrade: ## Upgrade from the previous release under load, go back, and upgr
 	@scripts/system-packages campaign
 	@scripts/fetch-models
 	@echo "==> Building the binaries"
-	cargo build --package server --package engine --package testkit --bins
+	cargo build --workspace --bins
 	@scripts/test-upgrade
 
 .PHONY: simulate

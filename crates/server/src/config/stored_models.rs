@@ -167,7 +167,7 @@ mod tests {
         let model = engine(json!({"weights": "hf://acme/x", "parallel": 2})).unwrap();
         assert!(matches!(&model.serving, Serving::Engine(pool) if pool.parallel == Some(2)), "{model:?}");
         let error = engine(json!({"weights": "hf://acme/x", "parallel": 65})).unwrap_err();
-        assert!(error.contains("engine.parallel: 65 is not a whole number from 1 to 64"), "{error}");
+        assert!(error.contains("engine.parallel: the value is not a whole number from 1 to 64"), "{error}");
         let error = engine(json!({"flavor": "a", "parallel": 2})).unwrap_err();
         assert!(error.contains("engine.parallel: is for engines that the gateway runs itself"), "{error}");
     }

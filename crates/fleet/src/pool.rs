@@ -45,7 +45,7 @@ pub struct Slot {
 }
 
 /// The replica that was chosen for a call.
-struct Choice<'a> {
+struct ChosenReplica<'a> {
     candidate: Candidate<&'a Arc<Backend>>,
     reason: Reason,
     is_trial: bool,
@@ -176,7 +176,7 @@ impl Pool {
         prompt: &Fingerprint,
         is_usable: impl Fn(&Arc<Backend>) -> bool,
         now: Instant,
-    ) -> Option<Choice<'_>> {
+    ) -> Option<ChosenReplica<'_>> {
         let tokens = self.ratio.tokens(prompt.bytes());
         let (mut closed, mut open) = (Cheapest::default(), Cheapest::default());
         for replica in self.replicas.iter().filter(|replica| is_usable(replica)) {
@@ -186,13 +186,13 @@ impl Pool {
             });
             let candidate = self.candidate(replica, prompt, tokens);
             if is_trial {
-                return Some(Choice { candidate, reason: Reason::LeastLoaded, is_trial });
+                return Some(ChosenReplica { candidate, reason: Reason::LeastLoaded, is_trial });
             }
             if is_closed { &mut closed } else { &mut open }.offer(candidate, |below| fastrand::u32(..below));
         }
         // With every breaker open, a failing replica is better than none.
         let cheapest = if closed.is_empty() { open } else { closed };
-        cheapest.take().map(|(candidate, reason)| Choice { candidate, reason, is_trial: false })
+        cheapest.take().map(|(candidate, reason)| ChosenReplica { candidate, reason, is_trial: false })
     }
 
     /// A slot for a request that generates nothing, at the suitable replica with the fewest calls. It leaves no prompt in
@@ -229,7 +229,7 @@ impl Pool {
     }
 
     /// Takes the slot and records where the prompt is.
-    fn place(&self, choice: &Choice<'_>, prompt: &Fingerprint) -> Result<Slot, PickError> {
+    fn place(&self, choice: &ChosenReplica<'_>, prompt: &Fingerprint) -> Result<Slot, PickError> {
         let Candidate { replica, cached, uncached, .. } = choice.candidate;
         let mut slot = take(replica, choice.is_trial)?;
         slot.count_prompt(uncached);

@@ -2,7 +2,7 @@ import { Button, Paper, Stack, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { keysQuery } from '../../../api/keys'
-import { operatorModelsQuery } from '../../../api/operator/catalogue'
+import { catalogueQuery, operatorModelsQuery } from '../../../api/operator/catalogue'
 import { metricQuery } from '../../../api/series'
 import { useSessionContext } from '../../../api/session'
 import { paths } from '../../../paths'
@@ -12,6 +12,7 @@ import { Panel } from '../../../ui/Panel'
 import { StatusBadge } from '../../../ui/StatusBadge'
 import classes from '../Operator.module.css'
 import { StarterModel } from './StarterModel'
+import { offersStarter } from './starter'
 import { doneSteps, firstCall } from './steps'
 
 /** Calls of the last 30 days count, and a new one appears within seconds. */
@@ -24,6 +25,7 @@ export function FirstSteps() {
   const workspaceId = workspace?.id ?? NO_WORKSPACE
   const inWorkspace = { enabled: !!workspace }
   const models = useQuery(operatorModelsQuery)
+  const catalogue = useQuery(catalogueQuery)
   const keys = useQuery({ ...keysQuery(workspaceId), ...inWorkspace })
   const requests = useQuery({ ...metricQuery(workspaceId, { metric: 'tokens' }, CALLS), ...inWorkspace })
   const calls = requests.data?.data[0]?.total.completion ?? 0
@@ -44,7 +46,7 @@ export function FirstSteps() {
           <Button component={Link} href={paths.addModel()} variant={done.model ? 'default' : 'filled'} w="fit-content">
             Add model
           </Button>
-          {models.data?.length === 0 ? <StarterModel /> : null}
+          {offersStarter(models.data, catalogue.data) ? <StarterModel /> : null}
         </Card>
         <Card number={2} title="Create a key" isDone={done.key}>
           <Text size="sm">

@@ -1,9 +1,17 @@
 import { expect, it } from 'vitest'
+import type { OperatorModel } from '../../../api/operator/catalogue'
 import type { RunnableWeights } from '../../../api/operator/weights'
-import { STARTER, starterModel } from './starter'
+import { offersStarter, STARTER, starterModel } from './starter'
 
 it('the starter model runs the files of the commit that was looked up', () => {
   const weights = STARTER.reference.replace('-GGUF/', '-GGUF@0123456/')
   expect(starterModel({ models: [{ weights } as RunnableWeights] }).engine).toEqual({ weights })
   expect(starterModel({ models: [] }).engine).toEqual({ weights: STARTER.reference })
+})
+
+it('the starter model is offered if there are no models and one can be added', () => {
+  expect(offersStarter([], { writable: true })).toBe(true)
+  expect(offersStarter([], { writable: false }), 'the catalogue is the file').toBe(false)
+  expect(offersStarter([{} as OperatorModel], { writable: true })).toBe(false)
+  expect([offersStarter(undefined, { writable: true }), offersStarter([], undefined)]).toEqual([false, false])
 })

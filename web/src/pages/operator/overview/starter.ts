@@ -1,6 +1,6 @@
 /** The model that an empty installation can run at once: small enough for any machine. */
 
-import type { NewModel } from '../../../api/operator/catalogue'
+import type { NewModel, OperatorModel } from '../../../api/operator/catalogue'
 import type { WeightsLookup } from '../../../api/operator/weights'
 
 export const STARTER = {
@@ -16,3 +16,9 @@ export const starterModel = ({ models }: Pick<WeightsLookup, 'models'>): NewMode
   contextLength: 8_192,
   engine: { weights: models[0]?.weights ?? STARTER.reference },
 })
+
+/** Whether it is offered: to an installation without models that may add some. `undefined` is not loaded yet. */
+export const offersStarter = (
+  models: readonly OperatorModel[] | undefined,
+  catalogue: { writable: boolean } | undefined,
+): boolean => models?.length === 0 && catalogue?.writable === true

@@ -26,7 +26,7 @@ const SUGGESTED_CONTEXT = 8_192
 type Props = {
   lookup: WeightsLookup
   downloads: readonly WeightsDownload[]
-  /** The node whose machine is meant by this machine. */
+  /** The node of this machine; `undefined` until it is known. */
   nodeId: string | undefined
 }
 
@@ -36,7 +36,7 @@ export function FoundWeights({ lookup, downloads, nodeId }: Props) {
   const [weights, setWeights] = useState(preferred?.weights)
   const model = lookup.models.find((one) => one.weights === weights)
   if (!model) return <CannotRun why={lookup.problem} />
-  const download = downloadOf(downloads, model.weights)
+  const download = downloadOf(downloads, model.weights, nodeId)
   const isHere = download ? download.state === 'done' : model.missingBytes === 0
   return (
     <>

@@ -42,11 +42,13 @@ describe('a download', () => {
       downloadOf(
         states.map((state) => download({ state, nodeId: `on_${state}` })),
         weights,
+        'on_failed',
       )?.nodeId
     expect(on('failed', 'downloading', 'done')).toBe('on_done')
     expect(on('failed', 'queued', 'cancelled')).toBe('on_queued')
-    expect(on('cancelled', 'failed')).toBe('on_cancelled')
-    expect(downloadOf([download({ weights: 'hf://acme/other@abc' })], weights)).toBeUndefined()
+    expect(on('cancelled', 'failed')).toBe('on_failed')
+    expect(on('cancelled', 'missing'), 'this node can still download it').toBeUndefined()
+    expect(downloadOf([download({ weights: 'hf://acme/other@abc' })], weights, undefined)).toBeUndefined()
   })
 
   it('is named without the commit', () => {

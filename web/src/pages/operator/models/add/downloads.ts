@@ -22,10 +22,17 @@ export const isActive = ({ state }: WeightsDownload) =>
 export const canResume = ({ state }: WeightsDownload) =>
   state === 'failed' || state === 'cancelled' || state === 'missing'
 
-/** The download of these weights that has got furthest: every node may have its own. */
-export function downloadOf(downloads: readonly WeightsDownload[], weights: string): WeightsDownload | undefined {
-  const own = downloads.filter((one) => one.weights === weights)
-  return own.find(({ state }) => state === 'done') ?? own.find(isActive) ?? own[0]
+/**
+ * The download of these weights that has got furthest: every node may have its own. One that stopped on another node than
+ * `nodeId` does not count, because this node can still download them, or has them already.
+ */
+export function downloadOf(
+  downloads: readonly WeightsDownload[],
+  weights: string,
+  nodeId: string | undefined,
+): WeightsDownload | undefined {
+  const all = downloads.filter((one) => one.weights === weights)
+  return all.find(({ state }) => state === 'done') ?? all.find(isActive) ?? all.find((one) => one.nodeId === nodeId)
 }
 
 /** The share that has arrived, from 0 to 100. */

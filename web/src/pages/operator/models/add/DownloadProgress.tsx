@@ -8,7 +8,7 @@ import {
 } from '../../../../api/operator/weights'
 import { ErrorPanel } from '../../../../ui/ErrorPanel'
 import { StatusBadge } from '../../../../ui/StatusBadge'
-import { canResume, isActive, percentOf, progressOf, shortName, stateOf } from './downloads'
+import { canResume, isActive, nameOf, percentOf, progressOf, stateOf } from './downloads'
 
 /** State and progress of a download, with what can be done about it. */
 export function DownloadProgress({ download }: { download: WeightsDownload }) {
@@ -24,17 +24,29 @@ export function DownloadProgress({ download }: { download: WeightsDownload }) {
         <StatusBadge tone={state.tone}>{state.label}</StatusBadge>
         <Text size="sm">{progressOf(download)}</Text>
       </Group>
-      <Progress value={percentOf(download)} aria-label={`Download of ${shortName(download.weights)}`} />
+      <Progress value={percentOf(download)} aria-label={`Download of ${nameOf(download)}`} />
       {download.error ? <Text size="sm">{download.error}</Text> : null}
       {error ? <ErrorPanel error={error} title="The download could not be changed" /> : null}
       <Group gap="xs">
         {isActive(download) ? (
-          <Button size="xs" variant="default" loading={cancel.isPending} onClick={() => cancel.mutate()}>
+          <Button
+            size="xs"
+            variant="default"
+            aria-label={`Cancel ${nameOf(download)}`}
+            loading={cancel.isPending}
+            onClick={() => cancel.mutate()}
+          >
             Cancel
           </Button>
         ) : null}
         {canResume(download) ? (
-          <Button size="xs" variant="default" loading={resume.isPending} onClick={() => resume.mutate()}>
+          <Button
+            size="xs"
+            variant="default"
+            aria-label={`Resume ${nameOf(download)}`}
+            loading={resume.isPending}
+            onClick={() => resume.mutate()}
+          >
             Resume
           </Button>
         ) : null}

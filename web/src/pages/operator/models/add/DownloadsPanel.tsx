@@ -6,7 +6,7 @@ import { ConfirmDialog } from '../../../../ui/ConfirmDialog'
 import { Panel } from '../../../../ui/Panel'
 import classes from '../../Operator.module.css'
 import { DownloadProgress } from './DownloadProgress'
-import { isActive, shortName } from './downloads'
+import { isActive, nameOf, shortName } from './downloads'
 
 type Props = { downloads: readonly WeightsDownload[]; onUse: (weights: string) => void; onDeleted: () => void }
 
@@ -28,12 +28,18 @@ export function DownloadsPanel({ downloads, onUse, onDeleted }: Props) {
             {download.usedBy.length > 0 ? <Text size="sm">{`Used by ${download.usedBy.join(', ')}`}</Text> : null}
             {isActive(download) ? null : (
               <Group gap="xs">
-                <Button size="xs" variant="default" onClick={() => onUse(download.weights)}>
+                <Button
+                  size="xs"
+                  variant="default"
+                  aria-label={`Use ${nameOf(download)}`}
+                  onClick={() => onUse(download.weights)}
+                >
                   Use
                 </Button>
                 <Button
                   size="xs"
                   variant="default"
+                  aria-label={`Delete files of ${nameOf(download)}`}
                   disabled={download.usedBy.length > 0}
                   onClick={() => setDeleted(download)}
                 >

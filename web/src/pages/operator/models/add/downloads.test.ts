@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { WeightsDownload } from '../../../../api/operator/weights'
-import { canResume, downloadOf, isActive, percentOf, progressOf, shortName, stateOf } from './downloads'
+import { canResume, downloadOf, isActive, nameOf, percentOf, progressOf, shortName, stateOf } from './downloads'
 
 const download = (change: Partial<WeightsDownload>): WeightsDownload => ({
   id: 'dl_1',
@@ -54,5 +54,6 @@ describe('a download', () => {
   it('is named without the commit', () => {
     expect(shortName('hf://acme/tiny@0123/sub/tiny.gguf')).toBe('acme/tiny/sub/tiny.gguf')
     expect(shortName('/srv/models/tiny.gguf')).toBe('/srv/models/tiny.gguf')
+    expect(nameOf(download({}))).toBe('acme/tiny/tiny.gguf on node_1')
   })
 })

@@ -50,3 +50,6 @@ export function progressOf(download: WeightsDownload): string {
 
 /** `hf://acme/tiny@0123456…/tiny.Q4.gguf` is `acme/tiny/tiny.Q4.gguf`. */
 export const shortName = (weights: string) => weights.replace(/^hf:\/\//, '').replace(/@[^/]+/, '')
+
+/** Distinguishes a download from those of the same weights on other nodes. */
+export const nameOf = ({ weights, nodeId }: WeightsDownload) => `${shortName(weights)} on ${nodeId}`

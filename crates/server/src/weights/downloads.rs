@@ -131,10 +131,8 @@ impl Downloads {
             return Err(WeightsError::TooLarge { bytes, max: self.max_bytes });
         }
         let entries = self.entries.lock();
+        check_room(&entries)?;
         let active = entries.values().filter(|entry| entry.state().is_active());
-        if active.clone().count() >= MAX_ACTIVE || entries.len() >= MAX_KEPT {
-            return Err(ChangeError::TooMany.into());
-        }
         let promised: u64 = active.map(|entry| entry.record().bytes().saturating_sub(entry.progress().0)).sum();
         drop(entries);
         let disk = fit::judge_disk(self.missing(order).saturating_add(promised), free_disk(&self.folder));
@@ -148,6 +146,8 @@ impl Downloads {
         if let Some(known) = entries.values().find(|entry| entry.record().weights == order.weights) {
             return Ok(Arc::clone(known));
         }
+        // Others may have been added since the check.
+        check_room(&entries)?;
         let (record, folder) = (Record::new(id, order, now), self.folder.join(id.as_str()));
         record.write(&folder)?;
         let entry = Arc::new(Entry::new(folder, record, self.changed()));
@@ -204,6 +204,12 @@ impl Downloads {
     }
 }
 
+/// Whether there is room for another download.
+fn check_room(entries: &BTreeMap<DownloadId, Arc<Entry>>) -> Result<(), ChangeError> {
+    let active = entries.values().filter(|entry| entry.state().is_active()).count();
+    if active >= MAX_ACTIVE || entries.len() >= MAX_KEPT { Err(ChangeError::TooMany) } else { Ok(()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,6 +248,8 @@ mod tests {
             add(number).unwrap();
         }
         assert!(matches!(add(9), Err(WeightsError::Change(ChangeError::TooMany))));
+        let unchecked = downloads.add(&id, order(9), Timestamp::from_millis(1));
+        assert!(matches!(unchecked, Err(WeightsError::Change(ChangeError::TooMany))), "of two requests at once");
         assert!(matches!(downloads.check(&order(1_001)), Err(WeightsError::TooLarge { bytes: 1_001, max: 1_000 })));
 
         assert!(first.transition(DownloadState::Queued, DownloadState::Cancelled));

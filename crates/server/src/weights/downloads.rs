@@ -35,6 +35,13 @@ pub(crate) struct Downloads {
     changed: Arc<Notify>,
 }
 
+/// The download of a request.
+pub(crate) enum Added {
+    New(Arc<Entry>),
+    /// Another request has started it meanwhile.
+    Known(Arc<Entry>),
+}
+
 impl Downloads {
     /// Reads the downloads of earlier runs.
     pub(super) fn open(hub: Arc<Hub>, cache_dir: &Path, max_bytes: u64) -> Self {
@@ -141,10 +148,10 @@ impl Downloads {
 
     /// Queues a download that was checked. Of two requests for the same weights at once, the second gets the first one's
     /// download.
-    pub(crate) fn add(&self, id: &DownloadId, order: Order, now: Timestamp) -> Result<Arc<Entry>, WeightsError> {
+    pub(crate) fn add(&self, id: &DownloadId, order: Order, now: Timestamp) -> Result<Added, WeightsError> {
         let mut entries = self.entries.lock();
         if let Some(known) = entries.values().find(|entry| entry.record().weights == order.weights) {
-            return Ok(Arc::clone(known));
+            return Ok(Added::Known(Arc::clone(known)));
         }
         // Others may have been added since the check.
         check_room(&entries)?;
@@ -155,7 +162,7 @@ impl Downloads {
         entries.insert(id.clone(), Arc::clone(&entry));
         self.nudge.notify_one();
         self.changed.notify_one();
-        Ok(entry)
+        Ok(Added::New(entry))
     }
 
     /// Queues a download again that failed, was cancelled or is missing.
@@ -236,16 +243,16 @@ mod tests {
         let downloads = Downloads::open(hub, folder.path(), 1_000);
         let add = |number: u64| {
             let id = DownloadId::new(Timestamp::from_millis(1), number.into());
-            downloads
-                .check(&order(number))
-                .map(|()| downloads.add(&id, order(number), Timestamp::from_millis(1)).unwrap())
+            downloads.check(&order(number))?;
+            downloads.add(&id, order(number), Timestamp::from_millis(1))
         };
-        let first = add(1).unwrap();
+        let Ok(Added::New(first)) = add(1) else { panic!("the first is new") };
         let id = DownloadId::new(Timestamp::from_millis(1), 99);
-        let again = downloads.add(&id, order(1), Timestamp::from_millis(1)).unwrap();
-        assert!(Arc::ptr_eq(&first, &again) && downloads.list().len() == 1);
+        let again = downloads.add(&id, order(1), Timestamp::from_millis(1));
+        assert!(matches!(again, Ok(Added::Known(known)) if Arc::ptr_eq(&first, &known)));
+        assert_eq!(downloads.list().len(), 1);
         for number in 2..=8 {
-            add(number).unwrap();
+            assert!(matches!(add(number), Ok(Added::New(_))), "{number}");
         }
         assert!(matches!(add(9), Err(WeightsError::Change(ChangeError::TooMany))));
         let unchecked = downloads.add(&id, order(9), Timestamp::from_millis(1));
@@ -253,7 +260,7 @@ mod tests {
         assert!(matches!(downloads.check(&order(1_001)), Err(WeightsError::TooLarge { bytes: 1_001, max: 1_000 })));
 
         assert!(first.transition(DownloadState::Queued, DownloadState::Cancelled));
-        add(9).unwrap();
+        assert!(matches!(add(9), Ok(Added::New(_))));
         assert!(matches!(downloads.resume(&first), Err(ChangeError::TooMany)));
         let deleted = DownloadId::new(Timestamp::from_millis(1), 1);
         downloads.delete(&deleted).unwrap();

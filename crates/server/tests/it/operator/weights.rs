@@ -163,6 +163,17 @@ async fn a_cancelled_download_keeps_what_arrived_and_resumes() {
 }
 
 #[tokio::test]
+async fn weights_that_are_requested_twice_at_once_are_downloaded_and_audited_once() {
+    let hub = hub().await;
+    let (_app, operator) = start(&hub).await;
+    let request = || operator.make(DOWNLOADS, json!({"reference": REFERENCE}));
+    let (one, other) = tokio::join!(request(), request());
+    assert_eq!(one["id"], other["id"]);
+    until(&operator, &one, "done").await;
+    assert_eq!((hub.downloads().len(), audited(&operator).await), (1, vec!["weights.download".to_owned()]));
+}
+
+#[tokio::test]
 async fn files_of_an_endpoint_that_keeps_a_deleted_flavor_stay() {
     let hub = hub().await;
     let setup = TestApp::setup().environment("HF_ENDPOINT", &hub.url());

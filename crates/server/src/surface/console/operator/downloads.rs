@@ -5,7 +5,9 @@ use super::nodes::living_reports;
 use super::weights;
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Caller, Id, List, Operator, PathParam, Payload};
-use crate::weights::{ChangeError, DownloadReport, Downloads, Entry, Order, Outcome, WeightsUsers};
+use crate::weights::{
+    Added, ChangeError, DownloadReport, Downloads, Entry, Order, Outcome, WeightsError, WeightsUsers,
+};
 use axum::Json;
 use control::CommandError;
 use control::weights::DownloadChange;
@@ -159,9 +161,34 @@ pub(crate) async fn start(
     let id = control::weights::new_id(caller.now());
     let weights = order.weights.clone();
     let subject = (&id, weights.as_str(), caller.context.operator.node_id.as_str());
-    let add = || downloads.add(&id, order, caller.now()).map_err(ConsoleError::from);
-    let entry = control::weights::start(caller.store(), &caller.author(), subject, caller.now(), add).await?;
+    let add = || match downloads.add(&id, order, caller.now())? {
+        Added::New(entry) => Ok(entry),
+        Added::Known(entry) => Err(NotStarted::Known(entry)),
+    };
+    let entry = match control::weights::start(caller.store(), &caller.author(), subject, caller.now(), add).await {
+        Ok(entry) | Err(NotStarted::Known(entry)) => entry,
+        Err(NotStarted::Failed(error)) => return Err(error),
+    };
     Ok((StatusCode::CREATED, Json(DownloadView::of_this(&caller, &entry, &users(&caller).await?))))
+}
+
+/// Why a request starts no download, and so leaves no audit entry.
+enum NotStarted {
+    /// Another request for the same weights did.
+    Known(Arc<Entry>),
+    Failed(ConsoleError),
+}
+
+impl From<CommandError> for NotStarted {
+    fn from(error: CommandError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<WeightsError> for NotStarted {
+    fn from(error: WeightsError) -> Self {
+        Self::Failed(error.into())
+    }
 }
 
 /// The model that a reference leads to.

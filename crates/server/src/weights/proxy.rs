@@ -84,8 +84,12 @@ fn parse(text: &str) -> Option<Proxy> {
     Some(Proxy { address, authorization })
 }
 
+/// A colon follows the name, also without a password (RFC 7617).
 fn basic(credentials: &str) -> Option<HeaderValue> {
-    let decoded: Vec<u8> = percent_decode_str(credentials).collect();
+    let mut decoded: Vec<u8> = percent_decode_str(credentials).collect();
+    if !credentials.contains(':') {
+        decoded.push(b':');
+    }
     let mut value = HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(decoded))).ok()?;
     value.set_sensitive(true);
     Some(value)
@@ -123,12 +127,14 @@ mod tests {
 
     #[test]
     fn credentials_are_sent_and_not_shown() {
-        let rules = ProxyRules::read(Some("http://user:p%40ss@proxy:3128"), None);
         let hub = Address::parse("https://huggingface.co").unwrap();
-        let sent = rules.of(&hub).unwrap().unwrap().authorization.clone().unwrap();
-        assert_eq!(sent, format!("Basic {}", STANDARD.encode("user:p@ss")));
-        let shown = format!("{rules:?}");
-        assert!(!shown.contains("Basic") && !shown.contains("p%40ss"), "{shown}");
+        for (credentials, expected) in [("user:p%40ss", "user:p@ss"), ("user", "user:")] {
+            let rules = ProxyRules::read(Some(&format!("http://{credentials}@proxy:3128")), None);
+            let sent = rules.of(&hub).unwrap().unwrap().authorization.clone().unwrap();
+            assert_eq!(sent, format!("Basic {}", STANDARD.encode(expected)));
+            let shown = format!("{rules:?}");
+            assert!(!shown.contains("Basic") && !shown.contains(credentials), "{shown}");
+        }
         for bad in ["https://proxy:3128", "socks5://proxy", "http://", "http://a b"] {
             assert!(ProxyRules::read(Some(bad), None).of(&hub).is_err(), "{bad}");
         }

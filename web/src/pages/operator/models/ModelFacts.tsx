@@ -5,7 +5,7 @@ import { Facts } from '../../../ui/Facts'
 import { formatCount, formatPrice } from '../../../ui/format'
 import { Panel } from '../../../ui/Panel'
 import { StatusBadge, type Tone } from '../../../ui/StatusBadge'
-import { SOURCE_LABELS, usesOf } from './source'
+import { SOURCE_LABELS, servedBy, usesOf } from './source'
 
 /** The values in force, for models that cannot be changed here. */
 export function ModelFacts({ model }: { model: OperatorModel }) {
@@ -72,6 +72,7 @@ export function ModelState({ model }: { model: OperatorModel }) {
         )}
         <Facts
           rows={[
+            ['Served by', servedBy(model)],
             ['Defined in', SOURCE_LABELS[model.source] ?? model.source],
             ['Used by', usesOf(model.usedBy) ?? 'nothing that names it; clients may still call it'],
           ]}

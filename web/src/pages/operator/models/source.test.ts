@@ -1,5 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { usesOf } from './source'
+import type { OperatorModel } from '../../../api/operator/catalogue'
+import { servedBy, usesOf } from './source'
+
+describe('what serves a model', () => {
+  const served = (change: object) => servedBy({ engine: null, upstreams: [], ...change } as unknown as OperatorModel)
+  it('is named with the calls that engines compute at once, if that was chosen', () => {
+    expect(served({ engine: { weights: 'hf://acme/x', replicas: 1 } })).toBe('1 engine here')
+    const few = { weights: 'hf://acme/x', replicas: 2, parallel: 4 }
+    expect(served({ engine: few })).toBe('2 engines here, 4 calls at once each')
+    expect(served({ upstreams: [{}] })).toBe('1 server')
+    expect(served({})).toBe('Dedicated endpoints only')
+  })
+})
 
 describe('uses of a model', () => {
   it('are listed', () =>

@@ -8,7 +8,11 @@ export const isReadOnly = (model: OperatorModel) => model.source === 'file'
 export const SOURCE_LABELS: Record<string, string> = { file: 'Configuration file', store: 'Store' }
 
 export function servedBy(model: OperatorModel): string {
-  if (model.engine) return `${model.engine.replicas === 1 ? '1 engine' : `${model.engine.replicas} engines`} here`
+  if (model.engine) {
+    const { replicas, parallel } = model.engine
+    const engines = `${replicas === 1 ? '1 engine' : `${replicas} engines`} here`
+    return parallel == null ? engines : `${engines}, ${parallel === 1 ? '1 call' : `${parallel} calls`} at once each`
+  }
   if (model.upstreams.length > 0) return model.upstreams.length === 1 ? '1 server' : `${model.upstreams.length} servers`
   return 'Dedicated endpoints only'
 }

@@ -3627,7 +3627,7 @@ export interface components {
             hub: string;
             machine: components["schemas"]["OperatorMachine"];
             modelsFolder: string;
-            /** @description The node that responds: files and downloads are those of its machine. */
+            /** @description The node that responds: files are those of its machine, and new downloads are for it. */
             nodeId: string;
         };
         Organization: {

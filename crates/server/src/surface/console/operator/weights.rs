@@ -17,7 +17,7 @@ const NOT_RUNNABLE: &str = "it has neither a GGUF file nor a BERT sentence model
 #[serde(rename_all = "camelCase")]
 #[schema(as = OperatorWeights)]
 pub(crate) struct WeightsView {
-    /// The node that responds: files and downloads are those of its machine.
+    /// The node that responds: files are those of its machine, and new downloads are for it.
     node_id: String,
     #[schema(example = "https://huggingface.co")]
     hub: String,

@@ -56,9 +56,12 @@ impl ProxyRules {
     }
 }
 
-/// `.Example.com:443` and `*.example.com` are `example.com`.
+/// `.Example.com:443` and `*.example.com` are `example.com`, and `[::1]:443` is `::1`.
 fn exception(text: &str) -> String {
     let name = text.trim().to_ascii_lowercase();
+    if let Some((address, _)) = name.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        return address.to_owned();
+    }
     let name = name.strip_prefix('*').filter(|rest| !rest.is_empty()).unwrap_or(&name).trim_start_matches('.');
     match name.split_once(':') {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host.to_owned(),
@@ -106,7 +109,7 @@ mod tests {
 
     #[test]
     fn connections_by_tls_take_the_proxy_unless_excepted() {
-        let no_proxy = ".Internal.example, mirror:443 10.0.0.1,*.lan";
+        let no_proxy = ".Internal.example, mirror:443 10.0.0.1,*.lan,::1,[fd00::1]:443";
         let rules = ProxyRules::read(Some("http://proxy.example:3128/"), Some(no_proxy));
         for (url, expected) in [
             ("https://huggingface.co", true),
@@ -115,6 +118,9 @@ mod tests {
             ("https://INTERNAL.example", false),
             ("https://mirror:8443", false),
             ("https://10.0.0.1", false),
+            ("https://[::1]", false),
+            ("https://[fd00::1]:8443", false),
+            ("https://[fd00::2]", true),
             ("https://a.lan", false),
             ("http://huggingface.co", false),
         ] {

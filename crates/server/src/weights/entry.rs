@@ -120,8 +120,11 @@ impl Entry {
     }
 
     pub(super) fn finish(&self, state: DownloadState, error: Option<String>) {
-        self.record.send_modify(|record| (record.state, record.error) = (state, error));
-        self.keep();
+        self.record.send_modify(|record| {
+            (record.state, record.error) = (state, error);
+            self.keep(record);
+        });
+        self.changed.notify_one();
     }
 
     /// Changes the state if it is `from`.
@@ -130,22 +133,22 @@ impl Entry {
             let is_expected = record.state == from;
             if is_expected {
                 (record.state, record.error) = (to, None);
+                self.keep(record);
             }
             is_expected
         });
         if changed {
-            self.keep();
+            self.changed.notify_one();
         }
         changed
     }
 
-    /// Writes the record of the new state. A record that cannot be written only matters after a restart, which then repeats more.
-    fn keep(&self) {
-        let record = self.record();
+    /// Writes the record of the new state before others see it: a download that has stopped may be deleted at once, and must
+    /// not be written after that. A record that cannot be written only matters after a restart, which then repeats more.
+    fn keep(&self, record: &Record) {
         if let Err(error) = record.write(&self.folder) {
             tracing::warn!(weights = %record.weights, %error, "the state of a download cannot be written");
         }
-        self.changed.notify_one();
     }
 
     pub(super) fn advance(&self, bytes: u64) {
@@ -197,6 +200,31 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::weights::record::Order;
+    use domain::{DownloadId, Timestamp};
+
+    #[tokio::test]
+    async fn a_state_is_on_the_disk_when_it_is_seen() {
+        let scratch = tempfile::tempdir().unwrap();
+        for number in 0..50 {
+            let (id, now) = (DownloadId::new(Timestamp::from_millis(7), number), Timestamp::from_millis(7));
+            let order = Order {
+                repository: "acme/tiny".to_owned(),
+                commit: "abcdef0".to_owned(),
+                files: Vec::new(),
+                is_whole: false,
+                weights: "hf://acme/tiny@abcdef0/a.gguf".to_owned(),
+                license: None,
+            };
+            let folder = scratch.path().join(id.as_str());
+            let entry = Arc::new(Entry::new(folder.clone(), Record::new(&id, order, now), Arc::default()));
+            let stopping = Arc::clone(&entry);
+            let stopped = std::thread::spawn(move || stopping.set_state(DownloadState::Cancelled));
+            entry.until_inactive().await;
+            assert_eq!(Record::read(&folder).map(|record| record.state), Some(DownloadState::Cancelled));
+            stopped.join().unwrap();
+        }
+    }
 
     #[test]
     fn the_rate_is_that_of_the_last_second() {

@@ -49,45 +49,40 @@ pub fn new_id(now: Timestamp) -> DownloadId {
     DownloadId::new(now, entropy::for_id())
 }
 
-/// Starts a download together with its audit entry. See [`change`].
-pub async fn start<T, E: From<CommandError>>(
+/// Records the start of a download in the audit log. See [`record_change`].
+pub async fn record_start(
     store: &Store,
     author: &Author,
     subject: Subject<'_>,
     now: Timestamp,
-    make: impl FnOnce() -> Result<T, E>,
-) -> Result<T, E> {
-    audited(store, author, "weights.download", subject, now, make).await
+) -> Result<(), CommandError> {
+    record(store, author, "weights.download", subject, now).await
 }
 
-/// Makes a change of a download together with its audit entry: a rejected change leaves none, and without the store no
-/// change is made. `make` must not wait, because the transaction of the entry is open meanwhile.
-pub async fn change<T, E: From<CommandError>>(
+/// Records a change of a download in the audit log. To be called once the change is decided and before it is made: so a
+/// rejected change leaves no entry, without the store no change is made, and no transaction waits for a disk.
+pub async fn record_change(
     store: &Store,
     author: &Author,
     change: DownloadChange,
     subject: Subject<'_>,
     now: Timestamp,
-    make: impl FnOnce() -> Result<T, E>,
-) -> Result<T, E> {
-    audited(store, author, change.action(), subject, now, make).await
+) -> Result<(), CommandError> {
+    record(store, author, change.action(), subject, now).await
 }
 
-async fn audited<T, E: From<CommandError>>(
+async fn record(
     store: &Store,
     author: &Author,
     action: &str,
     (id, weights, node): Subject<'_>,
     now: Timestamp,
-    make: impl FnOnce() -> Result<T, E>,
-) -> Result<T, E> {
-    let mut tx = store.begin().await.map_err(CommandError::from)?;
+) -> Result<(), CommandError> {
+    let mut tx = store.begin().await?;
     let after = json!({ "weights": weights, "node": node });
     let entry = AuditedChange::new(action, None, id.as_str()).after(after);
-    author.record(&mut tx, entry, now).await.map_err(CommandError::from)?;
-    let made = make()?;
-    tx.commit().await.map_err(CommandError::from)?;
-    Ok(made)
+    author.record(&mut tx, entry, now).await?;
+    Ok(tx.commit().await?)
 }
 
 /// Asks `node` for a change of a download on its machine. Returns the outcome that it writes.

@@ -100,11 +100,11 @@ impl NodeReporter {
         let mut logs = self.logs.list().await;
         logs.sort_by_key(|log| Reverse(log.written_at));
         logs.truncate(MAX_LOGS);
-        let report = self.observe(gpus.collect(), logs);
+        let report = self.observe(gpus.collect(), logs, self.downloads.report().await);
         serde_json::to_string(&report).expect("a report has only text keys")
     }
 
-    fn observe(&self, gpus: Vec<GpuReport>, logs: Vec<LogReport>) -> NodeReport {
+    fn observe(&self, gpus: Vec<GpuReport>, logs: Vec<LogReport>, downloads: Vec<DownloadReport>) -> NodeReport {
         let (seen, report) = self.health.check();
         let serverless = self.routes.table().replicas().map(|(_, backend)| u64::from(backend.in_flight())).sum::<u64>();
         let endpoints = self.endpoints.all();
@@ -126,7 +126,7 @@ impl NodeReporter {
             parts: parts.collect(),
             gpus,
             logs,
-            downloads: self.downloads.report(),
+            downloads,
         }
     }
 }

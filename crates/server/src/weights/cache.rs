@@ -66,10 +66,7 @@ impl HubCache {
         let snapshot = self.snapshot(repository, commit);
         for name in names.chain([COMPLETE_MARKER]) {
             let file = snapshot.join(name);
-            match fs::remove_file(&file) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                Ok(()) | Err(_) => {}
-            }
+            or_gone(fs::remove_file(&file))?;
             let empty = file.ancestors().skip(1).take_while(|folder| folder.starts_with(&snapshot));
             for folder in empty {
                 if fs::remove_dir(folder).is_err() {
@@ -78,6 +75,14 @@ impl HubCache {
             }
         }
         Ok(())
+    }
+}
+
+/// What is gone already is as good as deleted.
+pub(super) fn or_gone(deleted: io::Result<()>) -> io::Result<()> {
+    match deleted {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Changes of this node's downloads, with their audit entries. Other nodes ask for them through the store.
 
 use super::downloads::Downloads;
+use super::record::DownloadState;
 use super::report::DownloadReport;
 use super::users::WeightsUsers;
 use crate::catalogue_keeper::Snapshot;
@@ -48,7 +49,7 @@ pub(crate) enum ChangeFailure {
 pub(crate) struct DownloadCommands<'a> {
     pub store: &'a Store,
     pub node: &'a str,
-    pub downloads: &'a Downloads,
+    pub downloads: &'a Arc<Downloads>,
     pub catalogue: Arc<Snapshot>,
 }
 
@@ -61,20 +62,19 @@ impl DownloadCommands<'_> {
         id: &DownloadId,
         now: Timestamp,
     ) -> Result<DownloadReport, ChangeFailure> {
-        let entry = self.downloads.get(id)?;
+        let turn = self.downloads.turn().await;
+        let entry = self.downloads.get(id).await?;
         let before = DownloadReport::from(&*entry);
         let users = match change {
             DownloadChange::Cancel | DownloadChange::Resume => Vec::new(),
             DownloadChange::Delete => self.users(&before.weights).await?,
         };
-        let make = || match change {
-            DownloadChange::Cancel => entry.cancel(),
-            DownloadChange::Resume => self.downloads.resume(&entry),
-            DownloadChange::Delete if users.is_empty() => self.downloads.delete(id),
-            DownloadChange::Delete => Err(ChangeError::InUse(users.join(", "))),
-        };
-        let make = || make().map_err(ChangeFailure::from);
-        weights::change(self.store, author, change, (id, &before.weights, self.node), now, make).await?;
+        if !users.is_empty() {
+            return Err(ChangeError::InUse(users.join(", ")).into());
+        }
+        decide(change, entry.state(), self.downloads.is_full())?;
+        weights::record_change(self.store, author, change, (id, &before.weights, self.node), now).await?;
+        self.downloads.make(turn, change, id, &entry).await?;
         match change {
             DownloadChange::Cancel => entry.until_inactive().await,
             DownloadChange::Resume => {}
@@ -103,9 +103,61 @@ impl DownloadCommands<'_> {
     }
 }
 
+/// Whether a change may be made. `is_full` if as many downloads run or wait as may.
+fn decide(change: DownloadChange, state: DownloadState, is_full: bool) -> Result<(), ChangeError> {
+    let is_active = state.is_active();
+    match change {
+        DownloadChange::Cancel if is_active => Ok(()),
+        DownloadChange::Cancel => Err(ChangeError::Inactive(state.as_str().to_owned())),
+        DownloadChange::Resume | DownloadChange::Delete if is_active => Err(ChangeError::Active),
+        DownloadChange::Resume if state == DownloadState::Done => Err(ChangeError::Inactive(state.as_str().to_owned())),
+        DownloadChange::Resume if is_full => Err(ChangeError::TooMany),
+        DownloadChange::Resume | DownloadChange::Delete => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue_keeper;
+    use crate::config::Config;
+    use crate::weights::downloads::tests::{NOW, open, order};
+
+    #[test]
+    fn what_may_be_changed_depends_on_the_state() {
+        use DownloadChange::{Cancel, Delete, Resume};
+        let inactive = |state: &str| Err(ChangeError::Inactive(state.to_owned()));
+        for (change, state, is_full, expected) in [
+            (Cancel, DownloadState::Queued, true, Ok(())),
+            (Cancel, DownloadState::Verifying, false, Ok(())),
+            (Cancel, DownloadState::Failed, false, inactive("failed")),
+            (Resume, DownloadState::Downloading, true, Err(ChangeError::Active)),
+            (Resume, DownloadState::Done, true, inactive("done")),
+            (Resume, DownloadState::Missing, true, Err(ChangeError::TooMany)),
+            (Resume, DownloadState::Cancelled, false, Ok(())),
+            (Delete, DownloadState::Queued, false, Err(ChangeError::Active)),
+            (Delete, DownloadState::Done, true, Ok(())),
+        ] {
+            assert_eq!(decide(change, state, is_full), expected, "{change:?} {state:?} {is_full}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_change_is_not_made_without_its_audit_entry() {
+        let scratch = tempfile::tempdir().unwrap();
+        let store = Store::open("sqlite:forebay.db", scratch.path()).await.unwrap();
+        store.migrate().await.unwrap();
+        let config = Config::load(None, &|_| None).unwrap();
+        let catalogue = Arc::new(catalogue_keeper::inspect(&store, &config).await.unwrap());
+        let (downloads, id) = (open(scratch.path()), DownloadId::new(NOW, 1));
+        let entry = downloads.add(downloads.turn().await, &id, order(1), NOW).await.unwrap();
+        let commands = DownloadCommands { store: &store, node: "node_a", downloads: &downloads, catalogue };
+
+        store.close().await;
+        let cancelled = commands.make(&Author::CommandLine, DownloadChange::Cancel, &id, NOW).await;
+        assert!(matches!(cancelled, Err(ChangeFailure::Command(_))));
+        assert_eq!(entry.state(), DownloadState::Queued);
+    }
 
     #[test]
     fn the_node_that_asked_reads_the_outcome() {

@@ -2,8 +2,9 @@
 //! after a restart.
 
 use super::WeightsError;
-use super::cache::HubCache;
+use super::cache::{HubCache, or_gone};
 use super::change::ChangeError;
+use super::disk::with_files;
 use super::download::{self, Stop};
 use super::entry::Entry;
 use super::fit;
@@ -11,14 +12,15 @@ use super::hub::Hub;
 use super::machine::free_disk;
 use super::record::{DownloadState, Order, Record};
 use super::report::DownloadReport;
+use control::weights::DownloadChange;
 use domain::{DownloadId, Timestamp};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio::sync::Notify;
+use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard};
 
 /// Downloads that run or wait.
 const MAX_ACTIVE: usize = 8;
@@ -30,17 +32,16 @@ pub(crate) struct Downloads {
     /// With a folder for each download.
     folder: PathBuf,
     max_bytes: u64,
+    /// Not locked while files are accessed: every heartbeat takes it.
     entries: Mutex<BTreeMap<DownloadId, Arc<Entry>>>,
+    changes: Arc<AsyncMutex<()>>,
     nudge: Arc<Notify>,
     changed: Arc<Notify>,
 }
 
-/// The download of a request.
-pub(crate) enum Added {
-    New(Arc<Entry>),
-    /// Another request has started it meanwhile.
-    Known(Arc<Entry>),
-}
+/// The right to start or change downloads. One request has it at a time, from its decision until its work is done. Meanwhile
+/// nothing changes what was decided on, except that a download which runs may end.
+pub(crate) type Turn = OwnedMutexGuard<()>;
 
 impl Downloads {
     /// Reads the downloads of earlier runs.
@@ -56,7 +57,12 @@ impl Downloads {
             Some((id, Arc::new(entry)))
         };
         let entries = Mutex::new(folders.filter_map(read).collect());
-        Self { hub, cache, folder, max_bytes, entries, nudge: Arc::default(), changed }
+        Self { hub, cache, folder, max_bytes, entries, changes: Arc::default(), nudge: Arc::default(), changed }
+    }
+
+    /// Waits until the request before has ended.
+    pub(crate) async fn turn(&self) -> Turn {
+        Arc::clone(&self.changes).lock_owned().await
     }
 
     /// Notified when there is something to download.
@@ -69,9 +75,14 @@ impl Downloads {
         Arc::clone(&self.changed)
     }
 
-    /// All downloads, newest first, for other nodes.
-    pub(crate) fn report(&self) -> Vec<DownloadReport> {
-        self.list().iter().map(|entry| DownloadReport::from(&**entry)).collect()
+    /// All downloads, newest first.
+    pub(crate) async fn report(&self) -> Vec<DownloadReport> {
+        let (cache, entries) = (self.cache.clone(), self.snapshot());
+        let report = move |entry: &Arc<Entry>| {
+            entry.check_files(&cache);
+            DownloadReport::from(&**entry)
+        };
+        with_files(move || entries.values().rev().map(report).collect::<Vec<_>>()).await
     }
 
     /// Runs the downloads that wait, one after another.
@@ -95,34 +106,34 @@ impl Downloads {
     }
 
     fn take_queued(&self) -> Option<Arc<Entry>> {
-        let entries = self.entries.lock();
-        let mut waiting = entries.values();
-        waiting.find(|entry| entry.transition(DownloadState::Queued, DownloadState::Downloading)).cloned()
+        let mut waiting = self.snapshot().into_values();
+        waiting.find(|entry| entry.transition(DownloadState::Queued, DownloadState::Downloading))
     }
 
-    /// All downloads, newest first.
-    fn list(&self) -> Vec<Arc<Entry>> {
-        self.checked().values().rev().cloned().collect()
+    fn snapshot(&self) -> BTreeMap<DownloadId, Arc<Entry>> {
+        self.entries.lock().clone()
     }
 
-    /// The downloads, with those missing whose files are. No download is deleted meanwhile.
-    fn checked(&self) -> MutexGuard<'_, BTreeMap<DownloadId, Arc<Entry>>> {
-        let entries = self.entries.lock();
-        for entry in entries.values() {
-            entry.check_files(&self.cache);
-        }
-        entries
-    }
-
-    pub(super) fn get(&self, id: &DownloadId) -> Result<Arc<Entry>, ChangeError> {
-        self.checked().get(id).cloned().ok_or(ChangeError::Missing)
+    pub(super) async fn get(&self, id: &DownloadId) -> Result<Arc<Entry>, ChangeError> {
+        let entry = self.entries.lock().get(id).cloned().ok_or(ChangeError::Missing)?;
+        let cache = self.cache.clone();
+        let check = move || {
+            entry.check_files(&cache);
+            entry
+        };
+        Ok(with_files(check).await)
     }
 
     /// The download of these weights.
-    pub(crate) fn find(&self, weights: &str) -> Option<(DownloadId, Arc<Entry>)> {
-        let entries = self.checked();
-        let found = entries.iter().find(|(_, entry)| entry.record().weights == weights);
-        found.map(|(id, entry)| (id.clone(), Arc::clone(entry)))
+    pub(crate) async fn find(&self, weights: &str) -> Option<(DownloadId, Arc<Entry>)> {
+        let mut entries = self.snapshot().into_iter();
+        let (id, entry) = entries.find(|(_, entry)| entry.record().weights == weights)?;
+        let cache = self.cache.clone();
+        let check = move || {
+            entry.check_files(&cache);
+            (id, entry)
+        };
+        Some(with_files(check).await)
     }
 
     /// The bytes of an order that are not on the disk.
@@ -132,74 +143,88 @@ impl Downloads {
     }
 
     /// Whether an order may start.
-    pub(crate) fn check(&self, order: &Order) -> Result<(), WeightsError> {
+    pub(crate) async fn check(self: &Arc<Self>, order: &Order) -> Result<(), WeightsError> {
         let bytes: u64 = order.files.iter().map(|file| file.bytes).sum();
         if bytes > self.max_bytes {
             return Err(WeightsError::TooLarge { bytes, max: self.max_bytes });
         }
-        let entries = self.entries.lock();
-        check_room(&entries)?;
+        let entries = self.snapshot();
+        if self.is_full() || entries.len() >= MAX_KEPT {
+            return Err(ChangeError::TooMany.into());
+        }
         let active = entries.values().filter(|entry| entry.state().is_active());
         let promised: u64 = active.map(|entry| entry.record().bytes().saturating_sub(entry.progress().0)).sum();
-        drop(entries);
-        let disk = fit::judge_disk(self.missing(order).saturating_add(promised), free_disk(&self.folder));
+        let (downloads, order) = (Arc::clone(self), order.clone());
+        let judge =
+            move || fit::judge_disk(downloads.missing(&order).saturating_add(promised), free_disk(&downloads.folder));
+        let disk = with_files(judge).await;
         if disk.fits { Ok(()) } else { Err(WeightsError::NoDiskSpace(disk.why)) }
     }
 
-    /// Queues a download that was checked. Of two requests for the same weights at once, the second gets the first one's
-    /// download.
-    pub(crate) fn add(&self, id: &DownloadId, order: Order, now: Timestamp) -> Result<Added, WeightsError> {
-        let mut entries = self.entries.lock();
-        if let Some(known) = entries.values().find(|entry| entry.record().weights == order.weights) {
-            return Ok(Added::Known(Arc::clone(known)));
-        }
-        // Others may have been added since the check.
-        check_room(&entries)?;
-        let (record, folder) = (Record::new(id, order, now), self.folder.join(id.as_str()));
-        record.write(&folder)?;
-        let entry = Arc::new(Entry::new(folder, record, self.changed()));
-        entry.measure(&self.cache);
-        entries.insert(id.clone(), Arc::clone(&entry));
-        self.nudge.notify_one();
-        self.changed.notify_one();
-        Ok(Added::New(entry))
+    /// Whether as many downloads run or wait as may.
+    pub(super) fn is_full(&self) -> bool {
+        self.snapshot().values().filter(|entry| entry.state().is_active()).count() >= MAX_ACTIVE
     }
 
-    /// Queues a download again that failed, was cancelled or is missing.
-    pub(super) fn resume(&self, entry: &Entry) -> Result<(), ChangeError> {
-        // A download is not deleted while it is resumed.
-        let entries = self.entries.lock();
-        if !entries.values().any(|known| std::ptr::eq(&**known, entry)) {
-            return Err(ChangeError::Missing);
-        }
-        let state = entry.state();
-        if state.is_active() {
-            return Err(ChangeError::Active);
-        }
-        if entries.values().filter(|entry| entry.state().is_active()).count() >= MAX_ACTIVE {
-            return Err(ChangeError::TooMany);
-        }
+    /// Queues a download that was checked in the same turn.
+    pub(crate) async fn add(
+        self: &Arc<Self>,
+        turn: Turn,
+        id: &DownloadId,
+        order: Order,
+        now: Timestamp,
+    ) -> Result<Arc<Entry>, WeightsError> {
+        let (downloads, id) = (Arc::clone(self), id.clone());
+        let add = move || -> Result<Arc<Entry>, WeightsError> {
+            let _turn = turn;
+            let (record, folder) = (Record::new(&id, order, now), downloads.folder.join(id.as_str()));
+            record.write(&folder)?;
+            let entry = Arc::new(Entry::new(folder, record, downloads.changed()));
+            entry.measure(&downloads.cache);
+            downloads.entries.lock().insert(id, Arc::clone(&entry));
+            downloads.nudge.notify_one();
+            downloads.changed.notify_one();
+            Ok(entry)
+        };
+        with_files(add).await
+    }
+
+    /// Makes a change that was decided in the same turn, also if the request is abandoned meanwhile.
+    pub(super) async fn make(
+        self: &Arc<Self>,
+        turn: Turn,
+        change: DownloadChange,
+        id: &DownloadId,
+        entry: &Arc<Entry>,
+    ) -> Result<(), ChangeError> {
+        let (downloads, id, entry) = (Arc::clone(self), id.clone(), Arc::clone(entry));
+        let make = move || -> Result<(), ChangeError> {
+            let _turn = turn;
+            match change {
+                DownloadChange::Cancel => entry.cancel(),
+                DownloadChange::Resume => downloads.resume(&entry),
+                DownloadChange::Delete => downloads.delete(&id, &entry)?,
+            }
+            Ok(())
+        };
+        with_files(make).await
+    }
+
+    fn resume(&self, entry: &Entry) {
         entry.set_cancelled(false);
-        if state == DownloadState::Done || !entry.transition(state, DownloadState::Queued) {
-            return Err(ChangeError::Inactive(state.as_str().to_owned()));
+        let state = entry.state();
+        // Files that were missing may be back.
+        if state != DownloadState::Done && entry.transition(state, DownloadState::Queued) {
+            self.nudge.notify_one();
         }
-        self.nudge.notify_one();
-        Ok(())
     }
 
-    /// Deletes a download with its files.
-    pub(super) fn delete(&self, id: &DownloadId) -> Result<(), ChangeError> {
-        // Until its files are gone, it is neither resumed nor requested again.
-        let mut entries = self.entries.lock();
-        let entry = entries.get(id).ok_or(ChangeError::Missing)?;
-        if entry.state().is_active() {
-            return Err(ChangeError::Active);
-        }
+    fn delete(&self, id: &DownloadId, entry: &Entry) -> Result<(), ChangeError> {
         self.delete_files(entry).map_err(|error| {
             tracing::error!(download = %id, %error, "a file of a download cannot be deleted");
             ChangeError::Files
         })?;
-        entries.remove(id);
+        self.entries.lock().remove(id);
         self.changed.notify_one();
         Ok(())
     }
@@ -207,64 +232,98 @@ impl Downloads {
     fn delete_files(&self, entry: &Entry) -> io::Result<()> {
         let record = entry.record();
         self.cache.remove(&record.repository, &record.commit, record.files.iter().map(|file| file.name.as_str()))?;
-        fs::remove_dir_all(entry.folder())
+        for index in 0..record.files.len() {
+            or_gone(fs::remove_file(entry.part(index)))?;
+        }
+        // With the record, so last: after a crash, a download with other files left is still listed and can be deleted.
+        or_gone(fs::remove_dir_all(entry.folder()))
     }
 }
 
-/// Whether there is room for another download.
-fn check_room(entries: &BTreeMap<DownloadId, Arc<Entry>>) -> Result<(), ChangeError> {
-    let active = entries.values().filter(|entry| entry.state().is_active()).count();
-    if active >= MAX_ACTIVE || entries.len() >= MAX_KEPT { Err(ChangeError::TooMany) } else { Ok(()) }
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::weights::proxy::ProxyRules;
     use crate::weights::repository::RepositoryFile;
     use fleet::Connector;
+    use std::task::{Context, Waker};
 
-    fn order(bytes: u64) -> Order {
+    pub(in crate::weights) const NOW: Timestamp = Timestamp::from_millis(1);
+
+    pub(in crate::weights) fn open(folder: &Path) -> Arc<Downloads> {
+        let hub = Hub::new(Connector::default(), ProxyRules::default(), "http://127.0.0.1:1".to_owned(), None);
+        Arc::new(Downloads::open(Arc::new(hub), folder, 1_000))
+    }
+
+    pub(in crate::weights) fn order(bytes: u64) -> Order {
         Order {
             repository: "acme/tiny".to_owned(),
             commit: "abcdef0".to_owned(),
-            files: vec![RepositoryFile { name: "a.gguf".to_owned(), bytes, sha256: None }],
+            files: vec![RepositoryFile { name: format!("{bytes}.gguf"), bytes, sha256: None }],
             is_whole: false,
             weights: format!("hf://acme/tiny@abcdef0/{bytes}.gguf"),
             license: None,
         }
     }
 
-    #[test]
-    fn downloads_are_bounded_and_not_repeated() {
+    #[tokio::test]
+    async fn downloads_are_bounded() {
         let folder = tempfile::tempdir().unwrap();
-        let hub =
-            Arc::new(Hub::new(Connector::default(), ProxyRules::default(), "http://127.0.0.1:1".to_owned(), None));
-        let downloads = Downloads::open(hub, folder.path(), 1_000);
-        let add = |number: u64| {
-            let id = DownloadId::new(Timestamp::from_millis(1), number.into());
-            downloads.check(&order(number))?;
-            downloads.add(&id, order(number), Timestamp::from_millis(1))
+        let downloads = open(folder.path());
+        let add = async |number: u64| {
+            let (turn, id) = (downloads.turn().await, DownloadId::new(NOW, number.into()));
+            downloads.check(&order(number)).await?;
+            downloads.add(turn, &id, order(number), NOW).await
         };
-        let Ok(Added::New(first)) = add(1) else { panic!("the first is new") };
-        let id = DownloadId::new(Timestamp::from_millis(1), 99);
-        let again = downloads.add(&id, order(1), Timestamp::from_millis(1));
-        assert!(matches!(again, Ok(Added::Known(known)) if Arc::ptr_eq(&first, &known)));
-        assert_eq!(downloads.list().len(), 1);
+        let first = add(1).await.unwrap();
+        let (_, found) = downloads.find(&order(1).weights).await.unwrap();
+        assert!(Arc::ptr_eq(&first, &found));
         for number in 2..=8 {
-            assert!(matches!(add(number), Ok(Added::New(_))), "{number}");
+            assert!(!downloads.is_full() && add(number).await.is_ok(), "{number}");
         }
-        assert!(matches!(add(9), Err(WeightsError::Change(ChangeError::TooMany))));
-        let unchecked = downloads.add(&id, order(9), Timestamp::from_millis(1));
-        assert!(matches!(unchecked, Err(WeightsError::Change(ChangeError::TooMany))), "of two requests at once");
-        assert!(matches!(downloads.check(&order(1_001)), Err(WeightsError::TooLarge { bytes: 1_001, max: 1_000 })));
+        assert!(matches!(add(9).await, Err(WeightsError::Change(ChangeError::TooMany))));
+        let too_large = downloads.check(&order(1_001)).await;
+        assert!(matches!(too_large, Err(WeightsError::TooLarge { bytes: 1_001, max: 1_000 })));
 
-        assert!(first.transition(DownloadState::Queued, DownloadState::Cancelled));
-        assert!(matches!(add(9), Ok(Added::New(_))));
-        assert!(matches!(downloads.resume(&first), Err(ChangeError::TooMany)));
-        let deleted = DownloadId::new(Timestamp::from_millis(1), 1);
-        downloads.delete(&deleted).unwrap();
-        assert!(matches!(downloads.resume(&first), Err(ChangeError::Missing)), "it must not come back");
-        assert!(!folder.path().join("downloads").join(deleted.as_str()).exists());
+        first.cancel();
+        assert!(!downloads.is_full() && add(9).await.is_ok());
+        assert!(downloads.is_full());
+    }
+
+    #[tokio::test]
+    async fn an_abandoned_deletion_goes_on_and_others_wait_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (downloads, id) = (open(folder.path()), DownloadId::new(NOW, 1));
+        let entry = downloads.add(downloads.turn().await, &id, order(4), NOW).await.unwrap();
+        entry.cancel();
+        fs::write(entry.part(0), "part").unwrap();
+        let part = folder.path().join("whole");
+        fs::write(&part, "GGUF").unwrap();
+        downloads.cache.place(&part, "acme/tiny", "abcdef0", "4.gguf").unwrap();
+
+        let turn = downloads.turn().await;
+        assert_eq!(downloads.report().await.len(), 1, "a report does not wait for requests");
+        let mut deletion = Box::pin(downloads.make(turn, DownloadChange::Delete, &id, &entry));
+        let _ = deletion.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        drop(deletion);
+        let _next = downloads.turn().await;
+        assert!(matches!(downloads.get(&id).await, Err(ChangeError::Missing)));
+        assert!(!entry.folder().exists() && !downloads.cache.has("acme/tiny", "abcdef0", "4.gguf", 4));
+    }
+
+    #[tokio::test]
+    async fn files_that_are_back_are_not_downloaded_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (downloads, id) = (open(folder.path()), DownloadId::new(NOW, 1));
+        let entry = downloads.add(downloads.turn().await, &id, order(4), NOW).await.unwrap();
+        for (state, expected) in [
+            (DownloadState::Done, DownloadState::Done),
+            (DownloadState::Missing, DownloadState::Queued),
+            (DownloadState::Failed, DownloadState::Queued),
+        ] {
+            entry.set_state(state);
+            downloads.make(downloads.turn().await, DownloadChange::Resume, &id, &entry).await.unwrap();
+            assert_eq!(entry.state(), expected, "{state:?}");
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! A download in memory: its record, its progress, and the switch that cancels it.
 
 use super::cache::HubCache;
-use super::change::ChangeError;
 use super::record::{DownloadState, Record};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
@@ -93,15 +92,10 @@ impl Entry {
     }
 
     /// Asks it to stop, which keeps what has arrived.
-    pub(super) fn cancel(&self) -> Result<(), ChangeError> {
-        let state = self.state();
-        if !state.is_active() {
-            return Err(ChangeError::Inactive(state.as_str().to_owned()));
-        }
+    pub(super) fn cancel(&self) {
         if !self.transition(DownloadState::Queued, DownloadState::Cancelled) {
             self.set_cancelled(true);
         }
-        Ok(())
     }
 
     /// Asks a running download to stop, or takes the request back.
@@ -129,11 +123,16 @@ impl Entry {
 
     /// Changes the state if it is `from`.
     pub(super) fn transition(&self, from: DownloadState, to: DownloadState) -> bool {
+        self.change(from, to, |record| self.keep(record))
+    }
+
+    /// `keep` is called before others see the new state.
+    fn change(&self, from: DownloadState, to: DownloadState, keep: impl FnOnce(&Record)) -> bool {
         let changed = self.record.send_if_modified(|record| {
             let is_expected = record.state == from;
             if is_expected {
                 (record.state, record.error) = (to, None);
-                self.keep(record);
+                keep(record);
             }
             is_expected
         });
@@ -161,7 +160,8 @@ impl Entry {
         self.bytes.fetch_sub(bytes.min(self.bytes.load(Ordering::Relaxed)), Ordering::Relaxed);
     }
 
-    /// A download that is done is missing while its files are.
+    /// A download that is done is missing while its files are. This is not written: the files are checked again after a
+    /// restart, and the folder of a download that is deleted meanwhile must not come back.
     pub(super) fn check_files(&self, cache: &HubCache) {
         let (from, to) = match self.state() {
             DownloadState::Done => (DownloadState::Done, DownloadState::Missing),
@@ -172,9 +172,10 @@ impl Entry {
             | DownloadState::Failed
             | DownloadState::Cancelled => return,
         };
-        let is_complete = self.on_disk(cache) == self.record().bytes();
-        if is_complete == (to == DownloadState::Done) && self.transition(from, to) {
-            self.measure(cache);
+        let on_disk = self.on_disk(cache);
+        let is_complete = on_disk == self.record().bytes();
+        if is_complete == (to == DownloadState::Done) {
+            self.change(from, to, |_| self.bytes.store(on_disk, Ordering::Relaxed));
         }
     }
 
@@ -201,6 +202,7 @@ impl Entry {
 mod tests {
     use super::*;
     use crate::weights::record::Order;
+    use crate::weights::repository::RepositoryFile;
     use domain::{DownloadId, Timestamp};
 
     #[tokio::test]
@@ -224,6 +226,26 @@ mod tests {
             assert_eq!(Record::read(&folder).map(|record| record.state), Some(DownloadState::Cancelled));
             stopped.join().unwrap();
         }
+    }
+
+    #[test]
+    fn a_check_does_not_write_what_is_being_deleted() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (id, now) = (DownloadId::new(Timestamp::from_millis(7), 1), Timestamp::from_millis(7));
+        let order = Order {
+            repository: "acme/tiny".to_owned(),
+            commit: "abcdef0".to_owned(),
+            files: vec![RepositoryFile { name: "a.gguf".to_owned(), bytes: 3, sha256: None }],
+            is_whole: false,
+            weights: "hf://acme/tiny@abcdef0/a.gguf".to_owned(),
+            license: None,
+        };
+        let folder = scratch.path().join(id.as_str());
+        let entry = Entry::new(folder.clone(), Record::new(&id, order, now), Arc::default());
+        entry.set_state(DownloadState::Done);
+        std::fs::remove_dir_all(&folder).unwrap();
+        entry.check_files(&HubCache::new(scratch.path()));
+        assert_eq!((entry.state(), folder.exists()), (DownloadState::Missing, false));
     }
 
     #[test]

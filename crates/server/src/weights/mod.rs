@@ -2,6 +2,7 @@
 
 mod cache;
 mod change;
+mod disk;
 mod download;
 mod downloads;
 mod entry;
@@ -17,7 +18,7 @@ mod repository;
 mod users;
 
 pub(crate) use change::{ANSWER_PERIOD, ChangeError, ChangeFailure, DownloadCommands, Outcome};
-pub(crate) use downloads::{Added, Downloads};
+pub(crate) use downloads::Downloads;
 pub(crate) use entry::Entry;
 pub(crate) use fit::{Fit, Machine, Verdict, rough};
 pub(crate) use local::{LocalFile, path_problem};

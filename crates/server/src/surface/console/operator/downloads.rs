@@ -5,9 +5,7 @@ use super::nodes::living_reports;
 use super::weights;
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Caller, Id, List, Operator, PathParam, Payload};
-use crate::weights::{
-    Added, ChangeError, DownloadReport, Downloads, Entry, Order, Outcome, WeightsError, WeightsUsers,
-};
+use crate::weights::{ChangeError, DownloadReport, Downloads, Entry, Order, Outcome, WeightsUsers};
 use axum::Json;
 use control::CommandError;
 use control::weights::DownloadChange;
@@ -118,7 +116,7 @@ async fn list_all(caller: &Caller) -> Result<Vec<(String, DownloadReport)>, Cons
     let mut reported = living_reports(caller).await?;
     reported.retain(|(node, _)| node != here);
     let mut nodes: Vec<_> = reported.into_iter().map(|(node, report)| (node, report.downloads)).collect();
-    nodes.push((here.clone(), downloads(caller).report()));
+    nodes.push((here.clone(), downloads(caller).report().await));
     Ok(newest_first(nodes))
 }
 
@@ -151,44 +149,21 @@ pub(crate) async fn start(
 ) -> Result<(StatusCode, Json<DownloadView>), ConsoleError> {
     let order = choose(&caller, &body.reference).await?;
     let downloads = downloads(&caller);
-    if let Some((id, entry)) = downloads.find(&order.weights) {
+    let turn = downloads.turn().await;
+    if let Some((id, entry)) = downloads.find(&order.weights).await {
+        // The command below has a turn of its own.
+        drop(turn);
         if !entry.is_done_or_active() {
             change(&caller, &id, DownloadChange::Resume).await?;
         }
         return Ok((StatusCode::CREATED, Json(DownloadView::of_this(&caller, &entry, &users(&caller).await?))));
     }
-    downloads.check(&order)?;
+    downloads.check(&order).await?;
     let id = control::weights::new_id(caller.now());
-    let weights = order.weights.clone();
-    let subject = (&id, weights.as_str(), caller.context.operator.node_id.as_str());
-    let add = || match downloads.add(&id, order, caller.now())? {
-        Added::New(entry) => Ok(entry),
-        Added::Known(entry) => Err(NotStarted::Known(entry)),
-    };
-    let entry = match control::weights::start(caller.store(), &caller.author(), subject, caller.now(), add).await {
-        Ok(entry) | Err(NotStarted::Known(entry)) => entry,
-        Err(NotStarted::Failed(error)) => return Err(error),
-    };
+    let subject = (&id, order.weights.as_str(), caller.context.operator.node_id.as_str());
+    control::weights::record_start(caller.store(), &caller.author(), subject, caller.now()).await?;
+    let entry = downloads.add(turn, &id, order, caller.now()).await?;
     Ok((StatusCode::CREATED, Json(DownloadView::of_this(&caller, &entry, &users(&caller).await?))))
-}
-
-/// Why a request starts no download, and so leaves no audit entry.
-enum NotStarted {
-    /// Another request for the same weights did.
-    Known(Arc<Entry>),
-    Failed(ConsoleError),
-}
-
-impl From<CommandError> for NotStarted {
-    fn from(error: CommandError) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
-impl From<WeightsError> for NotStarted {
-    fn from(error: WeightsError) -> Self {
-        Self::Failed(error.into())
-    }
 }
 
 /// The model that a reference leads to.

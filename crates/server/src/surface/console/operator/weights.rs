@@ -167,8 +167,8 @@ impl From<Verdict> for VerdictView {
 }
 
 impl FoundModelView {
-    fn new(caller: &Caller, model: FoundModel, users: &WeightsUsers) -> Self {
-        let found = caller.context.operator.weights.downloads().find(&model.weights);
+    async fn new(caller: &Caller, model: FoundModel, users: &WeightsUsers) -> Self {
+        let found = caller.context.operator.weights.downloads().find(&model.weights).await;
         Self {
             fits: model.fit.fits(),
             name: model.name,
@@ -196,9 +196,12 @@ pub(crate) async fn look_up(
     let Lookup { repository, license, is_gated, architecture, context_length, models } =
         find(&caller, &body.reference).await?;
     let users = downloads::users(&caller).await?;
-    let models: Vec<_> = models.into_iter().map(|model| FoundModelView::new(&caller, model, &users)).collect();
-    let problem = models.is_empty().then_some(NOT_RUNNABLE);
-    Ok(Json(LookupView { repository, license, gated: is_gated, architecture, context_length, models, problem }))
+    let mut views = Vec::with_capacity(models.len());
+    for model in models {
+        views.push(FoundModelView::new(&caller, model, &users).await);
+    }
+    let problem = views.is_empty().then_some(NOT_RUNNABLE);
+    Ok(Json(LookupView { repository, license, gated: is_gated, architecture, context_length, models: views, problem }))
 }
 
 pub(super) async fn find(caller: &Caller, reference: &str) -> Result<Lookup, ConsoleError> {

@@ -186,10 +186,11 @@ fn report_node(parts: &Parts, loops: &Tasks) {
         _ => logs.answer(&store, node.id()).await,
     }));
     let (context, node) = (Arc::clone(&parts.context), Arc::clone(&parts.node));
+    let mut outcomes = weights::Outcomes::new();
     let download_changes = loops.every("download changes", weights::ANSWER_PERIOD);
     loops.spawn(download_changes.run(async move || match node.alive_count() {
         1 => Ok(()),
-        _ => context.download_commands().answer(clock::now()).await,
+        _ => context.download_commands().answer(&mut outcomes, clock::now()).await,
     }));
 }
 

@@ -9,6 +9,7 @@ use control::weights::{self, AskedChange, DownloadChange};
 use control::{Author, CommandError};
 use domain::{DownloadId, Timestamp};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
@@ -36,6 +37,10 @@ pub(crate) enum ChangeError {
 
 /// What a node responds to a request for a change.
 pub(crate) type Outcome = Result<DownloadReport, ChangeError>;
+
+/// Outcomes as text, by request, until the store has them: a change whose outcome could not be written must not be made
+/// again, because a download that was deleted would then be missing.
+pub(crate) type Outcomes = BTreeMap<String, String>;
 
 /// Why a change was not made.
 #[derive(Debug, thiserror::Error)]
@@ -88,18 +93,33 @@ impl DownloadCommands<'_> {
     }
 
     /// Makes the changes that other nodes ask for.
-    pub(crate) async fn answer(&self, now: Timestamp) -> Result<(), CommandError> {
-        for AskedChange { request, download, change, author } in weights::list_asked(self.store, self.node, now).await?
-        {
-            let outcome: Outcome = match self.make(&author, change, &download, now).await {
-                Ok(report) => Ok(report),
-                Err(ChangeFailure::Rejected(error)) => Err(error),
-                Err(ChangeFailure::Command(error)) => return Err(error),
+    pub(crate) async fn answer(&self, outcomes: &mut Outcomes, now: Timestamp) -> Result<(), CommandError> {
+        let asked = weights::list_asked(self.store, self.node, now).await?;
+        outcomes.retain(|request, _| asked.iter().any(|asked| asked.request == *request));
+        for AskedChange { request, download, change, author } in asked {
+            let outcome = match outcomes.get(&request) {
+                Some(outcome) => outcome.clone(),
+                None => self.outcome(&author, change, &download, now).await?,
             };
-            let outcome = serde_json::to_string(&outcome).expect("an outcome has only text keys");
+            outcomes.insert(request.clone(), outcome.clone());
             weights::respond(self.store, &request, &outcome).await?;
         }
         Ok(())
+    }
+
+    async fn outcome(
+        &self,
+        author: &Author,
+        change: DownloadChange,
+        download: &DownloadId,
+        now: Timestamp,
+    ) -> Result<String, CommandError> {
+        let outcome: Outcome = match self.make(author, change, download, now).await {
+            Ok(report) => Ok(report),
+            Err(ChangeFailure::Rejected(error)) => Err(error),
+            Err(ChangeFailure::Command(error)) => return Err(error),
+        };
+        Ok(serde_json::to_string(&outcome).expect("an outcome has only text keys"))
     }
 }
 
@@ -122,6 +142,8 @@ mod tests {
     use crate::catalogue_keeper;
     use crate::config::Config;
     use crate::weights::downloads::tests::{NOW, open, order};
+    use domain::UserId;
+    use store::download_requests::{self, DownloadRequest};
 
     #[test]
     fn what_may_be_changed_depends_on_the_state() {
@@ -142,21 +164,64 @@ mod tests {
         }
     }
 
+    struct Node {
+        store: Store,
+        downloads: Arc<Downloads>,
+        catalogue: Arc<Snapshot>,
+        /// A download that waits.
+        id: DownloadId,
+        _scratch: tempfile::TempDir,
+    }
+
+    impl Node {
+        async fn start() -> Self {
+            let scratch = tempfile::tempdir().unwrap();
+            let store = Store::open("sqlite:forebay.db", scratch.path()).await.unwrap();
+            store.migrate().await.unwrap();
+            let config = Config::load(None, &|_| None).unwrap();
+            let catalogue = Arc::new(catalogue_keeper::inspect(&store, &config).await.unwrap());
+            let (downloads, id) = (open(scratch.path()), DownloadId::new(NOW, 1));
+            downloads.add(downloads.turn().await, &id, order(1), NOW).await.unwrap();
+            Self { store, downloads, catalogue, id, _scratch: scratch }
+        }
+
+        fn commands(&self) -> DownloadCommands<'_> {
+            let (store, catalogue) = (&self.store, Arc::clone(&self.catalogue));
+            DownloadCommands { store, node: "node_a", downloads: &self.downloads, catalogue }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_change_is_made_once_if_its_outcome_is_lost() {
+        let (node, mut outcomes) = (Node::start().await, Outcomes::new());
+        let request = DownloadRequest {
+            id: "one".to_owned(),
+            download: node.id.clone(),
+            change: "cancel".to_owned(),
+            user: UserId::new(NOW, 1),
+            address: "127.0.0.1".to_owned(),
+        };
+        for round in 1..=2 {
+            let mut tx = node.store.begin().await.unwrap();
+            download_requests::remove(&mut tx, &request.id).await.unwrap();
+            download_requests::ask(&mut tx, "node_a", &request, NOW).await.unwrap();
+            tx.commit().await.unwrap();
+            node.commands().answer(&mut outcomes, NOW).await.unwrap();
+            let outcome = download_requests::read(&node.store, &request.id).await.unwrap().unwrap();
+            let outcome: Outcome = serde_json::from_str(&outcome).unwrap();
+            assert_eq!(outcome.unwrap().state, "cancelled", "round {round}");
+        }
+        node.commands().answer(&mut outcomes, NOW).await.unwrap();
+        assert!(outcomes.is_empty(), "the store has them");
+    }
+
     #[tokio::test]
     async fn a_change_is_not_made_without_its_audit_entry() {
-        let scratch = tempfile::tempdir().unwrap();
-        let store = Store::open("sqlite:forebay.db", scratch.path()).await.unwrap();
-        store.migrate().await.unwrap();
-        let config = Config::load(None, &|_| None).unwrap();
-        let catalogue = Arc::new(catalogue_keeper::inspect(&store, &config).await.unwrap());
-        let (downloads, id) = (open(scratch.path()), DownloadId::new(NOW, 1));
-        let entry = downloads.add(downloads.turn().await, &id, order(1), NOW).await.unwrap();
-        let commands = DownloadCommands { store: &store, node: "node_a", downloads: &downloads, catalogue };
-
-        store.close().await;
-        let cancelled = commands.make(&Author::CommandLine, DownloadChange::Cancel, &id, NOW).await;
+        let node = Node::start().await;
+        node.store.close().await;
+        let cancelled = node.commands().make(&Author::CommandLine, DownloadChange::Cancel, &node.id, NOW).await;
         assert!(matches!(cancelled, Err(ChangeFailure::Command(_))));
-        assert_eq!(entry.state(), DownloadState::Queued);
+        assert_eq!(node.downloads.get(&node.id).await.unwrap().state(), DownloadState::Queued);
     }
 
     #[test]

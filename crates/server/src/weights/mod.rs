@@ -17,7 +17,7 @@ mod report;
 mod repository;
 mod users;
 
-pub(crate) use change::{ANSWER_PERIOD, ChangeError, ChangeFailure, DownloadCommands, Outcome};
+pub(crate) use change::{ANSWER_PERIOD, ChangeError, ChangeFailure, DownloadCommands, Outcome, Outcomes};
 pub(crate) use downloads::Downloads;
 pub(crate) use entry::Entry;
 pub(crate) use fit::{Fit, Machine, Verdict, rough};

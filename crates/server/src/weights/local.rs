@@ -1,5 +1,6 @@
 //! Model files in the models folder of this machine.
 
+use super::disk::with_files;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -58,7 +59,11 @@ pub(crate) fn find(folder: &Path, path: &Path) -> Result<LocalFile, String> {
 }
 
 /// Why forebay-engine cannot load the weights at a path; `None` if they look right.
-pub(crate) fn path_problem(path: &Path) -> Option<&'static str> {
+pub(crate) async fn path_problem(path: PathBuf) -> Option<&'static str> {
+    with_files(move || find_problem(&path)).await
+}
+
+fn find_problem(path: &Path) -> Option<&'static str> {
     if !path.exists() {
         return Some("does not exist on the machine of the node that responds; it has to exist on every node");
     }
@@ -143,10 +148,10 @@ mod tests {
         fs::write(at("bert/config.json"), "{}").unwrap();
         fs::write(at("notes.gguf"), "no model").unwrap();
         for right in ["gguf/tiny.gguf", "gguf", "bert"] {
-            assert_eq!(path_problem(&at(right)), None, "{right}");
+            assert_eq!(find_problem(&at(right)), None, "{right}");
         }
         for (wrong, why) in [("none.gguf", "does not exist"), ("notes.gguf", "neither"), ("empty", "neither")] {
-            assert!(path_problem(&at(wrong)).is_some_and(|found| found.contains(why)), "{wrong}");
+            assert!(find_problem(&at(wrong)).is_some_and(|found| found.contains(why)), "{wrong}");
         }
     }
 }

@@ -27,6 +27,7 @@ pub(crate) use report::DownloadReport;
 pub(crate) use users::WeightsUsers;
 
 use crate::config::{WeightsConfig, show_size};
+use disk::with_files;
 use fleet::Connector;
 use fleet::drivers::process::GpuMemory;
 use hub::{Hub, HubError};
@@ -134,27 +135,30 @@ impl Weights {
     }
 
     /// What this machine has.
-    pub(crate) fn machine(&self, gpus: Vec<GpuMemory>) -> Machine {
-        machine::observe(&self.cache_dir, gpus)
+    pub(crate) async fn machine(&self, gpus: Vec<GpuMemory>) -> Machine {
+        let folder = self.cache_dir.clone();
+        with_files(move || machine::observe(&folder, gpus)).await
     }
 
     /// The models in the models folder.
     pub(crate) async fn list_local(&self) -> Vec<LocalFile> {
         let folder = self.models_dir.clone();
-        tokio::task::spawn_blocking(move || local::list(&folder)).await.unwrap_or_default()
+        with_files(move || local::list(&folder)).await
     }
 
     /// What a reference or a path leads to, and whether it fits.
     pub(crate) async fn look_up(&self, text: &str, machine: &Machine) -> Result<Lookup, WeightsError> {
         let reference = Reference::parse(text, self.hub.url());
         match reference.map_err(|why| WeightsError::Reference(why.to_owned()))? {
-            Reference::Path(path) => self.look_up_path(&path, machine),
+            Reference::Path(path) => self.look_up_path(path, machine).await,
             Reference::Hub(reference) => self.look_up_hub(&reference, machine).await,
         }
     }
 
-    fn look_up_path(&self, path: &Path, machine: &Machine) -> Result<Lookup, WeightsError> {
-        let LocalFile { path, bytes } = local::find(&self.models_dir, path).map_err(WeightsError::Reference)?;
+    async fn look_up_path(&self, path: PathBuf, machine: &Machine) -> Result<Lookup, WeightsError> {
+        let folder = self.models_dir.clone();
+        let found = with_files(move || local::find(&folder, &path)).await;
+        let LocalFile { path, bytes } = found.map_err(WeightsError::Reference)?;
         let weights = path.to_string_lossy().into_owned();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let fit = fit::judge(bytes, 0, machine);
@@ -181,26 +185,38 @@ impl Weights {
             }
         }
         variants.truncate(MAX_VARIANTS);
-        let models = variants.into_iter().map(|variant| self.judge(reference, &found, variant, machine)).collect();
-        let Repository { license, is_gated, architecture, context_length, .. } = found;
-        let repository = Some(reference.repository.clone());
-        Ok(Lookup { repository, license, is_gated, architecture, context_length, models })
-    }
-
-    fn judge(&self, reference: &HubReference, found: &Repository, variant: Variant, machine: &Machine) -> FoundModel {
-        let (name, bytes) = (variant.name().to_owned(), variant.bytes());
-        let is_whole = variant.kind == VariantKind::Sentence;
-        let weights = pinned(&reference.repository, &found.commit, (!is_whole).then_some(name.as_str()));
-        let order = Order {
-            repository: reference.repository.clone(),
-            commit: found.commit.clone(),
-            files: variant.files,
-            is_whole,
-            weights: weights.clone(),
-            license: found.license.clone(),
+        let (downloads, machine) = (Arc::clone(&self.downloads), machine.clone());
+        let repository = reference.repository.clone();
+        let look_up = move || {
+            let judge = |variant| judge(&downloads, &repository, &found, variant, &machine);
+            let models = variants.into_iter().map(judge).collect();
+            let Repository { license, is_gated, architecture, context_length, .. } = found;
+            Lookup { repository: Some(repository), license, is_gated, architecture, context_length, models }
         };
-        let missing_bytes = self.downloads.missing(&order);
-        let fit = fit::judge(bytes, missing_bytes, machine);
-        FoundModel { name, is_embedding: is_whole, bytes, weights, missing_bytes, fit, order: Some(order) }
+        Ok(with_files(look_up).await)
     }
+}
+
+/// A model of a repository, with what of it is on the disk.
+fn judge(
+    downloads: &Downloads,
+    repository: &str,
+    found: &Repository,
+    variant: Variant,
+    machine: &Machine,
+) -> FoundModel {
+    let (name, bytes) = (variant.name().to_owned(), variant.bytes());
+    let is_whole = variant.kind == VariantKind::Sentence;
+    let weights = pinned(repository, &found.commit, (!is_whole).then_some(name.as_str()));
+    let order = Order {
+        repository: repository.to_owned(),
+        commit: found.commit.clone(),
+        files: variant.files,
+        is_whole,
+        weights: weights.clone(),
+        license: found.license.clone(),
+    };
+    let missing_bytes = downloads.missing(&order);
+    let fit = fit::judge(bytes, missing_bytes, machine);
+    FoundModel { name, is_embedding: is_whole, bytes, weights, missing_bytes, fit, order: Some(order) }
 }

@@ -14,7 +14,7 @@ use fleet::Backend;
 use http::HeaderValue;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
-use std::path::Path;
+use std::path::PathBuf;
 use utoipa::ToSchema;
 
 const MAX_KEY_LEN: usize = 4_096;
@@ -228,16 +228,16 @@ pub(crate) struct FlavorInput {
 }
 
 impl NewModel {
-    pub(super) fn draft(&self, keeper: &CatalogueKeeper) -> Result<ModelDraft, ConsoleError> {
+    pub(super) async fn draft(&self, keeper: &CatalogueKeeper) -> Result<ModelDraft, ConsoleError> {
         let draft = draft(self.members(), self.enabled.unwrap_or(true), self.upstreams(), keeper)?;
-        check_weights(self.engine())?;
+        check_weights(self.engine()).await?;
         Ok(draft)
     }
 }
 
 impl ModelEdit {
     /// The draft of the model with this definition and its changes.
-    pub(super) fn draft(
+    pub(super) async fn draft(
         &self,
         mut definition: Map<String, Value>,
         enabled: bool,
@@ -250,16 +250,16 @@ impl ModelEdit {
             }
         }
         let draft = draft(definition, self.enabled.unwrap_or(enabled), self.upstreams(), keeper)?;
-        check_weights(self.engine())?;
+        check_weights(self.engine()).await?;
         Ok(draft)
     }
 }
 
 /// A path has to be right on every node that runs the engine, so on this one, too. The paths of Pods are their own.
-fn check_weights(engine: Option<&EngineInput>) -> Result<(), ConsoleError> {
+async fn check_weights(engine: Option<&EngineInput>) -> Result<(), ConsoleError> {
     let Some(EngineInput { weights: Some(weights), flavor: None, .. }) = engine else { return Ok(()) };
     if weights.starts_with('/')
-        && let Some(why) = path_problem(Path::new(weights))
+        && let Some(why) = path_problem(PathBuf::from(weights)).await
     {
         return Err(ConsoleError::invalid("engine.weights", why));
     }

@@ -58,7 +58,7 @@ pub(crate) async fn create(
     Payload(body): Payload<NewModel>,
 ) -> Result<(StatusCode, Json<OperatorModelView>), ConsoleError> {
     let keeper = &caller.context.catalogue;
-    let draft = body.draft(keeper)?;
+    let draft = body.draft(keeper).await?;
     let snapshot = keeper.snapshot();
     catalogue::create_model(caller.store(), &caller.author(), snapshot.fixed(), &draft, caller.now()).await?;
     Ok((StatusCode::CREATED, Json(current(&caller, &draft.id).await?)))
@@ -90,7 +90,7 @@ pub(crate) async fn edit(
     let Ok(Value::Object(definition)) = serde_json::from_str(&stored.definition) else {
         return Err(ConsoleError::INTERNAL);
     };
-    let draft = body.draft(definition, stored.enabled, keeper)?;
+    let draft = body.draft(definition, stored.enabled, keeper).await?;
     let (store, author) = (caller.store(), caller.author());
     let changed = catalogue::change_model(store, &author, snapshot.fixed(), &draft, body.version, caller.now()).await;
     match changed {

@@ -95,7 +95,7 @@ pub(crate) async fn show(Operator(caller): Operator) -> Json<WeightsView> {
 
 async fn machine(caller: &Caller) -> Machine {
     let parts = &caller.context.operator;
-    parts.weights.machine(parts.logs.process.gpu_memory().await)
+    parts.weights.machine(parts.logs.process.gpu_memory().await).await
 }
 
 #[derive(Deserialize, ToSchema)]

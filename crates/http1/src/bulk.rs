@@ -6,7 +6,7 @@
 //! for it. Whatever else is ready runs in between.
 //!
 //! Example: fifty clients send 16 MiB each, as fast as the network allows. A small request that arrives meanwhile waits
-//! for the one turn that is running, about 50 µs, not for fifty of them.
+//! for the one turn that is running, about 100 µs, not for fifty of them.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A body up to this size needs no turn. Nearly all are smaller.
 const FREE_BYTES: usize = 64 << 10;
-const TURN_BYTES: usize = 128 << 10;
+const TURN_BYTES: usize = 256 << 10;
 
 thread_local! {
     /// Its one permit is the right to a turn. Waiting connections get it in order of arrival, also if some of them end.

@@ -30,6 +30,20 @@ pub(crate) struct WholeBody {
 /// long, because JSON inside of a string is escaped.
 const TRANSLATION_FACTOR: u64 = 3;
 
+/// A core parses up to this many bytes itself if they are mostly text, of which it skips gigabytes per second. Another thread
+/// would cost more than it saves.
+const INLINE_TEXT_BYTES: usize = 512 << 10;
+/// With more quotes or commas than one in this many bytes, the values between them take longer than the text.
+const BYTES_PER_QUOTE: usize = 64;
+const BYTES_PER_COMMA: usize = 16;
+
+fn is_mostly_text(body: &[u8]) -> bool {
+    let has_few = |byte, distance| memchr::memchr_iter(byte, body).count() <= body.len() / distance;
+    (heavy_work::INLINE_BYTES + 1..=INLINE_TEXT_BYTES).contains(&body.len())
+        && has_few(b'"', BYTES_PER_QUOTE)
+        && has_few(b',', BYTES_PER_COMMA)
+}
+
 impl WholeBody {
     /// Whether work on it is [`HeavyWork`].
     pub(crate) fn is_large(&self) -> bool {
@@ -115,13 +129,16 @@ impl BodyBounds {
         Ok(WholeBody { bytes, memory })
     }
 
-    /// Parses a body; a large one as [`HeavyWork`].
+    /// Parses a body; one that takes long as [`HeavyWork`].
     pub(crate) async fn parse<T: Send + 'static>(
         &self,
         bytes: Bytes,
         memory: &MemoryGrant,
         parse: impl FnOnce(Bytes) -> T + Send + 'static,
     ) -> T {
+        if is_mostly_text(&bytes) {
+            return parse(bytes);
+        }
         self.work(bytes.len(), memory, move || parse(bytes)).await
     }
 
@@ -222,4 +239,23 @@ pub(crate) async fn discard(headers: &Headers, body: &mut Incoming) {
         }
     };
     let _ = tokio::time::timeout(DISCARD_TIMEOUT, read).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_text_is_parsed_by_a_core_itself() {
+        let chat = |text: &str, bytes: usize| {
+            let content = text.repeat(bytes / text.len());
+            format!(r#"{{"model":"a/b","messages":[{{"role":"user","content":"{content}"}}]}}"#)
+        };
+        assert!(is_mostly_text(chat("Words, and more words. ", 256 << 10).as_bytes()));
+        assert!(!is_mostly_text(chat("Words, and more words. ", 513 << 10).as_bytes()), "too long");
+        assert!(!is_mostly_text(chat(r#"\"a\":1,"#, 256 << 10).as_bytes()), "many strings");
+        let messages = vec![r#"{"role":"user","content":""}"#; 8 << 10].join(",");
+        assert!(!is_mostly_text(messages.as_bytes()), "many values");
+        assert!(!is_mostly_text(vec!["1"; 128 << 10].join(",").as_bytes()), "many numbers");
+    }
 }

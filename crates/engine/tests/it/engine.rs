@@ -98,8 +98,9 @@ impl Engine {
 pub(crate) fn start(weights: &Path, folder: &TempDir, arguments: &[&str]) -> Child {
     let at = |name: &str| folder.path().join(name).display().to_string();
     let weights = weights.display().to_string();
-    let own = ["--model", &weights, "--listen-file", &at("listen"), "--cache-dir", &at("cache")].map(str::to_owned);
-    let arguments = own.into_iter().chain(arguments.iter().map(|argument| (*argument).to_owned()));
+    // Beside other tests, several compute threads would mostly wait for each other, which takes more CPU time than they save.
+    let own = ["--model", &weights, "--listen-file", &at("listen"), "--cache-dir", &at("cache"), "--threads", "1"];
+    let arguments = own.iter().chain(arguments).map(|argument| (*argument).to_owned());
     Launch::new(env!("CARGO_BIN_EXE_forebay-engine")).arguments(arguments).start("engine", folder.path()).unwrap()
 }
 

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { ReferenceArea } from 'recharts'
 import { formatCompact, formatTime } from '../format'
 import classes from './DrawnChart.module.css'
-import { type ChartProps, colorOf, isSparse, summary, zoomOf } from './series'
+import { type ChartProps, colorOf, isFlat, isSparse, summary, zoomOf } from './series'
 
 const defaultAt = (at: number) => formatTime(new Date(at).toISOString())
 const AXIS_TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
@@ -39,7 +39,12 @@ export default function DrawnChart(props: ChartProps) {
     withLegend,
     legendProps: { verticalAlign: 'bottom' as const },
     xAxisProps: { tickFormatter: (at: number) => axis.format(at), minTickGap: 40, interval: EVEN },
-    yAxisProps: { width: 'auto' as const, interval: 0, allowDecimals: !props.isWhole },
+    yAxisProps: {
+      width: 'auto' as const,
+      interval: 0,
+      allowDecimals: !props.isWhole,
+      ...(isFlat(points, series) && { domain: [0, 1] }),
+    },
     tooltipProps: { labelFormatter: (at: unknown) => (Number.isFinite(at) ? formatAt(Number(at)) : '') },
     children: zoom.area ? <ReferenceArea x1={zoom.area[0]} x2={zoom.area[1]} fillOpacity={0.15} /> : null,
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isSparse, summary, zoomOf } from './series'
+import { isFlat, isSparse, summary, zoomOf } from './series'
 
 describe('charts', () => {
   it('summarizes the range of each series', () => {
@@ -25,5 +25,18 @@ describe('charts', () => {
     const points = (count: number) => Array.from({ length: 100 }, (_, at) => ({ at, p50: at < count ? 1 : null }))
     const series = [{ key: 'p50', label: 'Median' }]
     expect([isSparse(points(1), series), isSparse(points(100), series)]).toEqual([true, false])
+  })
+  it('detects charts without anything above zero', () => {
+    const series = [{ key: 'count', label: 'Calls' }]
+    const flat = [0, null, 0.2].map((count) =>
+      isFlat(
+        [
+          { at: 1, count: 0 },
+          { at: 2, count },
+        ],
+        series,
+      ),
+    )
+    expect(flat).toEqual([true, true, false])
   })
 })

@@ -60,3 +60,7 @@ export const isSparse = (points: Point[], series: Series[]): boolean =>
     const known = points.filter((point) => typeof point[key] === 'number').length
     return known > 0 && known <= FEW
   })
+
+/** Whether there is nothing above zero, for which the axis would otherwise end at 4, or 400 %. */
+export const isFlat = (points: Point[], series: Series[]): boolean =>
+  points.every((point) => series.every(({ key }) => !(Number(point[key]) > 0)))

@@ -2,9 +2,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run console models test test-kubernetes test-engines test-memory test-isolation check docs docs-check docs-reference docs-reference-check \
-	screenshots bench bench-routing bench-engine bench-dashboard fmt-check language-check lint unit-tests test-build all-tests client-tests \
-	openapi-tests oidc-tests tracing-tests console-checks console-tests helm-checks
+# All targets but files are commands.
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 # The console's packages and its build, each updated if its sources are newer.
@@ -21,6 +20,8 @@ FUZZ_FLAGS := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3 \
 SIMULATION_SEEDS ?= 20000
 SIMULATION_FIRST_SEED ?= 0
 DATA_DIR ?= data
+NEXTEST = $(shell cargo nextest --version 2>/dev/null)
+TEST_ALL = $(if $(NEXTEST),cargo nextest run,cargo test --lib --bins --tests) --workspace
 
 $(CONSOLE_PACKAGES): web/package.json web/package-lock.json
 	@scripts/system-packages console
@@ -33,8 +34,7 @@ $(CONSOLE): $(CONSOLE_PACKAGES) $(CONSOLE_SOURCES)
 	@echo "==> Building the console"
 	cd web && npm run --silent build
 
-help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+##@ Daily
 
 run: ## Build the console and the programs, download the starter models, serve (CONFIG=config/quickstart.toml DATA_DIR=data)
 	@scripts/system-packages run
@@ -46,6 +46,10 @@ models: ## Fetch the two starter models into data/models, once, checked by SHA-2
 	@scripts/system-packages models
 	@scripts/fetch-models
 
+check: ## The quick part of test: format, language, lints, unit tests
+	@scripts/system-packages run
+	@$(MAKE) --no-print-directory fmt-check language-check lint unit-tests
+
 test: ## Everything that CI runs: format, language, dependencies, lints, all tests with PostgreSQL, Redis and promtool, clients, OpenAPI, single sign-on, traces, the console
 	@scripts/system-packages test
 # Everything is built first: in parallel, cargo would wait for its lock, and tests read the console's files. The Rust tests
@@ -54,39 +58,8 @@ test: ## Everything that CI runs: format, language, dependencies, lints, all tes
 		all-tests+console-checks,docs-reference-check,helm-checks,client-tests,openapi-tests,oidc-tests,tracing-tests campaign-short console-tests
 	@echo "==> All good"
 
-test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane that is built once (CI runs it after test)
-	@scripts/system-packages test-kubernetes
-	@scripts/kubernetes-control-plane build >/dev/null
-	@echo "==> Building the binaries used by the tests"
-	cargo build --workspace --bins
-	@scripts/fetch-models
-	@echo "==> Tests, with their own control plane, PostgreSQL and Redis"
-	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; scripts/with-services scripts/with-kubernetes scripts/test-kubernetes
-
-.PHONY: test-cluster
-test-cluster: ## Gateways by Helm and replicas on two real nodes: kubelet, containerd; needs root. Not a part of test
-	@scripts/system-packages test-cluster
-	@scripts/kubernetes-control-plane build >/dev/null
-	@scripts/kubernetes-control-plane build node >/dev/null
-	@echo "==> Building the binaries"
-	cargo build --workspace --bins
-	@scripts/fetch-models
-	@scripts/test-cluster $(SCENARIOS)
-
-test-engines: ## Metering with llama.cpp's real server (Debian sid's, unpacked once; needs root). Not a part of test
-	@scripts/system-packages test-engines
-	@scripts/fetch-models
-	@echo "==> Building the binaries used by the tests"
-	cargo build --workspace --bins
-	@echo "==> Tests, with llama.cpp's server"
-	@scripts/with-llama-server scripts/test-engines
-
-check: ## The quick part of test: format, language, lints, unit tests
-	@scripts/system-packages run
-	@$(MAKE) --no-print-directory fmt-check language-check lint unit-tests
-
 docs: ## Build the documentation site into target/book (offline, once mdBook is installed in .cache)
-	@scripts/mdbook build --dest-dir "$(abspath $(TARGET_DIR))/book"
+	@"$$(scripts/tool mdbook)" build --dest-dir "$(abspath $(TARGET_DIR))/book"
 
 docs-check: docs ## Build the site and check its links, anchors and the paths it names
 	@echo "==> Documents: pages, links, paths"
@@ -96,13 +69,117 @@ docs-reference: ## Write docs/api/reference from the /openapi.json of a debug bu
 	cargo build --package server --bin forebay
 	@scripts/openapi-reference "$(TARGET_DIR)/debug/forebay"
 
-docs-reference-check: # needs the debug build of forebay
-	@echo "==> docs/api/reference against /openapi.json"
-	@scripts/openapi-reference "$(TARGET_DIR)/debug/forebay" --check
+screenshots: $(CONSOLE) ## Pictures of every page of the console, light and dark, into web/screenshots/
+	@scripts/system-packages test
+	@$(MAKE) --no-print-directory models
+	cargo build --workspace --bins
+	cd web && npm run --silent screenshots
 
-helm-checks: # needs the debug build of forebay
-	@echo "==> The Helm chart"
-	@scripts/test-helm "$(TARGET_DIR)/debug/forebay"
+help: ## Show this list
+	@awk -F ':.*## ' '/^##@/ { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
+
+##@ Slow
+
+test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane that is built once (CI runs it after test)
+	@scripts/system-packages test-kubernetes
+	@tests/cluster/kubernetes-control-plane build >/dev/null
+	@echo "==> Building the binaries used by the tests"
+	cargo build --workspace --bins
+	@scripts/fetch-models
+	@echo "==> Tests, with their own control plane, PostgreSQL and Redis"
+	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; scripts/with-services tests/cluster/with-kubernetes tests/cluster/test-kubernetes
+
+test-cluster: ## Gateways by Helm and replicas on two real nodes: kubelet, containerd; needs root
+	@scripts/system-packages test-cluster
+	@tests/cluster/kubernetes-control-plane build >/dev/null
+	@tests/cluster/kubernetes-control-plane build node >/dev/null
+	@echo "==> Building the binaries"
+	cargo build --workspace --bins
+	@scripts/fetch-models
+	@tests/cluster/test-cluster $(SCENARIOS)
+
+test-engines: ## Metering with llama.cpp's real server (Debian sid's, unpacked once; needs root)
+	@scripts/system-packages test-engines
+	@scripts/fetch-models
+	@echo "==> Building the binaries used by the tests"
+	cargo build --workspace --bins
+	@echo "==> Tests, with llama.cpp's server"
+	@scripts/with-llama-server $(if $(NEXTEST),cargo nextest run --package server --no-tests fail --run-ignored only \
+		-E 'test(/^metering::real::/)',cargo test --package server --test it metering::real:: -- --ignored)
+
+test-memory: ## Attack Forebay under a memory limit of 512 MiB; needs root (MEMORY_ARGS="--seconds 20" for a short run)
+	@scripts/system-packages test
+	@echo "==> Building the release binaries"
+	cargo build --release --package server --package testkit --bins
+	@echo "==> Attacking (two minutes each)"
+	@exec $(TARGET_DIR)/release/forebay-memory-test --forebay $(TARGET_DIR)/release/forebay $(MEMORY_ARGS)
+
+test-isolation: ## Measure how far one tenant's attacks slow another's calls on one core (ISOLATION_ARGS="--only bombs")
+	@scripts/system-packages test
+	@echo "==> Building the release binaries"
+	cargo build --release --package server --package testkit --bins
+	@echo "==> Attacking (about a minute each; the machine should be idle)"
+	@exec $(TARGET_DIR)/release/forebay-isolation-test --forebay $(TARGET_DIR)/release/forebay $(ISOLATION_ARGS)
+
+CAMPAIGN_SECONDS ?= 600
+CAMPAIGN_SEED ?=
+CAMPAIGN = ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; exec $(TARGET_DIR)/debug/forebay-campaign \
+	--forebay $(TARGET_DIR)/debug/forebay --fake-engine $(TARGET_DIR)/debug/fake-engine
+campaign: ## Three nodes under load and faults, and a check of all that happened; needs root (CAMPAIGN_SECONDS=600, CAMPAIGN_SEED to repeat one)
+	@scripts/system-packages campaign
+	@scripts/fetch-models
+	@echo "==> Building the binaries"
+	cargo build --package server --package engine --package testkit --bins
+	@$(CAMPAIGN) --seconds $(CAMPAIGN_SECONDS) $(if $(CAMPAIGN_SEED),--seed $(CAMPAIGN_SEED)) \
+		--results $(TARGET_DIR)/campaign $(CAMPAIGN_ARGS)
+
+test-upgrade: ## Upgrade from the previous release under load, go back, and upgrade again; needs root
+	@scripts/system-packages campaign
+	@scripts/fetch-models
+	@echo "==> Building the binaries"
+	cargo build --workspace --bins
+	@scripts/test-upgrade
+
+simulate: ## Run many seeds of the control plane's simulation, on all cores (SIMULATION_SEEDS=20000 SIMULATION_FIRST_SEED=0)
+	@echo "==> Building the simulation, then $(SIMULATION_SEEDS) seeds from $(SIMULATION_FIRST_SEED) on"
+	SIMULATION_SEEDS=$(SIMULATION_SEEDS) SIMULATION_FIRST_SEED=$(SIMULATION_FIRST_SEED) CARGO_PROFILE_DEV_OPT_LEVEL=2 \
+		cargo test --quiet --package control --lib -- --nocapture the_control_plane_keeps_its_rules_whatever_fails
+
+fuzz: ## Fuzz the parsers, guided by coverage (FUZZ_SECONDS=60 for each target, FUZZ_TARGET=request_heads for one)
+	@echo "==> Building the targets with coverage counters, then $(FUZZ_SECONDS) s each"
+# With a --target, the flags do not apply to build scripts and procedural macros.
+	FUZZ_SECONDS=$(FUZZ_SECONDS) CARGO_PROFILE_DEV_OPT_LEVEL=2 RUSTFLAGS="$(FUZZ_FLAGS)" cargo test --quiet \
+		--target "$$(rustc -vV | sed -n 's/^host: //p')" --target-dir "$(TARGET_DIR)/fuzz/build" --lib \
+		--package http1 --package dataplane --package store -- --nocapture --test-threads 1 "fuzz_tests::$(FUZZ_TARGET)"
+
+test-valgrind: ## Tests of the parsers in Valgrind, which sees reads beyond the end of a buffer
+	@scripts/system-packages test-valgrind
+	@echo "==> JSON reader, heads and framing in Valgrind"
+	PROPTEST_CASES=32 cargo test --lib --package dataplane --package http1 \
+		--config 'target."cfg(all())".runner = ["valgrind", "-q", "--error-exitcode=9"]' -- --test-threads 1 json:: _tests::json \
+		fuzz_tests::request_heads fuzz_tests::response_heads fuzz_tests::framing
+
+##@ Release
+
+dist: $(CONSOLE) ## Build the packages into dist/: tarball, Debian package, SBOMs, checksums (the first time takes half an hour)
+	@scripts/system-packages dist
+	@scripts/dist
+
+image: ## Build the container images into dist/, from its tarball and without a registry; needs root
+	@scripts/system-packages image
+	@scripts/build-image
+
+test-image: ## Start the images of dist/ as containers and chat; needs root
+	@scripts/system-packages test-image
+	@scripts/fetch-models
+	@scripts/test-image
+
+test-packages: ## Install the Debian package of dist/ in a clean Debian and chat with it; needs root
+	@scripts/system-packages test-packages
+	@scripts/fetch-models
+	@scripts/test-packages
+
+##@ Benchmarks
 
 bench: ## Compare Forebay with nginx as a plain proxy on this machine and print a table
 	@scripts/system-packages bench
@@ -120,38 +197,6 @@ bench-routing: ## Compare routers in front of simulated engines (BENCH_ARGS="--t
 	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; exec $(TARGET_DIR)/release/forebay-routing-bench \
 		--forebay $(TARGET_DIR)/release/forebay $(BENCH_ARGS)
 
-test-memory: ## Attack Forebay under a memory limit of 512 MiB; needs root (MEMORY_ARGS="--seconds 20" for a short run)
-	@scripts/system-packages test
-	@echo "==> Building the release binaries"
-	cargo build --release --package server --package testkit --bins
-	@echo "==> Attacking (two minutes each)"
-	@exec $(TARGET_DIR)/release/forebay-memory-test --forebay $(TARGET_DIR)/release/forebay $(MEMORY_ARGS)
-
-test-isolation: ## Measure how far one tenant's attacks slow another's calls on one core (ISOLATION_ARGS="--only bombs")
-	@scripts/system-packages test
-	@echo "==> Building the release binaries"
-	cargo build --release --package server --package testkit --bins
-	@echo "==> Attacking (about a minute each; the machine should be idle)"
-	@exec $(TARGET_DIR)/release/forebay-isolation-test --forebay $(TARGET_DIR)/release/forebay $(ISOLATION_ARGS)
-
-.PHONY: campaign campaign-short
-CAMPAIGN_SECONDS ?= 600
-CAMPAIGN_SEED ?=
-CAMPAIGN = ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; exec $(TARGET_DIR)/debug/forebay-campaign \
-	--forebay $(TARGET_DIR)/debug/forebay --fake-engine $(TARGET_DIR)/debug/fake-engine
-campaign: ## Three nodes under load and faults, and a check of all that happened; needs root (CAMPAIGN_SECONDS=600, CAMPAIGN_SEED to repeat one)
-	@scripts/system-packages campaign
-	@scripts/fetch-models
-	@echo "==> Building the binaries"
-	cargo build --package server --package engine --package testkit --bins
-	@$(CAMPAIGN) --seconds $(CAMPAIGN_SECONDS) $(if $(CAMPAIGN_SEED),--seed $(CAMPAIGN_SEED)) \
-		--results $(TARGET_DIR)/campaign $(CAMPAIGN_ARGS)
-
-campaign-short: # needs the debug builds
-	@echo "==> A short campaign: three nodes under load and faults"
-	@scripts/fetch-models
-	@$(CAMPAIGN) --short --results $(TARGET_DIR)/campaign-short
-
 bench-engine: models ## Measure forebay-engine: tokens per second for 1, 4 and 8 streams
 	@scripts/system-packages engine
 	@echo "==> Building the engine (llama.cpp takes some minutes the first time)"
@@ -166,57 +211,20 @@ bench-dashboard: ## Fill a store with a million requests and time dashboards, on
 	@echo "==> PostgreSQL"
 	@scripts/with-services sh -c 'cargo bench --package server --bench dashboard -- --store "$$FOREBAY_TEST_POSTGRES" $(BENCH_ARGS)'
 
-.PHONY: test-upgrade
-test-upgrade: ## Upgrade from the previous release under load, go back, and upgrade again; needs root. Not a part of test
-	@scripts/system-packages campaign
+# ---- Steps of the commands above
+
+docs-reference-check: # needs the debug build of forebay
+	@echo "==> docs/api/reference against /openapi.json"
+	@scripts/openapi-reference "$(TARGET_DIR)/debug/forebay" --check
+
+helm-checks: # needs the debug build of forebay
+	@echo "==> The Helm chart"
+	@scripts/test-helm "$(TARGET_DIR)/debug/forebay"
+
+campaign-short: # needs the debug builds
+	@echo "==> A short campaign: three nodes under load and faults"
 	@scripts/fetch-models
-	@echo "==> Building the binaries"
-	cargo build --workspace --bins
-	@scripts/test-upgrade
-
-.PHONY: simulate
-simulate: ## Run many seeds of the control plane's simulation, on all cores (SIMULATION_SEEDS=20000 SIMULATION_FIRST_SEED=0)
-	@echo "==> Building the simulation, then $(SIMULATION_SEEDS) seeds from $(SIMULATION_FIRST_SEED) on"
-	SIMULATION_SEEDS=$(SIMULATION_SEEDS) SIMULATION_FIRST_SEED=$(SIMULATION_FIRST_SEED) CARGO_PROFILE_DEV_OPT_LEVEL=2 \
-		cargo test --quiet --package control --lib -- --nocapture the_control_plane_keeps_its_rules_whatever_fails
-
-.PHONY: dist
-dist: $(CONSOLE) ## Build the packages into dist/: tarball, Debian package, SBOMs, checksums (the first time takes half an hour)
-	@scripts/system-packages dist
-	@scripts/dist
-
-.PHONY: image
-image: ## Build the container images into dist/, from its tarball and without a registry; needs root
-	@scripts/system-packages image
-	@scripts/build-image
-
-.PHONY: test-image
-test-image: ## Start the images of dist/ as containers and chat; needs root. Not a part of test
-	@scripts/system-packages test-image
-	@scripts/fetch-models
-	@scripts/test-image
-
-.PHONY: test-packages
-test-packages: ## Install the Debian package of dist/ in a clean Debian and chat with it; needs root. Not a part of test
-	@scripts/system-packages test-packages
-	@scripts/fetch-models
-	@scripts/test-packages
-
-.PHONY: fuzz
-fuzz: ## Fuzz the parsers, guided by coverage (FUZZ_SECONDS=60 for each target, FUZZ_TARGET=request_heads for one)
-	@echo "==> Building the targets with coverage counters, then $(FUZZ_SECONDS) s each"
-# With a --target, the flags do not apply to build scripts and procedural macros.
-	FUZZ_SECONDS=$(FUZZ_SECONDS) CARGO_PROFILE_DEV_OPT_LEVEL=2 RUSTFLAGS="$(FUZZ_FLAGS)" cargo test --quiet \
-		--target "$$(rustc -vV | sed -n 's/^host: //p')" --target-dir "$(TARGET_DIR)/fuzz/build" --lib \
-		--package http1 --package dataplane --package store -- --nocapture --test-threads 1 "fuzz_tests::$(FUZZ_TARGET)"
-
-.PHONY: test-valgrind
-test-valgrind: ## Tests of the parsers in Valgrind, which sees reads beyond the end of a buffer. Not a part of test
-	@scripts/system-packages test-valgrind
-	@echo "==> JSON reader, heads and framing in Valgrind"
-	PROPTEST_CASES=32 cargo test --lib --package dataplane --package http1 \
-		--config 'target."cfg(all())".runner = ["valgrind", "-q", "--error-exitcode=9"]' -- --test-threads 1 json:: _tests::json \
-		fuzz_tests::request_heads fuzz_tests::response_heads fuzz_tests::framing
+	@$(CAMPAIGN) --short --results $(TARGET_DIR)/campaign-short
 
 fmt-check:
 	@echo "==> Format"
@@ -226,7 +234,6 @@ language-check:
 	@echo "==> Language"
 	@scripts/check-language
 
-.PHONY: supply-chain-check
 supply-chain-check:
 	@echo "==> Dependencies: licences, sources, bans, advisories"
 	@scripts/check-supply-chain
@@ -242,13 +249,13 @@ unit-tests:
 test-build:
 	@echo "==> Building the tests and the binaries that they use"
 	cargo build --workspace --bins
-	scripts/cargo-test --no-run
+	$(TEST_ALL) --no-run
 
 all-tests: test-build
 	@echo "==> Starter models, for the tests with real weights"
 	@scripts/fetch-models
 	@echo "==> Tests, with their own PostgreSQL and Redis"
-	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; scripts/with-services scripts/cargo-test
+	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; scripts/with-services $(TEST_ALL)
 
 client-tests:
 	@echo "==> Building the binaries for the client tests"
@@ -264,7 +271,7 @@ openapi-tests:
 
 oidc-tests:
 	@echo "==> Single sign-on with a real provider"
-	@scripts/test-oidc
+	@python3 -B tests/oidc/run.py --forebay "$(abspath $(TARGET_DIR))/debug/forebay"
 
 console-checks: $(CONSOLE)
 	@echo "==> Console: types, lints, unit tests, size of the first page"
@@ -276,12 +283,6 @@ console-tests: $(CONSOLE)
 	@scripts/fetch-models
 	@echo "==> Console in a browser"
 	cd web && npm run --silent e2e
-
-screenshots: $(CONSOLE) ## Pictures of every page of the console, light and dark, into web/screenshots/
-	@scripts/system-packages test
-	@$(MAKE) --no-print-directory models
-	cargo build --workspace --bins
-	cd web && npm run --silent screenshots
 
 tracing-tests:
 	@echo "==> Building the binaries for the tracing tests"

@@ -44,10 +44,10 @@ class Cluster:
     def __init__(self, work, images, fake_engine, cgroup):
         self.work, self.images, self.cgroup = work, images, cgroup
         create_network()
-        programs = pathlib.Path(run(ROOT / "scripts/kubernetes-control-plane", "build", "node").strip())
+        programs = pathlib.Path(run(ROOT / "tests/cluster/kubernetes-control-plane", "build", "node").strip())
         os.environ["PATH"] = f"{programs}:{os.environ['PATH']}"  # a build of a tree has its own kubectl
         folder = work / "control-plane"
-        self.kubeconfig = run(ROOT / "scripts/kubernetes-control-plane", "start", folder, HOST).strip()
+        self.kubeconfig = run(ROOT / "tests/cluster/kubernetes-control-plane", "start", folder, HOST).strip()
         os.environ["KUBECONFIG"] = self.kubeconfig
         self.nodes = [Node(number, work, folder, cgroup, programs) for number in (1, 2)]
         self._start_services(fake_engine)

@@ -82,7 +82,7 @@ def volume(name, path, mode, claim):
 
 class Installation:
     def __init__(self, cluster):
-        self.cluster = cluster
+        self.cluster, self.helm = cluster, run(ROOT / "scripts/tool", "helm").strip()
         self.values = {
             "image": {"repository": "localhost/forebay", "tag": "test-gateway"},
             "gateways": GATEWAYS,
@@ -99,7 +99,7 @@ class Installation:
     def _helm(self, *arguments):
         values = self.cluster.work / "values.yaml"  # JSON is YAML
         values.write_text(json.dumps(self.values))
-        run(ROOT / "scripts/helm", *arguments, "--namespace", NAMESPACE)
+        run(self.helm, *arguments, "--namespace", NAMESPACE)
 
     def prepare(self):
         """What the chart leaves to the operator: volumes, and the Secret with the addresses of PostgreSQL and Redis."""
@@ -125,7 +125,7 @@ class Installation:
         kubectl("--namespace", NAMESPACE, "rollout", "status", "statefulset/forebay", "--timeout", "15m")
 
     def uninstall(self):
-        run(ROOT / "scripts/helm", "uninstall", "forebay", "--namespace", NAMESPACE)
+        run(self.helm, "uninstall", "forebay", "--namespace", NAMESPACE)
 
     def gateways(self):
         return pods(NAMESPACE, "app.kubernetes.io/component=gateway")

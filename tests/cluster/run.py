@@ -1,4 +1,4 @@
-"""Runs the scenarios on a cluster of its own. scripts/test-cluster starts this in namespaces that end with it."""
+"""Runs the scenarios on a cluster of its own. tests/cluster/test-cluster starts this in namespaces that end with it."""
 
 import argparse
 import os

@@ -16,6 +16,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+PROVIDER = pathlib.Path(__file__).resolve().parents[2] / "scripts/oidc-provider"
 START_TIMEOUT_SECS = 30
 ARGUMENTS = None
 
@@ -121,9 +122,9 @@ class SignInTest(unittest.TestCase):
 
     @classmethod
     def start_provider(cls):
-        command = ["node", "provider.mjs", str(cls.provider_port), f"{cls.base}/api/session/oidc/callback", str(cls.groups)]
+        command = [PROVIDER, str(cls.provider_port), f"{cls.base}/api/session/oidc/callback", str(cls.groups)]
         pipe = subprocess.PIPE
-        cls.provider = subprocess.Popen(command, cwd=ARGUMENTS.node_folder, stdout=pipe, stderr=subprocess.DEVNULL, text=True)
+        cls.provider = subprocess.Popen(command, stdout=pipe, stderr=subprocess.DEVNULL, text=True)
         assert "listening" in cls.provider.stdout.readline()
 
     @classmethod
@@ -317,6 +318,5 @@ if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--forebay", required=True)
-    parser.add_argument("--node-folder", required=True)
     ARGUMENTS = parser.parse_args()
     unittest.main(argv=[sys.argv[0]], verbosity=2)

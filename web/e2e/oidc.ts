@@ -1,4 +1,4 @@
-/** Starts a forebay with single sign-on and a real provider, like `scripts/test-oidc`. */
+/** Starts a forebay with single sign-on and a real provider, like `tests/oidc/run.py`. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:net'

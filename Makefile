@@ -110,14 +110,14 @@ test-engines: ## Metering with llama.cpp's real server (Debian sid's, unpacked o
 test-memory: ## Attack Forebay under a memory limit of 512 MiB; needs root (MEMORY_ARGS="--seconds 20" for a short run)
 	@scripts/system-packages test
 	@echo "==> Building the release binaries"
-	cargo build --release --package server --package testkit --bins
+	cargo build --release --package server --package bench --package testbed --bins
 	@echo "==> Attacking (two minutes each)"
 	@exec $(TARGET_DIR)/release/forebay-memory-test --forebay $(TARGET_DIR)/release/forebay $(MEMORY_ARGS)
 
 test-isolation: ## Measure how far one tenant's attacks slow another's calls on one core (ISOLATION_ARGS="--only bombs")
 	@scripts/system-packages test
 	@echo "==> Building the release binaries"
-	cargo build --release --package server --package testkit --bins
+	cargo build --release --package server --package bench --package testbed --bins
 	@echo "==> Attacking (about a minute each; the machine should be idle)"
 	@exec $(TARGET_DIR)/release/forebay-isolation-test --forebay $(TARGET_DIR)/release/forebay $(ISOLATION_ARGS)
 
@@ -129,7 +129,7 @@ campaign: ## Three nodes under load and faults, and a check of all that happened
 	@scripts/system-packages campaign
 	@scripts/fetch-models
 	@echo "==> Building the binaries"
-	cargo build --package server --package engine --package testkit --bins
+	cargo build --package server --package engine --package campaign --package testbed --bins
 	@$(CAMPAIGN) --seconds $(CAMPAIGN_SECONDS) $(if $(CAMPAIGN_SEED),--seed $(CAMPAIGN_SEED)) \
 		--results $(TARGET_DIR)/campaign $(CAMPAIGN_ARGS)
 
@@ -184,7 +184,7 @@ test-packages: ## Install the Debian package of dist/ in a clean Debian and chat
 bench: ## Compare Forebay with nginx as a plain proxy on this machine and print a table
 	@scripts/system-packages bench
 	@echo "==> Building the release binaries"
-	cargo build --release --package server --package testkit --bins
+	cargo build --release --package server --package bench --package testbed --bins
 	@echo "==> Measuring (some minutes; the machine should be idle)"
 	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; exec $(TARGET_DIR)/release/forebay-bench \
 		--forebay $(TARGET_DIR)/release/forebay --fake-engine $(TARGET_DIR)/release/fake-engine $(BENCH_ARGS)
@@ -192,7 +192,7 @@ bench: ## Compare Forebay with nginx as a plain proxy on this machine and print 
 bench-routing: ## Compare routers in front of simulated engines (BENCH_ARGS="--trace FILE --peers FOLDER")
 	@scripts/system-packages bench
 	@echo "==> Building the release binaries"
-	cargo build --release --package server --package testkit --bins
+	cargo build --release --package server --package bench --package testbed --bins
 	@echo "==> Replaying (about two minutes per router)"
 	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; exec $(TARGET_DIR)/release/forebay-routing-bench \
 		--forebay $(TARGET_DIR)/release/forebay $(BENCH_ARGS)

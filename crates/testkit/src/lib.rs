@@ -3,15 +3,8 @@
 //! Nothing here depends on the gateway's code: it is started as a binary and called over HTTP.
 
 pub mod balancer;
-pub mod bench;
-pub mod campaign;
 pub mod fake_engine;
 pub mod fake_hub;
-mod hostile;
 pub mod http;
-pub mod isolation_test;
-pub mod kubelet;
-pub mod memory_test;
 pub mod pod_security;
 pub mod process;
-pub mod routing_bench;

@@ -11,14 +11,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Our crates, and which of our crates each may use.
-const CRATES: [(&str, &[&str]); 12] = [
+const CRATES: [(&str, &[&str]); 16] = [
     ("background", &[]),
     ("domain", &[]),
     ("fuzz", &[]),
     ("http1", &[]),
     ("json_line", &[]),
     ("engine", &["background", "http1"]),
-    ("testkit", &["background", "http1"]),
+    ("test_kubelet", &[]),
+    ("testkit", &["http1"]),
+    ("bench", &["testkit"]),
+    ("campaign", &["testkit"]),
+    ("testbed", &["testkit"]),
     ("store", &["background", "domain", "json_line"]),
     ("fleet", &["background", "domain", "http1"]),
     ("dataplane", &["background", "domain", "fleet", "http1", "json_line", "store"]),

@@ -12,8 +12,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
+use test_kubelet::{Kubelet, NodeOptions};
 use testkit::balancer::Balancer;
-use testkit::kubelet::{self, Kubelet, NodeOptions};
 
 use crate::app::BINARY;
 use crate::kubernetes::plant::eventually;
@@ -43,7 +43,7 @@ impl Cluster {
         let folder = PathBuf::from(std::env::var("FOREBAY_TEST_KUBERNETES").expect(
             "FOREBAY_TEST_KUBERNETES is not set: run `make test-kubernetes`, or `scripts/with-kubernetes scripts/test-kubernetes`",
         ));
-        let client = kubelet::client(&folder.join("admin.kubeconfig")).await.unwrap();
+        let client = test_kubelet::client(&folder.join("admin.kubeconfig")).await.unwrap();
         let namespace = format!("story-{:012x}", getrandom::u64().unwrap() >> 16);
         let body: Namespace = serde_json::from_value(json!({"metadata": {"name": namespace}})).unwrap();
         Api::all(client.clone()).create(&PostParams::default(), &body).await.unwrap();

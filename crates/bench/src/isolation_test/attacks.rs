@@ -1,0 +1,135 @@
+//! The attacks: what is sent, on how many connections, and how often at most.
+
+use std::sync::Arc;
+
+use anyhow::{Context, ensure};
+use bytes::Bytes;
+use http::Method;
+use serde_json::{Value, json};
+use testkit::http::{Client, Response};
+
+use super::Attack;
+use super::attackers::Plan;
+use crate::hostile::gateway::{ATTACKED_MODEL, Gateway, MODEL};
+use crate::hostile::requests::{bombs, chat_body, chat_call, chat_head, gzip_head};
+
+/// As many as a workspace may have by default.
+pub(super) const ENDPOINTS: u32 = 100;
+/// Of a prompt that just fits into the context.
+const PROMPT_BYTES: usize = 4_000_000;
+/// Prompt-like text with characters that JSON escapes.
+const SENTENCE: &str = "The forebay takes what arrives, holds it, and lets it in; \"steady\" is the word.\n";
+
+/// Prepares an attack.
+pub(super) async fn plan(attack: Attack, gateway: &Gateway) -> anyhow::Result<Plan> {
+    let key = gateway.target.attacker.clone();
+    Ok(match attack {
+        Attack::None => Plan { connections: 0, per_second: 1, request: Arc::new(|_| Bytes::new()) },
+        Attack::RejectedKeys => {
+            let body = chat_body(MODEL, "hi", false);
+            let request = move |number: u64| chat_call(&format!("sk-aaaaaaaaaaaa-{number:032}"), &body);
+            Plan { connections: 256, per_second: 5_000, request: Arc::new(request) }
+        }
+        Attack::FailingCalls => {
+            let call = chat_call(&key, "{\"model\": 1}");
+            Plan { connections: 256, per_second: 5_000, request: Arc::new(move |_| call.clone()) }
+        }
+        Attack::Edits => Plan { connections: 16, per_second: 1_000, request: edits(gateway).await? },
+        Attack::Bombs => {
+            let calls = bombs()?.map(|bomb| {
+                let head = gzip_head(&key, bomb.len());
+                Bytes::from([head.as_bytes(), &bomb].concat())
+            });
+            let request = move |number: u64| calls[usize::from(number % 2 == 1)].clone();
+            Plan { connections: 32, per_second: 100, request: Arc::new(request) }
+        }
+        Attack::LongPrompts => {
+            let prompt: String = SENTENCE.chars().cycle().take(PROMPT_BYTES).collect();
+            let call = chat_call(&key, &chat_body(ATTACKED_MODEL, &prompt, false));
+            Plan { connections: 16, per_second: 50, request: Arc::new(move |_| call.clone()) }
+        }
+        Attack::Endpoints => {
+            let client = Client::new(format!("http://{}/v1", gateway.target.address)).key(&key);
+            // The gateway has been started with one endpoint.
+            for number in 1..ENDPOINTS {
+                let created = client.post_json("/endpoints", endpoint(number)).await;
+                ensure!(created.status == 201, "no endpoint was created: {}", created.text());
+            }
+            let request = move |number: u64| endpoint_request(&key, number);
+            Plan { connections: 256, per_second: 1_000, request: Arc::new(request) }
+        }
+    })
+}
+
+/// Changes of an endpoint with the key, and of another key with a session.
+async fn edits(gateway: &Gateway) -> anyhow::Result<Arc<dyn Fn(u64) -> Bytes + Send + Sync>> {
+    let bootstrap = gateway.forebay.bootstrap();
+    let console = Client::new(gateway.target.address);
+    let credentials = json!({"email": bootstrap["email"], "password": bootstrap["password"]});
+    let session = console.post_json("/api/session", credentials).await;
+    ensure!(session.status == 200, "no session: {}", session.text());
+    let (cookie, csrf) = (session_cookie(&session)?, text(&session.json()["csrfToken"])?);
+    let keys = format!("/api/workspaces/{}/keys", text(&bootstrap["workspaceId"])?);
+    let signed_in = console.header("cookie", &cookie).header("x-csrf-token", &csrf);
+    let created = signed_in.send_json(Method::POST, &keys, json!({"name": "edited"})).await;
+    ensure!(created.status == 201, "no key was created: {}", created.text());
+    let edited = format!("{keys}/{}", text(&created.json()["id"])?);
+    let key = gateway.target.attacker.clone();
+    Ok(Arc::new(move |number: u64| match number % 4 {
+        1 => post(&format!("{edited}/disable"), &session_headers(&cookie, &csrf), "{}"),
+        3 => post(&format!("{edited}/enable"), &session_headers(&cookie, &csrf), "{}"),
+        _ => {
+            let labels = json!({"labels": {"edit": number.to_string()}}).to_string();
+            request("PATCH", "/v1/endpoints/held", &key_header(&key), &labels)
+        }
+    }))
+}
+
+/// Most are calls, which are held for a second; some delete an endpoint, and create it again later.
+fn endpoint_request(key: &str, number: u64) -> Bytes {
+    let nth = |round: u64| 1 + u32::try_from(round % u64::from(ENDPOINTS - 1)).unwrap_or_default();
+    let (chosen, deleted_before) = (nth(number / 16), nth(number / 16 + u64::from(ENDPOINTS / 2)));
+    match number % 16 {
+        0 => request("DELETE", &format!("/v1/endpoints/e{chosen}"), &key_header(key), ""),
+        8 => post("/v1/endpoints", &key_header(key), &endpoint(deleted_before).to_string()),
+        _ => {
+            let body = chat_body(&format!("dedicated/e{chosen}"), "hi", false);
+            let headers = format!("x-hold-timeout: 1\r\ncontent-length: {}\r\n", body.len());
+            Bytes::from(chat_head(key, &headers) + &body)
+        }
+    }
+}
+
+fn endpoint(number: u32) -> Value {
+    json!({"name": format!("e{number}"), "model": "test/held", "flavor": "one", "replicas": 1})
+}
+
+fn key_header(key: &str) -> String {
+    format!("authorization: Bearer {key}\r\n")
+}
+
+fn session_headers(cookie: &str, csrf: &str) -> String {
+    format!("cookie: {cookie}\r\nx-csrf-token: {csrf}\r\n")
+}
+
+fn post(path: &str, headers: &str, body: &str) -> Bytes {
+    request("POST", path, headers, body)
+}
+
+fn request(method: &str, path: &str, headers: &str, body: &str) -> Bytes {
+    Bytes::from(format!(
+        "{method} {path} HTTP/1.1\r\nhost: x\r\n{headers}content-type: application/json\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    ))
+}
+
+fn session_cookie(response: &Response) -> anyhow::Result<String> {
+    let mut cookies = response.headers.get_all("set-cookie").iter().filter_map(|line| line.to_str().ok());
+    let session = cookies.find(|line| line.contains("forebay_session="));
+    Ok(session.and_then(|line| line.split(';').next()).context("no session cookie")?.to_owned())
+}
+
+fn text(value: &Value) -> anyhow::Result<String> {
+    Ok(value.as_str().with_context(|| format!("{value} is not a text"))?.to_owned())
+}

@@ -1,0 +1,87 @@
+//! The calls of another tenant, at a steady rate.
+
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::Method;
+use serde_json::json;
+use testkit::http::Client;
+
+use super::attacks::Http2;
+use crate::hostile::gateway::{MODEL, Target};
+
+/// Between two calls.
+const PERIOD: Duration = Duration::from_millis(50);
+/// A call that takes longer has failed.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// What the others saw.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// In milliseconds.
+    latencies: Vec<f64>,
+    pub(super) failed: usize,
+    /// The first failure.
+    pub(super) example: String,
+}
+
+impl Seen {
+    pub(super) fn calls(&self) -> usize {
+        self.latencies.len() + self.failed
+    }
+
+    pub(super) fn percentile(&self, part: f64) -> f64 {
+        let mut sorted = self.latencies.clone();
+        sorted.sort_by(f64::total_cmp);
+        let index = (sorted.len() as f64 * part) as usize;
+        sorted.get(index.min(sorted.len().saturating_sub(1))).copied().unwrap_or_default()
+    }
+
+    fn add(&mut self, outcome: anyhow::Result<u16>, latency: Duration) {
+        match outcome {
+            Ok(200) => self.latencies.push(latency.as_secs_f64() * 1_000.0),
+            failure => {
+                self.failed += 1;
+                if self.example.is_empty() {
+                    self.example = failure.map_or_else(|error| format!("{error:#}"), |status| status.to_string());
+                }
+            }
+        }
+    }
+}
+
+/// Calls for a while, on a thread of its own: the attackers keep theirs busy.
+pub(super) fn start(target: Target, span: Duration) -> anyhow::Result<JoinHandle<anyhow::Result<Seen>>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let calls = move || runtime.block_on(call(&target, span));
+    Ok(std::thread::Builder::new().name("others".into()).spawn(calls)?)
+}
+
+async fn call(target: &Target, span: Duration) -> anyhow::Result<Seen> {
+    let body = Bytes::from(
+        json!({"model": MODEL, "max_tokens": 2, "messages": [{"role": "user", "content": "hi"}]}).to_string(),
+    );
+    let client = Client::new(format!("http://{}/v1", target.address)).key(&target.other);
+    let mut http2 = match &target.tls {
+        Some(_) => Some(Http2::connect(target, None).await?),
+        None => None,
+    };
+    let (deadline, mut seen) = (Instant::now() + span, Seen::default());
+    while Instant::now() < deadline {
+        let begun = Instant::now();
+        let outcome = match &mut http2 {
+            Some(connection) => tokio::time::timeout(TIMEOUT, connection.call(&target.other, body.clone())).await,
+            None => {
+                let call = async {
+                    let response = client.try_send(Method::POST, "/chat/completions", body.clone()).await?;
+                    anyhow::Ok(response.status.as_u16())
+                };
+                tokio::time::timeout(TIMEOUT, call).await
+            }
+        };
+        seen.add(outcome.unwrap_or_else(|_| Err(anyhow::anyhow!("no response within {TIMEOUT:?}"))), begun.elapsed());
+        tokio::time::sleep(PERIOD.saturating_sub(begun.elapsed())).await;
+    }
+    Ok(seen)
+}

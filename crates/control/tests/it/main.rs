@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a story that cannot go on stops there")]
 
 #[path = "../../../store/tests/it/databases.rs"]
+#[expect(dead_code, reason = "the tests of the store use all of it")]
 mod databases;
 
 mod bootstrap;

@@ -101,7 +101,7 @@ fn run(command: &mut Command) {
 
 #[tokio::test]
 async fn a_dump_of_postgresql_made_while_serving_can_be_served_from() {
-    let (database, restored) = (Database::create().await, Database::create().await);
+    let (database, restored) = (Database::migrated().await, Database::empty().await);
     let app = TestApp::setup().store(&database.url).table(FLAVOR).start().await;
     let kept = fill(&app).await;
     let body = stream_with_usage("during the backup");

@@ -74,7 +74,7 @@ fn now_millis() -> i64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_node_leads_after_all_clocks_were_set_back() {
-    let database = Database::create().await;
+    let database = Database::migrated().await;
     let setup = || TestApp::setup().store(&database.url);
     let mut leader = setup().start().await;
     wait_until("the first node leads", TIMEOUT, async || leads(&leader).await).await;
@@ -97,7 +97,7 @@ async fn another_node_leads_after_all_clocks_were_set_back() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_with_wrong_clocks_count_each_other_and_share_the_limits() {
-    let (database, mut redis) = (Database::create().await, Redis::start().await);
+    let (database, mut redis) = (Database::migrated().await, Redis::start().await);
     let setup = || {
         let limits = format!("[limits]\nurl = \"{}\"\ntimeout = \"2s\"", redis.url());
         TestApp::setup().store(&database.url).table(&limits).workspace_limits(60, 1_000_000, 1_000_000)
@@ -127,7 +127,7 @@ async fn nodes_with_wrong_clocks_count_each_other_and_share_the_limits() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_whose_clock_is_wrong_uses_the_time_of_the_store() {
-    let database = Database::create().await;
+    let database = Database::migrated().await;
     let setup = || TestApp::setup().store(&database.url);
     let first = setup().start().await;
     let clock = ShiftedClock::new("+40d");

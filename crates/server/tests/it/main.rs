@@ -8,6 +8,9 @@ mod app;
 mod backup;
 mod clocks;
 mod console;
+#[path = "../../../store/tests/it/databases.rs"]
+#[expect(dead_code, reason = "the tests of the store use all of it")]
+mod databases;
 mod dedicated;
 mod doctor;
 mod endpoints;

@@ -1,10 +1,8 @@
 //! Several nodes on one PostgreSQL.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use sqlx::{Connection as _, Executor as _, PgConnection};
-use store::Store;
 use testkit::http::Client;
 use testkit::process::ForebayLaunch;
 use tokio::task::JoinSet;
@@ -24,7 +22,7 @@ async fn status_at(node: &TestApp, key: &str) -> u16 {
 
 #[tokio::test]
 async fn two_nodes_are_one_service() {
-    let database = Database::create().await;
+    let database = Database::migrated().await;
     let one = TestApp::setup().store(&database.url).start().await;
     let two = TestApp::setup().store(&database.url).start().await;
     assert!(two.key.is_empty(), "the first start happens once");
@@ -52,7 +50,7 @@ async fn two_nodes_are_one_service() {
 
 #[tokio::test]
 async fn nodes_that_start_concurrently_agree_on_one_first_start() {
-    let database = Database::create().await;
+    let database = Database::empty().await;
     let start = || TestApp::setup().store(&database.url).start();
     let (one, two, three) = tokio::join!(start(), start(), start());
     let nodes = [one, two, three];
@@ -67,7 +65,7 @@ async fn nodes_that_start_concurrently_agree_on_one_first_start() {
 
 #[tokio::test]
 async fn nodes_with_another_catalogue_are_reported() {
-    let database = Database::create().await;
+    let database = Database::migrated().await;
     let one = TestApp::setup().store(&database.url).start().await;
     let mut two = TestApp::setup().store(&database.url).start().await;
     let ops = Client::new(one.forebay.ops);
@@ -88,7 +86,7 @@ async fn nodes_with_another_catalogue_are_reported() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_store_known_keys_are_served_and_unknown_ones_wait() {
-    let database = Database::create().await;
+    let database = Database::migrated().await;
     let cable = Cable::to(&database).await;
     let app = TestApp::setup().store(&cable.url).start().await;
     let unknown = app.new_key("unknown");
@@ -127,7 +125,7 @@ async fn without_the_store_known_keys_are_served_and_unknown_ones_wait() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unresponsive_store_delays_no_call_for_long() {
-    let database = Database::create().await;
+    let database = Database::migrated().await;
     let cable = Cable::to(&database).await;
     let app = TestApp::setup().store(&cable.url).start().await;
     tokio::time::sleep(FEED_RUNS).await;
@@ -156,7 +154,7 @@ async fn an_unresponsive_store_delays_no_call_for_long() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn changes_during_an_outage_are_seen_afterwards() {
-    let database = Database::create().await;
+    let database = Database::migrated().await;
     let cable = Cable::to(&database).await;
     let direct = TestApp::setup().store(&database.url).start().await;
     let away = TestApp::setup().store(&cable.url).start().await;
@@ -176,7 +174,7 @@ async fn changes_during_an_outage_are_seen_afterwards() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn prices_that_changed_during_an_outage_are_recorded_afterwards() {
-    let database = Database::create().await;
+    let database = Database::migrated().await;
     let cable = Cable::to(&database).await;
     let app = TestApp::setup().store(&cable.url).start().await;
     tokio::time::sleep(FEED_RUNS).await;
@@ -213,7 +211,7 @@ async fn a_node_that_waits_for_the_store_ends_on_a_signal() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_starts_without_the_store_and_serves_as_soon_as_it_responds() {
-    let database = Database::create().await;
+    let database = Database::migrated().await;
     let cable = Cable::to(&database).await;
     cable.cut();
     let mut app = TestApp::setup().store(&cable.url).start().await;
@@ -253,8 +251,7 @@ async fn a_node_starts_without_the_store_and_serves_as_soon_as_it_responds() {
 
 /// Starts a node that can open the store, but not read this table.
 async fn starts_when_it_can_read(table: &str) {
-    let database = Database::create().await;
-    Store::open(&database.url, Path::new("")).await.unwrap().migrate().await.unwrap();
+    let database = Database::migrated().await;
     let lock = database.lock(table).await;
     let mut app = TestApp::setup().store(&database.url).start().await;
     let call = app.client_with("sk-any").post_json("/chat/completions", chat("hi")).await;
@@ -277,7 +274,7 @@ async fn a_node_waits_for_a_store_that_is_lost_while_it_starts() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_waited_for_a_store_of_a_newer_version_ends_with_an_error() {
-    let database = Database::create().await;
+    let database = Database::migrated().await;
     let cable = Cable::to(&database).await;
     drop(TestApp::setup().store(&cable.url).start().await);
     let mut connection = PgConnection::connect(&database.url).await.unwrap();

@@ -2,52 +2,36 @@
 
 use std::sync::Arc;
 
+use crate::databases::execute;
 use domain::Timestamp;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-pub(crate) struct Database {
-    pub(crate) url: String,
-    server: String,
-    name: String,
-}
+pub(crate) use crate::databases::Postgres as Database;
 
 impl Database {
-    pub(crate) async fn create() -> Self {
-        let Ok(server) = std::env::var("FOREBAY_TEST_POSTGRES") else {
-            panic!("FOREBAY_TEST_POSTGRES is not set: run `make test`, or `scripts/with-services scripts/cargo-test`");
-        };
-        let name = format!("forebay_{:016x}", getrandom::u64().unwrap());
-        let mut connection = PgConnection::connect(&server).await.unwrap();
-        connection.execute(AssertSqlSafe(format!("CREATE DATABASE {name}"))).await.unwrap();
-        let (place, _) = server.rsplit_once('/').expect("the URL ends with a database");
-        Self { url: format!("{place}/{name}"), server, name }
-    }
-
     /// Makes the clock of the database adjustable by [`Self::set_clock`], for all connections from now on.
     pub(crate) async fn with_own_clock(self) -> Self {
         let name = &self.name;
-        self.execute(&format!(
-            "CREATE SCHEMA own_clock; CREATE TABLE own_clock.ahead (millis BIGINT NOT NULL); \
+        execute(
+            &self.url,
+            &format!(
+                "CREATE SCHEMA own_clock; CREATE TABLE own_clock.ahead (millis BIGINT NOT NULL); \
              INSERT INTO own_clock.ahead VALUES (0); \
              CREATE FUNCTION own_clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS \
              'SELECT pg_catalog.clock_timestamp() + millis * interval ''1 millisecond'' FROM own_clock.ahead'; \
-             ALTER DATABASE {name} SET search_path = own_clock, pg_catalog"
-        ))
+             ALTER DATABASE {name} SET search_path = own_clock, pg_catalog, public"
+            ),
+        )
         .await;
         self
     }
 
     pub(crate) async fn set_clock(&self, time: Timestamp) {
         let real = "CAST(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000 AS BIGINT)";
-        self.execute(&format!("UPDATE own_clock.ahead SET millis = {} - {real}", time.millis())).await;
-    }
-
-    async fn execute(&self, statements: &str) {
-        let mut connection = PgConnection::connect(&self.url).await.unwrap();
-        connection.execute(AssertSqlSafe(statements.to_owned())).await.unwrap();
+        execute(&self.url, &format!("UPDATE own_clock.ahead SET millis = {} - {real}", time.millis())).await;
     }
 
     /// Locks a table until the connection ends: statements that use it fail after their lock timeout.
@@ -56,12 +40,6 @@ impl Database {
         let lock = format!("BEGIN; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE");
         connection.execute(AssertSqlSafe(lock)).await.unwrap();
         connection
-    }
-
-    /// Not called if a test failed, so that its database can be inspected.
-    pub(crate) async fn remove(self) {
-        let mut connection = PgConnection::connect(&self.server).await.unwrap();
-        connection.execute(AssertSqlSafe(format!("DROP DATABASE {} WITH (FORCE)", self.name))).await.unwrap();
     }
 }
 

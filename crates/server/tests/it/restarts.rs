@@ -103,7 +103,7 @@ async fn a_node_that_restarts_resets_no_connection() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_call_is_lost_while_nodes_behind_a_balancer_are_restarted() {
-    let database = Database::create().await;
+    let database = Database::migrated().await;
     let setup = || TestApp::setup().store(&database.url).server(DRAIN_TIMEOUT);
     let first = setup().start().await;
     let mut nodes = [setup().start_beside(&first).await, first];

@@ -23,7 +23,7 @@ async fn spend(app: &TestApp) -> u64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_month_of_the_quota_is_that_of_the_store_on_every_node() {
-    let database = Database::create().await.with_own_clock().await;
+    let database = Database::migrated().await.with_own_clock().await;
     // Years away from the clocks of the nodes.
     let june = Timestamp::parse("2041-06-15T12:00:00Z").unwrap();
     let month = Month::of(june);

@@ -79,7 +79,7 @@ async fn fifty_concurrent_creates_stop_at_the_limit() {
 
 #[tokio::test]
 async fn fifty_concurrent_creates_stop_at_the_limit_on_postgresql() {
-    let database = Database::create().await;
+    let database = Database::migrated().await;
     fifty_at_once(&database.url).await;
     database.remove().await;
 }

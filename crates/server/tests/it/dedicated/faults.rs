@@ -82,7 +82,7 @@ async fn a_port_in_use_is_not_a_crash_and_the_next_block_is_tried_soon() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_database_replicas_keep_serving_and_exits_are_recorded_afterwards() {
-    let database = Database::create().await;
+    let database = Database::migrated().await;
     let cable = Cable::to(&database).await;
     let plant = Blueprint::new(2).store(&cable.url).start().await;
     plant.create("chat", json!({"replicas": 1})).await;

@@ -22,7 +22,7 @@ struct Cluster {
 
 impl Cluster {
     async fn start(count: usize) -> Self {
-        let database = Database::create().await;
+        let database = Database::migrated().await;
         let first = Blueprint::new(4).store(&database.url).start().await;
         // The first one leads.
         wait_until("a leader", TIMEOUT, async || !leader(&first).await.is_empty()).await;
@@ -210,7 +210,7 @@ async fn fifty_concurrent_creates_on_three_nodes_commit_exactly_the_cap() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_locked_or_unreachable_ledger_is_unavailable_without_numbers() {
-    let database = Database::create().await;
+    let database = Database::migrated().await;
     let cable = Cable::to(&database).await;
     let plant = Blueprint::new(1).store(&cable.url).start().await;
     let client = plant.client();

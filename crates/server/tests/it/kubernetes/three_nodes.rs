@@ -41,7 +41,7 @@ struct ThreeNodes {
 
 impl ThreeNodes {
     async fn start(gpus: &[u32]) -> Self {
-        let (cluster, database, redis) = (Cluster::start(gpus).await, Database::create().await, Redis::start().await);
+        let (cluster, database, redis) = (Cluster::start(gpus).await, Database::migrated().await, Redis::start().await);
         let limits = format!("[limits]\nurl = \"{}\"\ntimeout = \"10s\"", redis.url());
         let setup = || Plant::setup(&cluster, "").store(&database.url).table(&limits).server(DRAIN_TIMEOUT);
         let first = setup().start().await;

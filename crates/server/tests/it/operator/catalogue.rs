@@ -205,7 +205,7 @@ async fn a_name_in_file_and_store_stops_the_start_and_a_reload_changes_nothing()
 async fn every_node_serves_a_change_soon() {
     /// Every node sees a change within a second; the rest is slack for a busy machine.
     const SEEN_WITHIN: Duration = Duration::from_secs(10);
-    let database = Database::create().await;
+    let database = Database::migrated().await;
     let one = TestApp::setup().store(&database.url).start().await;
     let two = TestApp::setup().store(&database.url).start_beside(&one).await;
     let operator = Person::operator(&one).await;

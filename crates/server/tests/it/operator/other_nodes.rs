@@ -17,7 +17,7 @@ const ENGINE: &str =
 
 #[tokio::test]
 async fn logs_of_another_node_are_listed_and_read_through_the_store() {
-    let database = Database::create().await;
+    let database = Database::migrated().await;
     let scratch = tempfile::tempdir().unwrap();
     let engine = write_script(&scratch.path().join("engine"), ENGINE);
     let weights = scratch.path().join("weights.gguf");
@@ -74,7 +74,7 @@ async fn count(database: &Database, table: &str) -> i64 {
 
 #[tokio::test]
 async fn downloads_of_another_node_are_listed_and_changed_through_the_store() {
-    let (database, hub) = (Database::create().await, hub().await);
+    let (database, hub) = (Database::migrated().await, hub().await);
     let start = async || TestApp::setup().store(&database.url).environment("HF_ENDPOINT", &hub.url()).start().await;
     let (one, mut two) = (start().await, start().await);
     let here = Person::operator(&one).await;

@@ -54,7 +54,7 @@ impl Cluster {
     }
 
     async fn start_with_redis_timeout(limits: Limits, timeout: &str) -> Self {
-        let database = Database::create().await;
+        let database = Database::migrated().await;
         let cable = Cable::to(&database).await;
         let redis = Redis::start().await;
         let setup = || {

@@ -50,12 +50,12 @@ check: ## The quick part of test: format, language, lints, unit tests
 	@scripts/system-packages run
 	@$(MAKE) --no-print-directory fmt-check language-check lint unit-tests
 
-test: ## Everything that CI runs: format, language, dependencies, lints, all tests with PostgreSQL, Redis and promtool, clients, OpenAPI, single sign-on, traces, the console
+test: ## Format, language, dependencies, lints, all tests with PostgreSQL, Redis and promtool, clients, OpenAPI, single sign-on, traces, the console
 	@scripts/system-packages test
 # Everything is built first: in parallel, cargo would wait for its lock, and tests read the console's files. The Rust tests
-# leave time for the others; the campaign and the browser need both cores.
+# leave time for the others; the browser needs both cores.
 	+@MAKE="$(MAKE)" scripts/test-steps fmt-check language-check supply-chain-check lint docs-check console test-build \
-		all-tests+console-checks,docs-reference-check,helm-checks,client-tests,openapi-tests,oidc-tests,tracing-tests campaign-short console-tests
+		all-tests+console-checks,docs-reference-check,helm-checks,client-tests,openapi-tests,oidc-tests,tracing-tests console-tests
 	@echo "==> All good"
 
 docs: ## Build the documentation site into target/book (offline, once mdBook is installed in .cache)
@@ -79,6 +79,11 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^##@/ { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
 ##@ Slow
+
+test-slow: ## What CI runs after test: a short campaign of faults, the autoscaler at its real pace, every page in both themes
+	@scripts/system-packages test
+	+@MAKE="$(MAKE)" scripts/test-steps console test-build campaign-short story-tests console-tests-slow
+	@echo "==> All good"
 
 test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane that is built once (CI runs it after test)
 	@scripts/system-packages test-kubernetes
@@ -257,6 +262,11 @@ all-tests: test-build
 	@echo "==> Tests, with their own PostgreSQL and Redis"
 	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; scripts/with-services $(TEST_ALL)
 
+story-tests: test-build
+	@scripts/fetch-models
+	@echo "==> Dedicated endpoints at the pace of the real autoscaler"
+	@scripts/with-services $(if $(NEXTEST),cargo nextest run --workspace --profile slow,cargo test --package server --test it dedicated::story::)
+
 client-tests:
 	@echo "==> Building the binaries for the client tests"
 	cargo build --workspace --bins
@@ -283,6 +293,12 @@ console-tests: $(CONSOLE)
 	@scripts/fetch-models
 	@echo "==> Console in a browser"
 	cd web && npm run --silent e2e
+
+console-tests-slow: $(CONSOLE)
+	cargo build --workspace --bins
+	@scripts/fetch-models
+	@echo "==> Every page of the console in a browser, in both themes"
+	cd web && npm run --silent e2e:slow
 
 tracing-tests:
 	@echo "==> Building the binaries for the tracing tests"

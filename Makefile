@@ -155,13 +155,14 @@ fuzz: ## Fuzz the parsers, guided by coverage (FUZZ_SECONDS=60 for each target, 
 # With a --target, the flags do not apply to build scripts and procedural macros.
 	FUZZ_SECONDS=$(FUZZ_SECONDS) CARGO_PROFILE_DEV_OPT_LEVEL=2 RUSTFLAGS="$(FUZZ_FLAGS)" cargo test --quiet \
 		--target "$$(rustc -vV | sed -n 's/^host: //p')" --target-dir "$(TARGET_DIR)/fuzz/build" --lib \
-		--package http1 --package dataplane --package store -- --nocapture --test-threads 1 "fuzz_tests::$(FUZZ_TARGET)"
+		--package http1 --package json --package dataplane --package store -- --nocapture --test-threads 1 "fuzz_tests::$(FUZZ_TARGET)"
 
+IN_VALGRIND := target."cfg(all())".runner = ["valgrind", "-q", "--error-exitcode=9"]
 test-valgrind: ## Tests of the parsers in Valgrind, which sees reads beyond the end of a buffer
 	@scripts/system-packages test-valgrind
 	@echo "==> JSON reader, heads and framing in Valgrind"
-	PROPTEST_CASES=32 cargo test --lib --package dataplane --package http1 \
-		--config 'target."cfg(all())".runner = ["valgrind", "-q", "--error-exitcode=9"]' -- --test-threads 1 json:: _tests::json \
+	PROPTEST_CASES=32 cargo test --lib --package json --config '$(IN_VALGRIND)' -- --test-threads 1 --skip every_character
+	PROPTEST_CASES=32 cargo test --lib --package http1 --config '$(IN_VALGRIND)' -- --test-threads 1 \
 		fuzz_tests::request_heads fuzz_tests::response_heads fuzz_tests::framing
 
 ##@ Release

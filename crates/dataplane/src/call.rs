@@ -2,9 +2,9 @@
 
 use crate::error::CallError;
 use crate::request::{ParsedRequest, SessionContext};
-use crate::translate::Dialect;
 use crate::usage_tap::UsageTap;
 use bytes::Bytes;
+use dialects::Dialect;
 use domain::{Caller, RequestId};
 use fleet::backend::BackendId;
 use fleet::{Backend, Fingerprint};
@@ -65,7 +65,7 @@ impl<'a> SlotSearch<'a> {
 impl Call {
     /// The events with which a stream fails that has not begun; `None` if the client gets an HTTP error.
     pub fn failed_stream(&self, error: &CallError) -> Option<Bytes> {
-        if self.request.is_stream() { self.dialect.failed_stream(error) } else { None }
+        if self.request.is_stream() { error.with_failure(|failure| self.dialect.failed_stream(failure)) } else { None }
     }
 
     /// The search for a slot at a replica that was not `tried` before, among the prompts of `tenant`.

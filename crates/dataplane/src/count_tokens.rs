@@ -5,17 +5,18 @@
 
 use crate::admission::TooManyCallsError;
 use crate::error::CallError;
-use crate::json::{JsonError, Reader, ValueKind};
-use crate::request::{NativeHead, ParsedRequest};
+use crate::request::ParsedRequest;
 use crate::resolve::Target;
 use crate::response_memory::ResponseMemory;
-use crate::translate::messages::Traits;
 use crate::{Call, Dataplane};
 use bytes::Bytes;
+use dialects::NativeHead;
+use dialects::Traits;
 use domain::Caller;
 use domain::limits::RateLimitStatus;
 use domain::model::{EngineKind, NativeApi};
 use fleet::Backend;
+use json::{JsonError, Reader, ValueKind};
 use std::time::Duration;
 
 /// Tokenizing takes milliseconds; an engine that needs longer is not worth the wait.

@@ -2,11 +2,13 @@
 //!
 //! `Display` is for the client; causes are for our log.
 
-use crate::request::{InvalidParam, ParseError, UnsupportedParam};
+use crate::request::UnsupportedParam;
+use dialects::{Failure, FailureKind};
 use domain::limits::{Exceeded, RateLimitStatus, Scope};
 use domain::quota::Account;
 use domain::usage::Actor;
 use domain::{Caller, Month, Timestamp};
+use json::{InvalidParam, ParseError};
 use std::time::Duration;
 
 /// The code of a hold timeout in our log; its response has no envelope.
@@ -151,6 +153,23 @@ impl CallError {
             Self::JournalFull => "journal_full",
             Self::Rejected { overflow: Some(_), .. } => "context_length_exceeded",
             Self::Rejected { overflow: None, .. } => "invalid_value",
+        }
+    }
+
+    /// Calls `write` with the error in the words of other APIs.
+    pub(crate) fn with_failure<T>(&self, write: impl FnOnce(Failure<'_>) -> T) -> T {
+        write(Failure { kind: self.failure_kind(), message: &self.to_string() })
+    }
+
+    fn failure_kind(&self) -> FailureKind {
+        match self {
+            Self::Rejected { overflow: Some(_), .. } => FailureKind::ContextOverflow,
+            Self::RateLimited { .. } | Self::TooManyCalls { .. } | Self::WorkspaceBusy => FailureKind::RateLimit,
+            Self::QuotaExceeded { .. } => FailureKind::Quota,
+            Self::NotServing { .. } | Self::Overloaded | Self::ServerBusy | Self::HoldQueueFull => {
+                FailureKind::Overloaded
+            }
+            _ => FailureKind::Server,
         }
     }
 

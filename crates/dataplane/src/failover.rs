@@ -11,8 +11,8 @@
 //!
 //! White space at the end is not sent along: some chat templates trim it, and then the engine generates it a second time.
 
-use crate::json::Reader;
 use crate::record::NotContinued;
+use json::Reader;
 
 /// The most attempts to continue a stream.
 pub(crate) const MAX_FAILOVERS: u8 = 2;

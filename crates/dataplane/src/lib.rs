@@ -8,6 +8,8 @@ mod admit;
 mod body;
 mod call;
 mod count_tokens;
+#[cfg(test)]
+mod dialect_tests;
 mod error;
 mod failover;
 #[cfg(test)]
@@ -15,7 +17,6 @@ mod failover_tests;
 #[cfg(test)]
 mod fuzz_tests;
 mod hold;
-mod json;
 pub mod keys;
 pub mod load_exchange;
 pub mod quarantine;
@@ -26,15 +27,14 @@ mod resolve;
 mod response;
 pub mod response_memory;
 pub mod trace;
-pub mod translate;
 mod upstream;
 pub mod usage_tap;
 
 pub use body::ResponseBody;
 pub use call::{Call, TRACEPARENT};
 pub use count_tokens::CountedTokens;
+pub use dialects::Dialect;
 pub use error::{CallError, ContextOverflow, UpstreamRejection};
-pub use translate::Dialect;
 
 use admission::Admission;
 use domain::SaltSecret;

@@ -11,12 +11,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Our crates, and which of our crates each may use.
-const CRATES: [(&str, &[&str]); 16] = [
+const CRATES: [(&str, &[&str]); 18] = [
     ("background", &[]),
     ("domain", &[]),
     ("fuzz", &[]),
     ("http1", &[]),
+    ("json", &[]),
     ("json_line", &[]),
+    ("dialects", &["domain", "json"]),
     ("engine", &["background", "http1"]),
     ("test_kubelet", &[]),
     ("testkit", &["http1"]),
@@ -25,9 +27,9 @@ const CRATES: [(&str, &[&str]); 16] = [
     ("testbed", &["testkit"]),
     ("store", &["background", "domain", "json_line"]),
     ("fleet", &["background", "domain", "http1"]),
-    ("dataplane", &["background", "domain", "fleet", "http1", "json_line", "store"]),
+    ("dataplane", &["background", "dialects", "domain", "fleet", "http1", "json", "json_line", "store"]),
     ("control", &["background", "domain", "fleet", "store"]),
-    ("server", &["background", "control", "dataplane", "domain", "fleet", "http1", "json_line", "store"]),
+    ("server", &["background", "control", "dataplane", "dialects", "domain", "fleet", "http1", "json_line", "store"]),
 ];
 
 /// Modules of `server` that must not use others: the edge is generic over what it serves.

@@ -2,16 +2,17 @@
 
 use super::Attempt;
 use super::attempt_error::{AttemptError, connect_error, send_error, status_error};
-use crate::json::edits::Edits;
-use crate::request::{NativeHead, NativeRequest, Operation};
+use crate::request::Operation;
 use crate::upstream::{Connection, Exchange};
 use crate::{Call, Dataplane};
 use bytes::{Bytes, BytesMut};
+use dialects::{NativeHead, NativeRequest};
 use domain::model::{NativeApi, Upstream};
 use fleet::Backend;
 use http::StatusCode;
 use http1::ResponseHead;
 use http1::client::Request;
+use json::edits::Edits;
 use std::convert::Infallible;
 
 /// The maximum size of an error body.

@@ -6,10 +6,10 @@ use crate::request::Operation;
 use crate::response::native::{self, OwnMembers};
 use crate::response::{BadUpstreamResponse, TokenMeter, chat, embeddings};
 use crate::response_memory::ResponseMemory;
-use crate::translate::Dialect;
 use crate::upstream::Exchange;
 use crate::{Call, Dataplane};
 use bytes::Bytes;
+use dialects::Dialect;
 use std::sync::Arc;
 
 /// The maximum size of a response that is not streamed.

@@ -1,10 +1,9 @@
 //! The members that decide which cached prefixes a call may reuse.
 
 use super::ParsedRequest;
-use super::checks::Checks;
-use crate::json::edits::Edits;
-use crate::json::{JsonError, Reader, ValueKind};
 use domain::model::EngineKind;
+use json::edits::Edits;
+use json::{Checks, JsonError, Reader, ValueKind};
 use std::ops::Range;
 
 /// Where the client has set them.

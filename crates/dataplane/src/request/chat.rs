@@ -1,13 +1,12 @@
 //! Parses a chat request. Checks the type and range of every documented member; others are forwarded unchanged.
 
-use super::checks::{Checks, Path, shorten};
 use super::stream_options::StreamOptions;
 use super::{
-    CacheMembers, FingerprintMembers, ModelMember, Operation, OtherMembers, ParseError, ParsedRequest, TokenEstimate,
-    messages, read_members, tools, without_bom,
+    CacheMembers, FingerprintMembers, ModelMember, Operation, OtherMembers, ParsedRequest, TokenEstimate, messages,
+    tools,
 };
-use crate::json::{JsonError, Reader, ValueKind};
 use bytes::Bytes;
+use json::{Checks, JsonError, ParseError, Path, Reader, ValueKind, read_members, shorten, without_bom};
 use std::ops::Range;
 use std::sync::OnceLock;
 

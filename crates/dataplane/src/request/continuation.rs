@@ -1,9 +1,9 @@
 //! Requests whose response another replica can continue, and the request for its rest.
 
 use super::ParsedRequest;
-use crate::json::edits::Edits;
-use crate::json::{self, JsonError, Reader, ValueKind};
 use domain::model::EngineKind;
+use json::edits::Edits;
+use json::{JsonError, Reader, ValueKind};
 
 /// Members that mean the same for the rest of a response. Others may not: the rest of a response in JSON is not JSON, and a
 /// least number of tokens would count from the cut.

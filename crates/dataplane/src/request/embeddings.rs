@@ -1,12 +1,10 @@
 //! Parses an embeddings request: four forms of input, two encodings of the response.
 
-use super::checks::{Checks, Path};
 use super::{
-    CacheMembers, FingerprintMembers, ModelMember, Operation, OtherMembers, ParseError, ParsedRequest, TokenEstimate,
-    media, read_members, without_bom,
+    CacheMembers, FingerprintMembers, ModelMember, Operation, OtherMembers, ParsedRequest, TokenEstimate, media,
 };
-use crate::json::{JsonError, Reader, ValueKind};
 use bytes::Bytes;
+use json::{Checks, JsonError, ParseError, Path, Reader, ValueKind, read_members, without_bom};
 use std::ops::Range;
 use std::sync::OnceLock;
 

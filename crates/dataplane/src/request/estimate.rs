@@ -1,9 +1,8 @@
 //! Estimates the tokens that a call may use, for rate limits and quota.
 
-use super::checks::Checks;
-use crate::json::edits::Edits;
-use crate::json::{JsonError, Reader};
 use domain::quota::TokenBound;
+use json::edits::Edits;
+use json::{Checks, JsonError, Reader};
 use std::ops::Range;
 
 /// The most tokens that a chat template adds to a message.

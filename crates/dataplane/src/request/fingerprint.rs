@@ -5,10 +5,10 @@
 //! count by a digest. All of this is read again from the body, and only for calls to a model with several replicas.
 
 use super::{Operation, ParsedRequest};
-use crate::json::{JsonError, RawStr, Reader, ValueKind};
 use fleet::routing::fingerprint::{SessionName, seed};
 use fleet::{Fingerprint, FingerprintBuilder};
 use foldhash::quality::FixedState;
+use json::{JsonError, RawStr, Reader, ValueKind};
 use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
 

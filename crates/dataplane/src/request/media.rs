@@ -1,7 +1,6 @@
 //! Finds media that an engine would have to fetch from an address of the client's choice.
 
-use super::checks::{Checks, Path, shorten};
-use crate::json::{JsonError, Reader, ValueKind};
+use json::{Checks, JsonError, Path, Reader, ValueKind, shorten};
 use std::fmt::Display;
 
 /// Moves past the value of the member `name` at `path` and notes the first address in it that is not a `data:` URL.

@@ -1,8 +1,7 @@
 //! Checks the messages of a chat.
 
-use super::checks::{Checks, Path, shorten};
 use super::{TokenEstimate, media};
-use crate::json::{JsonError, Reader, ValueKind};
+use json::{Checks, JsonError, Path, Reader, ValueKind, shorten};
 use std::ops::Range;
 
 #[derive(Clone, Copy, PartialEq, Eq)]

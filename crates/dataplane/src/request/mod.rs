@@ -5,64 +5,34 @@
 
 mod cache;
 pub mod chat;
-mod checks;
 mod continuation;
 pub mod embeddings;
 mod estimate;
 mod fingerprint;
 mod media;
-mod members;
 mod messages;
-mod native;
 mod others;
 mod stream_options;
 mod tools;
 mod upstream;
 
-pub(crate) use checks::{Checks, Path, shorten};
 pub(crate) use embeddings::{EmbeddingOptions, Encoding};
 pub(crate) use estimate::{BYTES_PER_TOKEN, TokenEstimate};
 pub(crate) use fingerprint::SessionContext;
-pub(crate) use members::read_members;
-pub(crate) use native::{NativeHead, NativeRequest};
 pub(crate) use stream_options::StreamOptions;
 
-use crate::json::{JsonError, Reader, ValueKind};
+pub use json::ParseError;
+
 use bytes::Bytes;
 use cache::CacheMembers;
+use dialects::{NativeRequest, Translation};
 use domain::model::{Modality, RequestRules};
 use fingerprint::FingerprintMembers;
 use fleet::Fingerprint;
+use json::{Checks, InvalidParam, JsonError, Reader, ValueKind};
 use others::OtherMembers;
 use std::ops::Range;
 use std::sync::OnceLock;
-
-/// A body that is rejected before its model is looked up.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ParseError {
-    Unreadable(String),
-    Missing {
-        param: String,
-    },
-    /// A member whose name is not acceptable.
-    BadName {
-        param: String,
-        why: String,
-    },
-}
-
-impl From<JsonError> for ParseError {
-    fn from(error: JsonError) -> Self {
-        Self::Unreadable(format!("the body is not JSON: {error}"))
-    }
-}
-
-/// A member with a value of the wrong type or out of range.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct InvalidParam {
-    pub(crate) param: String,
-    pub(crate) why: String,
-}
 
 /// A member that the model does not accept.
 #[derive(Debug, PartialEq, Eq)]
@@ -109,29 +79,35 @@ impl Operation {
     }
 }
 
-/// What the translation from another API knows better than the chat request that it wrote.
+/// A request of another API, as one of chat.
 #[derive(Debug)]
-pub(crate) struct Translated {
-    /// Paths are those of the client's request.
-    pub(crate) invalid: Option<InvalidParam>,
-    pub(crate) remote_media: Option<String>,
-    /// The most tokens to generate, if the client limits them. If the context leaves fewer, the limit is lowered to that.
-    pub(crate) soft_limit: Option<u64>,
-    /// Set if an engine may get the client's request instead.
-    pub(crate) native: Option<NativeRequest>,
+pub struct Translated<O> {
+    pub request: ParsedRequest,
+    /// What the response needs to know of the request.
+    pub options: O,
+    /// The types of tools that no engine has.
+    pub left_out_tools: Vec<String>,
 }
 
-impl ParsedRequest {
-    /// A chat request that was translated from another API, whose members were checked by the translation.
-    pub(crate) fn translated(body: Bytes, translated: Translated) -> Result<Self, ParseError> {
-        let Translated { invalid, remote_media, soft_limit, native } = translated;
+impl<O> Translated<O> {
+    /// Reads the chat request of a translation, which has checked the members itself and knows some of them better.
+    pub fn parse(translation: Translation<O>) -> Result<Self, ParseError> {
+        let Translation { body, invalid, remote_media, soft_limit, native, options, left_out_tools } = translation;
         let request = chat::parse(body)?;
         let estimate = match soft_limit {
             Some(limit) => request.estimate.limited_softly(limit),
             None => request.estimate,
         };
         let estimate = estimate.or_native(native.as_ref().map_or(0, NativeRequest::prompt_bytes));
-        Ok(Self { estimate, invalid, remote_media, native, ..request })
+        let request = ParsedRequest { estimate, invalid, remote_media, native, ..request };
+        Ok(Self { request, options, left_out_tools })
+    }
+}
+
+impl ParsedRequest {
+    /// The bytes that the request takes: the chat, and what is kept of a request in another API.
+    pub fn kept_bytes(&self) -> usize {
+        self.body.len() + self.native.as_ref().map_or(0, NativeRequest::body_bytes)
     }
 
     /// The tokens of the prompt, estimated from its length. They are never more than the call has reserved.
@@ -205,9 +181,4 @@ impl ModelMember {
             }
         }
     }
-}
-
-/// Some editors and shells write a byte order mark first.
-pub(crate) fn without_bom(body: Bytes) -> Bytes {
-    if body.starts_with(b"\xEF\xBB\xBF") { body.slice(3..) } else { body }
 }

@@ -1,9 +1,7 @@
 //! The members that the gateway does not know and passes on.
 
-use super::checks::shorten;
-use super::members::folds_to;
-use crate::json::{JsonError, Reader, ValueKind};
 use domain::model::RequestRules;
+use json::{JsonError, Reader, ValueKind, folds_to, shorten};
 
 /// The names of members with a value. Null counts as absent, and false asks for nothing.
 #[derive(Debug, Clone, Default)]

@@ -1,8 +1,6 @@
 //! The member `stream_options` of a chat request.
 
-use super::checks::{Checks, Path, shorten};
-use super::members::other_spelling;
-use crate::json::{JsonError, Reader, ValueKind};
+use json::{Checks, JsonError, Path, Reader, ValueKind, other_spelling, shorten};
 use std::ops::Range;
 
 /// The most options that are passed on without being known.

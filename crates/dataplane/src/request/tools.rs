@@ -1,7 +1,6 @@
 //! Checks the tools of a chat.
 
-use super::checks::{Checks, Path};
-use crate::json::{JsonError, Reader, ValueKind};
+use json::{Checks, JsonError, Path, Reader, ValueKind};
 
 const MAX_NAME_LEN: usize = 64;
 

@@ -1,8 +1,7 @@
 //! The edits that turn the client's body into the one sent to a model server.
 
 use super::{Operation, ParsedRequest};
-use crate::json;
-use crate::json::edits::Edits;
+use json::edits::Edits;
 
 impl ParsedRequest {
     /// Replaces the model with the upstream's own name, requests usage for every stream, and lowers the token limit per

@@ -4,11 +4,11 @@ use super::finish_reason::{FinishReason, read_finish_reason};
 use super::tokens::{TokenMeter, UnaryText};
 use super::usage::{ReportedUsage, member_count, prompt_details};
 use super::{BadUpstreamResponse, note_once, upstream_error};
-use crate::json::edits::Edits;
-use crate::json::members::{first_member, is_empty_object};
-use crate::json::{self, Reader, ValueKind};
 use bytes::Bytes;
 use domain::usage::Tokens;
+use json::edits::Edits;
+use json::members::{first_member, is_empty_object};
+use json::{Reader, ValueKind};
 use std::borrow::Cow;
 
 /// The quotes around a string.

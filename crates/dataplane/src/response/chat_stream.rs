@@ -6,10 +6,10 @@ use super::sse::{Event, Splitter, read_event};
 use super::{BadUpstreamResponse, TokenMeter};
 use crate::error::CallError;
 use crate::failover::Transcript;
-use crate::json::Reader;
 use crate::request::StreamOptions;
-use crate::translate::StreamTranslator;
 use bytes::{Bytes, BytesMut};
+use dialects::StreamTranslator;
+use json::Reader;
 
 /// Surrounds a normalized chunk.
 const CHUNK_START: &[u8] = b"data: ";
@@ -139,7 +139,9 @@ impl ChatStream {
     pub(crate) fn fail(&mut self, error: &CallError) -> bool {
         match &mut self.conversion {
             Conversion::Normalized => false,
-            Conversion::Translated { translator, .. } => translator.fail(error, &mut self.out),
+            Conversion::Translated { translator, .. } => {
+                error.with_failure(|failure| translator.fail(failure, &mut self.out))
+            }
             Conversion::Native(events) => events.fail(error, &mut self.out),
         }
     }

@@ -5,12 +5,12 @@ use super::tokens::{Ended, TokenMeter};
 use super::usage::{ReportedUsage, prompt_details};
 use super::{BadUpstreamResponse, note_once, upstream_error};
 use crate::failover::{Transcript, skip_gap};
-use crate::json::edits::Edits;
-use crate::json::members::{first_member, is_empty_object, removal};
-use crate::json::{JsonError, Reader, ValueKind, quote};
-use crate::translate::MAX_TOOL_CALLS;
 use bytes::BytesMut;
+use dialects::MAX_TOOL_CALLS;
 use domain::usage::Tokens;
+use json::edits::Edits;
+use json::members::{first_member, is_empty_object, removal};
+use json::{JsonError, Reader, ValueKind, quote};
 use std::ops::Range;
 
 /// The maximum of `n`, and so of choices in a chunk.

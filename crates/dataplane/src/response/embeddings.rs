@@ -5,13 +5,13 @@
 use super::tokens::{TokenMeter, UnaryText};
 use super::usage::ReportedUsage;
 use super::{BadUpstreamResponse, note_once, upstream_error};
-use crate::json::edits::Edits;
-use crate::json::members::removal;
-use crate::json::{self, Reader, ValueKind};
 use crate::request::{EmbeddingOptions, Encoding};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use json::edits::Edits;
+use json::members::removal;
+use json::{Reader, ValueKind};
 
 const BYTES_PER_NUMBER: usize = 4;
 const WRONG_COUNT: &str = "the response does not have one vector per input";

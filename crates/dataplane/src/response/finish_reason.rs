@@ -1,6 +1,6 @@
 //! Maps the finish reasons of engines to the five that clients know.
 
-use crate::json::RawStr;
+use json::RawStr;
 
 /// The meaning of an engine's finish reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

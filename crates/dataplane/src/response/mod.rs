@@ -21,14 +21,14 @@ mod metering_tests;
 pub(crate) use tokens::TokenMeter;
 
 use crate::error::{CallError, UpstreamRejection};
-use crate::translate::TranslateError;
+use dialects::TranslateError;
 use upstream_error::UpstreamError;
 
 /// A response that cannot be passed on; the cause is for our log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadUpstreamResponse {
     #[error("not JSON: {0}")]
-    NotJson(#[from] crate::json::JsonError),
+    NotJson(#[from] json::JsonError),
     #[error("{0}")]
     Unexpected(&'static str),
     /// The stream ended before the response did.

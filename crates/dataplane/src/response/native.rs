@@ -14,12 +14,12 @@ use super::tokens::{Ended, TokenMeter, UnaryText};
 use super::usage::ReportedUsage;
 use super::{BadUpstreamResponse, note_once, upstream_error};
 use crate::error::CallError;
-use crate::json::edits::Edits;
-use crate::json::members::is_empty_object;
-use crate::json::{JsonError, Reader, ValueKind, quote};
-use crate::translate::Dialect;
 use bytes::{Bytes, BytesMut};
+use dialects::Dialect;
 use domain::model::NativeApi;
+use json::edits::Edits;
+use json::members::is_empty_object;
+use json::{JsonError, Reader, ValueKind, quote};
 
 /// The members that hold what a model has written. Signatures and ids are not among them.
 const TEXT_MEMBERS: [&[u8]; 8] =
@@ -256,7 +256,7 @@ impl NativeEvents {
 
     /// Writes that the stream has failed. Returns false if the API leaves this to its surface.
     pub(super) fn fail(&self, error: &CallError, out: &mut BytesMut) -> bool {
-        self.dialect.fail_native(error, self.next_number, out)
+        error.with_failure(|failure| self.dialect.fail_native(failure, self.next_number, out))
     }
 }
 

@@ -1,14 +1,14 @@
 use super::super::chat_stream::ChatStream;
 use super::*;
+use crate::dialect_tests::OpenSeal;
 use crate::request::StreamOptions;
-use crate::translate::messages::{MessageOptions, Traits};
-use crate::translate::responses::{History, ReasoningSeal, ResponseContext, ResponsesRequest};
+use dialects::Traits;
+use dialects::messages::MessageOptions;
+use dialects::responses::{History, ResponseContext, ResponsesRequest};
 use domain::usage::{Certainty, Tokens};
-use domain::{Timestamp, WorkspaceId};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use store::ContentKeys;
 
 pub(crate) fn messages() -> Dialect {
     Dialect::Messages(Arc::new(MessageOptions {
@@ -22,8 +22,7 @@ pub(crate) fn messages() -> Dialect {
 }
 
 pub(crate) fn responses() -> Dialect {
-    let workspace = WorkspaceId::new(Timestamp::from_millis(1), 1);
-    let seal = ReasoningSeal { keys: ContentKeys::single([7; 32]), workspace };
+    let seal = Arc::new(OpenSeal { workspace: 1 });
     let context = ResponseContext { unique: "1".into(), now: || 7, history: History::default(), seal, stored: None };
     let request = ResponsesRequest::parse(r#"{"model":"acme/tiny","input":"hi"}"#.into()).unwrap();
     Dialect::Responses(Arc::new(request.into_chat(Traits::default(), context).unwrap().options))

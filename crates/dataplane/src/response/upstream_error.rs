@@ -2,7 +2,7 @@
 
 use super::overflow;
 use crate::error::ContextOverflow;
-use crate::json::{JsonError, Reader, ValueKind};
+use json::{JsonError, Reader, ValueKind};
 
 /// The maximum length of a message, in characters.
 const MAX_MESSAGE: usize = 500;

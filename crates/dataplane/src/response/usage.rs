@@ -3,10 +3,10 @@
 //! Engines report nulls, floats, wrong totals and counts that underflowed. A count is a number from 0 to [`MAX_TOKENS`];
 //! anything else counts as absent, and the client gets a number in its place.
 
-use crate::json::edits::Edits;
-use crate::json::{JsonError, Reader, ValueKind};
 use domain::model::NativeApi;
 use domain::usage::Tokens;
+use json::edits::Edits;
+use json::{JsonError, Reader, ValueKind};
 use std::ops::Range;
 
 /// The maximum that is believed: more than any context length times any number of choices, and less than what a

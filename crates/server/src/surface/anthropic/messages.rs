@@ -8,10 +8,10 @@ use crate::surface::Surface;
 use crate::surface::error::SurfaceError;
 use crate::surface::inference::{self, InferenceError, Prepared, reject};
 use bytes::Bytes;
-use dataplane::request::ParseError;
-use dataplane::translate::messages::{ChatTranslation, MessagesRequest};
+use dataplane::request::{ParseError, Translated};
 use dataplane::usage_tap::UsageTap;
 use dataplane::{CallError, Dataplane, Dialect};
+use dialects::messages::{MessageOptions, MessagesRequest};
 use domain::Caller;
 use domain::model::NativeApi;
 use serde::Serialize;
@@ -52,7 +52,7 @@ pub(super) async fn create(
         Ok(translated) => translated,
         Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
     };
-    let ChatTranslation { request, options, left_out_tools } = translation;
+    let Translated { request, options, left_out_tools } = translation;
     inference::log_left_out_tools(&tap, &left_out_tools);
     let prepared = Prepared { caller, request, dialect: Dialect::Messages(Arc::new(options)), trace, save: None, tap };
     inference::infer(surface, &ERROR_FORMAT, headers, body, prepared).await
@@ -90,7 +90,7 @@ async fn translate(
     caller: &Arc<Caller>,
     tap: &UsageTap,
     parse: ParseMessages,
-) -> Result<(ChatTranslation, MemoryGrant), InferenceError> {
+) -> Result<(Translated<MessageOptions>, MemoryGrant), InferenceError> {
     let failed = |error: ParseError| InferenceError::Call(CallError::from(error));
     let id = format!("msg_{}", tap.request_id().as_str().trim_start_matches("req_"));
     let is_large = whole.is_large();
@@ -116,8 +116,8 @@ fn into_chat(
     bytes: Bytes,
     parse: ParseMessages,
     id: String,
-) -> Result<ChatTranslation, ParseError> {
+) -> Result<Translated<MessageOptions>, ParseError> {
     let request = parse(bytes)?;
     let traits = dataplane.chat_traits(caller, &request.model, NativeApi::Messages);
-    request.into_chat(traits, id)
+    Translated::parse(request.into_chat(traits, id)?)
 }

@@ -7,7 +7,7 @@ use crate::edge::memory_budget::MemoryGrant;
 use bytes::Bytes;
 use control::responses::{CompletedResponse, NotStored, ResponseStorage};
 use dataplane::ResponseBody;
-use dataplane::translate::responses::FinishedResponse;
+use dialects::responses::FinishedResponse;
 use domain::Caller;
 use http_body::{Body, Frame, SizeHint};
 use memchr::memmem;

@@ -11,14 +11,15 @@ use crate::surface::Surface;
 use crate::surface::error::SurfaceError;
 use crate::surface::inference::{self, InferenceError, PendingSave, Prepared, reject};
 use bytes::Bytes;
-use dataplane::request::ParseError;
-use dataplane::translate::responses::{ChatTranslation, ReasoningSeal, ResponseContext};
+use dataplane::request::{ParseError, Translated};
 use dataplane::usage_tap::UsageTap;
 use dataplane::{CallError, Dialect};
-use domain::Caller;
+use dialects::responses::{ReasoningSeal, ResponseContext, ResponseOptions};
 use domain::model::NativeApi;
+use domain::{Caller, WorkspaceId};
 use serde::Serialize;
 use std::sync::Arc;
+use store::ContentKeys;
 use stored::{LoadedHistory, ReferringRequest};
 use utoipa::ToSchema;
 
@@ -55,7 +56,7 @@ pub(super) async fn create(
         Ok(translated) => translated,
         Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
     };
-    let ChatTranslation { request, options, left_out_tools } = translation;
+    let Translated { request, options, left_out_tools } = translation;
     inference::log_left_out_tools(&tap, &left_out_tools);
     let prepared = Prepared { caller, request, dialect: Dialect::Responses(Arc::new(options)), trace, save, tap };
     inference::infer(surface, &ERROR_FORMAT, headers, body, prepared).await
@@ -78,11 +79,28 @@ pub(super) async fn input_tokens(
         Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
     };
     match translate(surface, &mut whole, &caller, &tap, Purpose::Count).await {
-        Ok((ChatTranslation { request, .. }, _)) => {
+        Ok((Translated { request, .. }, _)) => {
             let count = |input_tokens| InputTokenCount { object: "response.input_tokens", input_tokens };
             inference::count_tokens(surface, &ERROR_FORMAT, caller, request, tap, count).await
         }
         Err(error) => reject(surface, &ERROR_FORMAT, &error, tap),
+    }
+}
+
+/// Seals reasoning for the callers of a workspace.
+#[derive(Debug)]
+struct WorkspaceSeal {
+    keys: ContentKeys,
+    workspace: WorkspaceId,
+}
+
+impl ReasoningSeal for WorkspaceSeal {
+    fn seal(&self, reasoning: &str) -> String {
+        self.keys.seal_reasoning(&self.workspace, reasoning)
+    }
+
+    fn open(&self, sealed: &str) -> Option<String> {
+        self.keys.open_reasoning(&self.workspace, sealed)
     }
 }
 
@@ -100,7 +118,7 @@ async fn translate(
     caller: &Arc<Caller>,
     tap: &UsageTap,
     purpose: Purpose,
-) -> Result<(ChatTranslation, Option<Box<PendingSave>>), InferenceError> {
+) -> Result<(Translated<ResponseOptions>, Option<Box<PendingSave>>), InferenceError> {
     let length = bytes.len();
     let parsed = surface.body_bounds.parse(std::mem::take(bytes), memory, ReferringRequest::parse).await;
     let referring = parsed.map_err(failed)?;
@@ -118,12 +136,13 @@ async fn translate(
         Purpose::Create => stored::pending(surface, caller, &referring.request, &unique, own_size)?,
         Purpose::Count => None,
     };
-    let seal = ReasoningSeal { keys: surface.context.reasoning_keys.clone(), workspace: caller.workspace.clone() };
+    let keys = surface.context.reasoning_keys.clone();
+    let seal = Arc::new(WorkspaceSeal { keys, workspace: caller.workspace.clone() });
     let stored = save.as_ref().map(|save| save.finished.clone());
     let into_chat = move || {
         let input = stored.is_some().then(|| stored::own_input(&referring, &history)).transpose()?;
         let context = ResponseContext { unique, now: || clock::now().seconds(), history, seal, stored };
-        Ok::<_, ParseError>((referring.request.into_chat(traits, context)?, input))
+        Ok::<_, ParseError>((Translated::parse(referring.request.into_chat(traits, context)?)?, input))
     };
     let (translation, input) = surface.body_bounds.work(size, memory, into_chat).await.map_err(failed)?;
     if let (Some(save), Some(input)) = (&mut save, input) {

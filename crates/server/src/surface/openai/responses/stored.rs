@@ -13,7 +13,7 @@ use bytes::Bytes;
 use control::CommandError;
 use control::responses::{ContentMemory, ConversationError, Item, NoContentMemory};
 use dataplane::request::ParseError;
-use dataplane::translate::responses::{FinishedResponse, History, ItemReference, ResponsesRequest};
+use dialects::responses::{FinishedResponse, History, ItemReference, ResponsesRequest};
 use domain::Caller;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,0 +1,93 @@
+//! Finds the members of a request in another API than chat.
+
+use bytes::Bytes;
+use json::{ParseError, Reader, ValueKind, read_members, without_bom};
+
+/// A member that an API has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Member {
+    name: &'static str,
+    /// Engines that speak the API get it, too.
+    is_passed_on: bool,
+}
+
+/// A member that engines which speak the API get as the client sent it.
+pub(super) const fn passed_on(name: &'static str) -> Member {
+    Member { name, is_passed_on: true }
+}
+
+/// A member that such engines do not get, or not as the client sent it.
+pub(super) const fn kept_back(name: &'static str) -> Member {
+    Member { name, is_passed_on: false }
+}
+
+/// The body of a request, and the values of its members.
+#[derive(Debug)]
+pub(super) struct RequestMembers<const N: usize> {
+    known: &'static [Member; N],
+    body: Bytes,
+    /// In the order of `known`; empty for absent and null ones.
+    values: [Bytes; N],
+}
+
+impl<const N: usize> RequestMembers<N> {
+    /// Other members than `known` are ignored.
+    pub(super) fn read(body: Bytes, known: &'static [Member; N]) -> Result<Self, ParseError> {
+        let body = without_bom(body);
+        let mut values = [const { Bytes::new() }; N];
+        read_members(&body, &known.map(|member| member.name), |reader, name| {
+            let is_null = reader.kind()? == ValueKind::Null;
+            let span = reader.span()?;
+            if let Some(place) = known.iter().position(|member| name == member.name.as_bytes())
+                && !is_null
+            {
+                values[place] = body.slice(span);
+            }
+            Ok(())
+        })?;
+        Ok(Self { known, body, values })
+    }
+
+    /// The first of these members that is absent is an error.
+    pub(super) fn require(&self, names: &[&str]) -> Result<(), ParseError> {
+        match names.iter().find(|name| self.value(name).is_empty()) {
+            Some(missing) => Err(ParseError::Missing { param: (*missing).to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn body_bytes(&self) -> usize {
+        self.body.len()
+    }
+
+    /// The member as JSON; empty if it is absent or null.
+    pub(super) fn value(&self, name: &str) -> &[u8] {
+        self.place(name).map_or(&[][..], |place| &self.values[place][..])
+    }
+
+    /// Like [`Self::value`], sharing memory with the body.
+    pub(super) fn shared_value(&self, name: &str) -> Bytes {
+        self.place(name).map_or_else(Bytes::new, |place| self.values[place].clone())
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        self.known.iter().position(|member| member.name == name)
+    }
+
+    /// `None` if the member is absent or not a string.
+    pub(super) fn string(&self, name: &str) -> Result<Option<String>, ParseError> {
+        let value = self.value(name);
+        let mut reader = Reader::new(value);
+        if value.is_empty() || reader.kind()? != ValueKind::String {
+            return Ok(None);
+        }
+        Ok(Some(String::from_utf8_lossy(&reader.string()?.decoded()).into_owned()))
+    }
+
+    /// The members for engines that speak the API, sharing memory with the body.
+    pub(super) fn passed_on(&self) -> Vec<(&'static str, Bytes)> {
+        let members = self.known.iter().zip(&self.values);
+        let members = members.filter(|(member, value)| member.is_passed_on && !value.is_empty());
+        members.map(|(member, value)| (member.name, value.clone())).collect()
+    }
+}

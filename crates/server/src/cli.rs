@@ -2,7 +2,7 @@
 
 use crate::config::{Config, load};
 use crate::version::VERSION;
-use crate::{admin, app, data_dir, edge};
+use crate::{admin, app, data_dir};
 use clap::{CommandFactory, Parser};
 use clap_complete::Shell;
 use fleet::drivers::process::shim;

@@ -10,7 +10,6 @@ mod control_plane;
 mod credential;
 mod data_dir;
 mod doctor;
-mod edge;
 mod first_start;
 mod health;
 mod launcher;

@@ -8,8 +8,8 @@ mod start;
 mod waiting;
 
 use crate::config::{Config, load};
+use crate::data_dir;
 use crate::first_start;
-use crate::{data_dir, edge};
 use background::Background;
 use build::{Parts, Sockets};
 use domain::model::Modality;

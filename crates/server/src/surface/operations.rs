@@ -1,9 +1,10 @@
 //! The operations port: metrics, liveness and readiness, for the operator's tools.
 
 use super::{health, json};
-use crate::edge::{Body, RequestHead};
 use crate::health::{Health, PARTS, Report};
+use crate::surface::Body;
 use crate::telemetry::metrics::{self, Metrics};
+use edge::RequestHead;
 use http::{HeaderValue, Response, StatusCode, header};
 use http1::RequestHeadError;
 use http1::server::{self, HeadBudget, Limits};

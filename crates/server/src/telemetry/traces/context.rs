@@ -1,7 +1,7 @@
 //! W3C Trace Context, and the sampling of calls.
 
-use crate::edge::Headers;
 use dataplane::TRACEPARENT;
+use edge::Headers;
 use http::{HeaderName, HeaderValue};
 use std::fmt::Write as _;
 

@@ -21,9 +21,9 @@ pub(crate) use context::TRACESTATE;
 pub(crate) use queue::SpanFigures;
 
 use crate::config::TracesConfig;
-use crate::edge::Headers;
 use call_trace::Context;
 use context::{Parent, Sampling};
+use edge::Headers;
 use export::Exporter;
 use fleet::Connector;
 use queue::Queue;

@@ -1,9 +1,9 @@
 //! Reads the body of a request, within limits of size and time.
 
-use super::gunzip::gunzip;
-use super::heavy_work::{self, HeavyWork};
-use super::memory_budget::{Holder, MemoryBudget, MemoryGrant, NoMemoryError};
-use super::{Headers, Incoming};
+use crate::gunzip::gunzip;
+use crate::heavy_work::{self, HeavyWork};
+use crate::memory_budget::{Holder, MemoryBudget, MemoryGrant, NoMemoryError};
+use crate::{Headers, Incoming};
 use bytes::{Bytes, BytesMut};
 use http::header;
 use http1::server::{ReceiveError, RequestBody};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 #[derive(Debug, Clone)]
-pub(crate) struct BodyBounds {
+pub struct BodyBounds {
     pub limit: u64,
     pub read_timeout: Duration,
     /// The memory of all bodies.
@@ -21,7 +21,7 @@ pub(crate) struct BodyBounds {
 
 /// A whole body, decompressed, with the memory it takes from the budget. Keep the grant for as long as the bytes.
 #[derive(Debug)]
-pub(crate) struct WholeBody {
+pub struct WholeBody {
     pub bytes: Bytes,
     pub memory: MemoryGrant,
 }
@@ -46,19 +46,19 @@ fn is_mostly_text(body: &[u8]) -> bool {
 
 impl WholeBody {
     /// Whether work on it is [`HeavyWork`].
-    pub(crate) fn is_large(&self) -> bool {
+    pub fn is_large(&self) -> bool {
         self.bytes.len() > heavy_work::INLINE_BYTES
     }
 }
 
 /// Takes the memory to translate a text of this size. A core translates one small text at a time, and drops it.
-pub(crate) fn reserve_translation(memory: &mut MemoryGrant, bytes: usize) -> Result<(), BodyError> {
+pub fn reserve_translation(memory: &mut MemoryGrant, bytes: usize) -> Result<(), BodyError> {
     let factor = if bytes > heavy_work::INLINE_BYTES { TRANSLATION_FACTOR } else { 1 };
     Ok(memory.grow_to(factor * bytes as u64)?)
 }
 
 /// Takes the memory of a translation that keeps this many bytes, of a text of this size, and returns the rest.
-pub(crate) fn keep_translation(memory: &mut MemoryGrant, kept: usize, bytes: usize) -> Result<(), BodyError> {
+pub fn keep_translation(memory: &mut MemoryGrant, kept: usize, bytes: usize) -> Result<(), BodyError> {
     let needed = kept.max(bytes) as u64;
     memory.grow_to(needed)?;
     memory.shrink_to(needed);
@@ -67,7 +67,7 @@ pub(crate) fn keep_translation(memory: &mut MemoryGrant, kept: usize, bytes: usi
 
 /// Why a body could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum BodyError {
+pub enum BodyError {
     #[error("the body exceeds {limit} bytes")]
     TooLarge { limit: u64 },
     #[error("the body did not arrive within {} s", .limit.as_secs_f64())]
@@ -102,12 +102,7 @@ const DISCARD_PAUSE: Duration = Duration::from_millis(100);
 
 impl BodyBounds {
     /// Reads the whole body, decompressed. Its memory is taken before it is read.
-    pub(crate) async fn read(
-        &self,
-        headers: &Headers,
-        body: &mut Incoming,
-        holder: Holder,
-    ) -> Result<WholeBody, BodyError> {
+    pub async fn read(&self, headers: &Headers, body: &mut Incoming, holder: Holder) -> Result<WholeBody, BodyError> {
         check_type(headers)?;
         let is_gzip = is_gzip(headers)?;
         let announced = body.announced();
@@ -130,7 +125,7 @@ impl BodyBounds {
     }
 
     /// Parses a body; one that takes long as [`HeavyWork`].
-    pub(crate) async fn parse<T: Send + 'static>(
+    pub async fn parse<T: Send + 'static>(
         &self,
         bytes: Bytes,
         memory: &MemoryGrant,
@@ -143,7 +138,7 @@ impl BodyBounds {
     }
 
     /// Does work on this many bytes; on many as [`HeavyWork`].
-    pub(crate) async fn work<T: Send + 'static>(
+    pub async fn work<T: Send + 'static>(
         &self,
         bytes: usize,
         memory: &MemoryGrant,
@@ -225,7 +220,7 @@ fn is_gzip(headers: &Headers) -> Result<bool, BodyError> {
 
 /// Reads and drops the rest of a body after an error response: if the connection were closed while the client is still
 /// sending, the client would lose the response. A client that waits for `100 Continue` has sent nothing yet.
-pub(crate) async fn discard(headers: &Headers, body: &mut Incoming) {
+pub async fn discard(headers: &Headers, body: &mut Incoming) {
     if body.is_over() || headers.has(header::EXPECT) {
         return;
     }

@@ -3,7 +3,7 @@
 //! Without a bound, one client could take all connections of a node. Connections of trusted proxies are not counted: they
 //! carry the requests of many clients.
 
-use super::client_address::Network;
+use crate::client_address::Network;
 use foldhash::HashMap;
 use parking_lot::Mutex;
 use std::net::{IpAddr, Ipv6Addr};
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const V6_PREFIX_BITS: u32 = 64;
 
 #[derive(Debug)]
-pub(crate) struct PeerTable {
+pub struct PeerTable {
     /// `None` for any number.
     max: Option<u32>,
     trusted: Vec<Network>,
@@ -31,23 +31,23 @@ struct OpenConnections {
 
 /// A connection that counts for its address until it is dropped.
 #[derive(Debug)]
-pub(super) struct CountedConnection {
+pub(crate) struct CountedConnection {
     /// `None` if it is not counted.
     counted: Option<(Arc<PeerTable>, IpAddr)>,
 }
 
 impl PeerTable {
-    pub(crate) fn new(max: Option<u32>, trusted: Vec<Network>) -> Self {
+    pub fn new(max: Option<u32>, trusted: Vec<Network>) -> Self {
         Self { max, trusted, open: Mutex::default(), rejected: AtomicU64::new(0) }
     }
 
     /// Connections that were rejected.
-    pub(crate) fn rejected(&self) -> u64 {
+    pub fn rejected(&self) -> u64 {
         self.rejected.load(Ordering::Relaxed)
     }
 
     /// Counts a new connection; `None` if its address has too many.
-    pub(super) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<CountedConnection> {
+    pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<CountedConnection> {
         let peer = peer.to_canonical();
         let Some(max) = self.max.filter(|_| !self.trusted.iter().any(|network| network.contains(peer))) else {
             return Some(CountedConnection { counted: None });
@@ -86,7 +86,7 @@ impl Drop for CountedConnection {
 }
 
 /// Addresses of one client: an IPv4 address, or an IPv6 network.
-pub(super) fn client_of(peer: IpAddr) -> IpAddr {
+pub(crate) fn client_of(peer: IpAddr) -> IpAddr {
     match peer {
         IpAddr::V4(_) => peer,
         IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> V6_PREFIX_BITS << V6_PREFIX_BITS).into(),

@@ -4,7 +4,7 @@
 //! model server has already sent. Both count in the memory limit of a control group of version 2, so they come from the
 //! budget of the node, by workspace.
 
-use super::memory_budget::MemoryGrant;
+use crate::memory_budget::MemoryGrant;
 use http1::server::Backlog;
 
 /// About what a response takes while its client does not read: 130 KB of the socket from the model server, 60 KB of the
@@ -13,20 +13,20 @@ const BACKLOG_BYTES: u64 = 256 << 10;
 
 /// The memory of one response.
 #[derive(Debug, Default)]
-pub(crate) struct ResponseBacklog {
+pub struct ResponseBacklog {
     /// `None` for responses without a bound: small ones, before the node has started.
     grant: Option<MemoryGrant>,
 }
 
 impl ResponseBacklog {
     /// `grant` has no memory yet.
-    pub(crate) const fn new(grant: MemoryGrant) -> Self {
+    pub const fn new(grant: MemoryGrant) -> Self {
         Self { grant: Some(grant) }
     }
 
     /// This one, or else another one if it has no bound.
     #[must_use]
-    pub(crate) fn or_else(self, grant: impl FnOnce() -> MemoryGrant) -> Self {
+    pub fn or_else(self, grant: impl FnOnce() -> MemoryGrant) -> Self {
         Self { grant: Some(self.grant.unwrap_or_else(grant)) }
     }
 }
@@ -45,8 +45,8 @@ impl Backlog for ResponseBacklog {
 
 #[cfg(test)]
 mod tests {
-    use super::super::memory_budget::{Holder, MemoryBudget};
     use super::*;
+    use crate::memory_budget::{Holder, MemoryBudget};
     use std::net::IpAddr;
     use std::sync::Arc;
 

@@ -3,47 +3,47 @@
 //! HTTP/1 writes these headers directly into the head; inserting them into a header map first would cost more than
 //! formatting them.
 
-use super::backlog::ResponseBacklog;
-use super::body::Body;
-use super::rate_limit_headers;
+use crate::backlog::ResponseBacklog;
+use crate::body::{Body, Relayed};
+use crate::rate_limit_headers;
 use domain::limits::RateLimitStatus;
 use domain::{RequestId, Timestamp};
 use http::{HeaderName, HeaderValue, Response};
 use http1::server::HandlerResponse;
 
-pub(crate) struct EdgeResponse {
-    pub(crate) response: Response<Body>,
+pub struct EdgeResponse<R> {
+    pub response: Response<Body<R>>,
     /// Constant header lines, each with its line end.
-    pub(crate) lines: &'static str,
-    pub(crate) request_id: Option<RequestId>,
+    pub lines: &'static str,
+    pub request_id: Option<RequestId>,
     /// Remaining requests and tokens of the caller's per-minute limits.
-    pub(crate) rate_limits: Option<RateLimitStatus>,
+    pub rate_limits: Option<RateLimitStatus>,
     /// The time of the response, if it also carries the headers of Anthropic's API.
-    pub(crate) anthropic_at: Option<Timestamp>,
+    pub anthropic_at: Option<Timestamp>,
     /// Memory while the client does not keep up.
-    pub(crate) backlog: ResponseBacklog,
+    pub backlog: ResponseBacklog,
 }
 
-impl From<Response<Body>> for EdgeResponse {
-    fn from(response: Response<Body>) -> Self {
+impl<R> From<Response<Body<R>>> for EdgeResponse<R> {
+    fn from(response: Response<Body<R>>) -> Self {
         let backlog = ResponseBacklog::default();
         Self { response, lines: "", request_id: None, rate_limits: None, anthropic_at: None, backlog }
     }
 }
 
-impl HandlerResponse for EdgeResponse {
-    type Body = Body;
+impl<R: Relayed> HandlerResponse for EdgeResponse<R> {
+    type Body = Body<R>;
     type Backlog = ResponseBacklog;
 
-    fn response(&self) -> &Response<Body> {
+    fn response(&self) -> &Response<Body<R>> {
         &self.response
     }
 
-    fn response_mut(&mut self) -> &mut Response<Body> {
+    fn response_mut(&mut self) -> &mut Response<Body<R>> {
         &mut self.response
     }
 
-    fn into_parts(self) -> (Body, ResponseBacklog) {
+    fn into_parts(self) -> (Body<R>, ResponseBacklog) {
         (self.response.into_body(), self.backlog)
     }
 
@@ -68,9 +68,9 @@ impl HandlerResponse for EdgeResponse {
     }
 }
 
-impl EdgeResponse {
+impl<R: Relayed> EdgeResponse<R> {
     /// Converts to a response with all headers in the map, for HTTP/2.
-    pub(super) fn into_response(mut self) -> (Response<Body>, ResponseBacklog) {
+    pub(crate) fn into_response(mut self) -> (Response<Body<R>>, ResponseBacklog) {
         let mut lines = Vec::new();
         self.write_lines(&mut lines);
         for line in lines.split(|byte| *byte == b'\n') {
@@ -88,12 +88,14 @@ impl EdgeResponse {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bytes::Bytes;
     use domain::limits::LimitStatus;
+    use http_body_util::Empty;
 
     #[test]
     fn http1_and_http2_send_the_same_headers() {
         let bucket = LimitStatus { limit: 60, remaining: 59, reset_millis: 61_000 };
-        let response = EdgeResponse {
+        let response = EdgeResponse::<Empty<Bytes>> {
             response: Response::new(Body::empty()),
             lines: "content-type: text/plain\r\n",
             request_id: Some(RequestId::new(Timestamp::from_millis(1_700_000_000_000), 7)),

@@ -1,7 +1,6 @@
 //! The body of a response.
 
 use bytes::Bytes;
-use dataplane::ResponseBody;
 use http_body::{Frame, SizeHint};
 use std::convert::Infallible;
 use std::io;
@@ -9,33 +8,37 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc;
 
-pub(crate) enum Body {
+/// A body that a service receives from elsewhere and passes on, such as the response of a model.
+pub trait Relayed: http_body::Body<Data = Bytes, Error = Infallible> + Send + Unpin + 'static {}
+
+impl<T: http_body::Body<Data = Bytes, Error = Infallible> + Send + Unpin + 'static> Relayed for T {}
+
+pub enum Body<R> {
     /// Known in advance; taken when it is sent.
     Whole(Option<Bytes>),
-    /// From a model.
-    Relayed(ResponseBody),
-    /// From a model, with an observer in between, such as a trace.
+    Relayed(R),
+    /// Relayed, with an observer in between, such as a trace.
     Observed(Box<dyn http_body::Body<Data = Bytes, Error = Infallible> + Send + Unpin>),
     /// Produced by a background task.
     Pieces(Pieces),
 }
 
 /// Pieces of a response as they are produced. An error aborts the response, so that the client notices.
-pub(crate) type Pieces = mpsc::Receiver<io::Result<Bytes>>;
+pub type Pieces = mpsc::Receiver<io::Result<Bytes>>;
 
-impl Body {
-    pub(crate) fn empty() -> Self {
+impl<R> Body<R> {
+    pub fn empty() -> Self {
         Self::Whole(None)
     }
 }
 
-impl<T: Into<Bytes>> From<T> for Body {
+impl<R, T: Into<Bytes>> From<T> for Body<R> {
     fn from(bytes: T) -> Self {
         Self::Whole(Some(bytes.into()).filter(|bytes| !bytes.is_empty()))
     }
 }
 
-impl http_body::Body for Body {
+impl<R: Relayed> http_body::Body for Body<R> {
     type Data = Bytes;
     type Error = io::Error;
 

@@ -26,7 +26,7 @@ impl Network {
         (bits <= width).then(|| Self { first: masked(value, bits, width), bits, is_v4: width == V4_WIDTH })
     }
 
-    pub(super) fn contains(&self, address: IpAddr) -> bool {
+    pub(crate) fn contains(&self, address: IpAddr) -> bool {
         let (value, width) = value_and_width(address);
         self.is_v4 == (width == V4_WIDTH) && masked(value, self.bits, width) == self.first
     }
@@ -48,7 +48,7 @@ fn masked(value: u128, bits: u32, width: u32) -> u128 {
 }
 
 /// The client's address, as far as it can be trusted.
-pub(crate) fn of(peer: IpAddr, headers: &Headers, trusted: &[Network]) -> IpAddr {
+pub fn of(peer: IpAddr, headers: &Headers, trusted: &[Network]) -> IpAddr {
     let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(address));
     let mut client = peer.to_canonical();
     if !is_trusted(client) {

@@ -4,9 +4,9 @@
 //! collected in pieces of one size and joined at the end: a buffer that grows by doubling would be copied, and one that is
 //! dropped unmapped, in steps of milliseconds, between which no call on the same core is served.
 
-use super::heavy_work::{self, HeavyWork};
-use super::memory_budget::MemoryGrant;
-use super::request_body::BodyError;
+use crate::heavy_work::{self, HeavyWork};
+use crate::memory_budget::MemoryGrant;
+use crate::request_body::BodyError;
 use bytes::buf::Reader;
 use bytes::{Buf, Bytes};
 use flate2::bufread::GzDecoder;
@@ -23,7 +23,7 @@ const ANY_RATIO_BYTES: u64 = 1 << 20;
 const MAX_MEMBERS: u32 = 16;
 
 /// Decompresses a body of at most `limit` bytes. `memory` is that of the compressed body, and grows with the result.
-pub(super) async fn gunzip(
+pub(crate) async fn gunzip(
     compressed: Bytes,
     limit: u64,
     memory: MemoryGrant,
@@ -165,8 +165,8 @@ impl Drop for Pieces {
 
 #[cfg(test)]
 mod tests {
-    use super::super::memory_budget::{Holder, MemoryBudget};
     use super::*;
+    use crate::memory_budget::{Holder, MemoryBudget};
     use flate2::Compression;
     use flate2::write::GzEncoder;
     use std::io::Write as _;

@@ -4,7 +4,7 @@ use domain::Timestamp;
 use domain::limits::{LimitStatus, RateLimitStatus};
 
 /// Writes six header lines.
-pub(super) fn write(out: &mut Vec<u8>, rate_limits: &RateLimitStatus) {
+pub(crate) fn write(out: &mut Vec<u8>, rate_limits: &RateLimitStatus) {
     for (unit, bucket) in [("requests", rate_limits.requests), ("tokens", rate_limits.tokens)] {
         let LimitStatus { limit, remaining, reset_millis } = bucket;
         for (name, count) in [("x-ratelimit-limit-", limit), ("x-ratelimit-remaining-", remaining)] {
@@ -19,7 +19,7 @@ pub(super) fn write(out: &mut Vec<u8>, rate_limits: &RateLimitStatus) {
 }
 
 /// The same six in the words of Anthropic's API, where a reset is a moment.
-pub(super) fn write_anthropic(out: &mut Vec<u8>, rate_limits: &RateLimitStatus, now: Timestamp) {
+pub(crate) fn write_anthropic(out: &mut Vec<u8>, rate_limits: &RateLimitStatus, now: Timestamp) {
     for (unit, bucket) in [("requests", rate_limits.requests), ("tokens", rate_limits.tokens)] {
         let LimitStatus { limit, remaining, reset_millis } = bucket;
         for (name, count) in [("limit", limit), ("remaining", remaining)] {

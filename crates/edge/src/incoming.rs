@@ -6,7 +6,7 @@ use hyper::body::Body as _;
 use std::future::poll_fn;
 use std::pin::Pin;
 
-pub(crate) enum Incoming {
+pub enum Incoming {
     Http1(RequestBody),
     Http2(hyper::body::Incoming),
 }
@@ -20,7 +20,7 @@ impl Default for Incoming {
 
 impl Incoming {
     /// The next piece; `None` at the end.
-    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, ReceiveError> {
+    pub async fn next(&mut self) -> Result<Option<Bytes>, ReceiveError> {
         match self {
             Self::Http1(body) => body.next().await,
             Self::Http2(body) => {
@@ -35,7 +35,7 @@ impl Incoming {
     }
 
     /// All that is left in one piece, if HTTP/1 has announced its length; else the next piece.
-    pub(crate) async fn rest(&mut self) -> Result<Option<Bytes>, ReceiveError> {
+    pub async fn rest(&mut self) -> Result<Option<Bytes>, ReceiveError> {
         match self {
             Self::Http1(body) => body.rest().await,
             Self::Http2(_) => self.next().await,
@@ -43,7 +43,7 @@ impl Incoming {
     }
 
     /// Reads and drops the next piece; its length, or `None` at the end.
-    pub(crate) async fn skip(&mut self) -> Result<Option<usize>, ReceiveError> {
+    pub async fn skip(&mut self) -> Result<Option<usize>, ReceiveError> {
         match self {
             Self::Http1(body) => body.skip().await,
             Self::Http2(_) => Ok(self.next().await?.map(|piece| piece.len())),
@@ -51,7 +51,7 @@ impl Incoming {
     }
 
     /// Whether all of the body has been read.
-    pub(crate) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         match self {
             Self::Http1(body) => body.is_over(),
             Self::Http2(body) => body.is_end_stream(),
@@ -59,7 +59,7 @@ impl Incoming {
     }
 
     /// Lower bound of the bytes still to come.
-    pub(crate) fn announced(&self) -> u64 {
+    pub fn announced(&self) -> u64 {
         match self {
             Self::Http1(body) => body.announced(),
             Self::Http2(body) => body.size_hint().lower(),

@@ -8,10 +8,10 @@ use std::task::{Context, Poll};
 
 pin_project! {
     /// Runs a handler; if it panics, `on_panic` provides the response.
-    pub(super) struct PanicGuard<F: Future> {
+    pub(crate) struct PanicGuard<F: Future> {
         #[pin]
-        pub(super) handler: F,
-        pub(super) on_panic: fn() -> F::Output,
+        pub(crate) handler: F,
+        pub(crate) on_panic: fn() -> F::Output,
     }
 }
 

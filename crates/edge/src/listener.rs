@@ -19,7 +19,7 @@ const MAX_IN_FLIGHT: usize = 256 << 10;
 const MAX_UNSENT: u32 = 32 << 10;
 
 /// Binds `count` sockets to one address. Port 0 selects any free port, the same for all.
-pub(crate) fn bind(address: SocketAddr, count: usize) -> anyhow::Result<Vec<TcpListener>> {
+pub fn bind(address: SocketAddr, count: usize) -> anyhow::Result<Vec<TcpListener>> {
     let first = bind_one(address).with_context(|| format!("cannot listen on {address}"))?;
     let bound = first.local_addr()?;
     let mut listeners = vec![first];
@@ -42,7 +42,7 @@ fn bind_one(address: SocketAddr) -> std::io::Result<TcpListener> {
 }
 
 /// Configures an accepted connection: events are sent without delay, and a vanished client is detected.
-pub(super) fn configure(stream: &TcpStream) -> std::io::Result<()> {
+pub(crate) fn configure(stream: &TcpStream) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let socket = SockRef::from(stream);
     socket.set_tcp_user_timeout(Some(USER_TIMEOUT))?;
@@ -50,7 +50,7 @@ pub(super) fn configure(stream: &TcpStream) -> std::io::Result<()> {
 }
 
 /// Closing the connection resets it, so that the kernel keeps nothing of it.
-pub(super) fn reset_on_close(stream: &TcpStream) {
+pub(crate) fn reset_on_close(stream: &TcpStream) {
     // Fails only if the connection has ended.
     let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
 }
@@ -59,7 +59,7 @@ pub(super) fn reset_on_close(stream: &TcpStream) {
 ///
 /// A client whose first packet is ignored sends it again after a second, and is refused if the socket is closed by then.
 /// The program reads the byte with TCP's flags and drops the packet if SYN is set without ACK.
-pub(super) fn stop_handshakes(listener: &tokio::net::TcpListener) -> std::io::Result<()> {
+pub(crate) fn stop_handshakes(listener: &tokio::net::TcpListener) -> std::io::Result<()> {
     const LOAD_BYTE: u16 = 0x30;
     const AND: u16 = 0x54;
     const SKIP_UNLESS_EQUAL: u16 = 0x15;
@@ -78,12 +78,12 @@ pub(super) fn stop_handshakes(listener: &tokio::net::TcpListener) -> std::io::Re
 
 /// Whether another process listens on the address. Since ports are shared, a second server would silently take half of
 /// the connections.
-pub(crate) fn is_taken(address: SocketAddr) -> bool {
+pub fn is_taken(address: SocketAddr) -> bool {
     address.port() != 0 && check(address).is_err_and(|error| error.kind() == std::io::ErrorKind::AddrInUse)
 }
 
 /// Checks that this process could listen on the address alone.
-pub(crate) fn check(address: SocketAddr) -> std::io::Result<()> {
+pub fn check(address: SocketAddr) -> std::io::Result<()> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
     socket.bind(&address.into())

@@ -5,7 +5,7 @@
 //! work of more than a tenth of a millisecond gives way now and then. Each holder of memory has one piece of work there at a
 //! time, so that one which sends many large bodies does not delay others that send one.
 
-use super::memory_budget::Holder;
+use crate::memory_budget::Holder;
 use foldhash::HashMap;
 use parking_lot::Mutex;
 use rustix::process::setpriority_process;
@@ -15,14 +15,14 @@ use std::sync::{Arc, Weak};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// What a core does itself, in bytes of the body. It takes about a tenth of a millisecond.
-pub(crate) const INLINE_BYTES: usize = 128 << 10;
+pub const INLINE_BYTES: usize = 128 << 10;
 /// How much lower the priority of the threads is, as a nice value.
 const NICE: i32 = 10;
 /// Entries of holders without work are removed when there are more.
 const MAX_IDLE_HOLDERS: usize = 64;
 
 #[derive(Debug, Clone)]
-pub(crate) struct HeavyWork {
+pub struct HeavyWork {
     shared: Arc<Shared>,
 }
 
@@ -35,13 +35,13 @@ struct Shared {
 
 impl HeavyWork {
     /// At most `threads` pieces of work at a time.
-    pub(crate) fn new(threads: usize) -> Self {
+    pub fn new(threads: usize) -> Self {
         let slots = Arc::new(Semaphore::new(threads));
         Self { shared: Arc::new(Shared { slots, turns: Mutex::default() }) }
     }
 
     /// Does the work once it is the holder's turn. If it panics, so does the caller.
-    pub(crate) async fn run<T: Send + 'static>(&self, holder: &Holder, work: impl FnOnce() -> T + Send + 'static) -> T {
+    pub async fn run<T: Send + 'static>(&self, holder: &Holder, work: impl FnOnce() -> T + Send + 'static) -> T {
         let turn = acquire(self.turns_of(holder)).await;
         let slot = acquire(Arc::clone(&self.shared.slots)).await;
         let done = tokio::task::spawn_blocking(move || {
@@ -76,12 +76,12 @@ async fn acquire(semaphore: Arc<Semaphore>) -> OwnedSemaphorePermit {
 }
 
 /// Lets other threads of this core run. If there are none, it takes less than a microsecond.
-pub(super) fn give_way() {
+pub(crate) fn give_way() {
     std::thread::yield_now();
 }
 
 /// Lowers the priority of the calling thread.
-pub(super) fn lower_priority() {
+pub(crate) fn lower_priority() {
     if let Err(error) = setpriority_process(None, NICE) {
         tracing::warn!(%error, "cannot lower the priority of a thread");
     }

@@ -1,11 +1,11 @@
 //! One connection, over HTTP/1.1 or HTTP/2.
 
-use super::http2_stream::{StreamBody, StreamExecutor};
-use super::limits::ConnectionLimits;
-use super::listener;
-use super::panic_guard::PanicGuard;
-use super::peers::CountedConnection;
-use super::{EdgeResponse, Incoming, RequestHead, Service};
+use crate::http2_stream::{StreamBody, StreamExecutor};
+use crate::limits::ConnectionLimits;
+use crate::listener;
+use crate::panic_guard::PanicGuard;
+use crate::peers::CountedConnection;
+use crate::{EdgeResponse, Incoming, RequestHead, Service};
 use http::Request;
 use http1::server::{Cutoff, HeadBudget, Limits};
 use hyper::server::conn::http2;
@@ -36,13 +36,13 @@ const CONNECTION_WINDOW: u32 = 512 << 10;
 const STREAM_SEND_BUFFER: usize = 64 << 10;
 
 /// A connected client, and the service for its requests.
-pub(super) struct Peer<V> {
-    pub(super) address: IpAddr,
-    pub(super) service: Arc<V>,
+pub(crate) struct Peer<V> {
+    pub(crate) address: IpAddr,
+    pub(crate) service: Arc<V>,
     /// Memory for the incomplete heads of this core.
-    pub(super) heads: Arc<HeadBudget>,
-    pub(super) limits: ConnectionLimits,
-    pub(super) _counted: CountedConnection,
+    pub(crate) heads: Arc<HeadBudget>,
+    pub(crate) limits: ConnectionLimits,
+    pub(crate) _counted: CountedConnection,
 }
 
 /// The connection to a client, plain or with TLS.
@@ -64,7 +64,7 @@ impl ClientStream for TlsStream<TcpStream> {
 }
 
 /// Serves a connection until it ends, or until `stop` turns true and its last response is written.
-pub(super) async fn serve<V: Service>(
+pub(crate) async fn serve<V: Service>(
     stream: TcpStream,
     tls: Option<TlsAcceptor>,
     peer: Peer<V>,
@@ -143,7 +143,7 @@ fn respond<V: Service>(
     peer: &Peer<V>,
     head: RequestHead,
     body: Incoming,
-) -> impl Future<Output = EdgeResponse> + Send + use<V> {
+) -> impl Future<Output = EdgeResponse<V::Relayed>> + Send + use<V> {
     let service = Arc::clone(&peer.service);
     let on_panic = || {
         tracing::error!("a handler panicked");
@@ -154,11 +154,11 @@ fn respond<V: Service>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::body::Body;
-    use super::super::peers::PeerTable;
     use super::*;
+    use crate::peers::PeerTable;
     use bytes::Bytes;
     use http::Response;
+    use http_body_util::Empty;
     use http1::RequestHeadError;
     use hyper_util::rt::TokioExecutor;
     use std::future::poll_fn;
@@ -173,6 +173,8 @@ mod tests {
         fn reset_on_close(&self) {}
     }
 
+    type Relayed = Empty<Bytes>;
+    type Body = crate::Body<Relayed>;
     type Pieces = mpsc::Sender<io::Result<Bytes>>;
 
     /// Responds with whatever the test sends.
@@ -181,17 +183,19 @@ mod tests {
     }
 
     impl Service for TestService {
-        async fn respond(self: Arc<Self>, _: RequestHead, _: Incoming, _: IpAddr) -> EdgeResponse {
+        type Relayed = Relayed;
+
+        async fn respond(self: Arc<Self>, _: RequestHead, _: Incoming, _: IpAddr) -> EdgeResponse<Relayed> {
             let (sender, receiver) = mpsc::channel(1);
             self.responses.send(sender).await.unwrap();
             Response::new(Body::Pieces(receiver)).into()
         }
 
-        fn reject_head(&self, _: RequestHeadError, _: IpAddr) -> EdgeResponse {
+        fn reject_head(&self, _: RequestHeadError, _: IpAddr) -> EdgeResponse<Relayed> {
             Self::panicked()
         }
 
-        fn panicked() -> EdgeResponse {
+        fn panicked() -> EdgeResponse<Relayed> {
             Response::new(Body::empty()).into()
         }
 

@@ -1,6 +1,6 @@
 //! Limits of client connections, and how often they were enforced.
 
-use super::peers::PeerTable;
+use crate::peers::PeerTable;
 use http1::server::Cutoff;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Limits that all cores share.
 #[derive(Debug, Clone)]
-pub(crate) struct ConnectionLimits {
+pub struct ConnectionLimits {
     /// The window in which a client has to take some of a response that waits for it.
     pub stall_timeout: Duration,
     /// From the head of a request to the end of its response.
@@ -19,14 +19,14 @@ pub(crate) struct ConnectionLimits {
 
 /// Calls and connections that the edge ended.
 #[derive(Debug, Default)]
-pub(crate) struct ConnectionFigures {
+pub struct ConnectionFigures {
     stalled: AtomicU64,
     no_memory: AtomicU64,
     timed_out: AtomicU64,
 }
 
 impl ConnectionFigures {
-    pub(super) fn count(&self, cutoff: Cutoff) {
+    pub(crate) fn count(&self, cutoff: Cutoff) {
         let counter = match cutoff {
             Cutoff::Stalled => &self.stalled,
             Cutoff::NoMemory => &self.no_memory,
@@ -36,7 +36,7 @@ impl ConnectionFigures {
     }
 
     /// Calls that were cut off, by reason.
-    pub(crate) fn cut_off(&self) -> [(&'static str, u64); 3] {
+    pub fn cut_off(&self) -> [(&'static str, u64); 3] {
         [("stalled", &self.stalled), ("no_memory", &self.no_memory), ("timed_out", &self.timed_out)]
             .map(|(reason, counter)| (reason, counter.load(Ordering::Relaxed)))
     }

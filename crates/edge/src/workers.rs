@@ -7,9 +7,9 @@
 //! 2. The listening sockets close. The kernel would reset connections that it has established and that were not accepted, so
 //!    it first begins no new handshakes, and the queue is emptied. A client that comes now is refused.
 
-use super::connection::{self, Peer};
-use super::limits::ConnectionLimits;
-use super::{Service, heavy_work, listener};
+use crate::connection::{self, Peer};
+use crate::limits::ConnectionLimits;
+use crate::{Service, heavy_work, listener};
 use anyhow::Context;
 use http1::server::HeadBudget;
 use std::net::{SocketAddr, TcpListener};
@@ -41,7 +41,7 @@ const HANDSHAKE_QUIET: Duration = Duration::from_millis(200);
 const HANDSHAKE_GRACE: Duration = Duration::from_secs(1);
 
 /// Threads that run until they are stopped and their connections have ended.
-pub(crate) struct Workers {
+pub struct Workers {
     threads: Vec<std::thread::JoinHandle<()>>,
     drain_timeout: Duration,
     signals: Signals,
@@ -66,7 +66,7 @@ enum Ending {
 
 impl Workers {
     /// Starts one thread per socket. `service` creates the service of a core from its index.
-    pub(crate) fn start<V: Service>(
+    pub fn start<V: Service>(
         listeners: Vec<TcpListener>,
         tls: Option<&TlsAcceptor>,
         drain_timeout: Duration,
@@ -105,7 +105,7 @@ impl Workers {
     }
 
     /// Stops accepting connections; returns when the open ones have ended or the drain timeout has passed.
-    pub(crate) async fn stop(self) {
+    pub async fn stop(self) {
         let deadline = Instant::now() + self.drain_timeout;
         self.signals.stop.send_replace(true);
         let _ = timeout(ACCEPT_GRACE.min(self.drain_timeout / 2), self.wait_until_quiet()).await;
@@ -116,7 +116,7 @@ impl Workers {
 
     /// Lets other workers accept from the same sockets. Returns when the connections have ended, or the drain timeout has
     /// passed.
-    pub(crate) async fn hand_over(self) {
+    pub async fn hand_over(self) {
         let deadline = Instant::now() + self.drain_timeout;
         self.signals.stop.send_replace(true);
         self.signals.end.send_replace(Some(Ending::HandOver { deadline }));
@@ -242,10 +242,12 @@ impl<V: Service> Core<V> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::peers::PeerTable;
-    use super::super::{Body, EdgeResponse, Incoming, RequestHead};
     use super::*;
+    use crate::peers::PeerTable;
+    use crate::{Body, EdgeResponse, Incoming, RequestHead};
+    use bytes::Bytes;
     use http::Response;
+    use http_body_util::Empty;
     use http1::RequestHeadError;
     use std::net::{IpAddr, Ipv4Addr};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -253,15 +255,17 @@ mod tests {
     struct Greeter;
 
     impl Service for Greeter {
-        async fn respond(self: Arc<Self>, _: RequestHead, _: Incoming, _: IpAddr) -> EdgeResponse {
+        type Relayed = Empty<Bytes>;
+
+        async fn respond(self: Arc<Self>, _: RequestHead, _: Incoming, _: IpAddr) -> EdgeResponse<Self::Relayed> {
             Response::new(Body::from("hi")).into()
         }
 
-        fn reject_head(&self, _: RequestHeadError, _: IpAddr) -> EdgeResponse {
+        fn reject_head(&self, _: RequestHeadError, _: IpAddr) -> EdgeResponse<Self::Relayed> {
             Self::panicked()
         }
 
-        fn panicked() -> EdgeResponse {
+        fn panicked() -> EdgeResponse<Self::Relayed> {
             Response::new(Body::empty()).into()
         }
 

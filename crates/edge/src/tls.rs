@@ -15,7 +15,7 @@ pub struct TlsFiles {
 }
 
 /// Reads certificate and key. Both HTTP/2 and HTTP/1.1 are offered.
-pub(crate) fn acceptor(files: &TlsFiles) -> anyhow::Result<TlsAcceptor> {
+pub fn acceptor(files: &TlsFiles) -> anyhow::Result<TlsAcceptor> {
     let certificates = CertificateDer::pem_file_iter(&files.cert)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .with_context(|| format!("server.tls_cert: cannot read {}", files.cert.display()))?;

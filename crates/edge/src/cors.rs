@@ -1,7 +1,7 @@
 //! Cross-origin requests (CORS).
 
-use super::body::Body;
-use super::{Headers, RequestHead};
+use crate::body::Body;
+use crate::{Headers, RequestHead};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Response, StatusCode};
 
@@ -15,17 +15,17 @@ const MAX_AGE: HeaderValue = HeaderValue::from_static("86400");
 
 /// Origins whose pages may read responses.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Cors {
+pub struct Cors {
     origins: Vec<String>,
 }
 
 impl Cors {
-    pub(crate) fn new(origins: Vec<String>) -> Self {
+    pub fn new(origins: Vec<String>) -> Self {
         Self { origins }
     }
 
     /// The origin of the request, if it is allowed.
-    pub(crate) fn allowed(&self, headers: &Headers) -> Option<HeaderValue> {
+    pub fn allowed(&self, headers: &Headers) -> Option<HeaderValue> {
         if self.origins.is_empty() {
             return None;
         }
@@ -35,13 +35,13 @@ impl Cors {
     }
 
     /// Whether this is a preflight request, which browsers send without credentials.
-    pub(crate) fn is_preflight(head: &RequestHead) -> bool {
+    pub fn is_preflight(head: &RequestHead) -> bool {
         head.method == Method::OPTIONS
             && head.headers.has(header::ORIGIN)
             && head.headers.has(header::ACCESS_CONTROL_REQUEST_METHOD)
     }
 
-    pub(crate) fn preflight(request: &Headers) -> Response<Body> {
+    pub fn preflight<R>(request: &Headers) -> Response<Body<R>> {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NO_CONTENT;
         let headers = response.headers_mut();
@@ -56,7 +56,7 @@ impl Cors {
     }
 
     /// Adds the CORS headers, to error responses too: a page that may not read a 401 sees a network error.
-    pub(crate) fn add(headers: &mut HeaderMap, origin: HeaderValue) {
+    pub fn add(headers: &mut HeaderMap, origin: HeaderValue) {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
         headers.append(header::VARY, HeaderValue::from_static("Origin"));

@@ -7,8 +7,7 @@
 //! caller is not known yet share a small part in the same way, by address, so that unauthenticated clients do not keep people
 //! from signing in.
 
-use super::peers;
-use dataplane::response_memory::{BodyGrant, BodyMemory, NoBodyMemory};
+use crate::peers;
 use domain::WorkspaceId;
 use foldhash::HashMap;
 use foldhash::fast::FixedState;
@@ -24,7 +23,7 @@ const SHARDS: usize = 32;
 const CLIENTS_DIVISOR: u64 = 4;
 
 #[derive(Debug)]
-pub(crate) struct MemoryBudget {
+pub struct MemoryBudget {
     limit: u64,
     used: AtomicU64,
     /// The part of `used` that clients without a known caller have.
@@ -35,14 +34,14 @@ pub(crate) struct MemoryBudget {
 
 /// Who a body belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Holder {
+pub enum Holder {
     Workspace(WorkspaceId),
     /// The addresses of one client, whose body is read before its caller is known.
     Client(IpAddr),
 }
 
 impl Holder {
-    pub(crate) fn client(address: IpAddr) -> Self {
+    pub fn client(address: IpAddr) -> Self {
         Self::Client(peers::client_of(address.to_canonical()))
     }
 
@@ -57,7 +56,7 @@ impl Holder {
 
 /// There is no memory for a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NoMemoryError {
+pub enum NoMemoryError {
     /// The budget of the process is used up.
     Process,
     /// The workspace has its share.
@@ -66,27 +65,27 @@ pub(crate) enum NoMemoryError {
 
 /// Memory of one body, returned when dropped.
 #[derive(Debug)]
-pub(crate) struct MemoryGrant {
+pub struct MemoryGrant {
     budget: Arc<MemoryBudget>,
     holder: Holder,
     bytes: u64,
 }
 
 impl MemoryBudget {
-    pub(crate) fn new(limit: u64) -> Self {
+    pub fn new(limit: u64) -> Self {
         Self { limit, used: AtomicU64::new(0), used_by_clients: AtomicU64::new(0), shards: Default::default() }
     }
 
-    pub(crate) fn limit(&self) -> u64 {
+    pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    pub(crate) fn used(&self) -> u64 {
+    pub fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
 
     /// A grant without memory, to be grown.
-    pub(crate) fn grant(self: &Arc<Self>, holder: Holder) -> MemoryGrant {
+    pub fn grant(self: &Arc<Self>, holder: Holder) -> MemoryGrant {
         MemoryGrant { budget: Arc::clone(self), holder, bytes: 0 }
     }
 
@@ -149,31 +148,13 @@ impl MemoryBudget {
     }
 }
 
-/// The budget, for the responses of models.
-pub(crate) struct ResponseBudget(pub(crate) Arc<MemoryBudget>);
-
-impl BodyMemory for ResponseBudget {
-    fn grant(&self, workspace: &WorkspaceId) -> Box<dyn BodyGrant> {
-        Box::new(self.0.grant(Holder::Workspace(workspace.clone())))
-    }
-}
-
-impl BodyGrant for MemoryGrant {
-    fn grow_to(&mut self, bytes: u64) -> Result<(), NoBodyMemory> {
-        Self::grow_to(self, bytes).map_err(|error| match error {
-            NoMemoryError::Process => NoBodyMemory::Process,
-            NoMemoryError::Workspace => NoBodyMemory::Workspace,
-        })
-    }
-}
-
 impl MemoryGrant {
-    pub(crate) fn holder(&self) -> &Holder {
+    pub fn holder(&self) -> &Holder {
         &self.holder
     }
 
     /// Makes sure that the grant has at least `bytes`.
-    pub(crate) fn grow_to(&mut self, bytes: u64) -> Result<(), NoMemoryError> {
+    pub fn grow_to(&mut self, bytes: u64) -> Result<(), NoMemoryError> {
         let missing = bytes.saturating_sub(self.bytes);
         if missing > 0 {
             self.budget.take(&self.holder, missing)?;
@@ -183,7 +164,7 @@ impl MemoryGrant {
     }
 
     /// Returns what the grant has beyond `bytes`.
-    pub(crate) fn shrink_to(&mut self, bytes: u64) {
+    pub fn shrink_to(&mut self, bytes: u64) {
         let surplus = self.bytes.saturating_sub(bytes);
         if surplus > 0 {
             self.budget.give_back(&self.holder, surplus);
@@ -192,19 +173,19 @@ impl MemoryGrant {
     }
 
     /// Takes over the memory of another grant of the same holder.
-    pub(crate) fn absorb(&mut self, mut other: Self) {
+    pub fn absorb(&mut self, mut other: Self) {
         debug_assert_eq!(self.holder, other.holder);
         self.bytes += std::mem::take(&mut other.bytes);
     }
 
     /// Makes sure that there is room for a buffer of `length` bytes that grows by doubling.
-    pub(crate) fn grow_for(&mut self, length: usize) -> Result<(), NoMemoryError> {
+    pub fn grow_for(&mut self, length: usize) -> Result<(), NoMemoryError> {
         let length = length as u64;
         if length <= self.bytes { Ok(()) } else { self.grow_to(length.max(2 * self.bytes)) }
     }
 
     /// Gives all of it back; the grant can be grown again.
-    pub(crate) fn give_back(&mut self) {
+    pub fn give_back(&mut self) {
         let bytes = std::mem::take(&mut self.bytes);
         if bytes > 0 {
             self.budget.give_back(&self.holder, bytes);

@@ -5,9 +5,9 @@
 //! what it handed out, and when data waits for the client for too long, the task ends, which resets the stream and drops
 //! the body.
 
-use super::backlog::ResponseBacklog;
-use super::body::Body;
-use super::limits::ConnectionLimits;
+use crate::backlog::ResponseBacklog;
+use crate::body::{Body, Relayed};
+use crate::limits::ConnectionLimits;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use http1::server::{Backlog, CALL_TICKS, Cutoff};
@@ -42,8 +42,8 @@ struct Progress {
 
 /// Runs the tasks of streams.
 #[derive(Clone)]
-pub(super) struct StreamExecutor {
-    pub(super) limits: ConnectionLimits,
+pub(crate) struct StreamExecutor {
+    pub(crate) limits: ConnectionLimits,
 }
 
 impl<F> Executor<F> for StreamExecutor
@@ -84,24 +84,24 @@ async fn watch<F: Future>(stream: F, limits: ConnectionLimits) {
 }
 
 /// A response body that reports its progress to the task of its stream.
-pub(super) struct StreamBody {
-    body: Body,
+pub(crate) struct StreamBody<R> {
+    body: Body<R>,
     /// The part of the last piece that was not handed out.
     rest: Bytes,
     has_begun: bool,
     progress: Arc<Progress>,
 }
 
-impl StreamBody {
+impl<R> StreamBody<R> {
     /// Must be called in the task of the stream.
-    pub(super) fn new(body: Body, backlog: ResponseBacklog) -> Self {
+    pub(crate) fn new(body: Body<R>, backlog: ResponseBacklog) -> Self {
         let progress = PROGRESS.try_with(Arc::clone).unwrap_or_default();
         *progress.backlog.lock() = backlog;
         Self { body, rest: Bytes::new(), has_begun: false, progress }
     }
 }
 
-impl http_body::Body for StreamBody {
+impl<R: Relayed> http_body::Body for StreamBody<R> {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -137,9 +137,10 @@ impl http_body::Body for StreamBody {
 
 #[cfg(test)]
 mod tests {
-    use super::super::memory_budget::{Holder, MemoryBudget};
-    use super::super::peers::PeerTable;
     use super::*;
+    use crate::memory_budget::{Holder, MemoryBudget};
+    use crate::peers::PeerTable;
+    use http_body_util::Empty;
     use std::net::Ipv4Addr;
     use std::time::Duration;
 
@@ -159,7 +160,7 @@ mod tests {
         }
     }
 
-    async fn next(body: &mut StreamBody) -> Option<Bytes> {
+    async fn next(body: &mut StreamBody<Empty<Bytes>>) -> Option<Bytes> {
         let frame = poll_fn(|cx| http_body::Body::poll_frame(Pin::new(body), cx)).await;
         frame.map(|frame| frame.unwrap().into_data().unwrap())
     }
@@ -232,7 +233,7 @@ mod tests {
             assert!(!http_body::Body::is_end_stream(&body));
         }
         assert_eq!(next(&mut body).await, None);
-        let empty = StreamBody::new(Body::empty(), ResponseBacklog::default());
+        let empty = StreamBody::<Empty<Bytes>>::new(Body::empty(), ResponseBacklog::default());
         assert!(http_body::Body::is_end_stream(&empty));
     }
 }

@@ -15,6 +15,7 @@ pub mod engine;
 pub mod engine_pools;
 pub mod health;
 pub mod load_sharing;
+pub mod outbound;
 pub mod pool;
 pub mod pressure;
 pub mod proxy;

@@ -3,9 +3,9 @@
 //! The address is the operator's. Requests are bounded in time and size, and no redirect is followed. Of a response, only
 //! known members and the message of an error in JSON are passed on: the address may belong to another kind of service.
 
-use crate::outbound::{self, OutboundError};
 use domain::model::{EngineKind, Modality};
 use fleet::Connector;
+use fleet::outbound::{self, OutboundError};
 use http::{HeaderValue, Method, Request, StatusCode, header};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};

@@ -18,6 +18,7 @@ mod tests;
 mod units;
 mod weights;
 
+pub use self::telemetry::TelemetryConfig;
 pub(crate) use definitions::{Definition, Exported, read_definitions, write_definitions};
 pub(crate) use models::is_hub_source;
 pub use oidc::OidcConfig;
@@ -28,7 +29,6 @@ pub use sections::{
     WORKSPACE_DEFAULTS,
 };
 pub(crate) use stored_models::ModelRules;
-pub use telemetry::{TelemetryConfig, TracesConfig};
 pub(crate) use units::show_size;
 pub use weights::WeightsConfig;
 

@@ -4,9 +4,9 @@
 //! they are old, and when a token is signed with an unknown key.
 
 use crate::config::OidcConfig;
-use crate::outbound;
 use control::single_sign_on::Identity;
 use fleet::Connector;
+use fleet::outbound;
 use openidconnect::core::{
     CoreAuthDisplay, CoreAuthPrompt, CoreAuthenticationFlow, CoreErrorResponseType, CoreGenderClaim, CoreJsonWebKey,
     CoreJweContentEncryptionAlgorithm, CoreJwsSigningAlgorithm, CoreProviderMetadata, CoreRevocableToken,

@@ -15,7 +15,6 @@ pub(crate) mod starting;
 
 use crate::clock;
 use crate::surface_context::SurfaceContext;
-use crate::telemetry::traces::Tracer;
 use bytes::Bytes;
 use console::ConsoleSurface;
 use dataplane::keys::KeyDirectory;
@@ -36,6 +35,7 @@ use http1::RequestHeadError;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use telemetry::traces::Tracer;
 
 pub(crate) type Body = edge::Body<ResponseBody>;
 pub(crate) type EdgeResponse = edge::EdgeResponse<ResponseBody>;

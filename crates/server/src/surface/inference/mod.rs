@@ -13,7 +13,6 @@ use super::error::SurfaceError;
 use super::{MAX_HEADER_BYTES, Surface, is_below, json};
 use crate::credential::{self, CredentialError, KeyHeaders};
 use crate::surface::{Body, EdgeResponse};
-use crate::telemetry::traces::{CallTrace, TRACESTATE, TracedBody};
 use bytes::Bytes;
 use dataplane::record::Outcome;
 use dataplane::request::ParsedRequest;
@@ -31,6 +30,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use storing::StoringBody;
+use telemetry::traces::{CallTrace, TRACESTATE, TracedBody};
 
 const X_HOLD_TIMEOUT: &str = "x-hold-timeout";
 /// A caller that sends it learns where its call went, if `edge.routing_headers` is set.

@@ -6,7 +6,7 @@ use super::histogram::{
 };
 use super::page::{Page, Samples};
 use super::sharded::Sharded;
-use crate::telemetry::access_log::status_of;
+use crate::access_log::status_of;
 use arc_swap::ArcSwap;
 use dataplane::record::{CallRecord, NotContinued};
 use std::sync::Arc;

@@ -15,10 +15,10 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// The label of everything that is not counted separately.
-pub(super) const OTHER: &str = "other";
+pub const OTHER: &str = "other";
 
 /// The calls of this process.
-pub(crate) struct Calls {
+pub struct Calls {
     cores: usize,
     max_pairs: usize,
     pairs: ArcSwap<Pairs>,
@@ -42,13 +42,13 @@ impl Pairs {
 
 /// The counters of one core.
 #[derive(Clone)]
-pub(crate) struct CoreCalls {
+pub struct CoreCalls {
     calls: Arc<Calls>,
     core: usize,
 }
 
 impl CoreCalls {
-    pub(crate) fn count(&self, record: &CallRecord) {
+    pub fn count(&self, record: &CallRecord) {
         let workspace = record.caller.as_ref().map_or("", |caller| caller.workspace.as_str());
         let model = record.model.as_ref().map_or("", |route| route.model.id.as_str());
         match self.calls.pairs.load().get(workspace, model) {
@@ -59,12 +59,12 @@ impl CoreCalls {
 }
 
 impl Calls {
-    pub(crate) fn new(cores: usize, max_pairs: usize) -> Self {
+    pub fn new(cores: usize, max_pairs: usize) -> Self {
         let growing = Mutex::default();
         Self { cores, max_pairs, pairs: ArcSwap::default(), models: ArcSwap::default(), growing }
     }
 
-    pub(crate) fn on_core(self: &Arc<Self>, core: usize) -> CoreCalls {
+    pub fn on_core(self: &Arc<Self>, core: usize) -> CoreCalls {
         CoreCalls { calls: Arc::clone(self), core }
     }
 
@@ -110,7 +110,7 @@ impl Calls {
         new
     }
 
-    pub(super) fn write(&self, page: &mut Page) {
+    pub fn write(&self, page: &mut Page) {
         let pairs = self.pairs.load();
         let mut all: Vec<&Arc<Pair>> = pairs.by_workspace.values().flat_map(HashMap::values).collect();
         all.sort_by(|one, other| (&one.workspace, &one.model).cmp(&(&other.workspace, &other.model)));

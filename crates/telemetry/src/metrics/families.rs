@@ -4,14 +4,14 @@
 
 /// The type of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MetricType {
+pub enum MetricType {
     Counter,
     Gauge,
     Histogram,
 }
 
 impl MetricType {
-    pub(crate) const fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Counter => "counter",
             Self::Gauge => "gauge",
@@ -21,7 +21,7 @@ impl MetricType {
 }
 
 #[derive(Debug)]
-pub(crate) struct Family {
+pub struct Family {
     pub name: &'static str,
     pub kind: MetricType,
     pub labels: &'static [&'static str],
@@ -30,7 +30,7 @@ pub(crate) struct Family {
 
 macro_rules! families {
     ($($constant:ident: $kind:ident $name:literal [$($label:literal),*] $help:literal;)*) => {
-        $(pub(crate) const $constant: Family =
+        $(pub const $constant: Family =
             Family { name: $name, kind: MetricType::$kind, labels: &[$($label),*], help: $help };)*
     };
 }

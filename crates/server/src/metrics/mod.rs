@@ -1,24 +1,10 @@
-//! Metrics for Prometheus. Labels are bounded: workspaces, models, statuses and codes, never keys or users.
-//!
-//! Calls are counted per core as they end ([`calls`]); everything else is read when Prometheus scrapes. `docs/metrics.md`
-//! explains each metric.
+//! The page of metrics: the counters of calls, and all that is read from other parts when Prometheus scrapes.
+//! `docs/metrics.md` explains each metric.
 
-mod calls;
-mod families;
-mod histogram;
-mod page;
-mod pair;
-mod process;
-mod routing;
 mod rows;
-mod sharded;
 
-pub(crate) use calls::{Calls, CoreCalls};
-pub(crate) use page::MEDIA_TYPE;
 pub(crate) use rows::{REFRESH_PERIOD, Rows};
 
-use super::access_log::AccessLog;
-use super::traces::{SpanFigures, Tracer};
 use crate::health::Health;
 use crate::throttle::Throttles;
 use control::bill_check::Monitor;
@@ -32,9 +18,11 @@ use edge::memory_budget::MemoryBudget;
 use edge::peers::PeerTable;
 use fleet::backend::Health as ReplicaHealth;
 use fleet::{Availability, Endpoints, Routes};
-use page::Page;
 use rows::bounded;
 use std::sync::Arc;
+use telemetry::access_log::AccessLog;
+use telemetry::metrics::{Calls, Page, families, process, routing};
+use telemetry::traces::{SpanFigures, Tracer};
 
 /// All sources of metrics.
 pub(crate) struct Metrics {

@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-pub(crate) struct TracedBody {
+pub struct TracedBody {
     body: ResponseBody,
     format: ResponseFormat,
     response: ResponseDetails,
@@ -18,7 +18,7 @@ pub(crate) struct TracedBody {
 }
 
 impl TracedBody {
-    pub(crate) fn new(body: ResponseBody, format: ResponseFormat, trace: Arc<CallTrace>) -> Self {
+    pub fn new(body: ResponseBody, format: ResponseFormat, trace: Arc<CallTrace>) -> Self {
         Self { body, format, response: ResponseDetails::new(trace.with_content()), trace }
     }
 }

@@ -1,11 +1,11 @@
 //! W3C Trace Context, and the sampling of calls.
 
 use dataplane::TRACEPARENT;
-use edge::Headers;
 use http::{HeaderName, HeaderValue};
+use http1::Headers;
 use std::fmt::Write as _;
 
-pub(crate) const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+pub const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 const SAMPLED: u8 = 1;
 /// The longest `tracestate` that is kept with a span.
 const MAX_TRACESTATE: usize = 512;

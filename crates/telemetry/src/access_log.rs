@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-pub(crate) const FLUSH_PERIOD: Duration = Duration::from_millis(100);
+pub const FLUSH_PERIOD: Duration = Duration::from_millis(100);
 /// Most bytes that wait while standard output is blocked; further lines are dropped and counted.
 const MAX_PENDING: usize = 16 << 20;
 /// Largest buffer that is kept for reuse; more than a core can fill between two flushes.
@@ -29,7 +29,7 @@ struct Pending {
 }
 
 #[derive(Default)]
-pub(crate) struct AccessLog {
+pub struct AccessLog {
     pending: Mutex<Pending>,
     /// The buffer of the last flush, for reuse.
     buffer: Mutex<Vec<u8>>,
@@ -40,11 +40,11 @@ pub(crate) struct AccessLog {
 
 impl AccessLog {
     /// The number of lines that were dropped.
-    pub(crate) fn lost_lines(&self) -> u64 {
+    pub fn lost_lines(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn write(&self, record: &CallRecord) {
+    pub fn write(&self, record: &CallRecord) {
         let mut pending = self.pending.lock();
         if pending.lines.len() > MAX_PENDING {
             self.lost.fetch_add(1, Ordering::Relaxed);
@@ -54,7 +54,7 @@ impl AccessLog {
     }
 
     /// Writes the pending lines to standard output.
-    pub(crate) async fn flush(&self) {
+    pub async fn flush(&self) {
         let buffer = std::mem::take(&mut *self.buffer.lock());
         let (mut lines, count) = {
             let mut pending = self.pending.lock();
@@ -81,7 +81,7 @@ impl AccessLog {
 }
 
 /// The status and error code that the client saw.
-pub(crate) fn status_of(outcome: Outcome) -> (u16, &'static str) {
+pub fn status_of(outcome: Outcome) -> (u16, &'static str) {
     match outcome {
         Outcome::Served => (200, ""),
         Outcome::Rejected { status, code } => (status, code),
@@ -155,6 +155,6 @@ fn write_line(pending: &mut Pending, record: &CallRecord) {
     pending.count += 1;
 }
 
-pub(super) fn micros(span: Duration) -> u64 {
+pub(crate) fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }

@@ -34,7 +34,7 @@ impl Stat {
 }
 
 /// Writes no samples on a system without `/proc`.
-pub(super) fn write(page: &mut Page) {
+pub fn write(page: &mut Page) {
     let stat = fs::read_to_string("/proc/self/stat").ok().and_then(|line| Stat::parse(&line));
     let seconds = |ticks: u64| ticks as f64 / clock_ticks_per_second() as f64;
     let bytes = |stat: &Stat| stat.resident_pages * page_size() as u64;

@@ -5,6 +5,7 @@
 
 mod body;
 mod call_trace;
+mod config;
 mod content;
 mod context;
 mod export;
@@ -15,24 +16,24 @@ mod request;
 mod response;
 mod spans;
 
-pub(crate) use body::TracedBody;
-pub(crate) use call_trace::CallTrace;
-pub(crate) use context::TRACESTATE;
-pub(crate) use queue::SpanFigures;
+pub use body::TracedBody;
+pub use call_trace::CallTrace;
+pub use config::TracesConfig;
+pub use context::TRACESTATE;
+pub use queue::SpanFigures;
 
-use crate::config::TracesConfig;
 use call_trace::Context;
 use context::{Parent, Sampling};
-use edge::Headers;
 use export::Exporter;
 use fleet::Connector;
+use http1::Headers;
 use queue::Queue;
 use std::future::Future;
 use std::sync::Arc;
 use tokio::sync::watch;
 
 /// Begins traces.
-pub(crate) struct Tracer {
+pub struct Tracer {
     sampling: Sampling,
     with_content: bool,
     queue: Arc<Queue>,
@@ -40,7 +41,7 @@ pub(crate) struct Tracer {
 
 impl Tracer {
     /// Returns the tracer and the export loop, which runs until `no_more`.
-    pub(crate) fn open(
+    pub fn open(
         config: TracesConfig,
         node: &str,
         connector: Connector,
@@ -55,7 +56,7 @@ impl Tracer {
     }
 
     /// Starts the trace of a call; `None` if it is not sampled.
-    pub(crate) fn begin(&self, headers: &Headers) -> Option<Arc<CallTrace>> {
+    pub fn begin(&self, headers: &Headers) -> Option<Arc<CallTrace>> {
         let parent = Parent::of(headers);
         if !self.sampling.includes(parent.as_ref(), fastrand::u64(..)) {
             return None;
@@ -75,7 +76,7 @@ impl Tracer {
         Some(Arc::new(CallTrace::new(context, self.with_content, Arc::clone(&self.queue))))
     }
 
-    pub(crate) fn figures(&self) -> &SpanFigures {
+    pub fn figures(&self) -> &SpanFigures {
         self.queue.figures()
     }
 }

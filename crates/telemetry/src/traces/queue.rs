@@ -10,7 +10,7 @@ const MAX_WAITING_BYTES: usize = 32 << 20;
 
 /// Counters of spans.
 #[derive(Debug, Default)]
-pub(crate) struct SpanFigures {
+pub struct SpanFigures {
     exported: AtomicU64,
     queue_full: AtomicU64,
     refused: AtomicU64,
@@ -18,12 +18,12 @@ pub(crate) struct SpanFigures {
 }
 
 impl SpanFigures {
-    pub(crate) fn exported(&self) -> u64 {
+    pub fn exported(&self) -> u64 {
         self.exported.load(Ordering::Relaxed)
     }
 
     /// Dropped spans by reason.
-    pub(crate) fn dropped(&self) -> Vec<(&'static str, u64)> {
+    pub fn dropped(&self) -> Vec<(&'static str, u64)> {
         let all = [("queue_full", &self.queue_full), ("refused", &self.refused), ("unreachable", &self.unreachable)];
         all.map(|(reason, number)| (reason, number.load(Ordering::Relaxed))).to_vec()
     }
@@ -48,7 +48,7 @@ pub(super) struct Finished {
     bytes: usize,
 }
 
-pub(crate) struct Queue {
+pub(super) struct Queue {
     sender: mpsc::Sender<Finished>,
     waiting_bytes: AtomicUsize,
     figures: SpanFigures,

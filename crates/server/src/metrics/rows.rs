@@ -2,9 +2,6 @@
 //!
 //! Every node reports the same values. While the store is unavailable, the last known values are reported.
 
-use super::calls::OTHER;
-use super::families;
-use super::page::Page;
 use crate::clock;
 use domain::allotment::{Defaults, Ledger};
 use domain::endpoint::replica::Status;
@@ -17,6 +14,7 @@ use std::collections::BTreeMap;
 
 use std::time::Duration;
 use store::{Store, StoreError, allotments, endpoints, quota};
+use telemetry::metrics::{OTHER, Page, families};
 
 pub(crate) const REFRESH_PERIOD: Duration = Duration::from_secs(5);
 

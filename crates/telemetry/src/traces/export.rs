@@ -4,10 +4,9 @@ use super::otlp::{
     Attributes, ExportRequest, ExportResponse, KeyValue, Resource, ResourceSpans, Scope, ScopeSpans, Span,
 };
 use super::queue::{Finished, Queue};
-use super::{names, spans};
-use crate::config::TracesConfig;
-use crate::outbound;
+use super::{TracesConfig, names, spans};
 use fleet::Connector;
+use fleet::outbound;
 use http::{HeaderValue, Request, StatusCode, header};
 use prost::Message;
 use std::sync::Arc;

@@ -4,54 +4,54 @@ use super::families::{Family, MetricType};
 use super::histogram::Snapshot;
 use std::fmt::Write as _;
 
-pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+pub const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// The text of `/metrics`, family by family.
 #[derive(Default)]
-pub(super) struct Page {
+pub struct Page {
     text: String,
 }
 
 /// Writes the samples of one family.
-pub(super) struct Samples<'a> {
+pub struct Samples<'a> {
     text: &'a mut String,
     family: &'static Family,
 }
 
 impl Page {
     /// Opens a family. Its header is written even if it has no samples.
-    pub(super) fn family(&mut self, family: &'static Family) -> Samples<'_> {
+    pub fn family(&mut self, family: &'static Family) -> Samples<'_> {
         let _ = writeln!(self.text, "# HELP {} {}", family.name, family.help);
         let _ = writeln!(self.text, "# TYPE {} {}", family.name, family.kind.as_str());
         Samples { text: &mut self.text, family }
     }
 
     /// A family with one sample and no labels.
-    pub(super) fn whole(&mut self, family: &'static Family, value: u64) {
+    pub fn whole(&mut self, family: &'static Family, value: u64) {
         self.family(family).whole(&[], value);
     }
 
-    pub(super) fn flag(&mut self, family: &'static Family, value: bool) {
+    pub fn flag(&mut self, family: &'static Family, value: bool) {
         self.whole(family, u64::from(value));
     }
 
-    pub(super) fn real(&mut self, family: &'static Family, value: f64) {
+    pub fn real(&mut self, family: &'static Family, value: f64) {
         self.family(family).real(&[], value);
     }
 
-    pub(super) fn finish(self) -> String {
+    pub fn finish(self) -> String {
         self.text
     }
 }
 
 impl Samples<'_> {
     /// Writes a sample; `labels` are the values of the family's labels, in their order.
-    pub(super) fn whole(&mut self, labels: &[&str], value: u64) {
+    pub fn whole(&mut self, labels: &[&str], value: u64) {
         self.start("", labels, None);
         let _ = writeln!(self.text, " {value}");
     }
 
-    pub(super) fn real(&mut self, labels: &[&str], value: f64) {
+    pub fn real(&mut self, labels: &[&str], value: f64) {
         self.start("", labels, None);
         let _ = writeln!(self.text, " {value}");
     }

@@ -6,7 +6,7 @@ use fleet::{Backend, Endpoints, Route, Routes};
 use std::sync::Arc;
 
 /// Writes the families of models and endpoints with at most `most` label sets each.
-pub(super) fn write(page: &mut Page, routes: &Routes, endpoints: &Endpoints, most: usize) {
+pub fn write(page: &mut Page, routes: &Routes, endpoints: &Endpoints, most: usize) {
     let routed = routed(routes, endpoints, most);
     let mut samples = page.family(&families::ROUTING_DECISIONS);
     for (workspace, route) in &routed {

@@ -3,8 +3,8 @@
 //! They are not usage, so they are not in the journal: they are collected in memory and written every second. If the
 //! process dies, those of its last second are lost.
 
-use super::access_log::{micros, status_of};
-use super::recorder::origin_of;
+use crate::access_log::{micros, status_of};
+use crate::recorder::origin_of;
 use dataplane::record::{CallRecord, Outcome};
 use domain::usage::CallSurface;
 use domain::{Caller, ModelId, Timestamp};
@@ -17,7 +17,7 @@ use store::requests::{RejectedCall, insert_rejected};
 use store::series::{self, Rejections as RejectionCount};
 use store::{Store, StoreError};
 
-pub(crate) const FLUSH_PERIOD: Duration = Duration::from_secs(1);
+pub const FLUSH_PERIOD: Duration = Duration::from_secs(1);
 /// Most reasons that are counted separately between two flushes; further ones are only in `/metrics`.
 const MAX_REASONS: usize = 10_000;
 /// Most calls that are logged between two flushes; the others are only counted.
@@ -27,7 +27,7 @@ const MINUTE_MILLIS: i64 = 60_000;
 const ROUTES: [&str; 4] = ["chat", "embeddings", "messages", "responses"];
 
 #[derive(Default)]
-pub(crate) struct Rejections {
+pub struct Rejections {
     pending: Mutex<Pending>,
 }
 
@@ -70,7 +70,7 @@ impl Hash for Reason {
 
 impl Rejections {
     /// Records a call whose caller is known and that did not reach a replica.
-    pub(crate) fn record(&self, record: &CallRecord) {
+    pub fn record(&self, record: &CallRecord) {
         let Some(caller) = &record.caller else { return };
         if record.replica.is_some() || record.outcome == Outcome::Served || !ROUTES.contains(&record.route) {
             return;
@@ -98,7 +98,7 @@ impl Rejections {
     }
 
     /// Writes all pending rejections; if the store fails, they stay pending.
-    pub(crate) async fn flush(&self, store: &Store) -> Result<(), StoreError> {
+    pub async fn flush(&self, store: &Store) -> Result<(), StoreError> {
         let mut taken = std::mem::take(&mut *self.pending.lock());
         if std::mem::take(&mut taken.lost) > 0 {
             tracing::warn!("too many different rejections wait for the store: some are missing in the dashboards");

@@ -1,8 +1,8 @@
 //! Receives the record of every request: writes a log line, counts it, and makes a usage event if a replica was called.
 
-use super::access_log::{AccessLog, micros, status_of};
-use super::metrics::CoreCalls;
-use super::rejections::Rejections;
+use crate::access_log::{AccessLog, micros, status_of};
+use crate::metrics::CoreCalls;
+use crate::rejections::Rejections;
 use dataplane::record::CallRecord;
 use dataplane::usage_tap::Sink;
 use domain::UsageEvent;
@@ -10,7 +10,7 @@ use domain::usage::{CallOrigin, CallSurface};
 use std::sync::Arc;
 use store::Journal;
 
-pub(crate) struct Recorder {
+pub struct Recorder {
     pub log: Arc<AccessLog>,
     pub calls: CoreCalls,
     pub journal: Journal,
@@ -61,6 +61,6 @@ fn event_of(record: &CallRecord) -> Option<UsageEvent> {
 }
 
 /// Routes that call models have the names of their surfaces.
-pub(super) fn origin_of(record: &CallRecord) -> CallOrigin {
+pub(crate) fn origin_of(record: &CallRecord) -> CallOrigin {
     CallOrigin { surface: CallSurface::parse(record.route), requested_model: record.requested_model.clone() }
 }

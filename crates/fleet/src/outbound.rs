@@ -1,7 +1,7 @@
 //! Calls to other services, with the machine's own certificates, a timeout, a size limit, and no redirects.
 
+use crate::{Address, Connector};
 use bytes::Bytes;
-use fleet::{Address, Connector};
 use http::{HeaderValue, Request, Response, header};
 use http1::client::{OnceError, send_once};
 use std::time::Duration;
@@ -10,7 +10,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_RESPONSE_BYTES: usize = 1 << 20;
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum OutboundError {
+pub enum OutboundError {
     #[error("the address is invalid")]
     Address,
     #[error("no response within {0:?}")]
@@ -22,12 +22,12 @@ pub(crate) enum OutboundError {
 }
 
 /// Sends a request to the host that its URI names, on a connection of its own.
-pub(crate) async fn call(connector: Connector, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, OutboundError> {
+pub async fn call(connector: Connector, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, OutboundError> {
     call_within(TIMEOUT, connector, request).await
 }
 
 /// [`call`] with another timeout.
-pub(crate) async fn call_within(
+pub async fn call_within(
     timeout: Duration,
     connector: Connector,
     request: Request<Vec<u8>>,

@@ -4,7 +4,7 @@ use super::context::{Parent, traceparent};
 use super::queue::Queue;
 use super::request::RequestDetails;
 use super::response::ResponseDetails;
-use crate::telemetry::access_log::status_of;
+use crate::access_log::status_of;
 use dataplane::record::{CallRecord, Outcome};
 use dataplane::trace::Trace;
 use domain::usage::{Certainty, Tokens};
@@ -68,7 +68,7 @@ pub(super) struct CallDetails {
 }
 
 /// Queued for export when the last reference is dropped.
-pub(crate) struct CallTrace {
+pub struct CallTrace {
     context: Context,
     with_content: bool,
     details: Mutex<CallDetails>,
@@ -81,7 +81,7 @@ impl CallTrace {
     }
 
     /// Whether the call continues a trace of the caller.
-    pub(crate) fn has_parent(&self) -> bool {
+    pub fn has_parent(&self) -> bool {
         self.context.parent.is_some()
     }
 
@@ -90,7 +90,7 @@ impl CallTrace {
     }
 
     /// Reads the attributes of the request's body.
-    pub(crate) fn record_request(&self, body: &[u8]) {
+    pub fn record_request(&self, body: &[u8]) {
         self.details.lock().request = RequestDetails::read(body, self.with_content);
     }
 

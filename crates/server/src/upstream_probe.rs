@@ -5,8 +5,8 @@
 
 use domain::model::{EngineKind, Modality};
 use fleet::Connector;
-use fleet::outbound::{self, OutboundError};
 use http::{HeaderValue, Method, Request, StatusCode, header};
+use outbound::OutboundError;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 

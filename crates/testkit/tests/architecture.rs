@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Our crates, and which of our crates each may use.
-const CRATES: [(&str, &[&str]); 18] = [
+const CRATES: [(&str, &[&str]); 19] = [
     ("background", &[]),
     ("domain", &[]),
     ("fuzz", &[]),
@@ -24,12 +24,16 @@ const CRATES: [(&str, &[&str]); 18] = [
     ("campaign", &["testkit"]),
     ("testbed", &["testkit"]),
     ("edge", &["domain", "http1"]),
+    ("outbound", &["http1"]),
     ("store", &["background", "domain", "json_line"]),
-    ("fleet", &["background", "domain", "http1"]),
-    ("dataplane", &["background", "domain", "fleet", "http1", "json_line", "store"]),
+    ("fleet", &["background", "domain", "http1", "outbound"]),
+    ("dataplane", &["background", "domain", "fleet", "http1", "json_line", "outbound", "store"]),
     ("control", &["background", "domain", "fleet", "store"]),
-    ("telemetry", &["dataplane", "domain", "fleet", "http1", "json_line", "store"]),
-    ("server", &["background", "control", "dataplane", "domain", "edge", "fleet", "http1", "store", "telemetry"]),
+    ("telemetry", &["dataplane", "domain", "fleet", "http1", "json_line", "outbound", "store"]),
+    (
+        "server",
+        &["background", "control", "dataplane", "domain", "edge", "fleet", "http1", "outbound", "store", "telemetry"],
+    ),
 ];
 
 type Graph = BTreeMap<String, BTreeSet<String>>;

@@ -11,13 +11,13 @@ mod logs;
 pub use logs::{EngineLogs, KeptLog};
 
 use crate::backend::Backend;
-use crate::connect::Connector;
 use crate::health::{self, ProbeOutcome};
 use crate::routes::Routes;
 use background::{Backoff, Tasks};
 use child::Child;
 use domain::ModelId;
 use domain::model::{EngineKind, EnginePool, Serving, Upstream};
+use outbound::Connector;
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;

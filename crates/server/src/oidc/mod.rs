@@ -6,7 +6,6 @@
 use crate::config::OidcConfig;
 use control::single_sign_on::Identity;
 use fleet::Connector;
-use fleet::outbound;
 use openidconnect::core::{
     CoreAuthDisplay, CoreAuthPrompt, CoreAuthenticationFlow, CoreErrorResponseType, CoreGenderClaim, CoreJsonWebKey,
     CoreJweContentEncryptionAlgorithm, CoreJwsSigningAlgorithm, CoreProviderMetadata, CoreRevocableToken,

@@ -6,7 +6,6 @@ use super::otlp::{
 use super::queue::{Finished, Queue};
 use super::{TracesConfig, names, spans};
 use fleet::Connector;
-use fleet::outbound;
 use http::{HeaderValue, Request, StatusCode, header};
 use prost::Message;
 use std::sync::Arc;

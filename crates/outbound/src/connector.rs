@@ -1,6 +1,6 @@
-//! Connections to backends, plain or with TLS.
+//! Connections to other services, plain or with TLS.
 
-use crate::backend::Address;
+use crate::address::Address;
 use crate::proxy::{Proxy, open_tunnel};
 use rustls::pki_types::ServerName;
 use socket2::{SockRef, TcpKeepalive};

@@ -1,6 +1,6 @@
 //! Connections through an HTTP proxy, which passes bytes on after a `CONNECT` request.
 
-use crate::backend::Address;
+use crate::address::Address;
 use http::HeaderValue;
 use std::io;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};

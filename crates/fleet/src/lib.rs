@@ -14,8 +14,11 @@ pub mod engine;
 pub mod engine_pools;
 pub mod health;
 pub mod load_sharing;
+pub mod logs;
+pub mod machine;
 pub mod pool;
 pub mod pressure;
+pub mod probe;
 pub mod routes;
 pub mod routing;
 

@@ -1,9 +1,10 @@
 //! What a node reports about itself with its heartbeat, for the operator of all nodes.
 
 use crate::health::Health;
-use crate::machine_logs::{LogReport, MachineLogs};
 use crate::version::VERSION;
 use crate::weights::{DownloadReport, Downloads};
+use domain::Timestamp;
+use fleet::logs::{MachineLog, MachineLogs};
 use fleet::{Endpoints, Routes};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -41,6 +42,24 @@ pub(crate) struct NodeReport {
     /// The downloads of weights to its machine. Older versions do not report them.
     #[serde(default)]
     pub downloads: Vec<DownloadReport>,
+}
+
+/// A log of the node's machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LogReport {
+    /// A replica, or an engine of a serverless model, such as `acme/tiny#1`.
+    pub name: String,
+    /// Without the parts that were rotated away.
+    pub bytes: u64,
+    #[schema(value_type = String, format = DateTime)]
+    pub written_at: Timestamp,
+}
+
+impl From<MachineLog> for LogReport {
+    fn from(MachineLog { name, bytes, written_at }: MachineLog) -> Self {
+        Self { name, bytes, written_at }
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -100,7 +119,11 @@ impl NodeReporter {
         let mut logs = self.logs.list().await;
         logs.sort_by_key(|log| Reverse(log.written_at));
         logs.truncate(MAX_LOGS);
-        let report = self.observe(gpus.collect(), logs, self.downloads.report().await);
+        let report = self.observe(
+            gpus.collect(),
+            logs.into_iter().map(LogReport::from).collect(),
+            self.downloads.report().await,
+        );
         serde_json::to_string(&report).expect("a report has only text keys")
     }
 

@@ -3,7 +3,6 @@
 use crate::catalogue_keeper::CatalogueKeeper;
 use crate::config::Config;
 use crate::doctor::ResidentDoctor;
-use crate::machine_logs::MachineLogs;
 use crate::throttle::{Throttled, Throttles};
 use crate::weights::{DownloadCommands, Weights};
 use background::Tasks;
@@ -16,6 +15,7 @@ use domain::workspace::Limits;
 use domain::{Retention, Timestamp};
 use fleet::Connector;
 use fleet::drivers::kubernetes::KubernetesDriver;
+use fleet::logs::MachineLogs;
 use std::net::IpAddr;
 use std::sync::Arc;
 use store::{ContentKeys, Store};

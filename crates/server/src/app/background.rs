@@ -3,7 +3,7 @@
 use super::build::Parts;
 use crate::catalogue_keeper;
 use crate::clock;
-use crate::machine_logs;
+use crate::log_requests;
 use crate::metrics::{self, Metrics, Rows};
 use crate::node_report::NodeReporter;
 use crate::price_keeper;
@@ -180,10 +180,10 @@ fn report_node(parts: &Parts, loops: &Tasks) {
     let reports = loops.register(Loop::on_nudge("node report", changed));
     loops.spawn(reports.run(async move || renewing.renew_report(&renewed, &renewer.report().await).await));
     let (logs, node, store) = (parts.machine_logs.clone(), Arc::clone(&parts.node), parts.store.for_people());
-    let engine_logs = loops.every("engine logs", machine_logs::ANSWER_PERIOD);
+    let engine_logs = loops.every("engine logs", log_requests::ANSWER_PERIOD);
     loops.spawn(engine_logs.run(async move || match node.alive_count() {
         1 => Ok(()),
-        _ => logs.answer(&store, node.id()).await,
+        _ => log_requests::answer(&logs, &store, node.id()).await,
     }));
     let (context, node) = (Arc::clone(&parts.context), Arc::clone(&parts.node));
     let mut outcomes = weights::Outcomes::new();

@@ -1,8 +1,8 @@
 //! Observes the memory, the disk and the GPUs of this machine.
 
 use super::fit::{Machine, MachineGpu};
-use crate::memory_limit;
 use fleet::drivers::process::GpuMemory;
+use fleet::machine::memory_limit;
 use rustix::fs::statvfs;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! `/api/operator/logs`: the logs of engines on the machines of all nodes, and of the cluster's Pods.
 
 use super::nodes::{is_alive, living_reports};
-use crate::machine_logs::{LogReport, matching_lines};
+use crate::node_report::LogReport;
 use crate::surface::console::error::{ConsoleError, ErrorBody};
 use crate::surface::console::extract::query::{filter_text, flag, non_empty};
 use crate::surface::console::extract::{Caller, Id, List, Operator, Params, PathParam};
@@ -14,6 +14,7 @@ use domain::Timestamp;
 use domain::ids::IdError;
 use fleet::drivers::ReplicaName;
 use fleet::drivers::kubernetes::PodLog;
+use fleet::logs::matching_lines;
 use http::{HeaderValue, header};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -99,7 +100,8 @@ pub(crate) async fn list(Operator(caller): Operator) -> Result<Json<List<LogView
     let endpoints = endpoint_names(nodes::held_gpus(caller.store()).await?);
     let reported = living_reports(&caller).await?;
     let others = reported.into_iter().filter(|(node, _)| *node != parts.node_id);
-    let mut logs = vec![(parts.node_id.clone(), parts.logs.list().await)];
+    let here = parts.logs.list().await.into_iter().map(LogReport::from).collect();
+    let mut logs = vec![(parts.node_id.clone(), here)];
     logs.extend(others.map(|(node, report)| (node, report.logs)));
     let pods = parts.cluster.iter().flat_map(|cluster| cluster.list_logs());
     let pods = pods.map(|pod| LogView::of_pod(pod, &endpoints));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The smallest limit of the process's control groups, at most the memory of the machine. `None` if neither is known.
-pub(crate) fn detect() -> Option<u64> {
+pub fn detect() -> Option<u64> {
     smallest(|path| std::fs::read_to_string(path).ok())
 }
 

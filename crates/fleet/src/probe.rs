@@ -4,9 +4,8 @@
 //! known members and the message of an error in JSON are passed on: the address may belong to another kind of service.
 
 use domain::model::{EngineKind, Modality};
-use fleet::Connector;
 use http::{HeaderValue, Method, Request, StatusCode, header};
-use outbound::OutboundError;
+use outbound::{Connector, OutboundError};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -19,7 +18,7 @@ const HEALTH_PATH: &str = "/health";
 
 /// A server with the OpenAI API.
 #[derive(Clone)]
-pub(crate) struct ModelServer {
+pub struct ModelServer {
     connector: Connector,
     /// As in the configuration, such as `http://127.0.0.1:9001/v1`.
     pub url: String,
@@ -30,7 +29,7 @@ pub(crate) struct ModelServer {
 
 /// What a server says about itself.
 #[derive(Debug, Default)]
-pub(crate) struct Description {
+pub struct Description {
     pub models: Vec<OfferedModel>,
     pub engine: Option<EngineKind>,
     pub version: Option<String>,
@@ -39,14 +38,14 @@ pub(crate) struct Description {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct OfferedModel {
+pub struct OfferedModel {
     pub id: String,
     pub context_length: Option<u64>,
 }
 
 /// The server cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ProbeError {
+pub enum ProbeError {
     /// No response at all.
     #[error("{0}")]
     Unreachable(String),
@@ -57,14 +56,14 @@ pub(crate) enum ProbeError {
 
 /// The result of one call.
 #[derive(Debug)]
-pub(crate) struct CallOutcome {
+pub struct CallOutcome {
     pub modality: Modality,
     pub duration: Duration,
     pub result: Result<CallResponse, ProbeError>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct CallResponse {
+pub struct CallResponse {
     /// `None` for embeddings.
     pub answer: Option<String>,
     pub prompt_tokens: Option<u64>,
@@ -80,12 +79,12 @@ struct Reply {
 
 impl ModelServer {
     /// A server that can be called for a minute from now.
-    pub(crate) fn new(connector: Connector, url: String, key: Option<String>) -> Self {
+    pub fn new(connector: Connector, url: String, key: Option<String>) -> Self {
         Self { connector, url, key, deadline: Instant::now() + TOTAL_TIMEOUT }
     }
 
     /// Asks for models, engine, version and health.
-    pub(crate) async fn describe(&self) -> Result<Description, ProbeError> {
+    pub async fn describe(&self) -> Result<Description, ProbeError> {
         let models = self.get(&format!("{}/models", self.url)).await?;
         if !models.status.is_success() {
             return Err(ProbeError::Unexpected(format!("GET /models: {}", problem_of(&models))));
@@ -107,7 +106,7 @@ impl ModelServer {
     }
 
     /// A call with one token: a chat, or an embedding if the server does not accept the chat.
-    pub(crate) async fn call_once(&self, model: &str) -> CallOutcome {
+    pub async fn call_once(&self, model: &str) -> CallOutcome {
         let chat = self.chat(model, "Hi", 1).await;
         if matches!(chat.result, Ok(_) | Err(ProbeError::Unreachable(_))) {
             return chat;
@@ -117,7 +116,7 @@ impl ModelServer {
     }
 
     /// A streamed chat, read to its end.
-    pub(crate) async fn chat(&self, model: &str, prompt: &str, max_tokens: u32) -> CallOutcome {
+    pub async fn chat(&self, model: &str, prompt: &str, max_tokens: u32) -> CallOutcome {
         let began = Instant::now();
         let body = |options: Value| {
             let messages = json!([{"role": "user", "content": prompt}]);
@@ -137,7 +136,7 @@ impl ModelServer {
     }
 
     /// One embedding.
-    pub(crate) async fn embed(&self, model: &str, text: &str) -> CallOutcome {
+    pub async fn embed(&self, model: &str, text: &str) -> CallOutcome {
         let began = Instant::now();
         let reply = self.post("/embeddings", &json!({"model": model, "input": text})).await;
         let result = reply.and_then(|reply| {

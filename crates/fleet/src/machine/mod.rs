@@ -1,0 +1,3 @@
+//! Facts about this machine.
+
+pub mod memory_limit;

@@ -4,42 +4,10 @@
 use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
 use crate::{entropy, node_requests};
-use domain::{DownloadId, Timestamp, UserId};
+use domain::{DownloadChange, DownloadId, Timestamp, UserId};
 use serde_json::json;
 use store::download_requests::{self, DownloadRequest};
 use store::{Store, StoreError};
-
-/// A change of a download that exists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DownloadChange {
-    Cancel,
-    Resume,
-    Delete,
-}
-
-impl DownloadChange {
-    const ALL: [Self; 3] = [Self::Cancel, Self::Resume, Self::Delete];
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Cancel => "cancel",
-            Self::Resume => "resume",
-            Self::Delete => "delete",
-        }
-    }
-
-    const fn action(self) -> &'static str {
-        match self {
-            Self::Cancel => "weights.cancel",
-            Self::Resume => "weights.resume",
-            Self::Delete => "weights.delete",
-        }
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|change| change.as_str() == text)
-    }
-}
 
 /// A download: its id, its weights, and its node.
 pub type Subject<'a> = (&'a DownloadId, &'a str, &'a str);
@@ -68,7 +36,12 @@ pub async fn record_change(
     subject: Subject<'_>,
     now: Timestamp,
 ) -> Result<(), CommandError> {
-    record(store, author, change.action(), subject, now).await
+    let action = match change {
+        DownloadChange::Cancel => "weights.cancel",
+        DownloadChange::Resume => "weights.resume",
+        DownloadChange::Delete => "weights.delete",
+    };
+    record(store, author, action, subject, now).await
 }
 
 async fn record(

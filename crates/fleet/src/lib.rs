@@ -21,6 +21,7 @@ pub mod pressure;
 pub mod probe;
 pub mod routes;
 pub mod routing;
+pub mod weights;
 
 pub use backend::Backend;
 pub use endpoints::{Endpoints, LiveEndpoint};

@@ -1,10 +1,11 @@
 //! What a node reports about itself with its heartbeat, for the operator of all nodes.
 
+use crate::downloads::DownloadReport;
 use crate::health::Health;
 use crate::version::VERSION;
-use crate::weights::{DownloadReport, Downloads};
 use domain::Timestamp;
 use fleet::logs::{MachineLog, MachineLogs};
+use fleet::weights::Downloads;
 use fleet::{Endpoints, Routes};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -119,11 +120,9 @@ impl NodeReporter {
         let mut logs = self.logs.list().await;
         logs.sort_by_key(|log| Reverse(log.written_at));
         logs.truncate(MAX_LOGS);
-        let report = self.observe(
-            gpus.collect(),
-            logs.into_iter().map(LogReport::from).collect(),
-            self.downloads.report().await,
-        );
+        let logs = logs.into_iter().map(LogReport::from).collect();
+        let downloads = self.downloads.list().await.iter().map(|entry| DownloadReport::from(&**entry)).collect();
+        let report = self.observe(gpus.collect(), logs, downloads);
         serde_json::to_string(&report).expect("a report has only text keys")
     }
 

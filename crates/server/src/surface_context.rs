@@ -3,8 +3,8 @@
 use crate::catalogue_keeper::CatalogueKeeper;
 use crate::config::Config;
 use crate::doctor::ResidentDoctor;
+use crate::downloads::DownloadCommands;
 use crate::throttle::{Throttled, Throttles};
-use crate::weights::{DownloadCommands, Weights};
 use background::Tasks;
 use control::CommandError;
 use control::responses::{Bounds, ResponseStorage};
@@ -16,6 +16,7 @@ use domain::{Retention, Timestamp};
 use fleet::Connector;
 use fleet::drivers::kubernetes::KubernetesDriver;
 use fleet::logs::MachineLogs;
+use fleet::weights::Weights;
 use std::net::IpAddr;
 use std::sync::Arc;
 use store::{ContentKeys, Store};

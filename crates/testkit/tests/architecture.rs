@@ -11,13 +11,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Our crates, and which of our crates each may use.
-const CRATES: [(&str, &[&str]); 19] = [
+const CRATES: [(&str, &[&str]); 20] = [
     ("background", &[]),
     ("domain", &[]),
     ("fuzz", &[]),
     ("http1", &[]),
     ("json_line", &[]),
-    ("engine", &["background", "http1"]),
+    ("engine", &["background", "outbound", "weights"]),
     ("test_kubelet", &[]),
     ("testkit", &["http1"]),
     ("bench", &["testkit"]),
@@ -25,14 +25,27 @@ const CRATES: [(&str, &[&str]); 19] = [
     ("testbed", &["testkit"]),
     ("edge", &["domain", "http1"]),
     ("outbound", &["http1"]),
+    ("weights", &["background", "http1", "outbound"]),
     ("store", &["background", "domain", "json_line"]),
-    ("fleet", &["background", "domain", "http1", "outbound"]),
+    ("fleet", &["background", "domain", "http1", "outbound", "weights"]),
     ("dataplane", &["background", "domain", "fleet", "http1", "json_line", "outbound", "store"]),
     ("control", &["background", "domain", "fleet", "store"]),
     ("telemetry", &["dataplane", "domain", "fleet", "http1", "json_line", "outbound", "store"]),
     (
         "server",
-        &["background", "control", "dataplane", "domain", "edge", "fleet", "http1", "outbound", "store", "telemetry"],
+        &[
+            "background",
+            "control",
+            "dataplane",
+            "domain",
+            "edge",
+            "fleet",
+            "http1",
+            "outbound",
+            "store",
+            "telemetry",
+            "weights",
+        ],
     ),
 ];
 

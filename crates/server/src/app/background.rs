@@ -3,12 +3,12 @@
 use super::build::Parts;
 use crate::catalogue_keeper;
 use crate::clock;
+use crate::downloads;
 use crate::log_requests;
 use crate::metrics::{self, Metrics, Rows};
 use crate::node_report::NodeReporter;
 use crate::price_keeper;
 use crate::surface::operations::{self, Operations};
-use crate::weights;
 use ::background::{Backoff, Loop, Tasks};
 use control::retention;
 use control::usage::JournalDrain;
@@ -186,8 +186,8 @@ fn report_node(parts: &Parts, loops: &Tasks) {
         _ => log_requests::answer(&logs, &store, node.id()).await,
     }));
     let (context, node) = (Arc::clone(&parts.context), Arc::clone(&parts.node));
-    let mut outcomes = weights::Outcomes::new();
-    let download_changes = loops.every("download changes", weights::ANSWER_PERIOD);
+    let mut outcomes = downloads::Outcomes::new();
+    let download_changes = loops.every("download changes", downloads::ANSWER_PERIOD);
     loops.spawn(download_changes.run(async move || match node.alive_count() {
         1 => Ok(()),
         _ => context.download_commands().answer(&mut outcomes, clock::now()).await,

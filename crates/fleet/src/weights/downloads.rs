@@ -2,18 +2,12 @@
 //! after a restart.
 
 use super::WeightsError;
-use super::cache::{HubCache, or_gone};
 use super::change::ChangeError;
 use super::disk::with_files;
-use super::download::{self, Stop};
 use super::entry::Entry;
 use super::fit;
-use super::hub::Hub;
-use super::machine::free_disk;
 use super::record::{DownloadState, Order, Record};
-use super::report::DownloadReport;
-use control::weights::DownloadChange;
-use domain::{DownloadId, Timestamp};
+use domain::{DownloadChange, DownloadId, Timestamp};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,12 +15,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard};
+use weights::{DISK_RESERVE, FetchError, Hub, HubCache, HubError, Selection, Watcher, fetch, free_disk, or_gone};
 
 /// Downloads that run or wait.
 const MAX_ACTIVE: usize = 8;
 const MAX_KEPT: usize = 100;
 
-pub(crate) struct Downloads {
+pub struct Downloads {
     hub: Arc<Hub>,
     cache: HubCache,
     /// With a folder for each download.
@@ -41,11 +36,11 @@ pub(crate) struct Downloads {
 
 /// The right to start or change downloads. One request has it at a time, from its decision until its work is done. Meanwhile
 /// nothing changes what was decided on, except that a download which runs may end.
-pub(crate) type Turn = OwnedMutexGuard<()>;
+pub type Turn = OwnedMutexGuard<()>;
 
 impl Downloads {
     /// Reads the downloads of earlier runs.
-    pub(super) fn open(hub: Arc<Hub>, cache_dir: &Path, max_bytes: u64) -> Self {
+    pub fn open(hub: Arc<Hub>, cache_dir: &Path, max_bytes: u64) -> Self {
         let (cache, folder) = (HubCache::new(cache_dir), cache_dir.join("downloads"));
         let changed = Arc::<Notify>::default();
         let folders = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -61,34 +56,35 @@ impl Downloads {
     }
 
     /// Waits until the request before has ended.
-    pub(crate) async fn turn(&self) -> Turn {
+    pub async fn turn(&self) -> Turn {
         Arc::clone(&self.changes).lock_owned().await
     }
 
     /// Notified when there is something to download.
-    pub(crate) fn nudge(&self) -> Arc<Notify> {
+    pub fn nudge(&self) -> Arc<Notify> {
         Arc::clone(&self.nudge)
     }
 
     /// Notified when a download has another state, is new or was deleted.
-    pub(crate) fn changed(&self) -> Arc<Notify> {
+    pub fn changed(&self) -> Arc<Notify> {
         Arc::clone(&self.changed)
     }
 
     /// All downloads, newest first.
-    pub(crate) async fn report(&self) -> Vec<DownloadReport> {
+    pub async fn list(&self) -> Vec<Arc<Entry>> {
         let (cache, entries) = (self.cache.clone(), self.snapshot());
-        let report = move |entry: &Arc<Entry>| {
-            entry.check_files(&cache);
-            DownloadReport::from(&**entry)
+        let list = move || {
+            let entries: Vec<_> = entries.into_values().rev().collect();
+            entries.iter().for_each(|entry| entry.check_files(&cache));
+            entries
         };
-        with_files(move || entries.values().rev().map(report).collect::<Vec<_>>()).await
+        with_files(list).await
     }
 
     /// Runs the downloads that wait, one after another.
-    pub(crate) async fn run_queued(&self) {
+    pub async fn run_queued(&self) {
         while let Some(entry) = self.take_queued() {
-            let ended = download::run(&self.hub, &self.cache, &entry).await;
+            let ended = self.run(&entry).await;
             entry.measure(&self.cache);
             let weights = entry.record().weights;
             match ended {
@@ -105,6 +101,25 @@ impl Downloads {
         }
     }
 
+    /// Runs a download to its end.
+    async fn run(&self, entry: &Entry) -> Result<(), Stop> {
+        let record = entry.record();
+        let missing = record.bytes().saturating_sub(entry.measure(&self.cache));
+        let disk = fit::judge_disk(missing, free_disk(entry.folder()));
+        if !disk.fits {
+            return Err(Stop::Failed(format!("not enough space on the disk: {}", disk.why)));
+        }
+        let selection = Selection {
+            repository: &record.repository,
+            revision: &record.commit,
+            commit: &record.commit,
+            files: &record.files,
+            is_whole: record.is_whole,
+            reserve: DISK_RESERVE,
+        };
+        Ok(fetch(&self.hub, &self.cache, &selection, entry).await?)
+    }
+
     fn take_queued(&self) -> Option<Arc<Entry>> {
         let mut waiting = self.snapshot().into_values();
         waiting.find(|entry| entry.transition(DownloadState::Queued, DownloadState::Downloading))
@@ -114,7 +129,7 @@ impl Downloads {
         self.entries.lock().clone()
     }
 
-    pub(super) async fn get(&self, id: &DownloadId) -> Result<Arc<Entry>, ChangeError> {
+    pub async fn get(&self, id: &DownloadId) -> Result<Arc<Entry>, ChangeError> {
         let entry = self.entries.lock().get(id).cloned().ok_or(ChangeError::Missing)?;
         let cache = self.cache.clone();
         let check = move || {
@@ -125,7 +140,7 @@ impl Downloads {
     }
 
     /// The download of these weights.
-    pub(crate) async fn find(&self, weights: &str) -> Option<(DownloadId, Arc<Entry>)> {
+    pub async fn find(&self, weights: &str) -> Option<(DownloadId, Arc<Entry>)> {
         let mut entries = self.snapshot().into_iter();
         let (id, entry) = entries.find(|(_, entry)| entry.record().weights == weights)?;
         let cache = self.cache.clone();
@@ -137,13 +152,13 @@ impl Downloads {
     }
 
     /// The bytes of an order that are not on the disk.
-    pub(super) fn missing(&self, order: &Order) -> u64 {
+    pub(crate) fn missing(&self, order: &Order) -> u64 {
         let is_missing = |name: &str, bytes| !self.cache.has(&order.repository, &order.commit, name, bytes);
         order.files.iter().filter(|file| is_missing(&file.name, file.bytes)).map(|file| file.bytes).sum()
     }
 
     /// Whether an order may start.
-    pub(crate) async fn check(self: &Arc<Self>, order: &Order) -> Result<(), WeightsError> {
+    pub async fn check(self: &Arc<Self>, order: &Order) -> Result<(), WeightsError> {
         let bytes: u64 = order.files.iter().map(|file| file.bytes).sum();
         if bytes > self.max_bytes {
             return Err(WeightsError::TooLarge { bytes, max: self.max_bytes });
@@ -162,12 +177,12 @@ impl Downloads {
     }
 
     /// Whether as many downloads run or wait as may.
-    pub(super) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.snapshot().values().filter(|entry| entry.state().is_active()).count() >= MAX_ACTIVE
     }
 
     /// Queues a download that was checked in the same turn.
-    pub(crate) async fn add(
+    pub async fn add(
         self: &Arc<Self>,
         turn: Turn,
         id: &DownloadId,
@@ -190,7 +205,7 @@ impl Downloads {
     }
 
     /// Makes a change that was decided in the same turn, also if the request is abandoned meanwhile.
-    pub(super) async fn make(
+    pub async fn make(
         self: &Arc<Self>,
         turn: Turn,
         change: DownloadChange,
@@ -240,22 +255,40 @@ impl Downloads {
     }
 }
 
+/// Why a download does not go on.
+enum Stop {
+    Cancelled,
+    Failed(String),
+}
+
+/// With what the operator can do.
+impl From<FetchError> for Stop {
+    fn from(error: FetchError) -> Self {
+        Self::Failed(match error {
+            FetchError::Cancelled => return Self::Cancelled,
+            FetchError::Hub(HubError::Unavailable(_)) => format!("{error}; resume the download later"),
+            FetchError::Damaged { .. } => format!("{error}; resume to download it again"),
+            FetchError::NoSpace { .. } => format!("{error}; resume later"),
+            FetchError::Hub(_) | FetchError::TooLong | FetchError::Disk(_) => error.to_string(),
+        })
+    }
+}
+
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
-    use crate::weights::proxy::ProxyRules;
-    use crate::weights::repository::RepositoryFile;
-    use fleet::Connector;
+    use outbound::Connector;
     use std::task::{Context, Waker};
+    use weights::{ProxyRules, RepositoryFile};
 
-    pub(in crate::weights) const NOW: Timestamp = Timestamp::from_millis(1);
+    const NOW: Timestamp = Timestamp::from_millis(1);
 
-    pub(in crate::weights) fn open(folder: &Path) -> Arc<Downloads> {
+    fn open(folder: &Path) -> Arc<Downloads> {
         let hub = Hub::new(Connector::default(), ProxyRules::default(), "http://127.0.0.1:1".to_owned(), None);
         Arc::new(Downloads::open(Arc::new(hub), folder, 1_000))
     }
 
-    pub(in crate::weights) fn order(bytes: u64) -> Order {
+    fn order(bytes: u64) -> Order {
         Order {
             repository: "acme/tiny".to_owned(),
             commit: "abcdef0".to_owned(),
@@ -302,7 +335,7 @@ pub(super) mod tests {
         downloads.cache.place(&part, "acme/tiny", "abcdef0", "4.gguf").unwrap();
 
         let turn = downloads.turn().await;
-        assert_eq!(downloads.report().await.len(), 1, "a report does not wait for requests");
+        assert_eq!(downloads.list().await.len(), 1, "a report does not wait for requests");
         let mut deletion = Box::pin(downloads.make(turn, DownloadChange::Delete, &id, &entry));
         let _ = deletion.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         drop(deletion);

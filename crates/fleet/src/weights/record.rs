@@ -1,16 +1,16 @@
 //! A download as it is kept on the disk, so that it goes on after a restart.
 
-use super::repository::RepositoryFile;
 use domain::{DownloadId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
 use std::path::Path;
+use weights::RepositoryFile;
 
 const FILE: &str = "download.json";
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Record {
+pub struct Record {
     id: String,
     /// `owner/name`.
     pub repository: String,
@@ -29,7 +29,7 @@ pub(crate) struct Record {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum DownloadState {
+pub enum DownloadState {
     Queued,
     Downloading,
     /// The SHA-256 is being computed.
@@ -42,7 +42,7 @@ pub(crate) enum DownloadState {
 }
 
 impl DownloadState {
-    pub(crate) const fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
             Self::Downloading => "downloading",
@@ -55,7 +55,7 @@ impl DownloadState {
     }
 
     /// Whether it still has work to do without another command.
-    pub(crate) const fn is_active(self) -> bool {
+    pub const fn is_active(self) -> bool {
         match self {
             Self::Queued | Self::Downloading | Self::Verifying => true,
             Self::Done | Self::Failed | Self::Cancelled | Self::Missing => false,
@@ -65,7 +65,7 @@ impl DownloadState {
 
 /// What to download.
 #[derive(Debug, Clone)]
-pub(crate) struct Order {
+pub struct Order {
     pub repository: String,
     pub commit: String,
     pub files: Vec<RepositoryFile>,
@@ -75,7 +75,7 @@ pub(crate) struct Order {
 }
 
 impl Record {
-    pub(super) fn new(id: &DownloadId, order: Order, now: Timestamp) -> Self {
+    pub(crate) fn new(id: &DownloadId, order: Order, now: Timestamp) -> Self {
         let Order { repository, commit, files, is_whole, weights, license } = order;
         Self {
             id: id.to_string(),
@@ -91,20 +91,20 @@ impl Record {
         }
     }
 
-    pub(crate) fn id(&self) -> &str {
+    pub fn id(&self) -> &str {
         &self.id
     }
 
-    pub(crate) fn created_at(&self) -> Timestamp {
+    pub fn created_at(&self) -> Timestamp {
         Timestamp::from_millis(self.created_at_millis)
     }
 
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
     /// Replaces the record in the folder of the download.
-    pub(super) fn write(&self, folder: &Path) -> io::Result<()> {
+    pub(crate) fn write(&self, folder: &Path) -> io::Result<()> {
         fs::create_dir_all(folder)?;
         let new = folder.join(format!("{FILE}.new"));
         fs::write(&new, serde_json::to_vec_pretty(self)?)?;
@@ -112,7 +112,7 @@ impl Record {
     }
 
     /// The record in a folder; one that was interrupted is queued again.
-    pub(super) fn read(folder: &Path) -> Option<Self> {
+    pub(crate) fn read(folder: &Path) -> Option<Self> {
         let text = fs::read(folder.join(FILE)).ok()?;
         let mut record: Self = serde_json::from_slice(&text).ok()?;
         let is_own = folder.file_name().is_some_and(|name| *name == *record.id);

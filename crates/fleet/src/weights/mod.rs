@@ -1,54 +1,43 @@
 //! Weights of models that run here: what the hub and the models folder have, what fits on this machine, and downloads.
 
-mod cache;
 mod change;
 mod disk;
-mod download;
 mod downloads;
 mod entry;
 mod fit;
-mod hub;
 mod local;
-mod machine;
-mod proxy;
 mod record;
 mod reference;
-mod report;
-mod repository;
-mod users;
 
-pub(crate) use change::{ANSWER_PERIOD, ChangeError, ChangeFailure, DownloadCommands, Outcome, Outcomes};
-pub(crate) use downloads::Downloads;
-pub(crate) use entry::Entry;
-pub(crate) use fit::{Fit, Machine, Verdict, rough};
-pub(crate) use local::{LocalFile, path_problem};
-pub(crate) use record::Order;
-pub(crate) use report::DownloadReport;
-pub(crate) use users::WeightsUsers;
+pub use change::{ChangeError, decide};
+pub use downloads::{Downloads, Turn};
+pub use entry::Entry;
+pub use fit::{Fit, Verdict};
+pub use local::{LocalFile, path_problem};
+pub use record::{DownloadState, Order, Record};
 
-use crate::config::{WeightsConfig, show_size};
+use crate::drivers::process::GpuMemory;
+use crate::machine::{self, Machine};
 use disk::with_files;
-use fleet::Connector;
-use fleet::drivers::process::GpuMemory;
-use hub::{Hub, HubError};
-use proxy::ProxyRules;
-use reference::{HubReference, Reference, pinned};
-use repository::{Repository, Variant, VariantKind};
+use outbound::Connector;
+use reference::Reference;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use weights::{Hub, HubError, HubReference, ProxyRules, Repository, Variant, VariantKind, pinned, rough};
 
 /// Repositories with more models are listed up to here.
 const MAX_VARIANTS: usize = 100;
 
 /// Why weights cannot be used, or a download not be started. `Display` is for the operator.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum WeightsError {
+pub enum WeightsError {
     #[error("{0}")]
     Reference(String),
     #[error("{0}")]
     HubUnavailable(String),
-    #[error("it has {}; [weights] max_download is {}", fit::rough(*bytes), show_size(*max))]
+    #[error("it has {}; [weights] max_download is {}", rough(*bytes), rough(*max))]
     TooLarge { bytes: u64, max: u64 },
     #[error("there is not enough space on the disk: {0}")]
     NoDiskSpace(String),
@@ -67,8 +56,31 @@ impl From<HubError> for WeightsError {
     }
 }
 
+/// Where weights come from. `Debug` omits the token and the proxy.
+#[derive(Clone, PartialEq, Eq)]
+pub struct WeightsConfig {
+    /// The folder of model files that the console offers; `None` for `models` in the data directory.
+    pub models_dir: Option<PathBuf>,
+    /// Most bytes of one download.
+    pub max_download: u64,
+    /// Without a trailing slash.
+    pub hub: String,
+    pub hub_token: Option<String>,
+    /// The proxy of connections to the hub by https, as the environment names it. It may contain a password.
+    pub https_proxy: Option<String>,
+    /// Hosts that are reached without it.
+    pub no_proxy: Option<String>,
+}
+
+impl fmt::Debug for WeightsConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { models_dir, max_download, hub, hub_token: _, https_proxy: _, no_proxy: _ } = self;
+        write!(f, "WeightsConfig({models_dir:?}, {max_download}, {hub})")
+    }
+}
+
 /// The weights of this node.
-pub(crate) struct Weights {
+pub struct Weights {
     hub: Arc<Hub>,
     downloads: Arc<Downloads>,
     models_dir: PathBuf,
@@ -77,7 +89,7 @@ pub(crate) struct Weights {
 
 /// What a reference leads to.
 #[derive(Debug)]
-pub(crate) struct Lookup {
+pub struct Lookup {
     /// `owner/name`; `None` for a path.
     pub repository: Option<String>,
     pub license: Option<String>,
@@ -90,7 +102,7 @@ pub(crate) struct Lookup {
 
 /// A model that can run here.
 #[derive(Debug)]
-pub(crate) struct FoundModel {
+pub struct FoundModel {
     /// The file that names it.
     pub name: String,
     pub is_embedding: bool,
@@ -105,12 +117,7 @@ pub(crate) struct FoundModel {
 }
 
 impl Weights {
-    pub(crate) fn open(
-        config: &WeightsConfig,
-        connector: Connector,
-        data_dir: &Path,
-        cache_dir: &Path,
-    ) -> io::Result<Self> {
+    pub fn open(config: &WeightsConfig, connector: Connector, data_dir: &Path, cache_dir: &Path) -> io::Result<Self> {
         let models_dir = config.models_dir.clone().unwrap_or_else(|| data_dir.join("models"));
         let proxy = ProxyRules::read(config.https_proxy.as_deref(), config.no_proxy.as_deref());
         let hub = Arc::new(Hub::new(connector, proxy, config.hub.clone(), config.hub_token.as_deref()));
@@ -118,36 +125,36 @@ impl Weights {
         Ok(Self { hub, downloads, models_dir: std::path::absolute(models_dir)?, cache_dir: cache_dir.to_owned() })
     }
 
-    pub(crate) fn downloads(&self) -> &Arc<Downloads> {
+    pub fn downloads(&self) -> &Arc<Downloads> {
         &self.downloads
     }
 
-    pub(crate) fn hub_url(&self) -> &str {
+    pub fn hub_url(&self) -> &str {
         self.hub.url()
     }
 
-    pub(crate) fn has_token(&self) -> bool {
+    pub fn has_token(&self) -> bool {
         self.hub.has_token()
     }
 
-    pub(crate) fn models_dir(&self) -> &Path {
+    pub fn models_dir(&self) -> &Path {
         &self.models_dir
     }
 
     /// What this machine has.
-    pub(crate) async fn machine(&self, gpus: Vec<GpuMemory>) -> Machine {
+    pub async fn machine(&self, gpus: Vec<GpuMemory>) -> Machine {
         let folder = self.cache_dir.clone();
         with_files(move || machine::observe(&folder, gpus)).await
     }
 
     /// The models in the models folder.
-    pub(crate) async fn list_local(&self) -> Vec<LocalFile> {
+    pub async fn list_local(&self) -> Vec<LocalFile> {
         let folder = self.models_dir.clone();
         with_files(move || local::list(&folder)).await
     }
 
     /// What a reference or a path leads to, and whether it fits.
-    pub(crate) async fn look_up(&self, text: &str, machine: &Machine) -> Result<Lookup, WeightsError> {
+    pub async fn look_up(&self, text: &str, machine: &Machine) -> Result<Lookup, WeightsError> {
         let reference = Reference::parse(text, self.hub.url());
         match reference.map_err(|why| WeightsError::Reference(why.to_owned()))? {
             Reference::Path(path) => self.look_up_path(path, machine).await,

@@ -1,35 +1,16 @@
 //! Whether a model fits on this machine.
 
-use crate::config::show_size;
+use crate::machine::{Machine, MachineGpu};
+use weights::{DISK_RESERVE, rough};
 
 /// Working memory of an engine, in addition to its weights: a share of them for the KV cache, within these bounds.
 const WORKING_SHARE: u64 = 4;
 const LEAST_WORKING_BYTES: u64 = 256 << 20;
 const MOST_WORKING_BYTES: u64 = 8 << 30;
-/// Space that a download leaves free: the journal and the store are on the same disk.
-pub(super) const DISK_RESERVE: u64 = 1 << 30;
-
-/// What this machine has.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Machine {
-    /// `None` if unknown, as below.
-    pub memory_bytes: Option<u64>,
-    pub available_memory_bytes: Option<u64>,
-    pub free_disk_bytes: Option<u64>,
-    pub gpus: Vec<MachineGpu>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct MachineGpu {
-    pub id: String,
-    pub gpu_type: String,
-    pub memory_bytes: u64,
-    pub free_memory_bytes: u64,
-}
 
 /// Whether weights fit, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fit {
+pub struct Fit {
     /// An estimate: weights and working memory.
     pub needed_memory_bytes: u64,
     pub memory: Verdict,
@@ -39,14 +20,14 @@ pub(crate) struct Fit {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Verdict {
+pub struct Verdict {
     pub fits: bool,
     pub why: String,
 }
 
 impl Fit {
     /// Whether one engine can run here.
-    pub(crate) fn fits(&self) -> bool {
+    pub fn fits(&self) -> bool {
         self.disk.fits && (self.memory.fits || self.gpu.as_ref().is_some_and(|gpu| gpu.fits))
     }
 }
@@ -88,7 +69,7 @@ fn judge_gpu(needed: u64, gpu: &MachineGpu) -> Verdict {
     Verdict { fits: gpu.free_memory_bytes >= needed, why }
 }
 
-pub(super) fn judge_disk(missing: u64, free: Option<u64>) -> Verdict {
+pub(crate) fn judge_disk(missing: u64, free: Option<u64>) -> Verdict {
     let Some(free) = free else {
         return Verdict { fits: true, why: "the free space on the disk is unknown".to_owned() };
     };
@@ -99,18 +80,6 @@ pub(super) fn judge_disk(missing: u64, free: Option<u64>) -> Verdict {
     let reserve = rough(DISK_RESERVE);
     let why = format!("{} to download; {} free, of which {reserve} are kept", rough(missing), rough(free));
     Verdict { fits, why }
-}
-
-/// A size with one decimal.
-pub(crate) fn rough(bytes: u64) -> String {
-    const UNITS: [(u64, &str); 3] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB")];
-    match UNITS.iter().find(|(unit, _)| bytes >= *unit) {
-        Some((unit, name)) => {
-            let tenths = u128::from(bytes) * 10 / u128::from(*unit);
-            format!("{}.{} {name}", tenths / 10, tenths % 10)
-        }
-        None => show_size(bytes),
-    }
 }
 
 #[cfg(test)]
@@ -155,14 +124,5 @@ mod tests {
         let fit = judge(40 * GIB, 40 * GIB, &with(60));
         assert!(fit.fits() && !fit.memory.fits, "{fit:?}");
         assert!(!judge(40 * GIB, 40 * GIB, &with(20)).fits());
-    }
-
-    #[test]
-    fn sizes_are_short() {
-        for (bytes, shown) in
-            [(GIB * 3 / 2, "1.5 GiB"), (700 << 20, "700.0 MiB"), (10, "10B"), (u64::MAX, "16777215.9 TiB")]
-        {
-            assert_eq!(rough(bytes), shown);
-        }
     }
 }

@@ -1,12 +1,12 @@
 //! What runs the files of a download.
 
-use super::reference::may_use;
 use crate::catalogue_keeper::Snapshot;
 use domain::Model;
 use domain::model::Serving;
 use std::borrow::Cow;
 use store::endpoints::{self, StoredShape};
 use store::{Store, StoreError};
+use weights::may_use;
 
 /// Models of the catalogue, and endpoints that keep a flavor which it no longer has, with the weights that they run.
 pub(crate) struct WeightsUsers(Vec<(String, Vec<String>)>);

@@ -1,14 +1,16 @@
 //! Changes of this node's downloads, with their audit entries. Other nodes ask for them through the store.
 
-use super::downloads::Downloads;
-use super::record::DownloadState;
-use super::report::DownloadReport;
-use super::users::WeightsUsers;
+mod report;
+mod users;
+
+pub(crate) use report::DownloadReport;
+pub(crate) use users::WeightsUsers;
+
 use crate::catalogue_keeper::Snapshot;
-use control::weights::{self, AskedChange, DownloadChange};
+use control::weights::{self, AskedChange};
 use control::{Author, CommandError};
-use domain::{DownloadId, Timestamp};
-use serde::{Deserialize, Serialize};
+use domain::{DownloadChange, DownloadId, Timestamp};
+use fleet::weights::{ChangeError, Downloads, decide};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,24 +18,6 @@ use store::Store;
 
 /// How often a node looks for requests of others.
 pub(crate) const ANSWER_PERIOD: Duration = Duration::from_secs(1);
-
-/// Why a download is not changed. `Display` is for the operator. Nodes send it to each other.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum ChangeError {
-    #[error("there is no such download")]
-    Missing,
-    #[error("the download is running; cancel it first")]
-    Active,
-    #[error("the download is {0}")]
-    Inactive(String),
-    #[error("too many downloads: at most 8 run or wait, and 100 are kept; delete some")]
-    TooMany,
-    #[error("these models and endpoints use the weights: {0}; delete or change them first")]
-    InUse(String),
-    #[error("a file cannot be deleted")]
-    Files,
-}
 
 /// What a node responds to a request for a change.
 pub(crate) type Outcome = Result<DownloadReport, ChangeError>;
@@ -123,44 +107,26 @@ impl DownloadCommands<'_> {
     }
 }
 
-/// Whether a change may be made. `is_full` if as many downloads run or wait as may.
-fn decide(change: DownloadChange, state: DownloadState, is_full: bool) -> Result<(), ChangeError> {
-    let is_active = state.is_active();
-    match change {
-        DownloadChange::Cancel if is_active => Ok(()),
-        DownloadChange::Cancel => Err(ChangeError::Inactive(state.as_str().to_owned())),
-        DownloadChange::Resume | DownloadChange::Delete if is_active => Err(ChangeError::Active),
-        DownloadChange::Resume if state == DownloadState::Done => Err(ChangeError::Inactive(state.as_str().to_owned())),
-        DownloadChange::Resume if is_full => Err(ChangeError::TooMany),
-        DownloadChange::Resume | DownloadChange::Delete => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::catalogue_keeper;
     use crate::config::Config;
-    use crate::weights::downloads::tests::{NOW, open, order};
     use domain::UserId;
+    use fleet::Connector;
+    use fleet::weights::{DownloadState, Order, Weights};
     use store::download_requests::{self, DownloadRequest};
 
-    #[test]
-    fn what_may_be_changed_depends_on_the_state() {
-        use DownloadChange::{Cancel, Delete, Resume};
-        let inactive = |state: &str| Err(ChangeError::Inactive(state.to_owned()));
-        for (change, state, is_full, expected) in [
-            (Cancel, DownloadState::Queued, true, Ok(())),
-            (Cancel, DownloadState::Verifying, false, Ok(())),
-            (Cancel, DownloadState::Failed, false, inactive("failed")),
-            (Resume, DownloadState::Downloading, true, Err(ChangeError::Active)),
-            (Resume, DownloadState::Done, true, inactive("done")),
-            (Resume, DownloadState::Missing, true, Err(ChangeError::TooMany)),
-            (Resume, DownloadState::Cancelled, false, Ok(())),
-            (Delete, DownloadState::Queued, false, Err(ChangeError::Active)),
-            (Delete, DownloadState::Done, true, Ok(())),
-        ] {
-            assert_eq!(decide(change, state, is_full), expected, "{change:?} {state:?} {is_full}");
+    const NOW: Timestamp = Timestamp::from_millis(1);
+
+    fn order() -> Order {
+        Order {
+            repository: "acme/tiny".to_owned(),
+            commit: "abcdef0".to_owned(),
+            files: Vec::new(),
+            is_whole: false,
+            weights: "hf://acme/tiny@abcdef0/1.gguf".to_owned(),
+            license: None,
         }
     }
 
@@ -180,8 +146,9 @@ mod tests {
             store.migrate().await.unwrap();
             let config = Config::load(None, &|_| None).unwrap();
             let catalogue = Arc::new(catalogue_keeper::inspect(&store, &config).await.unwrap());
-            let (downloads, id) = (open(scratch.path()), DownloadId::new(NOW, 1));
-            downloads.add(downloads.turn().await, &id, order(1), NOW).await.unwrap();
+            let weights = Weights::open(&config.weights, Connector::default(), scratch.path(), scratch.path()).unwrap();
+            let (downloads, id) = (Arc::clone(weights.downloads()), DownloadId::new(NOW, 1));
+            downloads.add(downloads.turn().await, &id, order(), NOW).await.unwrap();
             Self { store, downloads, catalogue, id, _scratch: scratch }
         }
 

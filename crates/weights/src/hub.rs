@@ -3,17 +3,22 @@
 //! Requests go to the configured hub only. A file may be redirected to storage: on the hub's own host, or by https to a
 //! public name. The token is sent to the hub and nowhere else. Connections by https take the proxy of the environment.
 
-use super::proxy::ProxyRules;
-use super::reference::HubReference;
-use super::repository::Repository;
+use crate::proxy::ProxyRules;
+use crate::reference::HubReference;
+use crate::repository::Repository;
 use bytes::Bytes;
-use fleet::{Address, Connector, Stream};
 use http::uri::Scheme;
 use http::{HeaderValue, Request, StatusCode, Uri, header};
 use http1::client::{OnceResponse, send_once};
+use outbound::{Address, Connector, Stream};
 use std::net::IpAddr;
 use std::time::Duration;
 use tokio::time::timeout;
+
+/// The variables that the tools of the hub read, too.
+pub const HUB_VARIABLE: &str = "HF_ENDPOINT";
+pub const TOKEN_VARIABLE: &str = "HF_TOKEN";
+pub const DEFAULT_HUB: &str = "https://huggingface.co";
 
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 const DESCRIPTION_TIMEOUT: Duration = Duration::from_secs(30);
@@ -25,7 +30,7 @@ const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("forebay/", env
 
 /// The hub cannot be used. `Display` is for the operator.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum HubError {
+pub enum HubError {
     #[error("the hub has no such model, revision or file")]
     NotFound,
     #[error(
@@ -40,7 +45,7 @@ pub(crate) enum HubError {
     Unexpected(String),
 }
 
-pub(crate) struct Hub {
+pub struct Hub {
     connector: Connector,
     proxy: ProxyRules,
     /// Without a trailing slash.
@@ -49,28 +54,28 @@ pub(crate) struct Hub {
 }
 
 /// The content of a file.
-pub(crate) struct FileBody {
+pub struct FileBody {
     response: OnceResponse<Stream>,
     /// Where it begins; 0 if the server does not resume.
     pub starts_at: u64,
 }
 
 impl Hub {
-    pub(crate) fn new(connector: Connector, proxy: ProxyRules, url: String, token: Option<&str>) -> Self {
+    pub fn new(connector: Connector, proxy: ProxyRules, url: String, token: Option<&str>) -> Self {
         let bearer = |token: &str| HeaderValue::from_str(&format!("Bearer {token}")).ok();
         Self { connector, proxy, url, token: token.and_then(bearer) }
     }
 
-    pub(crate) fn url(&self) -> &str {
+    pub fn url(&self) -> &str {
         &self.url
     }
 
-    pub(crate) fn has_token(&self) -> bool {
+    pub fn has_token(&self) -> bool {
         self.token.is_some()
     }
 
     /// What a repository has.
-    pub(crate) async fn describe(&self, reference: &HubReference) -> Result<Repository, HubError> {
+    pub async fn describe(&self, reference: &HubReference) -> Result<Repository, HubError> {
         let HubReference { repository, revision, .. } = reference;
         let mut response = self.get(&format!("/api/models/{repository}/revision/{revision}?blobs=true"), 0).await?;
         let body = timeout(DESCRIPTION_TIMEOUT, response.body(MAX_DESCRIPTION_BYTES)).await;
@@ -82,13 +87,7 @@ impl Hub {
     }
 
     /// The content of a file from this byte on.
-    pub(crate) async fn open(
-        &self,
-        repository: &str,
-        commit: &str,
-        file: &str,
-        from: u64,
-    ) -> Result<FileBody, HubError> {
+    pub async fn open(&self, repository: &str, commit: &str, file: &str, from: u64) -> Result<FileBody, HubError> {
         let response = self.get(&format!("/{repository}/resolve/{commit}/{file}"), from).await?;
         let starts_at = match response.status {
             StatusCode::PARTIAL_CONTENT => from,
@@ -151,7 +150,7 @@ impl Hub {
 
 impl FileBody {
     /// The next bytes; `None` at the end.
-    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, HubError> {
+    pub async fn next(&mut self) -> Result<Option<Bytes>, HubError> {
         let data = timeout(STALL_TIMEOUT, self.response.data()).await;
         let data = data.map_err(|_| HubError::Unavailable("the download stalled".to_owned()))?;
         data.map_err(|error| HubError::Unavailable(format!("the download was interrupted: {error}")))

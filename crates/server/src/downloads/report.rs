@@ -1,7 +1,7 @@
 //! A download as its node reports it to the others.
 
-use super::entry::Entry;
 use domain::Timestamp;
+use fleet::weights::Entry;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

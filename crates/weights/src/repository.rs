@@ -1,6 +1,6 @@
 //! A repository of the hub, and which of its files make up a model that `forebay-engine` runs.
 
-use crate::config::is_hub_source;
+use crate::reference::is_hub_source;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,12 +15,14 @@ const SENTENCE_MODEL: [&str; 5] =
 const SENTENCE_WEIGHTS: &str = "model.safetensors";
 /// The type of sentence models that the engine converts.
 const SENTENCE_TYPE: &str = "bert";
+/// The most names in an error.
+const MAX_LISTED_NAMES: usize = 8;
 /// GGUF files other than models: projectors of images, and statistics for quantization.
 const NO_MODELS: [&str; 2] = ["mmproj", "imatrix"];
 
 /// What the hub says about a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Repository {
+pub struct Repository {
     pub commit: String,
     pub license: Option<String>,
     /// Whether its owner has to grant access.
@@ -34,7 +36,7 @@ pub(crate) struct Repository {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct RepositoryFile {
+pub struct RepositoryFile {
     pub name: String,
     pub bytes: u64,
     /// Of large files.
@@ -43,26 +45,35 @@ pub(crate) struct RepositoryFile {
 
 /// A model in a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Variant {
+pub struct Variant {
     pub kind: VariantKind,
     /// All parts of a split model, in order.
     pub files: Vec<RepositoryFile>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum VariantKind {
+pub enum VariantKind {
     Gguf,
     /// A BERT model that the engine converts.
     Sentence,
 }
 
+/// Why a repository does not name a model. `Display` continues a sentence about it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChoiceError {
+    #[error("it has neither a GGUF file nor model.safetensors")]
+    None,
+    #[error("it has several GGUF files; add the name of one: {0}")]
+    Several(String),
+}
+
 impl Variant {
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
     /// The file that names it.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         let named = match self.kind {
             VariantKind::Gguf => self.files.first(),
             VariantKind::Sentence => self.files.last(),
@@ -73,7 +84,7 @@ impl Variant {
 
 impl Repository {
     /// Reads the hub's description; `None` if it is not one.
-    pub(crate) fn read(description: &Value) -> Option<Self> {
+    pub fn read(description: &Value) -> Option<Self> {
         let commit = description["sha"].as_str().filter(|text| is_commit(text))?.to_owned();
         let files = description["siblings"].as_array()?.iter().take(MAX_FILES);
         let mut files: Vec<RepositoryFile> = files.filter_map(file_of).collect();
@@ -92,7 +103,7 @@ impl Repository {
     }
 
     /// The models that the engine runs, smallest first.
-    pub(crate) fn variants(&self) -> Vec<Variant> {
+    pub fn variants(&self) -> Vec<Variant> {
         let mut variants: Vec<Variant> = self.files.iter().filter_map(|file| self.gguf_from(file)).collect();
         variants.extend(self.sentence_model());
         variants.sort_by_key(Variant::bytes);
@@ -105,26 +116,41 @@ impl Repository {
         if !base.ends_with(".gguf") || NO_MODELS.iter().any(|part| base.contains(part)) {
             return None;
         }
-        let files = match split_name(&first.name) {
-            Some((_, number, count)) if number != 1 || count == 0 => return None,
-            Some((beginning, _, count)) => {
-                // Ends at the first part that is missing: a name can promise 99,999 of them.
-                let part = |part: u32| self.file(&format!("{beginning}-{part:05}-of-{count:05}.gguf")).cloned();
-                (1..=count).map(part).collect::<Option<Vec<_>>>()?
-            }
-            None => vec![first.clone()],
-        };
-        Some(Variant { kind: VariantKind::Gguf, files })
+        if split_name(&first.name).is_some_and(|(_, number, count)| number != 1 || count == 0) {
+            return None;
+        }
+        // Ends at the first part that is missing: a name can promise 99,999 of them.
+        Some(Variant { kind: VariantKind::Gguf, files: self.with_parts(&first.name)? })
     }
 
     fn sentence_model(&self) -> Option<Variant> {
-        if !self.is_sentence_model {
-            return None;
-        }
-        let weights = self.file(SENTENCE_WEIGHTS)?.clone();
-        let mut files: Vec<_> = SENTENCE_MODEL.iter().filter_map(|name| self.file(name).cloned()).collect();
-        files.push(weights);
+        let files = self.sentence_files().filter(|_| self.is_sentence_model)?;
         Some(Variant { kind: VariantKind::Sentence, files })
+    }
+
+    /// The files that a reference to the whole repository means: those of its only GGUF model, or of its sentence model.
+    pub fn only_model(&self) -> Result<Vec<RepositoryFile>, ChoiceError> {
+        let mut models: Vec<Variant> = self.files.iter().filter_map(|file| self.gguf_from(file)).collect();
+        match models.len() {
+            0 => self.sentence_files().ok_or(ChoiceError::None),
+            1 => Ok(models.swap_remove(0).files),
+            _ => {
+                let names = models.iter().map(|model| model.name().to_owned());
+                Err(ChoiceError::Several(names.take(MAX_LISTED_NAMES).collect::<Vec<_>>().join(", ")))
+            }
+        }
+    }
+
+    /// A file, with the other parts if it is one of a split model; `None` if one of them is missing.
+    pub fn with_parts(&self, name: &str) -> Option<Vec<RepositoryFile>> {
+        let files: Option<Vec<RepositoryFile>> = part_names(name).map(|part| self.file(&part).cloned()).collect();
+        files.filter(|files| !files.is_empty())
+    }
+
+    fn sentence_files(&self) -> Option<Vec<RepositoryFile>> {
+        let weights = self.file(SENTENCE_WEIGHTS)?.clone();
+        let further = SENTENCE_MODEL.iter().filter_map(|name| self.file(name).cloned());
+        Some(further.chain([weights]).collect())
     }
 
     fn file(&self, name: &str) -> Option<&RepositoryFile> {
@@ -134,7 +160,7 @@ impl Repository {
 }
 
 /// It becomes part of a path.
-fn is_commit(text: &str) -> bool {
+pub(crate) fn is_commit(text: &str) -> bool {
     (7..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
@@ -162,6 +188,15 @@ fn file_of(entry: &Value) -> Option<RepositoryFile> {
     let is_hash = |text: &&str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let sha256 = entry["lfs"]["sha256"].as_str().filter(is_hash).map(str::to_ascii_lowercase);
     Some(RepositoryFile { name: name.to_owned(), bytes, sha256 })
+}
+
+/// The names of all parts of the split model that a file belongs to, or its own name.
+pub(crate) fn part_names(file: &str) -> impl Iterator<Item = String> {
+    let (beginning, count) = split_name(file).map_or((None, 1), |(beginning, _, count)| (Some(beginning), count));
+    (1..=count).map(move |part| match beginning {
+        Some(beginning) => format!("{beginning}-{part:05}-of-{count:05}.gguf"),
+        None => file.to_owned(),
+    })
 }
 
 /// Splits `name-00002-of-00003.gguf` into `name`, 2 and 3.
@@ -207,6 +242,30 @@ mod tests {
         let expected = [vec!["small.Q2_K.gguf".to_owned()], split, vec!["big.Q8_0.gguf".to_owned()]];
         assert_eq!(names(&described(&files)), expected);
         assert!(names(&described(&[("pytorch_model.bin", 1), ("model.safetensors", 2)])).is_empty());
+    }
+
+    #[test]
+    fn a_reference_without_a_file_means_the_only_model() {
+        let chosen = |files: &[(&str, u64)]| {
+            let found = Repository::read(&described(files)).unwrap().only_model();
+            found.map(|files| files.into_iter().map(|file| file.name).collect::<Vec<_>>())
+        };
+        let split = [("README.md", 1), ("m-00001-of-00002.gguf", 1), ("m-00002-of-00002.gguf", 1)];
+        assert_eq!(chosen(&split).unwrap(), ["m-00001-of-00002.gguf", "m-00002-of-00002.gguf"]);
+        let sentence = [("onnx/model.onnx", 1), ("model.safetensors", 1), ("config.json", 1), ("tokenizer.json", 1)];
+        assert_eq!(chosen(&sentence).unwrap(), ["config.json", "tokenizer.json", "model.safetensors"]);
+        let several = chosen(&[("a.gguf", 1), ("b.gguf", 1)]).unwrap_err().to_string();
+        assert_eq!(several, "it has several GGUF files; add the name of one: a.gguf, b.gguf");
+        assert_eq!(chosen(&[("pytorch_model.bin", 1)]), Err(ChoiceError::None));
+    }
+
+    #[test]
+    fn a_file_of_a_split_model_stands_for_all_its_parts() {
+        let files = [("a/m-00001-of-00002.gguf", 1), ("a/m-00002-of-00002.gguf", 1), ("m-2-of-3.gguf", 1)];
+        let found = Repository::read(&described(&files)).unwrap();
+        assert_eq!(found.with_parts("a/m-00002-of-00002.gguf").map(|files| files.len()), Some(2));
+        assert_eq!(found.with_parts("m-2-of-3.gguf").map(|files| files.len()), Some(1));
+        assert_eq!(found.with_parts("other.gguf"), None);
     }
 
     #[test]

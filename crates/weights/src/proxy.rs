@@ -1,17 +1,17 @@
 //! The proxy between Forebay and the hub, as `HTTPS_PROXY` and `NO_PROXY` name it.
 
-use super::hub::HubError;
+use crate::hub::HubError;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use fleet::{Address, Proxy};
 use http::HeaderValue;
+use outbound::{Address, Proxy};
 use percent_encoding::percent_decode_str;
 
 const UNUSABLE: &str = "HTTPS_PROXY is not of the form http://host:port or http://user:password@host:port";
 
 /// Which connections take the proxy.
 #[derive(Debug, Default)]
-pub(crate) struct ProxyRules {
+pub struct ProxyRules {
     setting: Setting,
     /// Hosts and domains that are reached directly, in lower case.
     exceptions: Vec<String>,
@@ -27,7 +27,7 @@ enum Setting {
 }
 
 impl ProxyRules {
-    pub(super) fn read(https_proxy: Option<&str>, no_proxy: Option<&str>) -> Self {
+    pub fn read(https_proxy: Option<&str>, no_proxy: Option<&str>) -> Self {
         let setting = match https_proxy {
             Some(text) => parse(text).map_or(Setting::Unusable, Setting::Through),
             None => Setting::Direct,
@@ -37,7 +37,7 @@ impl ProxyRules {
     }
 
     /// The proxy of a connection; `None` if it is direct. Those without TLS always are.
-    pub(super) fn of(&self, address: &Address) -> Result<Option<&Proxy>, HubError> {
+    pub fn of(&self, address: &Address) -> Result<Option<&Proxy>, HubError> {
         if !address.tls || self.is_exception(&address.host) {
             return Ok(None);
         }

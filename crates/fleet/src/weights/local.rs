@@ -12,7 +12,7 @@ const MAX_DEPTH: usize = 6;
 
 /// A GGUF file, or the first part of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct LocalFile {
+pub struct LocalFile {
     pub path: PathBuf,
     /// Of all parts.
     pub bytes: u64,
@@ -59,7 +59,7 @@ pub(crate) fn find(folder: &Path, path: &Path) -> Result<LocalFile, String> {
 }
 
 /// Why forebay-engine cannot load the weights at a path; `None` if they look right.
-pub(crate) async fn path_problem(path: PathBuf) -> Option<&'static str> {
+pub async fn path_problem(path: PathBuf) -> Option<&'static str> {
     with_files(move || find_problem(&path)).await
 }
 

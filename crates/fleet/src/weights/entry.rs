@@ -1,6 +1,5 @@
 //! A download in memory: its record, its progress, and the switch that cancels it.
 
-use super::cache::HubCache;
 use super::record::{DownloadState, Record};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
@@ -8,13 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
+use weights::{HubCache, Phase, Watcher};
 
 /// How long bytes are counted before the rate is computed again.
 const RATE_WINDOW: Duration = Duration::from_secs(1);
 /// How long a command waits for a download that it cancels.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
-pub(crate) struct Entry {
+pub struct Entry {
     folder: PathBuf,
     record: watch::Sender<Record>,
     cancel: watch::Sender<bool>,
@@ -47,7 +47,7 @@ impl RateMeter {
 }
 
 impl Entry {
-    pub(super) fn new(folder: PathBuf, record: Record, changed: Arc<Notify>) -> Self {
+    pub(crate) fn new(folder: PathBuf, record: Record, changed: Arc<Notify>) -> Self {
         Self {
             folder,
             record: watch::Sender::new(record),
@@ -58,62 +58,53 @@ impl Entry {
         }
     }
 
-    pub(super) fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The incomplete file with this number.
-    pub(super) fn part(&self, index: usize) -> PathBuf {
-        self.folder.join(format!("{index}.part"))
-    }
-
-    pub(crate) fn record(&self) -> Record {
+    pub fn record(&self) -> Record {
         self.record.borrow().clone()
     }
 
-    pub(crate) fn state(&self) -> DownloadState {
+    pub fn state(&self) -> DownloadState {
         self.record.borrow().state
     }
 
     /// Whether there is nothing to resume.
-    pub(crate) fn is_done_or_active(&self) -> bool {
+    pub fn is_done_or_active(&self) -> bool {
         let state = self.state();
         state.is_active() || state == DownloadState::Done
     }
 
     /// Bytes on the disk, and per second while it runs.
-    pub(crate) fn progress(&self) -> (u64, u64) {
+    pub fn progress(&self) -> (u64, u64) {
         let rate = if self.state() == DownloadState::Downloading { self.rate.lock().bytes_per_second } else { 0 };
         (self.bytes.load(Ordering::Relaxed), rate)
     }
 
-    pub(super) fn cancelled(&self) -> watch::Receiver<bool> {
-        self.cancel.subscribe()
-    }
-
     /// Asks it to stop, which keeps what has arrived.
-    pub(super) fn cancel(&self) {
+    pub(crate) fn cancel(&self) {
         if !self.transition(DownloadState::Queued, DownloadState::Cancelled) {
             self.set_cancelled(true);
         }
     }
 
     /// Asks a running download to stop, or takes the request back.
-    pub(super) fn set_cancelled(&self, cancelled: bool) {
+    pub(crate) fn set_cancelled(&self, cancelled: bool) {
         self.cancel.send_replace(cancelled);
     }
 
     /// Waits until a cancelled download has stopped, which takes a moment at most.
-    pub(super) async fn until_inactive(&self) {
+    pub async fn until_inactive(&self) {
         let mut record = self.record.subscribe();
         let _ = tokio::time::timeout(CANCEL_TIMEOUT, record.wait_for(|record| !record.state.is_active())).await;
     }
 
-    pub(super) fn set_state(&self, state: DownloadState) {
+    pub(crate) fn set_state(&self, state: DownloadState) {
         self.finish(state, None);
     }
 
-    pub(super) fn finish(&self, state: DownloadState, error: Option<String>) {
+    pub(crate) fn finish(&self, state: DownloadState, error: Option<String>) {
         self.record.send_modify(|record| {
             (record.state, record.error) = (state, error);
             self.keep(record);
@@ -122,7 +113,7 @@ impl Entry {
     }
 
     /// Changes the state if it is `from`.
-    pub(super) fn transition(&self, from: DownloadState, to: DownloadState) -> bool {
+    pub(crate) fn transition(&self, from: DownloadState, to: DownloadState) -> bool {
         self.change(from, to, |record| self.keep(record))
     }
 
@@ -150,19 +141,9 @@ impl Entry {
         }
     }
 
-    pub(super) fn advance(&self, bytes: u64) {
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.rate.lock().add(bytes, Instant::now());
-    }
-
-    /// A part of this length was discarded.
-    pub(super) fn went_back(&self, bytes: u64) {
-        self.bytes.fetch_sub(bytes.min(self.bytes.load(Ordering::Relaxed)), Ordering::Relaxed);
-    }
-
     /// A download that is done is missing while its files are. This is not written: the files are checked again after a
     /// restart, and the folder of a download that is deleted meanwhile must not come back.
-    pub(super) fn check_files(&self, cache: &HubCache) {
+    pub(crate) fn check_files(&self, cache: &HubCache) {
         let (from, to) = match self.state() {
             DownloadState::Done => (DownloadState::Done, DownloadState::Missing),
             DownloadState::Missing => (DownloadState::Missing, DownloadState::Done),
@@ -180,7 +161,7 @@ impl Entry {
     }
 
     /// Counts the bytes on the disk again.
-    pub(super) fn measure(&self, cache: &HubCache) -> u64 {
+    pub(crate) fn measure(&self, cache: &HubCache) -> u64 {
         let bytes = self.on_disk(cache);
         self.bytes.store(bytes, Ordering::Relaxed);
         bytes
@@ -198,12 +179,38 @@ impl Entry {
     }
 }
 
+impl Watcher for Entry {
+    fn part(&self, index: usize) -> PathBuf {
+        self.folder.join(format!("{index}.part"))
+    }
+
+    fn enter(&self, phase: Phase) {
+        self.set_state(match phase {
+            Phase::Downloading => DownloadState::Downloading,
+            Phase::Verifying => DownloadState::Verifying,
+        });
+    }
+
+    fn advance(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.rate.lock().add(bytes, Instant::now());
+    }
+
+    fn went_back(&self, bytes: u64) {
+        self.bytes.fetch_sub(bytes.min(self.bytes.load(Ordering::Relaxed)), Ordering::Relaxed);
+    }
+
+    fn cancelled(&self) -> watch::Receiver<bool> {
+        self.cancel.subscribe()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::weights::record::Order;
-    use crate::weights::repository::RepositoryFile;
     use domain::{DownloadId, Timestamp};
+    use weights::RepositoryFile;
 
     #[tokio::test]
     async fn a_state_is_on_the_disk_when_it_is_seen() {

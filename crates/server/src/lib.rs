@@ -13,7 +13,6 @@ mod doctor;
 mod downloads;
 mod first_start;
 mod health;
-mod log_requests;
 mod metrics;
 mod node;
 mod node_report;

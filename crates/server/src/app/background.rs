@@ -3,13 +3,14 @@
 use super::build::Parts;
 use crate::catalogue_keeper;
 use crate::clock;
-use crate::downloads;
-use crate::log_requests;
+use crate::downloads::DownloadRequest;
 use crate::metrics::{self, Metrics, Rows};
 use crate::node_report::NodeReporter;
 use crate::price_keeper;
 use crate::surface::operations::{self, Operations};
 use ::background::{Backoff, Loop, Tasks};
+use control::engine_logs::LogPart;
+use control::node_requests::{self, RESPONSE_PERIOD, Unwritten};
 use control::retention;
 use control::usage::JournalDrain;
 use dataplane::admission::{PING_PERIOD, RENEW_PERIOD, RedisPing};
@@ -180,17 +181,26 @@ fn report_node(parts: &Parts, loops: &Tasks) {
     let reports = loops.register(Loop::on_nudge("node report", changed));
     loops.spawn(reports.run(async move || renewing.renew_report(&renewed, &renewer.report().await).await));
     let (logs, node, store) = (parts.machine_logs.clone(), Arc::clone(&parts.node), parts.store.for_people());
-    let engine_logs = loops.every("engine logs", log_requests::ANSWER_PERIOD);
-    loops.spawn(engine_logs.run(async move || match node.alive_count() {
-        1 => Ok(()),
-        _ => log_requests::answer(&logs, &store, node.id()).await,
+    let mut unwritten = Unwritten::default();
+    let engine_logs = loops.every("engine logs", RESPONSE_PERIOD);
+    loops.spawn(engine_logs.run(async move || {
+        let logs = &logs;
+        let read = |part: LogPart| async move { Ok(logs.read(&part.name, part.max_bytes, &part.search).await) };
+        match node.alive_count() {
+            1 => Ok(()),
+            _ => node_requests::respond(&store, node.id(), &mut unwritten, clock::now(), read).await,
+        }
     }));
     let (context, node) = (Arc::clone(&parts.context), Arc::clone(&parts.node));
-    let mut outcomes = downloads::Outcomes::new();
-    let download_changes = loops.every("download changes", downloads::ANSWER_PERIOD);
-    loops.spawn(download_changes.run(async move || match node.alive_count() {
-        1 => Ok(()),
-        _ => context.download_commands().answer(&mut outcomes, clock::now()).await,
+    let mut unwritten = Unwritten::default();
+    let download_changes = loops.every("download changes", RESPONSE_PERIOD);
+    loops.spawn(download_changes.run(async move || {
+        let (commands, now) = (context.download_commands(), clock::now());
+        let change = |request: DownloadRequest| commands.carry_out(request, now);
+        match node.alive_count() {
+            1 => Ok(()),
+            _ => node_requests::respond(&context.store, node.id(), &mut unwritten, now, change).await,
+        }
     }));
 }
 

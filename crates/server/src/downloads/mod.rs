@@ -7,24 +7,61 @@ pub(crate) use report::DownloadReport;
 pub(crate) use users::WeightsUsers;
 
 use crate::catalogue_keeper::Snapshot;
-use control::weights::{self, AskedChange};
-use control::{Author, CommandError};
-use domain::{DownloadChange, DownloadId, Timestamp};
+use control::node_requests::Request;
+use control::{Author, CommandError, weights};
+use domain::{DownloadChange, DownloadId, Timestamp, UserId};
 use fleet::weights::{ChangeError, Downloads, decide};
-use std::collections::BTreeMap;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use std::time::Duration;
 use store::Store;
-
-/// How often a node looks for requests of others.
-pub(crate) const ANSWER_PERIOD: Duration = Duration::from_secs(1);
 
 /// What a node responds to a request for a change.
 pub(crate) type Outcome = Result<DownloadReport, ChangeError>;
 
-/// Outcomes as text, by request, until the store has them: a change whose outcome could not be written must not be made
-/// again, because a download that was deleted would then be missing.
-pub(crate) type Outcomes = BTreeMap<String, String>;
+/// A change that an operator asks another node for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "RequestText", into = "RequestText")]
+pub(crate) struct DownloadRequest {
+    pub download: DownloadId,
+    pub change: DownloadChange,
+    pub user: UserId,
+    /// The address of the operator's request.
+    pub address: String,
+}
+
+impl Request for DownloadRequest {
+    const KIND: &'static str = "download";
+
+    type Response = Outcome;
+}
+
+#[derive(Serialize, Deserialize)]
+struct RequestText {
+    download: String,
+    change: String,
+    user: String,
+    address: String,
+}
+
+impl From<DownloadRequest> for RequestText {
+    fn from(DownloadRequest { download, change, user, address }: DownloadRequest) -> Self {
+        let (download, change) = (download.to_string(), change.as_str().to_owned());
+        Self { download, change, user: user.to_string(), address }
+    }
+}
+
+impl TryFrom<RequestText> for DownloadRequest {
+    type Error = &'static str;
+
+    fn try_from(text: RequestText) -> Result<Self, &'static str> {
+        Ok(Self {
+            download: DownloadId::parse(&text.download).map_err(|_| "no id of a download")?,
+            change: DownloadChange::parse(&text.change).ok_or("an unknown change")?,
+            user: UserId::parse(&text.user).map_err(|_| "no id of a user")?,
+            address: text.address,
+        })
+    }
+}
 
 /// Why a change was not made.
 #[derive(Debug, thiserror::Error)]
@@ -76,34 +113,14 @@ impl DownloadCommands<'_> {
         Ok(WeightsUsers::read(self.store, &self.catalogue).await?.of(weights))
     }
 
-    /// Makes the changes that other nodes ask for.
-    pub(crate) async fn answer(&self, outcomes: &mut Outcomes, now: Timestamp) -> Result<(), CommandError> {
-        let asked = weights::list_asked(self.store, self.node, now).await?;
-        outcomes.retain(|request, _| asked.iter().any(|asked| asked.request == *request));
-        for AskedChange { request, download, change, author } in asked {
-            let outcome = match outcomes.get(&request) {
-                Some(outcome) => outcome.clone(),
-                None => self.outcome(&author, change, &download, now).await?,
-            };
-            outcomes.insert(request.clone(), outcome.clone());
-            weights::respond(self.store, &request, &outcome).await?;
+    /// Makes a change that another node asks for.
+    pub(crate) async fn carry_out(&self, request: DownloadRequest, now: Timestamp) -> Result<Outcome, CommandError> {
+        let DownloadRequest { download, change, user, address } = request;
+        match self.make(&Author::User { id: user, address }, change, &download, now).await {
+            Ok(report) => Ok(Ok(report)),
+            Err(ChangeFailure::Rejected(error)) => Ok(Err(error)),
+            Err(ChangeFailure::Command(error)) => Err(error),
         }
-        Ok(())
-    }
-
-    async fn outcome(
-        &self,
-        author: &Author,
-        change: DownloadChange,
-        download: &DownloadId,
-        now: Timestamp,
-    ) -> Result<String, CommandError> {
-        let outcome: Outcome = match self.make(author, change, download, now).await {
-            Ok(report) => Ok(report),
-            Err(ChangeFailure::Rejected(error)) => Err(error),
-            Err(ChangeFailure::Command(error)) => return Err(error),
-        };
-        Ok(serde_json::to_string(&outcome).expect("an outcome has only text keys"))
     }
 }
 
@@ -112,12 +129,16 @@ mod tests {
     use super::*;
     use crate::catalogue_keeper;
     use crate::config::Config;
-    use domain::UserId;
+    use control::node_requests::{self, Unwritten};
     use fleet::Connector;
     use fleet::weights::{DownloadState, Order, Weights};
-    use store::download_requests::{self, DownloadRequest};
+    use store::node_requests::NodeRequest;
 
     const NOW: Timestamp = Timestamp::from_millis(1);
+
+    fn request(download: &DownloadId, change: DownloadChange) -> DownloadRequest {
+        DownloadRequest { download: download.clone(), change, user: UserId::new(NOW, 1), address: "127.0.0.1".into() }
+    }
 
     fn order() -> Order {
         Order {
@@ -160,26 +181,24 @@ mod tests {
 
     #[tokio::test]
     async fn a_change_is_made_once_if_its_outcome_is_lost() {
-        let (node, mut outcomes) = (Node::start().await, Outcomes::new());
-        let request = DownloadRequest {
+        let (node, mut unwritten) = (Node::start().await, Unwritten::default());
+        let request = NodeRequest {
             id: "one".to_owned(),
-            download: node.id.clone(),
-            change: "cancel".to_owned(),
-            user: UserId::new(NOW, 1),
-            address: "127.0.0.1".to_owned(),
+            kind: DownloadRequest::KIND.to_owned(),
+            request: serde_json::to_string(&request(&node.id, DownloadChange::Cancel)).unwrap(),
         };
         for round in 1..=2 {
             let mut tx = node.store.begin().await.unwrap();
-            download_requests::remove(&mut tx, &request.id).await.unwrap();
-            download_requests::ask(&mut tx, "node_a", &request, NOW).await.unwrap();
+            store::node_requests::remove(&mut tx, &request.id).await.unwrap();
+            store::node_requests::ask(&mut tx, "node_a", &request, NOW).await.unwrap();
             tx.commit().await.unwrap();
-            node.commands().answer(&mut outcomes, NOW).await.unwrap();
-            let outcome = download_requests::read(&node.store, &request.id).await.unwrap().unwrap();
+            let commands = node.commands();
+            let carry_out = |request: DownloadRequest| commands.carry_out(request, NOW);
+            node_requests::respond(&node.store, "node_a", &mut unwritten, NOW, carry_out).await.unwrap();
+            let outcome = store::node_requests::read(&node.store, &request.id).await.unwrap().unwrap();
             let outcome: Outcome = serde_json::from_str(&outcome).unwrap();
             assert_eq!(outcome.unwrap().state, "cancelled", "round {round}");
         }
-        node.commands().answer(&mut outcomes, NOW).await.unwrap();
-        assert!(outcomes.is_empty(), "the store has them");
     }
 
     #[tokio::test]
@@ -192,7 +211,13 @@ mod tests {
     }
 
     #[test]
-    fn the_node_that_asked_reads_the_outcome() {
+    fn nodes_read_what_others_write() {
+        for change in DownloadChange::ALL {
+            let request = request(&DownloadId::new(NOW, 1), change);
+            let text = serde_json::to_string(&request).unwrap();
+            assert_eq!(serde_json::from_str::<DownloadRequest>(&text).unwrap(), request, "{text}");
+            assert!(serde_json::from_str::<DownloadRequest>(&text.replace(change.as_str(), "start")).is_err());
+        }
         for error in [ChangeError::Missing, ChangeError::Inactive("done".to_owned()), ChangeError::TooMany] {
             let outcome: Outcome = Err(error);
             let text = serde_json::to_string(&outcome).unwrap();

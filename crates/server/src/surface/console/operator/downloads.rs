@@ -3,11 +3,11 @@
 
 use super::nodes::living_reports;
 use super::weights;
-use crate::downloads::{DownloadReport, Outcome, WeightsUsers};
+use crate::downloads::{DownloadReport, DownloadRequest, WeightsUsers};
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Caller, Id, List, Operator, PathParam, Payload};
 use axum::Json;
-use control::CommandError;
+use control::{CommandError, node_requests};
 use domain::ids::IdError;
 use domain::{DownloadChange, DownloadId, Timestamp};
 use fleet::weights::{ChangeError, Downloads, Entry, Order};
@@ -221,9 +221,9 @@ async fn change(caller: &Caller, id: &DownloadId, change: DownloadChange) -> Res
     let download = if node == caller.context.operator.node_id {
         caller.context.download_commands().make(&caller.author(), change, id, caller.now()).await?
     } else {
-        let author = (&caller.signed.user.id, caller.request.origin.address.as_str());
-        let outcome = control::weights::ask(caller.store(), author, change, (id, &node), caller.now()).await?;
-        serde_json::from_str::<Outcome>(&outcome).map_err(|_| ConsoleError::INTERNAL)??
+        let (user, address) = (caller.signed.user.id.clone(), caller.request.origin.address.to_string());
+        let request = DownloadRequest { download: id.clone(), change, user, address };
+        node_requests::ask(caller.store(), &node, &request, caller.now()).await??
     };
     Ok(DownloadView::new(node, download, &users(caller).await?))
 }

@@ -1,9 +1,9 @@
 //! State that the console and the `/v1` surfaces share: the store, the runtime it lives on, and configured defaults.
 
-use crate::catalogue_keeper::CatalogueKeeper;
 use crate::config::Config;
 use crate::doctor::ResidentDoctor;
-use crate::downloads::DownloadCommands;
+use crate::node::catalogue_keeper::CatalogueKeeper;
+use crate::node::downloads::DownloadCommands;
 use crate::throttle::{Throttled, Throttles};
 use background::Tasks;
 use control::CommandError;

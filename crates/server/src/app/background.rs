@@ -1,12 +1,12 @@
 //! The background work of a node: every loop is started here.
 
 use super::build::Parts;
-use crate::catalogue_keeper;
 use crate::clock;
-use crate::downloads::DownloadRequest;
-use crate::metrics::{self, Metrics, Rows};
-use crate::node_report::NodeReporter;
-use crate::price_keeper;
+use crate::node::catalogue_keeper;
+use crate::node::downloads::DownloadRequest;
+use crate::node::metrics::{self, Metrics, Rows};
+use crate::node::price_keeper;
+use crate::node::report::NodeReporter;
 use crate::surface::operations::{self, Operations};
 use ::background::{Backoff, Loop, Tasks};
 use control::engine_logs::LogPart;

@@ -1,14 +1,14 @@
 //! Builds the parts of a node, each once and in the order of their needs.
 
 use super::start::StoreState;
-use crate::catalogue_keeper::CatalogueKeeper;
 use crate::clock;
 use crate::config::Config;
 use crate::control_plane::ControlPlane;
 use crate::doctor::ResidentDoctor;
-use crate::first_start;
-use crate::health::Health;
-use crate::node::NodeState;
+use crate::node::catalogue_keeper::CatalogueKeeper;
+use crate::node::first_start;
+use crate::node::health::Health;
+use crate::node::state::NodeState;
 use crate::oidc::Provider;
 use crate::surface::Surface;
 use crate::surface::console::ConsoleSurface;

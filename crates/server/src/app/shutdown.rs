@@ -12,7 +12,7 @@
 use super::background::Background;
 use super::build::Parts;
 use super::signals::{End, Signals};
-use crate::first_start;
+use crate::node::first_start;
 use domain::UsageEvent;
 use edge::workers::Workers;
 use std::path::Path;

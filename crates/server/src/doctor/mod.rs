@@ -22,7 +22,7 @@ mod telemetry;
 pub(crate) use finding::{Finding, Level, Report};
 pub(crate) use resident::ResidentDoctor;
 
-use crate::data_dir;
+use crate::node::data_dir;
 use fleet::{Connector, Launcher};
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! The operations port: metrics, liveness and readiness, for the operator's tools.
 
 use super::{health, json};
-use crate::health::{Health, PARTS, Report};
-use crate::metrics::Metrics;
+use crate::node::health::{Health, PARTS, Report};
+use crate::node::metrics::Metrics;
 use crate::surface::Body;
 use edge::RequestHead;
 use http::{HeaderValue, Response, StatusCode, header};

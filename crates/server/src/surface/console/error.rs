@@ -2,7 +2,7 @@
 //!
 //! The only file that knows this envelope.
 
-use crate::downloads::ChangeFailure;
+use crate::node::downloads::ChangeFailure;
 use crate::surface::error::{SurfaceError, retry_after_secs};
 use crate::surface_context::SessionError;
 use axum::response::{IntoResponse, Response};

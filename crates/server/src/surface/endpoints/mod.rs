@@ -23,7 +23,7 @@ pub(crate) use description::description;
 use super::error::SurfaceError;
 use super::{MAX_BODY_BYTES, MAX_HEADER_BYTES, bridge};
 use crate::credential::{self, CredentialError, KeyHeaders};
-use crate::price_keeper::Declared;
+use crate::node::price_keeper::Declared;
 use crate::surface::Body;
 use crate::surface_context::SurfaceContext;
 use axum::Router;

@@ -3,7 +3,7 @@
 
 use super::nodes::living_reports;
 use super::weights;
-use crate::downloads::{DownloadReport, DownloadRequest, WeightsUsers};
+use crate::node::downloads::{DownloadReport, DownloadRequest, WeightsUsers};
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Caller, Id, List, Operator, PathParam, Payload};
 use axum::Json;

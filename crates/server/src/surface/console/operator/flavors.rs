@@ -3,7 +3,7 @@
 //! Flavors themselves are a part of their models (`/api/operator/models`).
 
 use super::nodes::living_reports;
-use crate::node_report::GpuReport;
+use crate::node::report::GpuReport;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::non_empty;
 use crate::surface::console::extract::{Caller, List, Operator, Params};

@@ -3,8 +3,8 @@
 //! The members are those of a `[[models]]` table, in camelCase. They become such a table, which the reader of the
 //! configuration file checks.
 
-use crate::catalogue_keeper::CatalogueKeeper;
 use crate::config::{ModelRules, Problems};
+use crate::node::catalogue_keeper::CatalogueKeeper;
 use crate::surface::console::error::ConsoleError;
 use control::CommandError;
 use control::catalogue::{KeyChange, ModelDraft};

@@ -1,7 +1,7 @@
 //! `/api/operator/weights`: what can run on the machine of the node that responds.
 
 use super::downloads::{self, DownloadView};
-use crate::downloads::WeightsUsers;
+use crate::node::downloads::WeightsUsers;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Caller, Operator, Payload};
 use axum::Json;

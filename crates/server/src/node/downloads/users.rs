@@ -1,6 +1,6 @@
 //! What runs the files of a download.
 
-use crate::catalogue_keeper::Snapshot;
+use crate::node::catalogue_keeper::Snapshot;
 use domain::Model;
 use domain::model::Serving;
 use std::borrow::Cow;

@@ -1,7 +1,7 @@
 //! What a node reports about itself with its heartbeat, for the operator of all nodes.
 
-use crate::downloads::DownloadReport;
-use crate::health::Health;
+use crate::node::downloads::DownloadReport;
+use crate::node::health::Health;
 use crate::version::VERSION;
 use domain::Timestamp;
 use fleet::logs::{MachineLog, MachineLogs};

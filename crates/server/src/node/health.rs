@@ -3,7 +3,7 @@
 //! A degraded part is reported but keeps serving. The node becomes not ready only if every call would fail here while
 //! other nodes could serve it. `docs/operations.md` explains each part.
 
-use crate::node::{Leader, NodeState};
+use crate::node::state::{Leader, NodeState};
 use dataplane::admission::RedisLimits;
 use domain::ModelId;
 use domain::leadership::TERM;

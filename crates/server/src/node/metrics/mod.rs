@@ -5,7 +5,7 @@ mod rows;
 
 pub(crate) use rows::{REFRESH_PERIOD, Rows};
 
-use crate::health::Health;
+use crate::node::health::Health;
 use crate::throttle::Throttles;
 use control::bill_check::Monitor;
 use control::reconciler::Figures;

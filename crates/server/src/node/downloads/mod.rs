@@ -6,7 +6,7 @@ mod users;
 pub(crate) use report::DownloadReport;
 pub(crate) use users::WeightsUsers;
 
-use crate::catalogue_keeper::Snapshot;
+use crate::node::catalogue_keeper::Snapshot;
 use control::node_requests::Request;
 use control::{Author, CommandError, weights};
 use domain::{DownloadChange, DownloadId, Timestamp, UserId};
@@ -127,8 +127,8 @@ impl DownloadCommands<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue_keeper;
     use crate::config::Config;
+    use crate::node::catalogue_keeper;
     use control::node_requests::{self, Unwritten};
     use fleet::Connector;
     use fleet::weights::{DownloadState, Order, Weights};

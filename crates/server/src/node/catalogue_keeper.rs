@@ -5,7 +5,7 @@
 //! and the other one is reported as a problem.
 
 use crate::config::{Config, ModelRules, extend_catalogue};
-use crate::price_keeper::Served;
+use crate::node::price_keeper::Served;
 use anyhow::Context;
 use arc_swap::ArcSwap;
 use background::Backoff;

@@ -23,6 +23,7 @@ pub mod request_body;
 pub mod request_id;
 mod response;
 mod service;
+pub mod throttle;
 pub mod tls;
 pub mod workers;
 

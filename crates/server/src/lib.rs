@@ -12,6 +12,5 @@ mod node;
 mod oidc;
 mod surface;
 mod surface_context;
-mod throttle;
 mod version;
 mod view;

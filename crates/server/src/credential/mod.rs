@@ -4,9 +4,9 @@ mod session;
 pub(crate) mod session_cookie;
 
 use crate::surface_context::SurfaceContext;
-use crate::throttle::{Throttled, Throttles};
 use dataplane::keys::{Credential, IdentifyError, KeyDirectory};
 use domain::{Caller, KeyText, Timestamp};
+use edge::throttle::{Throttled, Throttles};
 use edge::{Headers, RequestHead};
 use http::header::{AUTHORIZATION, COOKIE};
 use std::net::IpAddr;

@@ -6,7 +6,6 @@ mod rows;
 pub(crate) use rows::{REFRESH_PERIOD, Rows};
 
 use crate::node::health::Health;
-use crate::throttle::Throttles;
 use control::bill_check::Monitor;
 use control::reconciler::Figures;
 use control::responses::ResponseStorage;
@@ -16,6 +15,7 @@ use dataplane::keys::KeyDirectory;
 use edge::limits::ConnectionFigures;
 use edge::memory_budget::MemoryBudget;
 use edge::peers::PeerTable;
+use edge::throttle::Throttles;
 use fleet::backend::Health as ReplicaHealth;
 use fleet::{Availability, Endpoints, Routes};
 use rows::bounded;

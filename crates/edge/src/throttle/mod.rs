@@ -25,7 +25,7 @@ const CHANGES_BURST: u64 = 5;
 
 /// The limit that rejects a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ThrottleReason {
+pub enum ThrottleReason {
     FailedCredentials,
     Attempts,
     SignIns,
@@ -35,7 +35,7 @@ pub(crate) enum ThrottleReason {
 
 impl ThrottleReason {
     /// The name in metrics and logs.
-    pub(crate) const fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::FailedCredentials => "failed_credentials",
             Self::Attempts => "attempts",
@@ -59,7 +59,7 @@ impl ThrottleReason {
 
 /// A request that exceeds a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Throttled {
+pub struct Throttled {
     reason: ThrottleReason,
     limit: u64,
     wait_millis: u64,
@@ -76,14 +76,14 @@ impl std::fmt::Display for Throttled {
 
 impl Throttled {
     /// In whole seconds, at least one, as `Retry-After` requires.
-    pub(crate) fn retry_after_secs(&self) -> u64 {
+    pub fn retry_after_secs(&self) -> u64 {
         self.wait_millis.div_ceil(1_000).max(1)
     }
 }
 
 /// The limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ThrottleLimits {
+pub struct ThrottleLimits {
     /// Invalid credentials from one address per minute.
     pub failed_credentials: u64,
     /// Failing calls of a key or a user per minute, as a multiple of its requests per minute.
@@ -110,7 +110,7 @@ impl ThrottleLimits {
 }
 
 /// All throttles of a node.
-pub(crate) struct Throttles {
+pub struct Throttles {
     limits: ThrottleLimits,
     failed_credentials: Throttle<ClientBlock>,
     attempts: Throttle<Actor>,
@@ -128,7 +128,7 @@ enum ManagementClient {
 }
 
 impl Throttles {
-    pub(crate) fn new(limits: ThrottleLimits) -> Self {
+    pub fn new(limits: ThrottleLimits) -> Self {
         Self {
             limits,
             failed_credentials: Throttle::new(ThrottleReason::FailedCredentials),
@@ -140,16 +140,16 @@ impl Throttles {
     }
 
     /// Counts a credential as invalid, before it is checked. A valid one is [forgiven](Self::forgive_credential).
-    pub(crate) fn count_credential(&self, client: IpAddr) -> Result<(), Throttled> {
+    pub fn count_credential(&self, client: IpAddr) -> Result<(), Throttled> {
         self.failed_credentials.take(&ClientBlock::of(client), self.limits.failed_credentials)
     }
 
-    pub(crate) fn forgive_credential(&self, client: IpAddr) {
+    pub fn forgive_credential(&self, client: IpAddr) {
         self.failed_credentials.buckets.give_back(&ClientBlock::of(client), self.limits.failed_credentials);
     }
 
     /// Rejects a call if too many earlier ones of the caller have failed. Costs one load while no call fails.
-    pub(crate) fn check_attempts(&self, caller: &Caller) -> Result<(), Throttled> {
+    pub fn check_attempts(&self, caller: &Caller) -> Result<(), Throttled> {
         if self.attempts.buckets.is_empty() {
             return Ok(());
         }
@@ -157,34 +157,34 @@ impl Throttles {
     }
 
     /// Counts a call that failed through the fault of the caller.
-    pub(crate) fn count_attempt(&self, caller: &Caller) {
+    pub fn count_attempt(&self, caller: &Caller) {
         self.attempts.buckets.debit(&caller.actor, self.limits.attempts(caller));
     }
 
     /// Counts a sign-in, before it is checked.
-    pub(crate) fn count_sign_in(&self, client: IpAddr) -> Result<(), Throttled> {
+    pub fn count_sign_in(&self, client: IpAddr) -> Result<(), Throttled> {
         self.sign_ins.take(&ClientBlock::of(client), self.limits.sign_ins)
     }
 
     /// Counts a request of a key to the management routes.
-    pub(crate) fn count_management(&self, key: &KeyId) -> Result<(), Throttled> {
+    pub fn count_management(&self, key: &KeyId) -> Result<(), Throttled> {
         self.management.take(&ManagementClient::Key(key.clone()), self.limits.management)
     }
 
     /// Counts a request that may change something. An organization can have many credentials, and a change costs a
     /// transaction and a round of the reconciler.
-    pub(crate) fn count_change(&self, organization: &OrganizationId) -> Result<(), Throttled> {
+    pub fn count_change(&self, organization: &OrganizationId) -> Result<(), Throttled> {
         self.changes.take(organization, self.limits.changes)
     }
 
     /// A session was started: its requests count for itself.
-    pub(crate) fn learn_session(&self, token: SecretHash) {
+    pub fn learn_session(&self, token: SecretHash) {
         self.management.buckets.debit(&ManagementClient::Session(token), self.limits.management);
     }
 
     /// Counts a request with a session token, before the token is checked: against the session if it was valid before, and
     /// as an invalid credential of the address otherwise.
-    pub(crate) fn count_session(&self, token: SecretHash, client: IpAddr) -> Result<CountedSession<'_>, Throttled> {
+    pub fn count_session(&self, token: SecretHash, client: IpAddr) -> Result<CountedSession<'_>, Throttled> {
         let session = ManagementClient::Session(token);
         let is_known = self.management.buckets.contains(&session);
         if is_known {
@@ -196,14 +196,14 @@ impl Throttles {
     }
 
     /// The rejected requests so far, by reason.
-    pub(crate) fn rejected(&self) -> [(ThrottleReason, u64); 5] {
+    pub fn rejected(&self) -> [(ThrottleReason, u64); 5] {
         let (credentials, attempts) = (self.failed_credentials.rejected(), self.attempts.rejected());
         [credentials, attempts, self.sign_ins.rejected(), self.management.rejected(), self.changes.rejected()]
     }
 }
 
 /// A request with a session token that is being checked.
-pub(crate) struct CountedSession<'a> {
+pub struct CountedSession<'a> {
     throttles: &'a Throttles,
     token: SecretHash,
     client: IpAddr,
@@ -212,7 +212,7 @@ pub(crate) struct CountedSession<'a> {
 
 impl CountedSession<'_> {
     /// From now on, requests count against the session.
-    pub(crate) fn valid(self) {
+    pub fn valid(self) {
         if !self.is_known {
             self.throttles.learn_session(self.token);
             self.throttles.forgive_credential(self.client);
@@ -220,12 +220,12 @@ impl CountedSession<'_> {
     }
 
     /// From now on, requests count as invalid credentials.
-    pub(crate) fn invalid(self) {
+    pub fn invalid(self) {
         self.throttles.management.buckets.remove(&ManagementClient::Session(self.token));
     }
 
     /// The store could not be asked.
-    pub(crate) fn unchecked(self) {
+    pub fn unchecked(self) {
         if !self.is_known {
             self.throttles.forgive_credential(self.client);
         }

@@ -17,7 +17,7 @@ pub mod fault;
 pub mod gpu_costs;
 pub mod invoices;
 pub mod meters;
-mod node_requests;
+pub mod node_requests;
 pub mod nodes;
 pub mod prices;
 pub mod reconciler;

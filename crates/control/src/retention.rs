@@ -80,8 +80,7 @@ fn plan(retention: &Retention, now: Timestamp) -> Vec<(RowKind, Timestamp)> {
         (RowKind::ReplicaHours, days),
         (RowKind::EngineHours, days),
         (RowKind::EngineCounters, hours),
-        (RowKind::LogRequests, now.plus_millis(-KEEP_REQUESTS_MILLIS)),
-        (RowKind::DownloadRequests, now.plus_millis(-KEEP_REQUESTS_MILLIS)),
+        (RowKind::NodeRequests, now.plus_millis(-KEEP_REQUESTS_MILLIS)),
     ]);
     plan
 }

@@ -1,45 +1,11 @@
-//! Changes of downloads of weights, with their audit entries. The files are on the machine of a node, not in the store: an
-//! operator who is connected to another node asks that node through the store. See [`store::download_requests`].
+//! Audit entries of downloads of weights, whose files are on the machine of a node, not in the store.
 
 use crate::author::{AuditedChange, Author};
 use crate::command_error::CommandError;
-use crate::{entropy, node_requests};
-use domain::{DownloadId, Timestamp, UserId};
+use crate::entropy;
+use domain::{DownloadChange, DownloadId, Timestamp};
 use serde_json::json;
-use store::download_requests::{self, DownloadRequest};
-use store::{Store, StoreError};
-
-/// A change of a download that exists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DownloadChange {
-    Cancel,
-    Resume,
-    Delete,
-}
-
-impl DownloadChange {
-    const ALL: [Self; 3] = [Self::Cancel, Self::Resume, Self::Delete];
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Cancel => "cancel",
-            Self::Resume => "resume",
-            Self::Delete => "delete",
-        }
-    }
-
-    const fn action(self) -> &'static str {
-        match self {
-            Self::Cancel => "weights.cancel",
-            Self::Resume => "weights.resume",
-            Self::Delete => "weights.delete",
-        }
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|change| change.as_str() == text)
-    }
-}
+use store::Store;
 
 /// A download: its id, its weights, and its node.
 pub type Subject<'a> = (&'a DownloadId, &'a str, &'a str);
@@ -68,7 +34,12 @@ pub async fn record_change(
     subject: Subject<'_>,
     now: Timestamp,
 ) -> Result<(), CommandError> {
-    record(store, author, change.action(), subject, now).await
+    let action = match change {
+        DownloadChange::Cancel => "weights.cancel",
+        DownloadChange::Resume => "weights.resume",
+        DownloadChange::Delete => "weights.delete",
+    };
+    record(store, author, action, subject, now).await
 }
 
 async fn record(
@@ -83,74 +54,4 @@ async fn record(
     let entry = AuditedChange::new(action, None, id.as_str()).after(after);
     author.record(&mut tx, entry, now).await?;
     Ok(tx.commit().await?)
-}
-
-/// Asks `node` for a change of a download on its machine. Returns the outcome that it writes.
-pub async fn ask(
-    store: &Store,
-    (user, address): (&UserId, &str),
-    change: DownloadChange,
-    (download, node): (&DownloadId, &str),
-    now: Timestamp,
-) -> Result<String, CommandError> {
-    let request = DownloadRequest {
-        id: format!("{:032x}", entropy::for_id()),
-        download: download.clone(),
-        change: change.as_str().to_owned(),
-        user: user.clone(),
-        address: address.to_owned(),
-    };
-    let mut tx = store.begin().await?;
-    download_requests::ask(&mut tx, node, &request, now).await?;
-    tx.commit().await?;
-    let outcome = node_requests::wait(|| download_requests::read(store, &request.id)).await;
-    let mut tx = store.begin().await?;
-    download_requests::remove(&mut tx, &request.id).await?;
-    tx.commit().await?;
-    outcome?.ok_or_else(|| CommandError::NodeUnresponsive { node: node.to_owned() })
-}
-
-/// A request of an operator who is connected to another node.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AskedChange {
-    pub request: String,
-    pub download: DownloadId,
-    pub change: DownloadChange,
-    pub author: Author,
-}
-
-/// The changes that other nodes ask `node` for and still wait for.
-pub async fn list_asked(store: &Store, node: &str, now: Timestamp) -> Result<Vec<AskedChange>, CommandError> {
-    let timeout = i64::try_from(node_requests::TIMEOUT.as_millis()).unwrap_or(i64::MAX);
-    let open = download_requests::list_open(store, node, now.plus_millis(-timeout)).await?;
-    let asked = |request: DownloadRequest| {
-        Some(AskedChange {
-            // A newer version may ask for what this one does not know.
-            change: DownloadChange::parse(&request.change)?,
-            request: request.id,
-            download: request.download,
-            author: Author::User { id: request.user, address: request.address },
-        })
-    };
-    Ok(open.into_iter().filter_map(asked).collect())
-}
-
-/// Writes the outcome of a change that another node asked for.
-pub async fn respond(store: &Store, request: &str, outcome: &str) -> Result<(), StoreError> {
-    let mut tx = store.begin().await?;
-    download_requests::respond(&mut tx, request, outcome).await?;
-    tx.commit().await
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn changes_are_read_as_they_are_written() {
-        for change in DownloadChange::ALL {
-            assert_eq!(DownloadChange::parse(change.as_str()), Some(change));
-        }
-        assert_eq!(DownloadChange::parse("start"), None);
-    }
 }

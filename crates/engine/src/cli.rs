@@ -133,8 +133,9 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     announce(address, arguments.listen_file.as_deref())?;
     let (stop_with_stdin, drain) = (arguments.stop_with_stdin, Duration::from_secs(arguments.drain_timeout.into()));
     let plan = plan(arguments)?;
-    let loading = load_in_thread(plan, Arc::clone(&state), metrics)?;
     let loaded = async {
+        let weights = loading::obtain(&plan, &state).await?;
+        let loading = load_in_thread(plan, weights, Arc::clone(&state), metrics)?;
         loading.await.context("the loading thread died")??;
         // Loaded: from now on only a signal ends the server.
         std::future::pending().await
@@ -165,11 +166,12 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
 /// threads than cores, compute threads sleep immediately instead of spinning, which doubles the time of a step.
 fn load_in_thread(
     plan: LoadPlan,
+    weights: PathBuf,
     state: Arc<LoadState>,
     metrics: Arc<Metrics>,
 ) -> io::Result<oneshot::Receiver<anyhow::Result<()>>> {
     let (done, loading) = oneshot::channel();
-    let load = move || drop(done.send(loading::load(&plan, &state, &metrics)));
+    let load = move || drop(done.send(loading::load(&plan, &weights, &state, &metrics)));
     thread::Builder::new().name("load".to_owned()).spawn(load)?;
     Ok(loading)
 }
@@ -195,6 +197,7 @@ fn plan(arguments: Arguments) -> anyhow::Result<LoadPlan> {
         queue: arguments.queue.into(),
         cache_tokens: arguments.kv_cache_tokens,
         threads: arguments.threads.unwrap_or(cores).max(1),
+        started: Instant::now(),
     })
 }
 

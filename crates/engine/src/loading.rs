@@ -6,8 +6,8 @@ use crate::error::RequestError;
 use crate::metrics::Metrics;
 use crate::model::backend;
 use crate::model::{Capacity, Model, ModelOptions, Purpose};
-use crate::weights::{self, Source};
-use std::path::PathBuf;
+use crate::weights::{self, Source, WeightsError};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -28,6 +28,8 @@ pub(crate) struct LoadPlan {
     pub queue: usize,
     pub cache_tokens: Option<usize>,
     pub threads: usize,
+    /// When the engine was started, for the log.
+    pub started: Instant,
 }
 
 /// A loaded model that is ready to serve.
@@ -73,14 +75,23 @@ impl LoadState {
     }
 }
 
-/// Loads the model and makes it available; takes seconds, or minutes for large models.
-pub(crate) fn load(plan: &LoadPlan, state: &Arc<LoadState>, metrics: &Arc<Metrics>) -> anyhow::Result<()> {
-    let started = Instant::now();
+/// Downloads the weights unless they are on this machine. Returns their file or folder.
+pub(crate) async fn obtain(plan: &LoadPlan, state: &LoadState) -> Result<PathBuf, WeightsError> {
     state.fetching.store(matches!(plan.weights, Source::Hub(_)), Relaxed);
-    let weights = weights::obtain(&plan.weights, &plan.cache_dir, &|fraction| state.set_progress(fraction))?;
+    let weights = weights::obtain(&plan.weights, &plan.cache_dir, &|fraction| state.set_progress(fraction)).await?;
     state.fetching.store(false, Relaxed);
     state.set_progress(0.0);
-    let file = weights::locate(&weights, &plan.cache_dir)?;
+    Ok(weights)
+}
+
+/// Loads the model and makes it available; takes seconds, or minutes for large models.
+pub(crate) fn load(
+    plan: &LoadPlan,
+    weights: &Path,
+    state: &Arc<LoadState>,
+    metrics: &Arc<Metrics>,
+) -> anyhow::Result<()> {
+    let file = weights::locate(weights, &plan.cache_dir)?;
     let progress_state = Arc::clone(state);
     let options = ModelOptions {
         context: plan.context,
@@ -106,7 +117,7 @@ pub(crate) fn load(plan: &LoadPlan, state: &Arc<LoadState>, metrics: &Arc<Metric
     };
     info!(
         "ready after {:.1} s: {:?}, context of {} tokens, {} threads on {}",
-        started.elapsed().as_secs_f64(),
+        plan.started.elapsed().as_secs_f64(),
         serving.model.purpose,
         serving.model.context_length,
         plan.threads,

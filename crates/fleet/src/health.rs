@@ -4,12 +4,12 @@
 //! have none. Each round reads the current table, so a reload needs no notification.
 
 use crate::backend::{Backend, BackendId, Health};
-use crate::connect::{Connector, Stream, is_local_failure};
 use crate::endpoints::Endpoints;
 use crate::routes::Routes;
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use http1::client::{OnceResponse, send_once};
+use outbound::{Connector, Stream, is_local_failure};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

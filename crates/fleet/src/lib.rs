@@ -6,7 +6,6 @@
 pub mod backend;
 pub mod breaker;
 mod clock;
-pub mod connect;
 #[cfg(test)]
 mod counted_allocations;
 pub mod drivers;
@@ -15,18 +14,20 @@ pub mod engine;
 pub mod engine_pools;
 pub mod health;
 pub mod load_sharing;
+pub mod logs;
+pub mod machine;
 pub mod pool;
 pub mod pressure;
-pub mod proxy;
+pub mod probe;
 pub mod routes;
 pub mod routing;
+pub mod weights;
 
-pub use backend::{Address, Backend};
-pub use connect::{Connector, Stream};
+pub use backend::Backend;
 pub use endpoints::{Endpoints, LiveEndpoint};
 pub use engine_pools::{EngineLogs, Engines, Launcher};
 pub use load_sharing::LoadSharing;
+pub use outbound::{Address, Connector, Stream};
 pub use pool::{Availability, PickError, Pool, Slot};
-pub use proxy::Proxy;
 pub use routes::{Route, Routes};
 pub use routing::{Fingerprint, FingerprintBuilder};

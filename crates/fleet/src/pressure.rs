@@ -1,13 +1,13 @@
 //! Reads the queues and KV caches of engines that serve a model together, to correct their costs in [`crate::routing`].
 
 use crate::backend::{Backend, BackendId, Health};
-use crate::connect::Connector;
 use crate::endpoints::Endpoints;
 use crate::engine::{EngineLoad, Family, read_load};
 use crate::health;
 use crate::load_sharing::balanced_replicas;
 use crate::routes::Routes;
 use crate::routing::{EnginePressure, PrefixIndex};
+use outbound::Connector;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -3,12 +3,13 @@
 //! Every call reads it. It is rebuilt when the catalogue or the set of ready engines changes. Backends that stay keep
 //! their health and their calls in flight.
 
-use crate::backend::{AddressError, Backend, BackendId};
+use crate::backend::{Backend, BackendId};
 use crate::pool::Pool;
 use arc_swap::ArcSwap;
 use domain::alias::{Alias, AliasName, AliasTable};
 use domain::model::{Model, Serving, Upstream};
 use domain::{Catalogue, ModelId};
+use outbound::AddressError;
 use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::sync::Arc;

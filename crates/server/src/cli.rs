@@ -1,8 +1,9 @@
 //! The command line: `serve`, `check-config`, `migrate`, `admin`, `completions`.
 
 use crate::config::{Config, load};
+use crate::node::data_dir;
 use crate::version::VERSION;
-use crate::{admin, app, data_dir, edge};
+use crate::{admin, app};
 use clap::{CommandFactory, Parser};
 use clap_complete::Shell;
 use fleet::drivers::process::shim;

@@ -1,11 +1,9 @@
 //! State that the console and the `/v1` surfaces share: the store, the runtime it lives on, and configured defaults.
 
-use crate::catalogue_keeper::CatalogueKeeper;
 use crate::config::Config;
 use crate::doctor::ResidentDoctor;
-use crate::machine_logs::MachineLogs;
-use crate::throttle::{Throttled, Throttles};
-use crate::weights::{DownloadCommands, Weights};
+use crate::node::catalogue_keeper::CatalogueKeeper;
+use crate::node::downloads::DownloadCommands;
 use background::Tasks;
 use control::CommandError;
 use control::responses::{Bounds, ResponseStorage};
@@ -14,8 +12,11 @@ use domain::allotment::Defaults;
 use domain::session::{Lifetimes, SessionToken};
 use domain::workspace::Limits;
 use domain::{Retention, Timestamp};
+use edge::throttle::{Throttled, Throttles};
 use fleet::Connector;
 use fleet::drivers::kubernetes::KubernetesDriver;
+use fleet::logs::MachineLogs;
+use fleet::weights::Weights;
 use std::net::IpAddr;
 use std::sync::Arc;
 use store::{ContentKeys, Store};

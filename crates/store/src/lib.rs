@@ -31,7 +31,7 @@ pub use change::Change;
 pub use clock::StoreClock;
 pub use cluster::changes::ChangeFeed;
 pub use cluster::leader::Fenced;
-pub use cluster::{changes, download_requests, leader, log_requests, nodes};
+pub use cluster::{changes, leader, node_requests, nodes};
 pub use costs::{allotments, bill_check, gpu_busy, gpu_prices, gpu_usage, prices};
 pub use db::{Engine, PoolSizes, Store, Tx};
 pub use endpoints::leader_writes::LeaderWrite;

@@ -5,10 +5,10 @@ use crate::resolve::Target;
 use crate::response::{BadUpstreamResponse, TokenMeter, upstream_error};
 use crate::response_memory::NoBodyMemory;
 use domain::model::NativeApi;
-use fleet::connect::is_local_failure;
 use http::StatusCode;
 use http1::ResponseHead;
 use http1::client::{CollectError, ExchangeError, SendError};
+use outbound::is_local_failure;
 use std::io;
 
 /// The maximum `Retry-After` of an engine; the timers of some clients overflow on more.

@@ -6,14 +6,12 @@
 mod bert;
 mod gguf;
 mod hub;
-mod listing;
 mod progress;
 mod safetensors;
 mod source;
 
 pub(crate) use source::Source;
 
-use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -31,18 +29,22 @@ pub(crate) enum WeightsError {
     Damaged { path: PathBuf, reason: String },
     #[error("{what} could not be fetched: {reason}")]
     NotFetched { what: String, reason: String },
-    #[error("{} was damaged during download (its SHA-256 differs): {reason}, and restart to download it again", .path.display())]
-    DamagedInCache { path: PathBuf, reason: &'static str },
+    #[error("{file} was damaged during download (its SHA-256 differs) and was removed: restart to download it again")]
+    DamagedDownload { file: String },
     #[error("cannot read or write {}: {cause}", .path.display())]
     Unreadable { path: PathBuf, cause: std::io::Error },
 }
 
 /// Returns the local file or folder. Hub references are downloaded into `cache_dir`; `progress` receives the completed
 /// fraction.
-pub(crate) fn obtain(source: &Source, cache_dir: &Path, progress: &dyn Fn(f32)) -> Result<PathBuf, WeightsError> {
+pub(crate) async fn obtain(
+    source: &Source,
+    cache_dir: &Path,
+    progress: &(dyn Fn(f32) + Sync),
+) -> Result<PathBuf, WeightsError> {
     match source {
         Source::Path(path) => Ok(path.clone()),
-        Source::Hub(reference) => hub::fetch(reference, cache_dir, progress),
+        Source::Hub(reference) => hub::fetch(reference, cache_dir, progress).await,
     }
 }
 
@@ -85,20 +87,6 @@ fn check_magic(file: &Path) -> Result<(), WeightsError> {
         other => format!("it begins with {:?}", String::from_utf8_lossy(&other[..other.len().min(4)])),
     };
     Err(WeightsError::NotGguf { path: file.to_owned(), found })
-}
-
-/// SHA-256 of a file in hexadecimal.
-fn sha256(file: &Path) -> Result<String, WeightsError> {
-    let unreadable = |cause| WeightsError::Unreadable { path: file.to_owned(), cause };
-    let (mut hash, mut piece) = (Sha256::new(), vec![0; 1 << 20]);
-    let mut input = File::open(file).map_err(unreadable)?;
-    loop {
-        match input.read(&mut piece).map_err(unreadable)? {
-            0 => break,
-            length => hash.update(&piece[..length]),
-        }
-    }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use super::Family;
 use super::metric_names::MetricNames;
 use super::prometheus::Sample;
 use crate::backend::Backend;
-use crate::connect::Connector;
 use crate::health;
+use outbound::Connector;
 
 /// Counters that start at 0 with the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,16 +11,16 @@ mod logs;
 pub use logs::{EngineLogs, KeptLog};
 
 use crate::backend::Backend;
-use crate::connect::Connector;
 use crate::health::{self, ProbeOutcome};
 use crate::routes::Routes;
 use background::{Backoff, Tasks};
 use child::Child;
 use domain::ModelId;
 use domain::model::{EngineKind, EnginePool, Serving, Upstream};
+use outbound::Connector;
 use std::collections::HashMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -42,6 +42,16 @@ pub struct Launcher {
     pub run_dir: PathBuf,
     /// Where engines keep converted weights.
     pub cache_dir: PathBuf,
+}
+
+impl Launcher {
+    /// Launches the engine beside this program, or the one that `FOREBAY_ENGINE` names.
+    pub fn find(data_dir: &Path) -> io::Result<Self> {
+        let beside = || Ok::<_, io::Error>(std::env::current_exe()?.with_file_name("forebay-engine"));
+        let binary = std::env::var_os("FOREBAY_ENGINE").map(PathBuf::from).map_or_else(beside, Ok)?;
+        let data_dir = std::path::absolute(data_dir)?;
+        Ok(Self { binary, run_dir: data_dir.join("engines"), cache_dir: data_dir.join("cache") })
+    }
 }
 
 /// One engine that should run.

@@ -1,17 +1,16 @@
 //! The background work of a node: every loop is started here.
 
 use super::build::Parts;
-use crate::catalogue_keeper;
 use crate::clock;
-use crate::machine_logs;
-use crate::node_report::NodeReporter;
-use crate::price_keeper;
+use crate::node::catalogue_keeper;
+use crate::node::downloads::DownloadRequest;
+use crate::node::metrics::{self, Metrics, Rows};
+use crate::node::price_keeper;
+use crate::node::report::NodeReporter;
 use crate::surface::operations::{self, Operations};
-use crate::telemetry::metrics::{self, Metrics, Rows};
-use crate::telemetry::traces::Tracer;
-use crate::telemetry::{access_log, rejections};
-use crate::weights;
 use ::background::{Backoff, Loop, Tasks};
+use control::engine_logs::LogPart;
+use control::node_requests::{self, RESPONSE_PERIOD, Unwritten};
 use control::retention;
 use control::usage::JournalDrain;
 use dataplane::admission::{PING_PERIOD, RENEW_PERIOD, RedisPing};
@@ -23,6 +22,8 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Change, JournalReader};
+use telemetry::traces::Tracer;
+use telemetry::{access_log, rejections};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
@@ -180,17 +181,26 @@ fn report_node(parts: &Parts, loops: &Tasks) {
     let reports = loops.register(Loop::on_nudge("node report", changed));
     loops.spawn(reports.run(async move || renewing.renew_report(&renewed, &renewer.report().await).await));
     let (logs, node, store) = (parts.machine_logs.clone(), Arc::clone(&parts.node), parts.store.for_people());
-    let engine_logs = loops.every("engine logs", machine_logs::ANSWER_PERIOD);
-    loops.spawn(engine_logs.run(async move || match node.alive_count() {
-        1 => Ok(()),
-        _ => logs.answer(&store, node.id()).await,
+    let mut unwritten = Unwritten::default();
+    let engine_logs = loops.every("engine logs", RESPONSE_PERIOD);
+    loops.spawn(engine_logs.run(async move || {
+        let logs = &logs;
+        let read = |part: LogPart| async move { Ok(logs.read(&part.name, part.max_bytes, &part.search).await) };
+        match node.alive_count() {
+            1 => Ok(()),
+            _ => node_requests::respond(&store, node.id(), &mut unwritten, clock::now(), read).await,
+        }
     }));
     let (context, node) = (Arc::clone(&parts.context), Arc::clone(&parts.node));
-    let mut outcomes = weights::Outcomes::new();
-    let download_changes = loops.every("download changes", weights::ANSWER_PERIOD);
-    loops.spawn(download_changes.run(async move || match node.alive_count() {
-        1 => Ok(()),
-        _ => context.download_commands().answer(&mut outcomes, clock::now()).await,
+    let mut unwritten = Unwritten::default();
+    let download_changes = loops.every("download changes", RESPONSE_PERIOD);
+    loops.spawn(download_changes.run(async move || {
+        let (commands, now) = (context.download_commands(), clock::now());
+        let change = |request: DownloadRequest| commands.carry_out(request, now);
+        match node.alive_count() {
+            1 => Ok(()),
+            _ => node_requests::respond(&context.store, node.id(), &mut unwritten, now, change).await,
+        }
     }));
 }
 

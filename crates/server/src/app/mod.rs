@@ -8,8 +8,8 @@ mod start;
 mod waiting;
 
 use crate::config::{Config, load};
-use crate::first_start;
-use crate::{data_dir, edge};
+use crate::node::data_dir;
+use crate::node::first_start;
 use background::Background;
 use build::{Parts, Sockets};
 use domain::model::Modality;

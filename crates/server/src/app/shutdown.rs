@@ -12,9 +12,9 @@
 use super::background::Background;
 use super::build::Parts;
 use super::signals::{End, Signals};
-use crate::edge::workers::Workers;
-use crate::first_start;
+use crate::node::first_start;
 use domain::UsageEvent;
+use edge::workers::Workers;
 use std::path::Path;
 use std::time::Duration;
 use store::Journal;

@@ -4,11 +4,11 @@
 //! node waits for it as if it had been away from the beginning.
 
 use super::build::Sockets;
-use crate::catalogue_keeper::CatalogueKeeper;
 use crate::clock;
 use crate::config::Config;
-use crate::first_start::{self, Bootstrap};
-use crate::price_keeper;
+use crate::node::catalogue_keeper::CatalogueKeeper;
+use crate::node::first_start::{self, Bootstrap};
+use crate::node::price_keeper;
 use anyhow::Context;
 use domain::SaltSecret;
 use fleet::Routes;

@@ -18,8 +18,8 @@ mod tests;
 mod units;
 mod weights;
 
+pub use self::telemetry::TelemetryConfig;
 pub(crate) use definitions::{Definition, Exported, read_definitions, write_definitions};
-pub(crate) use models::is_hub_source;
 pub use oidc::OidcConfig;
 pub use problems::{Problem, Problems};
 pub(crate) use sections::http_url;
@@ -28,13 +28,12 @@ pub use sections::{
     WORKSPACE_DEFAULTS,
 };
 pub(crate) use stored_models::ModelRules;
-pub use telemetry::{TelemetryConfig, TracesConfig};
 pub(crate) use units::show_size;
-pub use weights::WeightsConfig;
 
 use domain::Catalogue;
 use domain::alias::Alias;
 use domain::model::Model;
+use fleet::weights::WeightsConfig;
 use reader::{Reader, Section};
 use std::cell::RefCell;
 use std::path::Path;
@@ -118,7 +117,7 @@ impl Config {
             drivers: DriversConfig::read(&root.section("drivers")),
             retention: sections::read_retention(&root.section("retention")),
             telemetry: TelemetryConfig::read(&root.section("telemetry")),
-            weights: WeightsConfig::read(&root.section("weights")),
+            weights: self::weights::read(&root.section("weights")),
             content_keys: sections::read_content_keys(root.reader),
             server,
             catalogue,

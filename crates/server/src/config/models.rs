@@ -15,6 +15,7 @@ use domain::money::{NanoUsd, Price};
 use domain::{Catalogue, GpuType, ModelId};
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
+use weights::is_hub_source;
 
 const DEFAULT_CHAT_CONTEXT: u64 = 8192;
 const DEFAULT_EMBEDDING_CONTEXT: u64 = 512;
@@ -370,16 +371,6 @@ fn read_weights(section: &Section<'_>, driver: DriverKind) -> Option<String> {
         return Some(text.to_owned());
     }
     Some(section.reader.path(text).to_string_lossy().into_owned())
-}
-
-/// Whether the text after `hf://` is safe in a command: such as `owner/model` or `owner/model@v1/file.gguf`, without
-/// white space and quotes, and no part can be an option or `..`.
-pub(crate) fn is_hub_source(source: &str) -> bool {
-    let is_first = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    let is_part = |part: &str| {
-        part.bytes().next().is_some_and(is_first) && part.bytes().all(|byte| is_first(byte) || b"-.@".contains(&byte))
-    };
-    source.contains('/') && source.split('/').all(is_part)
 }
 
 fn read_flavors(model: &Section<'_>, engine: Option<&EngineTable>, driver: DriverKind) -> Vec<Flavor> {

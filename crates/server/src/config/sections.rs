@@ -1,11 +1,11 @@
 //! The sections other than the catalogue: their types, defaults and ranges.
 
 use super::reader::{Reader, Section, in_range};
-use crate::edge::client_address::Network;
-use crate::edge::tls::TlsFiles;
-use crate::throttle::ThrottleLimits;
 use domain::workspace::Limits;
 use domain::{CatalogueMode, GpuType, Retention};
+use edge::client_address::Network;
+use edge::throttle::ThrottleLimits;
+use edge::tls::TlsFiles;
 use fleet::drivers::process::{DEFAULT_PORTS, PORTS_PER_REPLICA};
 use std::collections::BTreeMap;
 use std::fmt;

@@ -3,8 +3,8 @@
 use super::reader::Section;
 use super::sections::http_url;
 use http::{HeaderName, HeaderValue};
-use std::fmt;
 use std::ops::RangeInclusive;
+use telemetry::traces::TracesConfig;
 
 const LABEL_SETS_RANGE: RangeInclusive<u64> = 1..=100_000;
 const DEFAULT_LABEL_SETS: u64 = 1_000;
@@ -20,44 +20,27 @@ pub struct TelemetryConfig {
     pub traces: Option<TracesConfig>,
 }
 
-/// Export of traces. `Debug` omits the headers, which may contain a secret.
-#[derive(Clone, PartialEq)]
-pub struct TracesConfig {
-    /// The full URL, such as `http://127.0.0.1:4318/v1/traces`.
-    pub url: String,
-    pub headers: Vec<(HeaderName, HeaderValue)>,
-    pub service_name: String,
-    /// The share of traced calls, from 0 to 1.
-    pub sample_ratio: f64,
-    /// Whether the sampling decision in a caller's `traceparent` is followed.
-    pub follow_parent: bool,
-    /// Whether prompts and completions are included.
-    pub record_content: bool,
-}
-
 impl TelemetryConfig {
     pub(super) fn read(section: &Section<'_>) -> Self {
         let most = section.integer("max_label_sets", LABEL_SETS_RANGE).unwrap_or(DEFAULT_LABEL_SETS);
-        Self { max_label_sets: usize::try_from(most).unwrap_or(usize::MAX), traces: TracesConfig::read(section) }
+        Self { max_label_sets: usize::try_from(most).unwrap_or(usize::MAX), traces: read_traces(section) }
     }
 }
 
-impl TracesConfig {
-    fn read(section: &Section<'_>) -> Option<Self> {
-        let expected = "an http:// or https:// URL without query, such as \"http://127.0.0.1:4318\"";
-        let endpoint = section.parsed("otlp_endpoint", expected, http_url);
-        let headers = read_headers(section);
-        let service_name = section.text("service_name").unwrap_or(DEFAULT_SERVICE_NAME).to_owned();
-        let sample_ratio = section.ratio("sample_ratio").unwrap_or(1.0);
-        let follow_parent = section.boolean("follow_parent").unwrap_or(true);
-        let record_content = section.boolean("record_content").unwrap_or(false);
-        if section.entry("otlp_endpoint").is_none() && record_content {
-            section.report(section.line("record_content"), "record_content", "is set without otlp_endpoint");
-        }
-        let endpoint = endpoint?;
-        let url = if endpoint.ends_with(TRACES_PATH) { endpoint } else { endpoint + TRACES_PATH };
-        Some(Self { url, headers, service_name, sample_ratio, follow_parent, record_content })
+fn read_traces(section: &Section<'_>) -> Option<TracesConfig> {
+    let expected = "an http:// or https:// URL without query, such as \"http://127.0.0.1:4318\"";
+    let endpoint = section.parsed("otlp_endpoint", expected, http_url);
+    let headers = read_headers(section);
+    let service_name = section.text("service_name").unwrap_or(DEFAULT_SERVICE_NAME).to_owned();
+    let sample_ratio = section.ratio("sample_ratio").unwrap_or(1.0);
+    let follow_parent = section.boolean("follow_parent").unwrap_or(true);
+    let record_content = section.boolean("record_content").unwrap_or(false);
+    if section.entry("otlp_endpoint").is_none() && record_content {
+        section.report(section.line("record_content"), "record_content", "is set without otlp_endpoint");
     }
+    let endpoint = endpoint?;
+    let url = if endpoint.ends_with(TRACES_PATH) { endpoint } else { endpoint + TRACES_PATH };
+    Some(TracesConfig { url, headers, service_name, sample_ratio, follow_parent, record_content })
 }
 
 /// Headers from an environment variable, in OpenTelemetry's format: `name=value,name=value`.
@@ -84,13 +67,6 @@ fn parse_header(pair: &str) -> Option<(HeaderName, HeaderValue)> {
     let mut value = HeaderValue::from_str(&value).ok()?;
     value.set_sensitive(true);
     Some((name.trim().parse().ok()?, value))
-}
-
-impl fmt::Debug for TracesConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { url, sample_ratio, record_content, .. } = self;
-        write!(f, "TracesConfig({url}, ratio {sample_ratio}, content {record_content})")
-    }
 }
 
 #[cfg(test)]

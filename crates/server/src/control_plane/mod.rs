@@ -4,7 +4,7 @@ mod neighbours;
 
 use crate::clock;
 use crate::config::Config;
-use crate::node::NodeState;
+use crate::node::state::NodeState;
 use anyhow::Context;
 use background::Tasks;
 use control::bill_check::Monitor;

@@ -1,12 +1,13 @@
 //! Authentication under `/v1`: by API key or by session. If there is a header with a key, it alone decides.
 
 mod session;
+pub(crate) mod session_cookie;
 
-use crate::edge::{Headers, RequestHead, session_cookie};
 use crate::surface_context::SurfaceContext;
-use crate::throttle::{Throttled, Throttles};
 use dataplane::keys::{Credential, IdentifyError, KeyDirectory};
 use domain::{Caller, KeyText, Timestamp};
+use edge::throttle::{Throttled, Throttles};
+use edge::{Headers, RequestHead};
 use http::header::{AUTHORIZATION, COOKIE};
 use std::net::IpAddr;
 use std::sync::Arc;

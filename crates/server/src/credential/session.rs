@@ -1,7 +1,7 @@
 //! Calls by session, as the Playground makes them. A session acts in the workspace it names, else in its current one.
 
+use super::session_cookie;
 use super::{CredentialError, Forbidden};
-use crate::edge::session_cookie;
 use crate::surface_context::{SessionError, SurfaceContext};
 use control::sessions::ActiveSession;
 use control::{CommandError, CommandErrorKind, access, aliases};

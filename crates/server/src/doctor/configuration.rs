@@ -3,7 +3,7 @@
 use super::finding::Finding;
 use crate::config::Config;
 use crate::config::load;
-use crate::edge::tls;
+use edge::tls;
 use std::path::Path;
 
 const CHECK: &str = "configuration";

@@ -7,6 +7,7 @@ use fleet::health::{self, ProbeOutcome as Answer};
 use fleet::{Backend, Connector, Launcher};
 use rustix::fs::{Access, access};
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
 const CHECK: &str = "engines";
@@ -15,7 +16,7 @@ const HUB: &str = "hf://";
 
 pub(super) async fn check(
     catalogue: &Catalogue,
-    launcher: &anyhow::Result<Launcher>,
+    launcher: &io::Result<Launcher>,
     connector: &Connector,
 ) -> Vec<Finding> {
     let models: Vec<&Model> = catalogue.iter().map(|model| &**model).collect();
@@ -68,7 +69,7 @@ fn own_pool(model: &Model) -> Option<&EnginePool> {
 }
 
 /// Checks the built-in engine, if a model or a flavor uses it.
-fn binary(models: &[&Model], launcher: &anyhow::Result<Launcher>) -> Option<Finding> {
+fn binary(models: &[&Model], launcher: &io::Result<Launcher>) -> Option<Finding> {
     let runs = |launch: &Launch| *launch == Launch::Engine(EngineKind::ForebayEngine);
     let needs = |model: &&&Model| own_pool(model).is_some() || own_flavors(model).any(|flavor| runs(&flavor.launch));
     let needy = models.iter().find(needs)?;
@@ -159,7 +160,7 @@ mod tests {
         Config::parse(text, Path::new("/nowhere"), &|_| None).unwrap().catalogue
     }
 
-    fn launcher(binary: &str) -> anyhow::Result<Launcher> {
+    fn launcher(binary: &str) -> io::Result<Launcher> {
         Ok(Launcher { binary: binary.into(), run_dir: "/nowhere".into(), cache_dir: "/nowhere".into() })
     }
 

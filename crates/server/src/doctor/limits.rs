@@ -3,7 +3,7 @@
 use super::finding::Finding;
 use crate::clock;
 use crate::config::Config;
-use crate::node::ALIVE_MILLIS;
+use crate::node::state::ALIVE_MILLIS;
 use dataplane::admission::redis_time;
 use store::{Store, StoreError, nodes};
 

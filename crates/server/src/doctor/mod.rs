@@ -22,9 +22,8 @@ mod telemetry;
 pub(crate) use finding::{Finding, Level, Report};
 pub(crate) use resident::ResidentDoctor;
 
-use crate::data_dir;
-use crate::launcher::launcher;
-use fleet::Connector;
+use crate::node::data_dir;
+use fleet::{Connector, Launcher};
 use std::path::Path;
 
 /// Runs all checks that are possible.
@@ -42,7 +41,7 @@ pub(crate) async fn examine(config_file: Option<&Path>, data_dir: &Path) -> Repo
     findings.push(journal::check(&config, data_dir, is_served));
     let (whole_catalogue, found) = catalogue::check(&config, store.as_ref()).await;
     findings.extend(found);
-    findings.extend(engines::check(&whole_catalogue, &launcher(data_dir), &connector).await);
+    findings.extend(engines::check(&whole_catalogue, &Launcher::find(data_dir), &connector).await);
     findings.push(gpus::check(&config));
     findings.extend(cluster::check(&config).await);
     findings.push(clock::check(store.as_ref(), redis_clock).await);

@@ -2,7 +2,7 @@
 
 use super::finding::Finding;
 use crate::config::Config;
-use crate::edge::listener;
+use edge::listener;
 use std::net::SocketAddr;
 
 const CHECK: &str = "ports";

@@ -4,7 +4,6 @@
 //! they are old, and when a token is signed with an unknown key.
 
 use crate::config::OidcConfig;
-use crate::outbound;
 use control::single_sign_on::Identity;
 use fleet::Connector;
 use openidconnect::core::{

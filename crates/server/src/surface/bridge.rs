@@ -1,6 +1,6 @@
 //! Between the edge and axum, for the surfaces that use axum's router.
 
-use crate::edge::Body;
+use crate::surface::Body;
 use axum::body::to_bytes;
 use http::{HeaderValue, Response, Uri, header};
 

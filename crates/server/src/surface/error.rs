@@ -2,8 +2,8 @@
 //! envelope.
 
 use crate::credential::{CredentialError, Forbidden};
-use crate::edge::request_body::BodyError;
-use crate::throttle::Throttled;
+use edge::request_body::BodyError;
+use edge::throttle::Throttled;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 
 pub(super) const RETRY_SOON_SECS: u64 = 1;

@@ -9,25 +9,25 @@ mod inference;
 pub(crate) mod openai;
 pub(crate) mod openapi;
 pub(crate) mod operations;
+pub(crate) mod response_memory;
 mod site;
 pub(crate) mod starting;
 
 use crate::clock;
-use crate::edge::client_address::{self, Network};
-use crate::edge::cors::Cors;
-use crate::edge::memory_budget::Holder;
-use crate::edge::request_body::BodyBounds;
-use crate::edge::request_id::RequestIds;
-use crate::edge::{Body, EdgeResponse, Headers, Incoming, RequestHead, Service};
 use crate::surface_context::SurfaceContext;
-use crate::telemetry::traces::Tracer;
 use bytes::Bytes;
 use console::ConsoleSurface;
-use dataplane::Dataplane;
 use dataplane::keys::KeyDirectory;
 use dataplane::record::Outcome;
 use dataplane::usage_tap::{Sink, UsageTap};
+use dataplane::{Dataplane, ResponseBody};
 use domain::{RequestId, Timestamp};
+use edge::client_address::{self, Network};
+use edge::cors::Cors;
+use edge::memory_budget::Holder;
+use edge::request_body::BodyBounds;
+use edge::request_id::RequestIds;
+use edge::{Headers, Incoming, RequestHead, Service};
 use endpoints::EndpointsSurface;
 use error::Delayed;
 use http::{HeaderValue, Response, StatusCode, header};
@@ -35,6 +35,10 @@ use http1::RequestHeadError;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use telemetry::traces::Tracer;
+
+pub(crate) type Body = edge::Body<ResponseBody>;
+pub(crate) type EdgeResponse = edge::EdgeResponse<ResponseBody>;
 
 /// The route in logs and metrics of a request whose head was rejected.
 const UNREADABLE_ROUTE: &str = "unreadable";
@@ -77,6 +81,8 @@ pub(crate) struct Surface {
 }
 
 impl Service for Surface {
+    type Relayed = ResponseBody;
+
     /// Responds to any request. Every response carries the request id.
     async fn respond(self: Arc<Self>, mut head: RequestHead, mut body: Incoming, peer: IpAddr) -> EdgeResponse {
         let now = clock::now();

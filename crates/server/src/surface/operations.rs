@@ -1,13 +1,15 @@
 //! The operations port: metrics, liveness and readiness, for the operator's tools.
 
 use super::{health, json};
-use crate::edge::{Body, RequestHead};
-use crate::health::{Health, PARTS, Report};
-use crate::telemetry::metrics::{self, Metrics};
+use crate::node::health::{Health, PARTS, Report};
+use crate::node::metrics::Metrics;
+use crate::surface::Body;
+use edge::RequestHead;
 use http::{HeaderValue, Response, StatusCode, header};
 use http1::RequestHeadError;
 use http1::server::{self, HeadBudget, Limits};
 use std::sync::Arc;
+use telemetry::metrics::MEDIA_TYPE;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
@@ -83,7 +85,7 @@ fn encode(report: &Report) -> String {
     responses((status = 200, body = String, content_type = "text/plain")))]
 fn metrics(operations: &Operations) -> Response<Body> {
     let mut response = Response::new(Body::from(operations.metrics.encode()));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(metrics::MEDIA_TYPE));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
     response
 }
 

@@ -2,12 +2,14 @@
 
 use super::{add_strict_transport, anthropic, console, endpoints, head_rejection, is_below, openai, page};
 use crate::clock;
-use crate::edge::cors::Cors;
-use crate::edge::request_body;
-use crate::edge::request_id::RequestIds;
-use crate::edge::{Body, EdgeResponse, Incoming, RequestHead, Service};
+use crate::surface::{Body, EdgeResponse};
 use bytes::Bytes;
+use dataplane::ResponseBody;
 use domain::RequestId;
+use edge::cors::Cors;
+use edge::request_body;
+use edge::request_id::RequestIds;
+use edge::{Incoming, RequestHead, Service};
 use http::Response;
 use http1::RequestHeadError;
 use std::net::IpAddr;
@@ -24,6 +26,8 @@ pub(crate) struct StartingSurface {
 }
 
 impl Service for StartingSurface {
+    type Relayed = ResponseBody;
+
     async fn respond(self: Arc<Self>, head: RequestHead, mut body: Incoming, _: IpAddr) -> EdgeResponse {
         let id = self.ids.next(clock::now());
         let origin = self.cors.allowed(&head.headers);

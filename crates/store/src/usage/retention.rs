@@ -33,10 +33,8 @@ pub enum RowKind {
     ReplicaHours,
     EngineHours,
     EngineCounters,
-    /// Parts of logs that are no longer waited for.
-    LogRequests,
-    /// Changes of downloads that are no longer waited for.
-    DownloadRequests,
+    /// Requests between nodes that are no longer waited for.
+    NodeRequests,
 }
 
 /// The key of the rows of a kind, and the condition for old ones. `$1` is the time, `$2` the resolution if there is one.
@@ -70,8 +68,7 @@ impl RowKind {
             Self::ReplicaHours => ("replica_hours", "replica, hour", "hour < $1", None),
             Self::EngineHours => ("engine_hours", "replica, hour", "hour < $1", None),
             Self::EngineCounters => ("engine_counters", "replica, source", "read_at < $1", None),
-            Self::LogRequests => ("log_requests", "id", "requested_at < $1", None),
-            Self::DownloadRequests => ("download_requests", "id", "requested_at < $1", None),
+            Self::NodeRequests => ("node_requests", "id", "requested_at < $1", None),
         };
         Table { name, key, is_old, resolution }
     }

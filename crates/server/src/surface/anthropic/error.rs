@@ -1,7 +1,7 @@
 //! Errors of Anthropic's surface. The only file that knows this envelope.
 
 use crate::credential::CredentialError;
-use crate::edge::Body;
+use crate::surface::Body;
 use crate::surface::error::SurfaceError;
 use crate::surface::inference::{InferenceError, X_SHOULD_RETRY};
 use crate::surface::json;

@@ -1,9 +1,7 @@
 //! Calls in Anthropic's format, which are translated to chat, or passed through to engines that speak it.
 
 use super::ERROR_FORMAT;
-use crate::edge::memory_budget::MemoryGrant;
-use crate::edge::request_body::{WholeBody, keep_translation, reserve_translation};
-use crate::edge::{EdgeResponse, Headers, Incoming};
+use crate::surface::EdgeResponse;
 use crate::surface::Surface;
 use crate::surface::error::SurfaceError;
 use crate::surface::inference::{self, InferenceError, Prepared, reject};
@@ -14,6 +12,9 @@ use dataplane::{CallError, Dataplane, Dialect};
 use dialects::messages::{MessageOptions, MessagesRequest};
 use domain::Caller;
 use domain::model::NativeApi;
+use edge::memory_budget::MemoryGrant;
+use edge::request_body::{WholeBody, keep_translation, reserve_translation};
+use edge::{Headers, Incoming};
 use serde::Serialize;
 use std::sync::Arc;
 use utoipa::ToSchema;

@@ -1,6 +1,6 @@
 //! `/v1/models` in Anthropic's format.
 
-use crate::edge::Body;
+use crate::surface::Body;
 use crate::surface::inference::{InferenceError, call_error};
 use crate::surface::{Surface, json};
 use dataplane::CallError;

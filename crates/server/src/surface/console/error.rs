@@ -2,11 +2,12 @@
 //!
 //! The only file that knows this envelope.
 
+use crate::node::downloads::ChangeFailure;
 use crate::surface::error::{SurfaceError, retry_after_secs};
 use crate::surface_context::SessionError;
-use crate::weights::{ChangeError, ChangeFailure, WeightsError};
 use axum::response::{IntoResponse, Response};
 use control::{CommandError, CommandErrorKind};
+use fleet::weights::{ChangeError, WeightsError};
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 use serde_json::Value;

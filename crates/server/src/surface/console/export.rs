@@ -1,9 +1,9 @@
 //! Exports: lists too long for memory, read page by page while the client receives them.
 
-use crate::edge::Pieces;
 use axum::response::Response;
 use background::Tasks;
 use bytes::Bytes;
+use edge::Pieces;
 use http::{HeaderValue, header};
 use parking_lot::Mutex;
 use std::io;

@@ -6,13 +6,13 @@
 
 use super::problems;
 use crate::credential::CredentialError;
-use crate::edge::Body;
-use crate::edge::request_body::BodyError;
+use crate::surface::Body;
 use crate::surface::error::{SurfaceError, retry_after_secs};
 use crate::surface::json;
 use axum::response::IntoResponse;
 use control::endpoints::{AllotmentExceeded, EndpointError, EndpointErrorKind};
 use domain::endpoint::{FieldError, FieldErrorCode};
+use edge::request_body::BodyError;
 use http::{Response, StatusCode, header};
 use serde::Serialize;
 use std::sync::Arc;

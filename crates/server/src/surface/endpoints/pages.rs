@@ -1,7 +1,7 @@
 //! Public pages that problems link to.
 
 use super::problems;
-use crate::edge::Body;
+use crate::surface::Body;
 use http::{HeaderValue, Method, Response, StatusCode, header};
 
 const ALLOTMENT: &str = "\

@@ -3,7 +3,6 @@
 use super::cursor;
 use super::error::ProblemError;
 use super::wire::{encode, shortened};
-use crate::edge::request_body::BodyError;
 use crate::surface_context::SurfaceContext;
 use axum::extract::{FromRequestParts, Query, RawPathParams};
 use bytes::Bytes;
@@ -11,6 +10,7 @@ use control::Author;
 use control::endpoints::{Call, CommandContext, EndpointError, EndpointRef, IdempotencyKey, Scope};
 use domain::endpoint::{FieldError, FieldErrorCode};
 use domain::{Caller, Catalogue, OrganizationId, Timestamp};
+use edge::request_body::BodyError;
 use http::request::Parts;
 use http::{HeaderMap, Uri};
 use serde::de::DeserializeOwned;

@@ -1,7 +1,7 @@
 //! Errors of inference, without the envelope of a surface.
 
 use crate::credential::CredentialError;
-use crate::edge::Body;
+use crate::surface::Body;
 use crate::surface::error::{SurfaceError, retry_after_secs};
 use dataplane::{CallError, UpstreamRejection};
 use domain::limits::RateLimitStatus;

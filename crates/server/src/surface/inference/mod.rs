@@ -12,10 +12,7 @@ pub(super) use storing::PendingSave;
 use super::error::SurfaceError;
 use super::{MAX_HEADER_BYTES, Surface, is_below, json};
 use crate::credential::{self, CredentialError, KeyHeaders};
-use crate::edge::memory_budget::Holder;
-use crate::edge::request_body::WholeBody;
-use crate::edge::{Body, EdgeResponse, Headers, Incoming, RequestHead, ResponseBacklog, deadline, request_body};
-use crate::telemetry::traces::{CallTrace, TRACESTATE, TracedBody};
+use crate::surface::{Body, EdgeResponse};
 use bytes::Bytes;
 use dataplane::record::Outcome;
 use dataplane::request::ParsedRequest;
@@ -24,12 +21,16 @@ use dataplane::usage_tap::UsageTap;
 use dataplane::{Call, CallError, Dialect, PlacementNote, ResponseFormat, TRACEPARENT};
 use domain::usage::Actor;
 use domain::{Caller, RequestId, Timestamp};
+use edge::memory_budget::Holder;
+use edge::request_body::WholeBody;
+use edge::{Headers, Incoming, RequestHead, ResponseBacklog, deadline, request_body};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use serde::Serialize;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use storing::StoringBody;
+use telemetry::traces::{CallTrace, TRACESTATE, TracedBody};
 
 const X_HOLD_TIMEOUT: &str = "x-hold-timeout";
 /// A caller that sends it learns where its call went, if `edge.routing_headers` is set.

@@ -3,12 +3,12 @@
 //! A response that could not be stored says so: its `store` is false.
 
 use crate::clock;
-use crate::edge::memory_budget::MemoryGrant;
 use bytes::Bytes;
 use control::responses::{CompletedResponse, NotStored, ResponseStorage};
 use dataplane::ResponseBody;
 use dialects::responses::FinishedResponse;
 use domain::Caller;
+use edge::memory_budget::MemoryGrant;
 use http_body::{Body, Frame, SizeHint};
 use memchr::memmem;
 use std::convert::Infallible;

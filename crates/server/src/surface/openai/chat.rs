@@ -1,8 +1,7 @@
 //! Calls to models in the format that engines speak themselves.
 
 use super::ERROR_FORMAT;
-use crate::edge::request_body::WholeBody;
-use crate::edge::{EdgeResponse, Headers, Incoming};
+use crate::surface::EdgeResponse;
 use crate::surface::Surface;
 use crate::surface::inference::{self, InferenceError, Prepared};
 use bytes::Bytes;
@@ -10,6 +9,8 @@ use dataplane::request::{ParseError, ParsedRequest};
 use dataplane::usage_tap::UsageTap;
 use dataplane::{CallError, Dialect};
 use domain::Caller;
+use edge::request_body::WholeBody;
+use edge::{Headers, Incoming};
 use std::sync::Arc;
 
 /// Chat with a model.

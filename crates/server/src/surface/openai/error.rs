@@ -2,7 +2,7 @@
 //!
 //! The only file that knows this envelope.
 
-use crate::edge::Body;
+use crate::surface::Body;
 use crate::surface::error::SurfaceError;
 use crate::surface::inference::InferenceError;
 use crate::surface::json;

@@ -1,6 +1,6 @@
 //! `/v1/models`: the catalogue as clients see it.
 
-use crate::edge::Body;
+use crate::surface::Body;
 use crate::surface::inference::{InferenceError, call_error};
 use crate::surface::json;
 use dataplane::{CallError, Dataplane};

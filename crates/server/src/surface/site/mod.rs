@@ -5,7 +5,7 @@
 mod choose;
 mod files;
 
-use crate::edge::Body;
+use crate::surface::Body;
 use choose::{Encoding, SiteRoute, choose};
 use files::File;
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};

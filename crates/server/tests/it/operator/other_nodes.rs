@@ -48,7 +48,7 @@ async fn logs_of_another_node_are_listed_and_read_through_the_store() {
     let found = read("&search=error&download=true").await;
     assert!(found.text().lines().all(|line| line.contains("an ERROR")), "{}", found.text());
     assert_eq!(found.header("content-disposition"), Some("attachment; filename=\"acme-own-1.log\""));
-    let left = count(&database, "log_requests").await;
+    let left = count(&database, "node_requests").await;
     assert_eq!(left, 0, "a response is removed once it was read");
 
     let here = operator.get("/api/operator/logs/acme%2Fown%231").await;
@@ -104,7 +104,7 @@ async fn downloads_of_another_node_are_listed_and_changed_through_the_store() {
     assert_eq!(here.read(DOWNLOADS).await["data"], there.read(DOWNLOADS).await["data"], "both list the same");
     assert_eq!(here.delete(&path).await.status, 204);
     assert_eq!(error_of(&there.get(&path).await), "404 not_found");
-    assert_eq!(count(&database, "download_requests").await, 0, "a request is removed once it was answered");
+    assert_eq!(count(&database, "node_requests").await, 0, "a request is removed once it was answered");
     let changes = ["weights.delete", "weights.resume", "weights.cancel", "weights.download"];
     assert_eq!(audited(&here).await, changes, "each once");
 

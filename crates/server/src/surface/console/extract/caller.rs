@@ -4,7 +4,7 @@
 //! checks is always the same: session, CSRF token, organization, existence, membership, role.
 
 use super::path::{self, Id};
-use crate::edge::session_cookie;
+use crate::credential::session_cookie;
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::error::SurfaceError;

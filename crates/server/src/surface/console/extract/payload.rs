@@ -1,11 +1,11 @@
 //! Request bodies: JSON with known members. Errors name the member at fault.
 
-use crate::edge::request_body::BodyError;
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::error::SurfaceError;
 use axum::body::to_bytes;
 use axum::extract::{FromRequest, Request};
+use edge::request_body::BodyError;
 use http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;

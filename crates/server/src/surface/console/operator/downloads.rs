@@ -3,14 +3,14 @@
 
 use super::nodes::living_reports;
 use super::weights;
+use crate::node::downloads::{DownloadReport, DownloadRequest, WeightsUsers};
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Caller, Id, List, Operator, PathParam, Payload};
-use crate::weights::{ChangeError, DownloadReport, Downloads, Entry, Order, Outcome, WeightsUsers};
 use axum::Json;
-use control::CommandError;
-use control::weights::DownloadChange;
+use control::{CommandError, node_requests};
 use domain::ids::IdError;
-use domain::{DownloadId, Timestamp};
+use domain::{DownloadChange, DownloadId, Timestamp};
+use fleet::weights::{ChangeError, Downloads, Entry, Order};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -116,7 +116,8 @@ async fn list_all(caller: &Caller) -> Result<Vec<(String, DownloadReport)>, Cons
     let mut reported = living_reports(caller).await?;
     reported.retain(|(node, _)| node != here);
     let mut nodes: Vec<_> = reported.into_iter().map(|(node, report)| (node, report.downloads)).collect();
-    nodes.push((here.clone(), downloads(caller).report().await));
+    let own = downloads(caller).list().await;
+    nodes.push((here.clone(), own.iter().map(|entry| DownloadReport::from(&**entry)).collect()));
     Ok(newest_first(nodes))
 }
 
@@ -220,9 +221,9 @@ async fn change(caller: &Caller, id: &DownloadId, change: DownloadChange) -> Res
     let download = if node == caller.context.operator.node_id {
         caller.context.download_commands().make(&caller.author(), change, id, caller.now()).await?
     } else {
-        let author = (&caller.signed.user.id, caller.request.origin.address.as_str());
-        let outcome = control::weights::ask(caller.store(), author, change, (id, &node), caller.now()).await?;
-        serde_json::from_str::<Outcome>(&outcome).map_err(|_| ConsoleError::INTERNAL)??
+        let (user, address) = (caller.signed.user.id.clone(), caller.request.origin.address.to_string());
+        let request = DownloadRequest { download: id.clone(), change, user, address };
+        node_requests::ask(caller.store(), &node, &request, caller.now()).await??
     };
     Ok(DownloadView::new(node, download, &users(caller).await?))
 }

@@ -3,20 +3,21 @@
 //! Flavors themselves are a part of their models (`/api/operator/models`).
 
 use super::nodes::living_reports;
-use crate::node_report::GpuReport;
+use crate::node::report::GpuReport;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::non_empty;
 use crate::surface::console::extract::{Caller, List, Operator, Params};
-use crate::weights::{Machine, rough};
 use axum::Json;
 use control::nodes;
 use domain::GpuType;
 use domain::catalogue::flavor_fit::{FlavorFit, FlavorNeed, NodeGpus, fit};
 use domain::model::DriverKind;
+use fleet::machine::Machine;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 use store::holds::HeldGpu;
 use utoipa::{IntoParams, ToSchema};
+use weights::rough;
 
 const MAX_GPUS: u32 = 1024;
 

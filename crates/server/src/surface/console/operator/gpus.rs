@@ -1,7 +1,7 @@
 //! `/api/operator/gpus`: the GPUs of all machines and of the cluster, and what has them.
 
 use super::nodes::living_reports;
-use crate::node_report::{GpuReport, NodeReport};
+use crate::node::report::{GpuReport, NodeReport};
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{List, Operator};
 use axum::Json;
@@ -192,7 +192,7 @@ fn gpus_of_cluster(gpus: &ClusterGpus, held: usize) -> Vec<OperatorGpuView> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node_report::JournalReport;
+    use crate::node::report::JournalReport;
     use domain::{EndpointId, GpuType, ModelId, OrganizationId, ReplicaId, WorkspaceId};
     use std::collections::BTreeMap;
 

@@ -1,19 +1,20 @@
 //! `/api/operator/logs`: the logs of engines on the machines of all nodes, and of the cluster's Pods.
 
 use super::nodes::{is_alive, living_reports};
-use crate::machine_logs::{LogReport, matching_lines};
+use crate::node::report::LogReport;
 use crate::surface::console::error::{ConsoleError, ErrorBody};
 use crate::surface::console::extract::query::{filter_text, flag, non_empty};
 use crate::surface::console::extract::{Caller, Id, List, Operator, Params, PathParam};
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use control::CommandError;
-use control::engine_logs::{self, LogPart};
-use control::nodes;
+use control::engine_logs::LogPart;
+use control::{node_requests, nodes};
 use domain::Timestamp;
 use domain::ids::IdError;
 use fleet::drivers::ReplicaName;
 use fleet::drivers::kubernetes::PodLog;
+use fleet::logs::matching_lines;
 use http::{HeaderValue, header};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -99,7 +100,8 @@ pub(crate) async fn list(Operator(caller): Operator) -> Result<Json<List<LogView
     let endpoints = endpoint_names(nodes::held_gpus(caller.store()).await?);
     let reported = living_reports(&caller).await?;
     let others = reported.into_iter().filter(|(node, _)| *node != parts.node_id);
-    let mut logs = vec![(parts.node_id.clone(), parts.logs.list().await)];
+    let here = parts.logs.list().await.into_iter().map(LogReport::from).collect();
+    let mut logs = vec![(parts.node_id.clone(), here)];
     logs.extend(others.map(|(node, report)| (node, report.logs)));
     let pods = parts.cluster.iter().flat_map(|cluster| cluster.list_logs());
     let pods = pods.map(|pod| LogView::of_pod(pod, &endpoints));
@@ -157,10 +159,10 @@ pub(crate) async fn show(
             .ok_or_else(|| ConsoleError::invalid("bytes", "a whole number from 1 to 4194304"))?,
     };
     let download = flag("download", &query.download)?;
-    let part = LogPart { name: &name, max_bytes, search: &search };
+    let part = LogPart { name: name.clone(), max_bytes, search };
     let text = match filter_text("node", &query.node)? {
-        Some(node) if node != caller.context.operator.node_id => read_at(&caller, &node, part).await?,
-        _ => read_here(&caller, part).await,
+        Some(node) if node != caller.context.operator.node_id => read_at(&caller, &node, &part).await?,
+        _ => read_here(&caller, &part).await,
     };
     let text = text.ok_or(ConsoleError::NotFound)?;
     let mut response = ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response();
@@ -174,24 +176,24 @@ pub(crate) async fn show(
 }
 
 /// A log of this machine, or of a Pod.
-async fn read_here(caller: &Caller, part: LogPart<'_>) -> Option<String> {
+async fn read_here(caller: &Caller, part: &LogPart) -> Option<String> {
     let parts = &caller.context.operator;
-    if let Some(text) = parts.logs.read(part.name, part.max_bytes, part.search).await {
+    if let Some(text) = parts.logs.read(&part.name, part.max_bytes, &part.search).await {
         return Some(text);
     }
-    let replica = ReplicaName::parse(part.name).ok()?;
+    let replica = ReplicaName::parse(&part.name).ok()?;
     let text = parts.cluster.as_ref()?.read_log(&replica, part.max_bytes).await?;
-    Some(matching_lines(text, part.search))
+    Some(matching_lines(text, &part.search))
 }
 
 /// A log of another node's machine.
-async fn read_at(caller: &Caller, node: &str, part: LogPart<'_>) -> Result<Option<String>, ConsoleError> {
+async fn read_at(caller: &Caller, node: &str, part: &LogPart) -> Result<Option<String>, ConsoleError> {
     let (found, _) = nodes::list_reported(caller.store()).await?;
     let found = found.into_iter().find(|found| found.node.id == node).ok_or(ConsoleError::NotFound)?;
     if !is_alive(found.node.seen_at, caller.now()) {
         return Err(CommandError::NodeUnresponsive { node: node.to_owned() }.into());
     }
-    Ok(engine_logs::fetch(caller.store(), node, part, caller.now()).await?)
+    Ok(node_requests::ask(caller.store(), node, part, caller.now()).await?)
 }
 
 #[cfg(test)]

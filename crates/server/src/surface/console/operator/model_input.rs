@@ -3,14 +3,14 @@
 //! The members are those of a `[[models]]` table, in camelCase. They become such a table, which the reader of the
 //! configuration file checks.
 
-use crate::catalogue_keeper::CatalogueKeeper;
 use crate::config::{ModelRules, Problems};
+use crate::node::catalogue_keeper::CatalogueKeeper;
 use crate::surface::console::error::ConsoleError;
-use crate::weights::path_problem;
 use control::CommandError;
 use control::catalogue::{KeyChange, ModelDraft};
 use domain::model::{Serving, Upstream};
 use fleet::Backend;
+use fleet::weights::path_problem;
 use http::HeaderValue;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};

@@ -1,6 +1,6 @@
 //! Models as operators see them.
 
-use crate::catalogue_keeper::StoreEntry;
+use crate::node::catalogue_keeper::StoreEntry;
 use domain::model::{ChatTraits, EnginePool, Flavor, Launch, Modality, RequestRules, Serving, Upstream};
 use domain::{Model, ModelId, NanoUsd, Price, Timestamp};
 use fleet::backend::{Backend, Health};

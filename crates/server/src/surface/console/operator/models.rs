@@ -2,7 +2,7 @@
 
 use super::model_input::{ModelEdit, NewModel};
 use super::model_view::{OperatorModelView, UsesView};
-use crate::catalogue_keeper::Snapshot;
+use crate::node::catalogue_keeper::Snapshot;
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Caller, Id, List, Operator, PathParam, Payload};
 use crate::view::PriceVersionView;

@@ -1,7 +1,7 @@
 //! `/api/operator/nodes`: the processes that serve from this store.
 
-use crate::node::ALIVE_MILLIS;
-use crate::node_report::NodeReport;
+use crate::node::report::NodeReport;
+use crate::node::state::ALIVE_MILLIS;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Caller, List, Operator};
 use axum::Json;

@@ -3,11 +3,11 @@
 use crate::config::http_url;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Id, Operator, Payload};
-use crate::upstream_probe::{CallOutcome, Description, ModelServer, OfferedModel, ProbeError};
 use axum::Json;
 use domain::ModelId;
 use domain::model::Modality;
 use fleet::backend::Health;
+use fleet::probe::{CallOutcome, Description, ModelServer, OfferedModel, ProbeError};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use utoipa::ToSchema;

@@ -4,7 +4,7 @@
 //! A sign-in sets the session's cookie only, because some clients expect one. This one comes with the next request for
 //! the session.
 
-use crate::edge::session_cookie;
+use crate::credential::session_cookie;
 use crate::surface_context::SurfaceContext;
 use control::known_origins;
 use control::sessions::{ActiveSession, Origin};

@@ -1,6 +1,6 @@
 //! `/api/session`: sign-in, sign-out, and the current organization and workspace.
 
-use crate::edge::session_cookie;
+use crate::credential::session_cookie;
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Caller, Payload, RequestContext, Visitor};

@@ -1,6 +1,6 @@
 //! `/api/session/oidc`: sign-in by way of an OpenID Connect provider.
 
-use crate::edge::session_cookie;
+use crate::credential::session_cookie;
 use crate::oidc::{PendingSignIn, Provider, SignInError};
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;

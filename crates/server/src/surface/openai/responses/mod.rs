@@ -5,8 +5,7 @@ mod stored;
 
 use super::ERROR_FORMAT;
 use crate::clock;
-use crate::edge::request_body::{WholeBody, keep_translation, reserve_translation};
-use crate::edge::{EdgeResponse, Headers, Incoming};
+use crate::surface::EdgeResponse;
 use crate::surface::Surface;
 use crate::surface::error::SurfaceError;
 use crate::surface::inference::{self, InferenceError, PendingSave, Prepared, reject};
@@ -17,6 +16,8 @@ use dataplane::{CallError, Dialect};
 use dialects::responses::{ReasoningSeal, ResponseContext, ResponseOptions};
 use domain::model::NativeApi;
 use domain::{Caller, WorkspaceId};
+use edge::request_body::{WholeBody, keep_translation, reserve_translation};
+use edge::{Headers, Incoming};
 use serde::Serialize;
 use std::sync::Arc;
 use store::ContentKeys;

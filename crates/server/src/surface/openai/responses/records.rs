@@ -5,10 +5,10 @@
 use super::super::ERROR_FORMAT;
 use super::stored::{finished, memory_of};
 use crate::clock;
-use crate::edge::memory_budget::MemoryGrant;
-use crate::edge::{Body, EdgeResponse};
 use crate::surface::error::SurfaceError;
 use crate::surface::inference::reject;
+use crate::surface::response_memory::{ContentGrant, ResponseGrant};
+use crate::surface::{Body, EdgeResponse};
 use crate::surface::{Surface, json};
 use control::Author;
 use control::responses::{ConversationError, Item, ItemOrder, ItemPage, ItemQuery};
@@ -18,6 +18,7 @@ use dataplane::usage_tap::UsageTap;
 use dataplane::{CallError, ResponseBody};
 use domain::Caller;
 use domain::caller::Actor;
+use edge::memory_budget::MemoryGrant;
 use http::{Response, StatusCode};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
@@ -71,7 +72,7 @@ pub(in crate::surface::openai) async fn show(
     let (storage, own, wanted) = (surface.context.responses.clone(), Arc::clone(caller), id.to_owned());
     let mut memory = memory_of(surface, caller);
     let find = async move {
-        let found = storage.find(&own, &wanted, clock::now(), &mut memory).await?;
+        let found = storage.find(&own, &wanted, clock::now(), &mut ContentGrant(&mut memory)).await?;
         Ok::<_, ConversationError>(found.map(|response| StoredContent::new(response, memory)))
     };
     serve(surface, caller, id, tap, find, StoredContent::send).await
@@ -120,7 +121,7 @@ pub(in crate::surface::openai) async fn input_items(
     let (storage, own, wanted) = (surface.context.responses.clone(), Arc::clone(caller), id.to_owned());
     let mut memory = memory_of(surface, caller);
     let list = async move {
-        let page = storage.input_items(&own, &wanted, &query, clock::now(), &mut memory).await?;
+        let page = storage.input_items(&own, &wanted, &query, clock::now(), &mut ContentGrant(&mut memory)).await?;
         Ok::<_, ConversationError>(page.map(|page| StoredContent::new(encoded(&ResponseItemList::from(page)), memory)))
     };
     serve(surface, caller, id, tap, list, StoredContent::send).await
@@ -140,7 +141,7 @@ impl StoredContent {
 
     /// Sends it, which closes the record of the call.
     fn send(self, tap: UsageTap) -> Response<Body> {
-        let memory: Box<dyn BodyGrant> = Box::new(self.memory);
+        let memory: Box<dyn BodyGrant> = Box::new(ResponseGrant(self.memory));
         let body = ResponseBody::Whole { bytes: Some(self.json.into()), tap, memory: Some(memory) };
         json(StatusCode::OK, Body::Relayed(body))
     }

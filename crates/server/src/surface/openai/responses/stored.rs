@@ -4,17 +4,18 @@
 //! and references are replaced by the items they stand for. The response is stored with the request's own input.
 
 use crate::clock;
-use crate::edge::memory_budget::{Holder, MemoryGrant, NoMemoryError};
-use crate::edge::request_body::BodyError;
 use crate::surface::Surface;
 use crate::surface::error::SurfaceError;
 use crate::surface::inference::{InferenceError, PendingSave};
+use crate::surface::response_memory::ContentGrant;
 use bytes::Bytes;
 use control::CommandError;
-use control::responses::{ContentMemory, ConversationError, Item, NoContentMemory};
+use control::responses::{ConversationError, Item, NoContentMemory};
 use dataplane::request::ParseError;
 use dialects::responses::{FinishedResponse, History, ItemReference, ResponsesRequest};
 use domain::Caller;
+use edge::memory_budget::{Holder, MemoryGrant, NoMemoryError};
+use edge::request_body::BodyError;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tokio::task::JoinHandle;
@@ -47,15 +48,6 @@ pub(super) struct LoadedHistory {
     pub(super) memory: Option<MemoryGrant>,
 }
 
-impl ContentMemory for MemoryGrant {
-    fn grow_to(&mut self, bytes: u64) -> Result<(), NoContentMemory> {
-        Self::grow_to(self, bytes).map_err(|error| match error {
-            NoMemoryError::Process => NoContentMemory::Process,
-            NoMemoryError::Workspace => NoContentMemory::Workspace,
-        })
-    }
-}
-
 /// The stored items that the request refers to.
 pub(super) async fn load(
     surface: &Surface,
@@ -82,7 +74,7 @@ impl LoadedHistory {
         let (context, mut memory) = (&surface.context, memory_of(surface, caller));
         let (storage, caller) = (context.responses.clone(), Arc::clone(caller));
         let task = context.background.spawn(async move {
-            let items = storage.history(&caller, &id, clock::now(), &mut memory).await?;
+            let items = storage.history(&caller, &id, clock::now(), &mut ContentGrant(&mut memory)).await?;
             Ok::<_, ConversationError>((items, memory))
         });
         let (items, memory) = finished(task).await?;
@@ -106,7 +98,7 @@ impl LoadedHistory {
         let (storage, caller) = (context.responses.clone(), Arc::clone(caller));
         let task = context.background.spawn(async move {
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-            let items = storage.items(&caller, &ids, clock::now(), &mut memory).await?;
+            let items = storage.items(&caller, &ids, clock::now(), &mut ContentGrant(&mut memory)).await?;
             Ok::<_, ConversationError>((items, memory))
         });
         let (items, memory) = finished(task).await?;

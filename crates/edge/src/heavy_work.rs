@@ -1,0 +1,140 @@
+//! Work on large bodies, on threads of its own: nothing else on the core would be served meanwhile.
+//!
+//! A few threads do it, at a lower priority than those that serve calls, because they may share a core. The priority decides
+//! who gets how much of it, but not when: Linux lets a thread finish its turn of about 3 ms before one that wakes up. So
+//! work of more than a tenth of a millisecond gives way now and then. Each holder of memory has one piece of work there at a
+//! time, so that one which sends many large bodies does not delay others that send one.
+
+use crate::memory_budget::Holder;
+use foldhash::HashMap;
+use parking_lot::Mutex;
+use rustix::process::setpriority_process;
+use std::future::pending;
+use std::panic::resume_unwind;
+use std::sync::{Arc, Weak};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// What a core does itself, in bytes of the body. It takes about a tenth of a millisecond.
+pub const INLINE_BYTES: usize = 128 << 10;
+/// How much lower the priority of the threads is, as a nice value.
+const NICE: i32 = 10;
+/// Entries of holders without work are removed when there are more.
+const MAX_IDLE_HOLDERS: usize = 64;
+
+#[derive(Debug, Clone)]
+pub struct HeavyWork {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    slots: Arc<Semaphore>,
+    /// One permit per holder.
+    turns: Mutex<HashMap<Holder, Weak<Semaphore>>>,
+}
+
+impl HeavyWork {
+    /// At most `threads` pieces of work at a time.
+    pub fn new(threads: usize) -> Self {
+        let slots = Arc::new(Semaphore::new(threads));
+        Self { shared: Arc::new(Shared { slots, turns: Mutex::default() }) }
+    }
+
+    /// Does the work once it is the holder's turn. If it panics, so does the caller.
+    pub async fn run<T: Send + 'static>(&self, holder: &Holder, work: impl FnOnce() -> T + Send + 'static) -> T {
+        let turn = acquire(self.turns_of(holder)).await;
+        let slot = acquire(Arc::clone(&self.shared.slots)).await;
+        let done = tokio::task::spawn_blocking(move || {
+            // Also if the client has disconnected, the next piece of work waits for this one.
+            let _both = (turn, slot);
+            work()
+        });
+        match done.await.map_err(tokio::task::JoinError::try_into_panic) {
+            Ok(done) => done,
+            Err(Ok(panic)) => resume_unwind(panic),
+            // The runtime is shutting down, and this task with it.
+            Err(Err(_cancelled)) => pending().await,
+        }
+    }
+
+    fn turns_of(&self, holder: &Holder) -> Arc<Semaphore> {
+        let mut turns = self.shared.turns.lock();
+        if let Some(known) = turns.get(holder).and_then(Weak::upgrade) {
+            return known;
+        }
+        if turns.len() >= MAX_IDLE_HOLDERS {
+            turns.retain(|_, turn| turn.strong_count() > 0);
+        }
+        let fresh = Arc::new(Semaphore::new(1));
+        turns.insert(holder.clone(), Arc::downgrade(&fresh));
+        fresh
+    }
+}
+
+async fn acquire(semaphore: Arc<Semaphore>) -> OwnedSemaphorePermit {
+    semaphore.acquire_owned().await.expect("the semaphore is never closed")
+}
+
+/// Lets other threads of this core run. If there are none, it takes less than a microsecond.
+pub(crate) fn give_way() {
+    std::thread::yield_now();
+}
+
+/// Lowers the priority of the calling thread.
+pub(crate) fn lower_priority() {
+    if let Err(error) = setpriority_process(None, NICE) {
+        tracing::warn!(%error, "cannot lower the priority of a thread");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::IpAddr;
+    use std::sync::mpsc;
+    use tokio::task::JoinSet;
+
+    fn holder(last: u8) -> Holder {
+        Holder::client(IpAddr::from([192, 0, 2, last]))
+    }
+
+    #[tokio::test]
+    async fn a_holder_with_much_work_does_not_delay_another_one() {
+        let heavy = HeavyWork::new(1);
+        let (done, order) = mpsc::channel();
+        let mut running = JoinSet::new();
+        let (start, started) = mpsc::channel::<()>();
+        let (first, blocked) = (heavy.clone(), done.clone());
+        running.spawn(async move {
+            let work = move || {
+                started.recv().unwrap();
+                blocked.send("first").unwrap();
+            };
+            first.run(&holder(1), work).await;
+        });
+        tokio::task::yield_now().await;
+        for (last, name) in [(1, "second"), (1, "third"), (2, "other")] {
+            let (heavy, done) = (heavy.clone(), done.clone());
+            running.spawn(async move { heavy.run(&holder(last), move || done.send(name).unwrap()).await });
+            tokio::task::yield_now().await;
+        }
+        start.send(()).unwrap();
+        running.join_all().await;
+        assert_eq!(order.try_iter().collect::<Vec<_>>(), ["first", "other", "second", "third"]);
+    }
+
+    #[tokio::test]
+    async fn holders_without_work_are_forgotten() {
+        let heavy = HeavyWork::new(1);
+        for last in 0..=u8::MAX {
+            heavy.run(&holder(last), || ()).await;
+        }
+        assert!(heavy.shared.turns.lock().len() <= MAX_IDLE_HOLDERS);
+    }
+
+    #[tokio::test]
+    #[should_panic(expected = "broken")]
+    async fn a_panic_reaches_the_caller() {
+        let () = HeavyWork::new(1).run(&holder(1), || panic!("broken")).await;
+    }
+}

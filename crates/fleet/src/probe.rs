@@ -1,0 +1,369 @@
+//! Asks a model server what it is: its models, its engine, and whether it responds to a call.
+//!
+//! The address is the operator's. Requests are bounded in time and size, and no redirect is followed. Of a response, only
+//! known members and the message of an error in JSON are passed on: the address may belong to another kind of service.
+
+use domain::model::{EngineKind, Modality};
+use http::{HeaderValue, Method, Request, StatusCode, header};
+use outbound::{Connector, OutboundError};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+const QUESTION_TIMEOUT: Duration = Duration::from_secs(5);
+/// The first call may load the model. All requests to a server together have this time.
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(60);
+const MAX_MODELS: usize = 500;
+const MAX_TEXT_CHARS: usize = 300;
+const HEALTH_PATH: &str = "/health";
+
+/// A server with the OpenAI API.
+#[derive(Clone)]
+pub struct ModelServer {
+    connector: Connector,
+    /// As in the configuration, such as `http://127.0.0.1:9001/v1`.
+    pub url: String,
+    key: Option<String>,
+    /// The end of all requests.
+    deadline: Instant,
+}
+
+/// What a server says about itself.
+#[derive(Debug, Default)]
+pub struct Description {
+    pub models: Vec<OfferedModel>,
+    pub engine: Option<EngineKind>,
+    pub version: Option<String>,
+    /// `None` if it has no health route.
+    pub health_path: Option<&'static str>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfferedModel {
+    pub id: String,
+    pub context_length: Option<u64>,
+}
+
+/// The server cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// No response at all.
+    #[error("{0}")]
+    Unreachable(String),
+    /// A response, but not the expected one.
+    #[error("{0}")]
+    Unexpected(String),
+}
+
+/// The result of one call.
+#[derive(Debug)]
+pub struct CallOutcome {
+    pub modality: Modality,
+    pub duration: Duration,
+    pub result: Result<CallResponse, ProbeError>,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct CallResponse {
+    /// `None` for embeddings.
+    pub answer: Option<String>,
+    pub prompt_tokens: Option<u64>,
+    pub completion_tokens: Option<u64>,
+    /// Whether usage is in every chunk of a stream.
+    pub continuous_usage: bool,
+}
+
+struct Reply {
+    status: StatusCode,
+    body: Vec<u8>,
+}
+
+impl ModelServer {
+    /// A server that can be called for a minute from now.
+    pub fn new(connector: Connector, url: String, key: Option<String>) -> Self {
+        Self { connector, url, key, deadline: Instant::now() + TOTAL_TIMEOUT }
+    }
+
+    /// Asks for models, engine, version and health.
+    pub async fn describe(&self) -> Result<Description, ProbeError> {
+        let models = self.get(&format!("{}/models", self.url)).await?;
+        if !models.status.is_success() {
+            return Err(ProbeError::Unexpected(format!("GET /models: {}", problem_of(&models))));
+        }
+        let list: Value = serde_json::from_slice(&models.body)
+            .map_err(|_| ProbeError::Unexpected("GET /models: the response is not JSON".to_owned()))?;
+        let origin = origin_of(&self.url);
+        let (health, version, metrics) =
+            (format!("{origin}{HEALTH_PATH}"), format!("{origin}/version"), format!("{origin}/metrics"));
+        let (health, version, metrics) = tokio::join!(self.get(&health), self.get(&version), self.get(&metrics));
+        let body_of = |reply: Result<Reply, ProbeError>| reply.ok().filter(|reply| reply.status.is_success());
+        let metrics = body_of(metrics).map(|reply| String::from_utf8_lossy(&reply.body).into_owned());
+        Ok(Description {
+            models: models_of(&list),
+            engine: engine_of(&list).or_else(|| engine_of_metrics(metrics.as_deref().unwrap_or_default())),
+            version: body_of(version).and_then(|reply| version_of(&reply.body)),
+            health_path: body_of(health).map(|_| HEALTH_PATH),
+        })
+    }
+
+    /// A call with one token: a chat, or an embedding if the server does not accept the chat.
+    pub async fn call_once(&self, model: &str) -> CallOutcome {
+        let chat = self.chat(model, "Hi", 1).await;
+        if matches!(chat.result, Ok(_) | Err(ProbeError::Unreachable(_))) {
+            return chat;
+        }
+        let embedding = self.embed(model, "Hi").await;
+        if embedding.result.is_ok() { embedding } else { chat }
+    }
+
+    /// A streamed chat, read to its end.
+    pub async fn chat(&self, model: &str, prompt: &str, max_tokens: u32) -> CallOutcome {
+        let began = Instant::now();
+        let body = |options: Value| {
+            let messages = json!([{"role": "user", "content": prompt}]);
+            json!({"model": model, "messages": messages, "max_tokens": max_tokens, "stream": true, "stream_options": options})
+        };
+        let continuous = body(json!({"include_usage": true, "continuous_usage_stats": true}));
+        let mut reply = self.post("/chat/completions", &continuous).await;
+        // Some servers reject members that they do not know.
+        if reply.as_ref().is_ok_and(|reply| [400, 422].contains(&reply.status.as_u16())) {
+            reply = self.post("/chat/completions", &body(json!({"include_usage": true}))).await;
+        }
+        let result = reply.and_then(|reply| match reply.status.is_success() {
+            true => read_events(&reply),
+            false => Err(ProbeError::Unexpected(problem_of(&reply))),
+        });
+        CallOutcome { modality: Modality::Chat, duration: began.elapsed(), result }
+    }
+
+    /// One embedding.
+    pub async fn embed(&self, model: &str, text: &str) -> CallOutcome {
+        let began = Instant::now();
+        let reply = self.post("/embeddings", &json!({"model": model, "input": text})).await;
+        let result = reply.and_then(|reply| {
+            let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+            if !reply.status.is_success() || !body["data"][0]["embedding"].is_array() {
+                return Err(ProbeError::Unexpected(problem_of(&reply)));
+            }
+            Ok(CallResponse { prompt_tokens: body["usage"]["prompt_tokens"].as_u64(), ..CallResponse::default() })
+        });
+        CallOutcome { modality: Modality::Embedding, duration: began.elapsed(), result }
+    }
+
+    async fn get(&self, url: &str) -> Result<Reply, ProbeError> {
+        self.send(Method::GET, url, Vec::new(), QUESTION_TIMEOUT).await
+    }
+
+    async fn post(&self, route: &str, body: &Value) -> Result<Reply, ProbeError> {
+        let url = format!("{}{route}", self.url);
+        self.send(Method::POST, &url, body.to_string().into_bytes(), TOTAL_TIMEOUT).await
+    }
+
+    async fn send(&self, method: Method, url: &str, body: Vec<u8>, timeout: Duration) -> Result<Reply, ProbeError> {
+        let unusable = |_| ProbeError::Unreachable("the address or the key cannot be used in a request".to_owned());
+        let mut request = Request::builder().method(method).uri(url).body(body).map_err(unusable)?;
+        let headers = request.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(key) = &self.key {
+            let bearer =
+                HeaderValue::from_str(&format!("Bearer {key}")).map_err(http::Error::from).map_err(unusable)?;
+            headers.insert(header::AUTHORIZATION, bearer);
+        }
+        let limit = timeout.min(self.deadline.saturating_duration_since(Instant::now()));
+        let response = outbound::call_within(limit, self.connector.clone(), request).await;
+        let response = response.map_err(|error| match error {
+            OutboundError::Timeout(_) if limit < timeout => {
+                ProbeError::Unreachable(format!("not all responses arrived within {TOTAL_TIMEOUT:?}"))
+            }
+            error => ProbeError::Unreachable(with_cause(&error)),
+        })?;
+        Ok(Reply { status: response.status(), body: response.into_body() })
+    }
+}
+
+/// An error and what caused it, such as a refused connection.
+fn with_cause(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}
+
+/// Scheme, host and port.
+fn origin_of(url: &str) -> &str {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    let end = url[start..].find('/').map_or(url.len(), |slash| start + slash);
+    &url[..end]
+}
+
+fn shorten(text: &str) -> String {
+    text.chars().take(MAX_TEXT_CHARS).collect()
+}
+
+/// The status, and the message of an error in JSON.
+fn problem_of(reply: &Reply) -> String {
+    let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+    format!("the server responds with {}{}", reply.status, message_of(&body))
+}
+
+/// The message of an error, after a colon; empty without one.
+fn message_of(body: &Value) -> String {
+    let messages = [&body["error"]["message"], &body["error"], &body["message"], &body["detail"]];
+    let message = messages.into_iter().find_map(Value::as_str).map(|message| format!(": {}", shorten(message)));
+    message.unwrap_or_default()
+}
+
+fn models_of(list: &Value) -> Vec<OfferedModel> {
+    let offered = list["data"].as_array().map_or(&[][..], Vec::as_slice).iter().take(MAX_MODELS);
+    let model = |entry: &Value| {
+        let lengths = [&entry["max_model_len"], &entry["context_length"], &entry["meta"]["n_ctx_train"]];
+        let context_length = lengths.into_iter().find_map(Value::as_u64);
+        Some(OfferedModel { id: shorten(entry["id"].as_str()?), context_length })
+    };
+    offered.filter_map(model).collect()
+}
+
+/// Engines name themselves as the owner of their models.
+fn engine_of(list: &Value) -> Option<EngineKind> {
+    match list["data"][0]["owned_by"].as_str()? {
+        "vllm" => Some(EngineKind::Vllm),
+        "sglang" => Some(EngineKind::Sglang),
+        "llamacpp" => Some(EngineKind::LlamaServer),
+        "forebay" => Some(EngineKind::ForebayEngine),
+        _ => None,
+    }
+}
+
+fn engine_of_metrics(metrics: &str) -> Option<EngineKind> {
+    let has = |prefix: &str| metrics.lines().any(|line| line.starts_with(prefix));
+    let prefixes = [
+        ("vllm:", EngineKind::Vllm),
+        ("sglang:", EngineKind::Sglang),
+        ("llamacpp:", EngineKind::LlamaServer),
+        ("forebay:", EngineKind::ForebayEngine),
+    ];
+    prefixes.into_iter().find(|(prefix, _)| has(prefix)).map(|(_, engine)| engine)
+}
+
+fn version_of(body: &[u8]) -> Option<String> {
+    let body: Value = serde_json::from_slice(body).ok()?;
+    body["version"].as_str().map(shorten)
+}
+
+/// The text and the usage of a stream of chat chunks. Without text, the reasoning is the text.
+///
+/// Errors after the headers are events with the member `error`.
+fn read_events(reply: &Reply) -> Result<CallResponse, ProbeError> {
+    let stream = String::from_utf8_lossy(&reply.body);
+    let (mut answer, mut reasoning) = (String::new(), String::new());
+    let mut response = CallResponse::default();
+    let mut is_chat = false;
+    for data in stream.lines().filter_map(|line| line.strip_prefix("data:")) {
+        let Ok(chunk) = serde_json::from_str::<Value>(data.trim_start()) else { continue };
+        if !chunk["error"].is_null() {
+            return Err(ProbeError::Unexpected(format!("the stream has an error{}", message_of(&chunk))));
+        }
+        is_chat |= chunk["choices"].is_array();
+        let choice = &chunk["choices"][0];
+        let delta = &choice["delta"];
+        answer
+            .push_str(delta["content"].as_str().or_else(|| choice["message"]["content"].as_str()).unwrap_or_default());
+        let thought = delta["reasoning_content"].as_str().or_else(|| delta["reasoning"].as_str());
+        reasoning.push_str(thought.unwrap_or_default());
+        let usage = &chunk["usage"];
+        if usage.is_object() {
+            response.continuous_usage |= choice.is_object();
+            response.prompt_tokens = usage["prompt_tokens"].as_u64().or(response.prompt_tokens);
+            response.completion_tokens = usage["completion_tokens"].as_u64().or(response.completion_tokens);
+        }
+    }
+    if !is_chat {
+        return Err(ProbeError::Unexpected(format!("{}; expected a stream of chat chunks", problem_of(reply))));
+    }
+    response.answer = Some(if answer.is_empty() { reasoning } else { answer });
+    Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_and_engines_are_recognized_by_their_lists() {
+        let vllm =
+            json!({"data": [{"id": "a", "owned_by": "vllm", "max_model_len": 4096}, {"id": "b"}, {"object": "x"}]});
+        let offered = |id: &str, context_length| OfferedModel { id: id.to_owned(), context_length };
+        assert_eq!(models_of(&vllm), [offered("a", Some(4096)), offered("b", None)]);
+        assert_eq!(engine_of(&vllm), Some(EngineKind::Vllm));
+        let llama = json!({"data": [{"id": "a", "owned_by": "llamacpp", "meta": {"n_ctx_train": 8192}}]});
+        assert_eq!(
+            (models_of(&llama)[0].context_length, engine_of(&llama)),
+            (Some(8192), Some(EngineKind::LlamaServer))
+        );
+        assert_eq!((models_of(&json!([])), engine_of(&json!({"data": [{"owned_by": "acme"}]}))), (Vec::new(), None));
+        assert_eq!(engine_of_metrics("# HELP\nsglang:token_usage 0.1\n"), Some(EngineKind::Sglang));
+        assert_eq!(engine_of_metrics("process_cpu_seconds_total 1"), None);
+        assert_eq!(version_of(br#"{"version":"0.11.0"}"#).as_deref(), Some("0.11.0"));
+        assert_eq!(origin_of("http://[::1]:9001/v1"), "http://[::1]:9001");
+        assert_eq!(origin_of("https://a.example"), "https://a.example");
+    }
+
+    fn events(stream: &str) -> Result<CallResponse, String> {
+        let reply = Reply { status: StatusCode::OK, body: stream.as_bytes().to_vec() };
+        read_events(&reply).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_stream_gives_the_answer_and_the_usage() {
+        let stream = "data: {\"choices\":[{\"delta\":{\"content\":\"He\"}}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}}\n\n\
+            data: {\"choices\":[{\"delta\":{\"content\":\"llo\"}}]}\n\n\
+            data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n";
+        let expected = CallResponse {
+            answer: Some("Hello".to_owned()),
+            prompt_tokens: Some(3),
+            completion_tokens: Some(2),
+            continuous_usage: true,
+        };
+        assert_eq!(events(stream), Ok(expected));
+        let at_the_end = stream.lines().skip(2).collect::<Vec<_>>().join("\n");
+        assert!(!events(&at_the_end).unwrap().continuous_usage);
+    }
+
+    #[test]
+    fn reasoning_is_shown_if_there_is_no_answer() {
+        let thought = "data: {\"choices\":[{\"delta\":{\"content\":null,\"reasoning_content\":\"Hm\"}}]}\n\n";
+        assert_eq!(events(thought).unwrap().answer.as_deref(), Some("Hm"));
+        let both = format!("{thought}data: {{\"choices\":[{{\"delta\":{{\"content\":\"Hi\"}}}}]}}\n\n");
+        assert_eq!(events(&both).unwrap().answer.as_deref(), Some("Hi"));
+    }
+
+    #[test]
+    fn what_is_not_a_whole_stream_is_an_error() {
+        let chunk = "data: {\"choices\":[{\"delta\":{\"content\":\"H\"}}]}\n\n";
+        let failed = format!("{chunk}data: {{\"error\":{{\"message\":\"out of memory\"}}}}\n\n");
+        assert_eq!(events(&failed).unwrap_err(), "the stream has an error: out of memory");
+        let page = events("<html>secret</html>").unwrap_err();
+        assert_eq!(page, "the server responds with 200 OK; expected a stream of chat chunks");
+        let json = events(r#"{"message":"no such model"}"#).unwrap_err();
+        assert_eq!(json, "the server responds with 200 OK: no such model; expected a stream of chat chunks");
+        assert!(events("data: [DONE]\n\n").is_err());
+    }
+
+    #[tokio::test]
+    async fn all_requests_share_one_deadline() {
+        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/v1", silent.local_addr().unwrap());
+        let server = ModelServer::new(Connector::default(), url, None);
+        let server = ModelServer { deadline: Instant::now() + Duration::from_millis(50), ..server };
+        let late = "not all responses arrived within 60s";
+        assert_eq!(server.describe().await.unwrap_err().to_string(), late);
+        assert_eq!(server.call_once("x").await.result.unwrap_err().to_string(), late);
+    }
+
+    #[test]
+    fn of_an_error_only_the_message_in_json_is_passed_on() {
+        let reply = |body: &str| Reply { status: StatusCode::UNAUTHORIZED, body: body.as_bytes().to_vec() };
+        let shown = problem_of(&reply(r#"{"error":{"message":"bad key"},"secret":"x"}"#));
+        assert_eq!(shown, "the server responds with 401 Unauthorized: bad key");
+        assert_eq!(problem_of(&reply("<html>secret</html>")), "the server responds with 401 Unauthorized");
+    }
+}

@@ -1,0 +1,50 @@
+//! Calls to other services, with the machine's own certificates, a timeout, a size limit, and no redirects.
+
+use crate::{Address, Connector};
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response, header};
+use http1::client::{OnceError, send_once};
+use std::time::Duration;
+
+const TIMEOUT: Duration = Duration::from_secs(10);
+const MAX_RESPONSE_BYTES: usize = 1 << 20;
+
+#[derive(Debug, thiserror::Error)]
+pub enum OutboundError {
+    #[error("the address is invalid")]
+    Address,
+    #[error("no response within {0:?}")]
+    Timeout(Duration),
+    #[error("the service is unreachable")]
+    Connect(#[source] std::io::Error),
+    #[error("the exchange failed")]
+    Exchange(#[from] OnceError),
+}
+
+/// Sends a request to the host that its URI names, on a connection of its own.
+pub async fn call(connector: Connector, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, OutboundError> {
+    call_within(TIMEOUT, connector, request).await
+}
+
+/// [`call`] with another timeout.
+pub async fn call_within(
+    timeout: Duration,
+    connector: Connector,
+    request: Request<Vec<u8>>,
+) -> Result<Response<Vec<u8>>, OutboundError> {
+    let response = tokio::time::timeout(timeout, exchange(connector, request)).await;
+    response.unwrap_or(Err(OutboundError::Timeout(timeout)))
+}
+
+async fn exchange(connector: Connector, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, OutboundError> {
+    let address = Address::parse(&request.uri().to_string()).map_err(|_| OutboundError::Address)?;
+    let host = HeaderValue::from_str(&address.authority).map_err(|_| OutboundError::Address)?;
+    let mut request = request.map(Bytes::from);
+    request.headers_mut().insert(header::HOST, host);
+    let stream = connector.connect(&address).await.map_err(OutboundError::Connect)?;
+    let mut received = send_once(stream, &request).await.map_err(OnceError::from)?;
+    let mut response = Response::new(received.body(MAX_RESPONSE_BYTES).await?.to_vec());
+    *response.status_mut() = received.status;
+    *response.headers_mut() = received.headers;
+    Ok(response)
+}

@@ -1,0 +1,158 @@
+//! What a node reports about itself with its heartbeat, for the operator of all nodes.
+
+use crate::node::downloads::DownloadReport;
+use crate::node::health::Health;
+use crate::version::VERSION;
+use domain::Timestamp;
+use fleet::logs::{MachineLog, MachineLogs};
+use fleet::weights::Downloads;
+use fleet::{Endpoints, Routes};
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::sync::Arc;
+use std::time::Duration;
+use utoipa::ToSchema;
+
+/// The most logs that a node reports, the last written ones.
+const MAX_LOGS: usize = 100;
+
+/// The state of a node at its last heartbeat.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct NodeReport {
+    pub version: String,
+    /// `ready`, `degraded`, `not_ready` or `draining`.
+    pub status: String,
+    /// Open calls, streams included; those that wait for a replica count, too.
+    pub calls_in_flight: u64,
+    /// Calls that wait for a replica.
+    pub held_calls: u64,
+    pub journal: JournalReport,
+    pub store_latency_millis: Option<f64>,
+    /// Null if limits are in memory, or Redis does not respond.
+    pub redis_latency_millis: Option<f64>,
+    /// How far the clock of the node is ahead of the store's.
+    pub clock_skew_millis: Option<i64>,
+    /// The parts of `/readyz`.
+    pub parts: Vec<PartReport>,
+    /// The GPUs and slots of its machine.
+    pub gpus: Vec<GpuReport>,
+    /// The logs of engines on its machine. Older versions do not report them.
+    #[serde(default)]
+    pub logs: Vec<LogReport>,
+    /// The downloads of weights to its machine. Older versions do not report them.
+    #[serde(default)]
+    pub downloads: Vec<DownloadReport>,
+}
+
+/// A log of the node's machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LogReport {
+    /// A replica, or an engine of a serverless model, such as `acme/tiny#1`.
+    pub name: String,
+    /// Without the parts that were rotated away.
+    pub bytes: u64,
+    #[schema(value_type = String, format = DateTime)]
+    pub written_at: Timestamp,
+}
+
+impl From<MachineLog> for LogReport {
+    fn from(MachineLog { name, bytes, written_at }: MachineLog) -> Self {
+        Self { name, bytes, written_at }
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct JournalReport {
+    /// Usage events that wait for the store.
+    pub waiting_bytes: u64,
+    pub max_bytes: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub(crate) struct PartReport {
+    pub name: String,
+    /// `ok`, `degraded` or `unavailable`.
+    pub status: String,
+    /// Empty if the part is ok.
+    pub why: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct GpuReport {
+    pub id: String,
+    pub gpu_type: String,
+    /// Whether a process computes on it.
+    pub busy: bool,
+    /// The share of the last moments in which it computed; null for slots, and for GPUs that do not report it.
+    #[serde(default)]
+    pub busy_percent: Option<u32>,
+    /// Null as above.
+    #[serde(default)]
+    pub memory_bytes: Option<u64>,
+}
+
+/// Observes this node.
+pub(crate) struct NodeReporter {
+    pub health: Arc<Health>,
+    pub routes: Routes,
+    pub endpoints: Endpoints,
+    /// Those of this machine, with its GPUs.
+    pub logs: MachineLogs,
+    pub downloads: Arc<Downloads>,
+}
+
+impl NodeReporter {
+    /// The report as JSON.
+    pub(crate) async fn report(&self) -> String {
+        let process = &self.logs.process;
+        let (devices, shares, memory) = tokio::join!(process.devices(), process.gpu_busy(), process.gpu_memory());
+        let gpus = devices.into_iter().map(|device| GpuReport {
+            busy_percent: shares.iter().find(|(id, _)| *id == device.id).map(|(_, percent)| *percent),
+            memory_bytes: memory.iter().find(|gpu| gpu.id == device.id).map(|gpu| gpu.total_bytes),
+            id: device.id.to_string(),
+            gpu_type: device.gpu_type,
+            busy: device.busy,
+        });
+        let mut logs = self.logs.list().await;
+        logs.sort_by_key(|log| Reverse(log.written_at));
+        logs.truncate(MAX_LOGS);
+        let logs = logs.into_iter().map(LogReport::from).collect();
+        let downloads = self.downloads.list().await.iter().map(|entry| DownloadReport::from(&**entry)).collect();
+        let report = self.observe(gpus.collect(), logs, downloads);
+        serde_json::to_string(&report).expect("a report has only text keys")
+    }
+
+    fn observe(&self, gpus: Vec<GpuReport>, logs: Vec<LogReport>, downloads: Vec<DownloadReport>) -> NodeReport {
+        let (seen, report) = self.health.check();
+        let serverless = self.routes.table().replicas().map(|(_, backend)| u64::from(backend.in_flight())).sum::<u64>();
+        let endpoints = self.endpoints.all();
+        let dedicated = endpoints.iter().map(|endpoint| u64::from(endpoint.open_calls())).sum::<u64>();
+        let parts = report.parts().map(|(name, part)| PartReport {
+            name: name.to_owned(),
+            status: part.status().to_owned(),
+            why: part.why().to_owned(),
+        });
+        NodeReport {
+            version: VERSION.to_owned(),
+            status: report.status().to_owned(),
+            calls_in_flight: serverless + dedicated,
+            held_calls: endpoints.iter().map(|endpoint| u64::from(endpoint.held())).sum(),
+            journal: JournalReport { waiting_bytes: seen.journal.level.waiting, max_bytes: seen.journal.max },
+            store_latency_millis: self.health.node.cluster().store_latency.map(millis),
+            redis_latency_millis: self.health.limits.as_ref().and_then(|limits| limits.latency()).map(millis),
+            clock_skew_millis: seen.clock_skew_millis,
+            parts: parts.collect(),
+            gpus,
+            logs,
+            downloads,
+        }
+    }
+}
+
+fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1_000.0
+}

@@ -1,0 +1,160 @@
+//! Access log: one line of JSON per request, on standard output.
+//!
+//! Lines are collected in memory and written every tenth of a second, so that a request costs no system call. They contain
+//! no prompts and no secrets.
+
+use dataplane::record::{CallRecord, Outcome};
+use domain::Timestamp;
+use domain::usage::Actor;
+use json_line::JsonLine;
+use parking_lot::Mutex;
+use std::io::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+pub const FLUSH_PERIOD: Duration = Duration::from_millis(100);
+/// Most bytes that wait while standard output is blocked; further lines are dropped and counted.
+const MAX_PENDING: usize = 16 << 20;
+/// Largest buffer that is kept for reuse; more than a core can fill between two flushes.
+const MAX_BUFFER: usize = 4 << 20;
+
+/// Lines that are not written yet, and the formatted second of the last one.
+#[derive(Default)]
+struct Pending {
+    lines: Vec<u8>,
+    count: u64,
+    second: i64,
+    /// `2026-01-30T22:59:00`
+    stamp: String,
+}
+
+#[derive(Default)]
+pub struct AccessLog {
+    pending: Mutex<Pending>,
+    /// The buffer of the last flush, for reuse.
+    buffer: Mutex<Vec<u8>>,
+    lost: AtomicU64,
+    /// The lost lines that were already reported.
+    reported: AtomicU64,
+}
+
+impl AccessLog {
+    /// The number of lines that were dropped.
+    pub fn lost_lines(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    pub fn write(&self, record: &CallRecord) {
+        let mut pending = self.pending.lock();
+        if pending.lines.len() > MAX_PENDING {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        write_line(&mut pending, record);
+    }
+
+    /// Writes the pending lines to standard output.
+    pub async fn flush(&self) {
+        let buffer = std::mem::take(&mut *self.buffer.lock());
+        let (mut lines, count) = {
+            let mut pending = self.pending.lock();
+            (std::mem::replace(&mut pending.lines, buffer), std::mem::take(&mut pending.count))
+        };
+        if !lines.is_empty() {
+            let written = tokio::task::spawn_blocking(move || (std::io::stdout().write_all(&lines), lines)).await;
+            let (written, returned) = written.unwrap_or_else(|panicked| (Err(panicked.into()), Vec::new()));
+            lines = returned;
+            if written.is_err() {
+                self.lost.fetch_add(count, Ordering::Relaxed);
+            }
+        }
+        if lines.capacity() <= MAX_BUFFER {
+            lines.clear();
+            *self.buffer.lock() = lines;
+        }
+        let lost = self.lost_lines();
+        match lost - self.reported.swap(lost, Ordering::Relaxed) {
+            0 => {}
+            lost => tracing::warn!(lost, "lines of the access log were lost"),
+        }
+    }
+}
+
+/// The status and error code that the client saw.
+pub fn status_of(outcome: Outcome) -> (u16, &'static str) {
+    match outcome {
+        Outcome::Served => (200, ""),
+        Outcome::Rejected { status, code } => (status, code),
+        Outcome::Interrupted { code } => (200, code),
+        // nginx's status for a request that the client closed.
+        Outcome::ClientGone => (499, "client_gone"),
+    }
+}
+
+impl Pending {
+    /// Formats as `2026-01-30T22:59:00.123Z`. The date is computed once per second.
+    fn time(&mut self, at: Timestamp) -> &str {
+        if self.second != at.seconds() || self.stamp.is_empty() {
+            self.second = at.seconds();
+            self.stamp = at.to_string();
+        }
+        self.stamp.truncate("2026-01-30T22:59:00".len());
+        let millis = at.millis().rem_euclid(1000).unsigned_abs();
+        let digits = [millis / 100, millis / 10 % 10, millis % 10];
+        self.stamp.push('.');
+        self.stamp.extend(digits.iter().filter_map(|digit| char::from_digit(*digit as u32, 10)));
+        self.stamp.push('Z');
+        &self.stamp
+    }
+}
+
+fn write_line(pending: &mut Pending, record: &CallRecord) {
+    let (status, code) = status_of(record.outcome);
+    let mut lines = std::mem::take(&mut pending.lines);
+    let mut line = JsonLine::begin(&mut lines);
+    line.plain("time", pending.time(record.started_at));
+    line.plain("request", record.request.as_bytes());
+    line.plain("route", record.route);
+    if let Some(client) = &record.client_request {
+        line.text("client_request", client);
+    }
+    if let Some(caller) = &record.caller {
+        line.plain("workspace", caller.workspace.as_bytes());
+        match &caller.actor {
+            Actor::Key(key) => line.plain("key", key.as_bytes()),
+            Actor::User(user) => line.plain("user", user.as_bytes()),
+        }
+    }
+    if let Some(route) = &record.model {
+        line.text("model", route.model.id.as_str());
+    }
+    if let Some(replica) = &record.replica {
+        line.text("replica", &replica.name);
+    }
+    line.number("status", status);
+    line.plain("code", code);
+    if record.replica.is_some() {
+        line.boolean("stream", record.streamed);
+        line.number("prompt_tokens", record.tokens.prompt);
+        line.number("completion_tokens", record.tokens.completion);
+        line.number("cached_tokens", record.tokens.cached);
+        line.plain("certainty", record.certainty.as_str());
+    }
+    if record.failovers.continued > 0 {
+        line.number("failovers", record.failovers.continued);
+    }
+    if let Some(first_byte) = record.first_byte {
+        line.number("first_byte_us", micros(first_byte));
+    }
+    line.number("duration_us", micros(record.duration));
+    if let Some(cause) = &record.cause {
+        line.text("cause", cause);
+    }
+    line.end();
+    pending.lines = lines;
+    pending.count += 1;
+}
+
+pub(crate) fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
+}

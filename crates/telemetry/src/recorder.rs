@@ -1,0 +1,66 @@
+//! Receives the record of every request: writes a log line, counts it, and makes a usage event if a replica was called.
+
+use crate::access_log::{AccessLog, micros, status_of};
+use crate::metrics::CoreCalls;
+use crate::rejections::Rejections;
+use dataplane::record::CallRecord;
+use dataplane::usage_tap::Sink;
+use domain::UsageEvent;
+use domain::usage::{CallOrigin, CallSurface};
+use std::sync::Arc;
+use store::Journal;
+
+pub struct Recorder {
+    pub log: Arc<AccessLog>,
+    pub calls: CoreCalls,
+    pub journal: Journal,
+    pub rejections: Arc<Rejections>,
+}
+
+impl Sink for Recorder {
+    fn settle(&self, record: &CallRecord) {
+        self.log.write(record);
+        self.calls.count(record);
+        match event_of(record) {
+            Some(event) => self.journal.append(event),
+            None => self.rejections.record(record),
+        }
+    }
+
+    fn mark(&self, record: &CallRecord) {
+        if let Some(event) = event_of(record) {
+            self.journal.mark(&event);
+        }
+    }
+}
+
+/// The usage event of a call; `None` if it did not reach a replica.
+fn event_of(record: &CallRecord) -> Option<UsageEvent> {
+    let (caller, route, replica) = (record.caller.as_ref()?, record.model.as_ref()?, record.replica.as_ref()?);
+    let (status, code) = status_of(record.outcome);
+    Some(UsageEvent {
+        request: record.request.clone(),
+        caller: Arc::clone(caller),
+        model: route.model.id.clone(),
+        replica: Arc::clone(&replica.name),
+        streamed: record.streamed,
+        status,
+        code: code.into(),
+        tokens: record.tokens,
+        certainty: record.certainty,
+        price: route.model.price,
+        cost: route.model.price.charge(record.tokens),
+        started_at: record.started_at,
+        first_byte_micros: record.first_byte.map(micros),
+        duration_micros: micros(record.duration),
+        held_micros: record.held.map(micros),
+        sent_micros: record.sent.map(micros),
+        origin: origin_of(record),
+        failovers: record.failovers.continued.into(),
+    })
+}
+
+/// Routes that call models have the names of their surfaces.
+pub(crate) fn origin_of(record: &CallRecord) -> CallOrigin {
+    CallOrigin { surface: CallSurface::parse(record.route), requested_model: record.requested_model.clone() }
+}

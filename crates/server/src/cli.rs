@@ -1,12 +1,13 @@
 //! The command line: `serve`, `check-config`, `migrate`, `admin`, `completions`.
 
 use crate::config::{Config, load};
+use crate::surface::openapi;
 use crate::version::VERSION;
 use crate::{admin, app, data_dir, edge};
 use clap::{CommandFactory, Parser};
 use clap_complete::Shell;
 use fleet::drivers::process::shim;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use store::Store;
@@ -34,6 +35,9 @@ enum Command {
     /// Write the manual pages into a folder.
     #[command(hide = true)]
     ManualPages { dir: PathBuf },
+    /// Print the description of all surfaces, as `/openapi.json` serves it.
+    #[command(hide = true)]
+    Openapi,
     /// Parent process of a replica's engine, started by the server.
     #[command(hide = true)]
     ReplicaShim(ReplicaShim),
@@ -104,6 +108,7 @@ fn run(command: Command) -> anyhow::Result<()> {
             Ok(())
         }
         Command::ManualPages { dir } => Ok(clap_mangen::generate_to(Arguments::command(), dir)?),
+        Command::Openapi => Ok(std::io::stdout().write_all(&openapi::document())?),
         Command::ReplicaShim(shim) if shim.detached => Ok(shim::run(&shim.dir)?),
         Command::ReplicaShim(_) => Ok(shim::detach()?),
     }

@@ -82,9 +82,9 @@ help: ## Show this list
 
 ##@ Slow
 
-test-slow: ## What CI runs after test: a short campaign of faults, the autoscaler at its real pace, every page in both themes
+test-slow: ## What CI runs after test: a short campaign of faults, the autoscaler at its real pace, every page in both themes, a large scan of the API
 	@scripts/system-packages test
-	+@MAKE="$(MAKE)" scripts/test-steps console test-build campaign-short story-tests console-tests-slow
+	+@MAKE="$(MAKE)" scripts/test-steps console test-build campaign-short story-tests openapi-tests-slow console-tests-slow
 	@echo "==> All good"
 
 test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane that is built once (CI runs it after test)
@@ -283,9 +283,14 @@ openapi-tests:
 	@echo "==> /openapi.json: schemathesis, and a TypeScript client"
 	@scripts/test-openapi
 
+openapi-tests-slow:
+	cargo build --workspace --bins
+	@echo "==> /openapi.json with more requests"
+	@FOREBAY_TEST_SLOW=1 scripts/test-openapi
+
 oidc-tests:
 	@echo "==> Single sign-on with a real provider"
-	@python3 -B tests/oidc/run.py --forebay "$(abspath $(TARGET_DIR))/debug/forebay"
+	@python3 -B tests/oidc/run.py
 
 console-checks: $(CONSOLE) console-types
 	@echo "==> Console: types, lints, unit tests, size of the first page"

@@ -9,7 +9,9 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 # The console's packages and its build, each updated if its sources are newer.
 CONSOLE_PACKAGES := web/node_modules/.package-lock.json
 CONSOLE := web/dist/index.html
-CONSOLE_SOURCES := $(shell find web/src web/public web/scripts -type f) web/index.html web/vite.config.ts web/tsconfig.json
+CONSOLE_SOURCES := $(shell find web/src web/public web/scripts -type f ! -path web/src/api/schema.ts) web/index.html web/vite.config.ts web/tsconfig.json
+# The document of `forebay openapi`, of which the console's types and the reference are made.
+OPENAPI := $(TARGET_DIR)/openapi.json
 CONFIG ?= config/quickstart.toml
 # `make fuzz`: seconds per target, and a part of the names of targets. The flags add LLVM's coverage counters.
 FUZZ_SECONDS ?= 60
@@ -54,20 +56,20 @@ test: ## Format, language, dependencies, lints, all tests with PostgreSQL, Redis
 	@scripts/system-packages test
 # Everything is built first: in parallel, cargo would wait for its lock, and tests read the console's files. The Rust tests
 # leave time for the others; the browser needs both cores.
-	+@MAKE="$(MAKE)" scripts/test-steps fmt-check language-check supply-chain-check lint docs-check console test-build \
-		all-tests+console-checks,docs-reference-check,helm-checks,client-tests,openapi-tests,oidc-tests,tracing-tests console-tests
+	+@MAKE="$(MAKE)" scripts/test-steps fmt-check language-check supply-chain-check lint console test-build \
+		all-tests+console-checks,docs-check,helm-checks,client-tests,openapi-tests,oidc-tests,tracing-tests console-tests
 	@echo "==> All good"
 
-docs: ## Build the documentation site into target/book (offline, once mdBook is installed in .cache)
+docs: openapi ## Build the documentation site into target/book (offline, once mdBook is installed in .cache)
+	@scripts/openapi-reference "$(OPENAPI)"
 	@"$$(scripts/tool mdbook)" build --dest-dir "$(abspath $(TARGET_DIR))/book"
 
 docs-check: docs ## Build the site and check its links, anchors and the paths it names
 	@echo "==> Documents: pages, links, paths"
 	@scripts/check-docs "$(TARGET_DIR)/book"
 
-docs-reference: ## Write docs/api/reference from the /openapi.json of a debug build
-	cargo build --package server --bin forebay
-	@scripts/openapi-reference "$(TARGET_DIR)/debug/forebay"
+console-types: $(CONSOLE_PACKAGES) openapi ## Write the console's types, which its checks and editors need, from the description of the API
+	@cd web && npm run --silent schema -- "$(abspath $(OPENAPI))"
 
 screenshots: $(CONSOLE) ## Pictures of every page of the console, light and dark, into web/screenshots/
 	@scripts/system-packages test
@@ -80,9 +82,9 @@ help: ## Show this list
 
 ##@ Slow
 
-test-slow: ## What CI runs after test: a short campaign of faults, the autoscaler at its real pace, every page in both themes
+test-slow: ## What CI runs after test: a short campaign of faults, the autoscaler at its real pace, every page in both themes, a large scan of the API
 	@scripts/system-packages test
-	+@MAKE="$(MAKE)" scripts/test-steps console test-build campaign-short story-tests console-tests-slow
+	+@MAKE="$(MAKE)" scripts/test-steps console test-build campaign-short story-tests openapi-tests-slow console-tests-slow
 	@echo "==> All good"
 
 test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane that is built once (CI runs it after test)
@@ -219,9 +221,10 @@ bench-dashboard: ## Fill a store with a million requests and time dashboards, on
 
 # ---- Steps of the commands above
 
-docs-reference-check: # needs the debug build of forebay
-	@echo "==> docs/api/reference against /openapi.json"
-	@scripts/openapi-reference "$(TARGET_DIR)/debug/forebay" --check
+# With the features of the whole workspace, so that a later build of all programs does not compile anything again.
+openapi:
+	cargo build --quiet --workspace --bin forebay
+	@"$(TARGET_DIR)/debug/forebay" openapi >"$(OPENAPI)"
 
 helm-checks: # needs the debug build of forebay
 	@echo "==> The Helm chart"
@@ -280,11 +283,16 @@ openapi-tests:
 	@echo "==> /openapi.json: schemathesis, and a TypeScript client"
 	@scripts/test-openapi
 
+openapi-tests-slow:
+	cargo build --workspace --bins
+	@echo "==> /openapi.json with more requests"
+	@FOREBAY_TEST_SLOW=1 scripts/test-openapi
+
 oidc-tests:
 	@echo "==> Single sign-on with a real provider"
-	@python3 -B tests/oidc/run.py --forebay "$(abspath $(TARGET_DIR))/debug/forebay"
+	@python3 -B tests/oidc/run.py
 
-console-checks: $(CONSOLE)
+console-checks: $(CONSOLE) console-types
 	@echo "==> Console: types, lints, unit tests, size of the first page"
 	cd web && npm run --silent typecheck && npm run --silent lint && npm run --silent test && npm run --silent size
 

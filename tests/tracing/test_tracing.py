@@ -1,143 +1,105 @@
 """Tests traces of a real forebay with a receiver that decodes them with OpenTelemetry's protobuf messages.
 
-FOREBAY and FAKE_ENGINE name the binaries. Run by scripts/test-tracing.
+Tests that need the same settings share a gateway. Run by scripts/test-tracing.
 """
 
-import contextlib
 import json
-import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 import time
 import unittest
-import urllib.error
-import urllib.request
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "clients"))
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(TESTS), str(TESTS / "clients")]
 
 import echo_engine  # noqa: E402
 from receiver import Receiver  # noqa: E402
-from run import read_json, stop, wait_for  # noqa: E402
+from testbed import Testbed, send, wait_until  # noqa: E402
 
-TIMEOUT_SECS = 30
 SERVER, CLIENT = 2, 3
 PARENT_TRACE, PARENT_SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 TRACEPARENT = f"00-{PARENT_TRACE}-{PARENT_SPAN}-01"
 
 CONFIG = """
-[server]
-listen = "127.0.0.1:0"
-ops_listen = "127.0.0.1:0"
-drain_timeout = "1s"
-
 [telemetry]
 {telemetry}
 
 [[models]]
 id = "acme/tiny"
-upstreams = [{{ url = "http://{engine}/v1", model = "tiny-q4" }}]
+upstreams = [{{ url = "{engine}/v1", model = "tiny-q4" }}]
 
 [[models]]
 id = "acme/embed"
 modality = "embedding"
-upstreams = [{{ url = "http://{engine}/v1", model = "embed-small" }}]
+upstreams = [{{ url = "{engine}/v1", model = "embed-small" }}]
 
 [[models]]
 id = "acme/echo"
-upstreams = [{{ url = "http://{echo}/v1" }}]
+upstreams = [{{ url = "{echo}/v1" }}]
 
 [[models]]
 id = "acme/two"
-upstreams = [{{ url = "http://{engine}/v1", model = "tiny-q4" }}, {{ url = "http://{engine}/v1", model = "tiny-q8" }}]
+upstreams = [{{ url = "{engine}/v1", model = "tiny-q4" }}, {{ url = "{engine}/v1", model = "tiny-q8" }}]
 """
 
 
+HEADERS = {"OTLP_HEADERS": "authorization=Bearer%20s3cret,x-scope=acme"}
+
+
+def setUpModule():
+    global receiver, start
+    receiver = Receiver()
+    unittest.addModuleCleanup(receiver.close)
+    echo = echo_engine.start()
+    unittest.addModuleCleanup(echo.server_close)
+    unittest.addModuleCleanup(echo.shutdown)
+    testbed = unittest.enterModuleContext(Testbed())
+    engine, (host, port) = testbed.engine(), echo.server_address
+
+    def start(telemetry):
+        tables = CONFIG.format(telemetry=telemetry, engine=engine, echo=f"http://{host}:{port}")
+        return Gateway(testbed, engine, testbed.gateway(tables, environment=HEADERS))
+
+
 class Gateway:
-    """A forebay with a scripted engine, an echo engine, and the given `[telemetry]` settings."""
+    """A forebay with a scripted engine and an echo engine."""
 
-    def __init__(self, telemetry, environment=None):
-        self.stack = contextlib.ExitStack()
-        try:
-            self.start(telemetry, environment)
-        except BaseException:
-            self.close()
-            raise
+    shared = {}  # by settings
 
-    def start(self, telemetry, environment):
-        self.folder = pathlib.Path(self.stack.enter_context(tempfile.TemporaryDirectory(prefix="forebay-tracing.")))
-        engine = subprocess.Popen([os.environ["FAKE_ENGINE"]], stdout=subprocess.PIPE, text=True)
-        self.stack.callback(stop, engine)
-        self.stack.callback(engine.stdout.close)
-        self.engine = engine.stdout.readline().strip().removeprefix("listening on ")
-        echo = echo_engine.start()
-        self.stack.callback(echo.server_close)
-        self.stack.callback(echo.shutdown)
-        host, port = echo.server_address
-        config = self.folder / "forebay.toml"
-        config.write_text(CONFIG.format(telemetry=telemetry, engine=self.engine, echo=f"{host}:{port}"))
-        command = [os.environ["FOREBAY"], "serve", "--config", str(config), "--data-dir", str(self.folder / "data")]
-        self.log = self.folder / "forebay.log"
-        with self.log.open("w") as log:
-            self.process = subprocess.Popen(
-                command, stdout=log, stderr=subprocess.STDOUT, env=os.environ | (environment or {})
-            )
-        self.stack.callback(stop, self.process)
-        listen = wait_for(self.process, "forebay to listen", lambda: read_json(self.folder / "data" / "listen.json"))
-        bootstrap = wait_for(self.process, "a key", lambda: read_json(self.folder / "data" / "bootstrap.json"))
-        self.public, self.ops, self.bootstrap = listen["public"], listen["ops"], bootstrap
+    def __init__(self, testbed, engine, started):
+        self.testbed, self.engine, self.started = testbed, engine, started
 
     def call(self, path, body, headers=None, key=None):
-        """Status, text and headers of a response."""
-        request = urllib.request.Request(f"http://{self.public}/v1{path}", json.dumps(body).encode())
-        request.add_header("content-type", "application/json")
-        request.add_header("authorization", f"Bearer {key or self.bootstrap['apiKey']}")
-        for name, value in (headers or {}).items():
-            request.add_header(name, value)
-        try:
-            response = urllib.request.urlopen(request, timeout=TIMEOUT_SECS)
-        except urllib.error.HTTPError as error:
-            response = error
-        with response:
-            return response.status, response.read().decode(), response.headers
+        authorization = {"authorization": f"Bearer {key or self.started.apiKey}"}
+        return send(f"{self.started.url}/v1{path}", body, authorization | (headers or {}))
 
     def chat(self, model="acme/tiny", headers=None, **members):
         body = {"model": model, "messages": [{"role": "user", "content": "a private question"}]} | members
         return self.call("/chat/completions", body, headers)
 
     def echoed_headers(self, headers):
-        _, text, _ = self.chat("acme/echo", headers)
-        return json.loads(json.loads(text)["choices"][0]["message"]["content"])["headers"]
+        content = self.chat("acme/echo", headers).json()["choices"][0]["message"]["content"]
+        return json.loads(content)["headers"]
 
     def metric(self, line_start):
-        with urllib.request.urlopen(f"http://{self.ops}/metrics", timeout=TIMEOUT_SECS) as response:
-            lines = response.read().decode().splitlines()
-        found = [line for line in lines if line.startswith(line_start)]
-        return int(found[0].split()[-1]) if found else None
+        lines = send(f"{self.started.ops}/metrics").text.splitlines()
+        return sum(int(line.split()[-1]) for line in lines if line.startswith(line_start))
 
-    def close(self):
-        self.stack.close()
-
-
-def wait_until(what, check):
-    deadline = time.monotonic() + TIMEOUT_SECS
-    while time.monotonic() < deadline:
-        if found := check():
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"waited {TIMEOUT_SECS} s for {what}")
+    def stop(self):
+        """The exit code."""
+        return self.testbed.stop(self.started)
 
 
 class TracingTest(unittest.TestCase):
     maxDiff = None
 
-    def gateway(self, telemetry, environment=None):
-        gateway = Gateway(telemetry, environment)
-        self.addCleanup(gateway.close)
-        return gateway
+    def gateway(self, telemetry):
+        """A gateway that tests share."""
+        if telemetry not in Gateway.shared:
+            Gateway.shared[telemetry] = start(telemetry)
+        return Gateway.shared[telemetry]
 
-    def spans(self, receiver, count):
+    def spans(self, count):
         """Exactly `count` spans, sorted so that the call's span is first."""
         found = wait_until(f"{count} spans", lambda: receiver.received() if len(receiver.received()) >= count else None)
         self.assertEqual(len(found), count, [span["name"] for span in found])
@@ -146,22 +108,23 @@ class TracingTest(unittest.TestCase):
 
 class Traced(TracingTest):
     def setUp(self):
-        self.receiver = Receiver()
-        self.addCleanup(self.receiver.close)
+        receiver.clear()
 
-    def traced(self, more="", environment=None):
-        return self.gateway(f'otlp_endpoint = "{self.receiver.url}"\n{more}', environment)
+    def settings(self, more=""):
+        return f'otlp_endpoint = "{receiver.url}"\notlp_headers_env = "OTLP_HEADERS"\n{more}'
+
+    def traced(self, more=""):
+        return self.gateway(self.settings(more))
 
     def test_a_chat_is_exported_according_to_the_conventions(self):
-        gateway = self.traced(
-            'otlp_headers_env = "OTLP_HEADERS"', {"OTLP_HEADERS": "authorization=Bearer%20s3cret,x-scope=acme"}
-        )
-        status, text, headers = gateway.chat(
+        gateway = self.traced()
+        response = gateway.chat(
             temperature=0.5, top_p=0.9, max_completion_tokens=7, seed=3, stop=["END"], n=1, user="someone",
             response_format={"type": "text"},
         )
-        self.assertEqual(status, 200, text)
-        call, attempt = self.spans(self.receiver, 2)
+        self.assertEqual(response.status, 200, response.text)
+        text = response.json()
+        call, attempt = self.spans(2)
         self.assertEqual((call["name"], call["kind"], call["parent"]), ("chat acme/tiny", SERVER, ""))
         self.assertEqual(call["schema"], "https://opentelemetry.io/schemas/1.41.0")
         self.assertEqual(call["resource"]["service.name"], "forebay")
@@ -178,21 +141,21 @@ class Traced(TracingTest):
                 "gen_ai.request.seed": 3,
                 "gen_ai.request.stop_sequences": ["END"],
                 "gen_ai.output.type": "text",
-                "gen_ai.response.id": json.loads(text)["id"],
+                "gen_ai.response.id": text["id"],
                 "gen_ai.response.model": "acme/tiny",
                 "gen_ai.response.finish_reasons": ["stop"],
-                "gen_ai.usage.input_tokens": json.loads(text)["usage"]["prompt_tokens"],
-                "gen_ai.usage.output_tokens": json.loads(text)["usage"]["completion_tokens"],
+                "gen_ai.usage.input_tokens": text["usage"]["prompt_tokens"],
+                "gen_ai.usage.output_tokens": text["usage"]["completion_tokens"],
                 "forebay.usage.certainty": "exact",
-                "forebay.request.id": headers["x-request-id"],
-                "forebay.workspace.id": gateway.bootstrap["workspaceId"],
+                "forebay.request.id": response.headers["x-request-id"],
+                "forebay.workspace.id": gateway.started.workspaceId,
                 "http.request.method": "POST",
                 "http.route": "/v1/chat/completions",
                 "http.response.status_code": 200,
             },
         )
         self.assertFalse(call["error"])
-        host, port = gateway.engine.split(":")
+        host, port = gateway.engine.removeprefix("http://").split(":")
         self.assertEqual((attempt["name"], attempt["kind"]), ("chat tiny-q4", CLIENT))
         self.assertEqual((attempt["trace"], attempt["parent"]), (call["trace"], call["id"]))
         self.assertNotEqual(attempt["id"], call["id"])
@@ -209,7 +172,7 @@ class Traced(TracingTest):
                 "forebay.replica.name": "acme/tiny#1",
             },
         )
-        request = self.receiver.requests[0]
+        request = receiver.requests[0]
         sent = {name.lower(): value for name, value in request["headers"].items()}
         self.assertEqual(request["path"], "/v1/traces")
         self.assertEqual(
@@ -219,19 +182,17 @@ class Traced(TracingTest):
 
     def test_streams_and_embeddings_are_exported(self):
         gateway = self.traced()
-        status, _, _ = gateway.chat(stream=True, fake={"chunks": 5, "text": "word"})
-        self.assertEqual(status, 200)
-        call, _ = self.spans(self.receiver, 2)
+        self.assertEqual(gateway.chat(stream=True, fake={"chunks": 5, "text": "word"}).status, 200)
+        call, _ = self.spans(2)
         attributes = call["attributes"]
         self.assertIs(attributes["gen_ai.request.stream"], True)
         self.assertEqual(attributes["gen_ai.usage.output_tokens"], 5)
         self.assertEqual(attributes["gen_ai.response.finish_reasons"], ["stop"])
         self.assertGreater(attributes["gen_ai.response.time_to_first_chunk"], 0)
-        self.receiver.clear()
+        receiver.clear()
         body = {"model": "acme/embed", "input": "a private text", "encoding_format": "base64", "dimensions": 4}
-        status, text, _ = gateway.call("/embeddings", body)
-        self.assertEqual(status, 200, text)
-        call, attempt = self.spans(self.receiver, 2)
+        self.assertEqual(gateway.call("/embeddings", body).status, 200)
+        call, attempt = self.spans(2)
         self.assertEqual((call["name"], attempt["name"]), ("embeddings acme/embed", "embeddings embed-small"))
         attributes = call["attributes"]
         self.assertEqual(attributes["gen_ai.operation.name"], "embeddings")
@@ -244,16 +205,16 @@ class Traced(TracingTest):
         gateway.chat(fake={"text": "a private answer"}, tools=[{"type": "function", "function": {"name": "private_tool"}}])
         gateway.chat(stream=True, fake={"text": "a private answer"})
         gateway.chat(fake={"status": 400, "error_message": "a private question is not accepted"})
-        self.spans(self.receiver, 6)
-        exported = b"".join(request["bytes"] for request in self.receiver.requests)
+        self.spans(6)
+        exported = b"".join(request["bytes"] for request in receiver.requests)
         self.assertNotIn(b"private", exported)
-        self.assertNotIn(gateway.bootstrap["apiKey"].encode(), exported)
+        self.assertNotIn(gateway.started.apiKey.encode(), exported)
         self.assertNotIn(b"gen_ai.input.messages", exported)
 
     def test_content_is_exported_if_enabled(self):
         gateway = self.traced("record_content = true")
         gateway.chat(fake={"text": "a private answer"}, tools=[{"type": "function", "function": {"name": "look"}}])
-        call, _ = self.spans(self.receiver, 2)
+        call, _ = self.spans(2)
         attributes = call["attributes"]
         question = [{"role": "user", "parts": [{"type": "text", "content": "a private question"}]}]
         self.assertEqual(json.loads(attributes["gen_ai.input.messages"]), question)
@@ -261,9 +222,9 @@ class Traced(TracingTest):
         output = json.loads(attributes["gen_ai.output.messages"])
         self.assertEqual([part["type"] for part in output[0]["parts"]], ["text"])
         self.assertIn("a private answer", output[0]["parts"][0]["content"])
-        self.receiver.clear()
+        receiver.clear()
         gateway.chat(stream=True, fake={"chunks": 3, "text": "word "})
-        call, _ = self.spans(self.receiver, 2)
+        call, _ = self.spans(2)
         output = json.loads(call["attributes"]["gen_ai.output.messages"])
         parts = [{"type": "text", "content": "word word word "}]
         self.assertEqual(output, [{"role": "assistant", "parts": parts, "finish_reason": "stop"}])
@@ -271,14 +232,14 @@ class Traced(TracingTest):
     def test_a_caller_trace_is_continued_to_the_model_server(self):
         gateway = self.traced()
         seen = gateway.echoed_headers({"traceparent": TRACEPARENT, "tracestate": "vendor=1"})
-        call, attempt = self.spans(self.receiver, 2)
+        call, attempt = self.spans(2)
         self.assertEqual((call["trace"], call["parent"]), (PARENT_TRACE, PARENT_SPAN))
         self.assertEqual((call["tracestate"], call["flags"] & 0x300), ("vendor=1", 0x300))
         self.assertEqual(seen["traceparent"], f"00-{PARENT_TRACE}-{attempt['id']}-01")
         self.assertEqual(seen["tracestate"], "vendor=1")
-        self.receiver.clear()
+        receiver.clear()
         seen = gateway.echoed_headers({"traceparent": "garbage", "tracestate": "vendor=1"})
-        call, attempt = self.spans(self.receiver, 2)
+        call, attempt = self.spans(2)
         self.assertEqual(call["parent"], "")
         self.assertEqual(seen["traceparent"], f"00-{call['trace']}-{attempt['id']}-01")
         self.assertNotIn("tracestate", seen, "an invalid trace is not continued")
@@ -289,13 +250,13 @@ class Traced(TracingTest):
         self.assertEqual(gateway.echoed_headers({"traceparent": unsampled})["traceparent"], unsampled)
         self.assertNotIn("traceparent", gateway.echoed_headers({}))
         self.assertNotEqual(gateway.echoed_headers({"traceparent": TRACEPARENT})["traceparent"], TRACEPARENT)
-        self.spans(self.receiver, 2)
-        self.receiver.clear()
+        self.spans(2)
+        receiver.clear()
         never_sampled = self.traced("sample_ratio = 0\nfollow_parent = false")
         self.assertEqual(never_sampled.echoed_headers({"traceparent": TRACEPARENT})["traceparent"], TRACEPARENT)
         always_sampled = self.traced("sample_ratio = 1\nfollow_parent = false")
         self.assertNotEqual(always_sampled.echoed_headers({"traceparent": unsampled})["traceparent"], unsampled)
-        self.spans(self.receiver, 2)
+        self.spans(2)
 
     def test_server_errors_are_distinguished_from_client_errors(self):
         gateway = self.traced()
@@ -306,22 +267,21 @@ class Traced(TracingTest):
             ({"stream": True, "fake": {"chunks": 5, "cut_after": 2}}, "bad_gateway", True, 1),
         ]:
             with self.subTest(body=body):
-                self.receiver.clear()
+                receiver.clear()
                 gateway.chat(**body)
-                call, *others = self.spans(self.receiver, 1 + attempts)
+                call, *others = self.spans(1 + attempts)
                 self.assertEqual((call["attributes"]["error.type"], call["error"]), (code, is_error))
                 self.assertEqual([other["attributes"]["error.type"] for other in others], [code] * attempts)
-        self.receiver.clear()
+        receiver.clear()
         gateway.call("/chat/completions", {}, key="sk-unknown")
         gateway.chat()
-        call, _ = self.spans(self.receiver, 2)
+        call, _ = self.spans(2)
         self.assertEqual(call["attributes"]["http.response.status_code"], 200, "an unauthenticated call creates no spans")
 
     def test_every_attempt_has_a_span(self):
         gateway = self.traced()
-        status, _, _ = gateway.chat("acme/two", fake={"status": 500})
-        self.assertEqual(status, 502)
-        call, first, second = self.spans(self.receiver, 3)
+        self.assertEqual(gateway.chat("acme/two", fake={"status": 500}).status, 502)
+        call, first, second = self.spans(3)
         self.assertEqual({first["parent"], second["parent"]}, {call["id"]})
         self.assertEqual(len({call["id"], first["id"], second["id"]}), 3)
         self.assertLessEqual(first["end"], second["start"])
@@ -331,22 +291,22 @@ class Traced(TracingTest):
 
     def test_exports_are_retried_if_the_receiver_is_busy_but_not_if_it_rejects(self):
         gateway = self.traced()
-        self.receiver.respond_next_with(503, 429)
+        exported = gateway.metric("forebay_trace_spans_exported_total")
+        receiver.respond_next_with(503, 429)
         gateway.chat()
-        self.spans(self.receiver, 2)
-        self.assertEqual(len(self.receiver.requests), 3)
-        wait_until("the count", lambda: gateway.metric("forebay_trace_spans_exported_total") == 2)
-        self.receiver.respond_next_with(400)
+        self.spans(2)
+        self.assertEqual(len(receiver.requests), 3)
+        wait_until("the count", lambda: gateway.metric("forebay_trace_spans_exported_total") == exported + 2)
+        receiver.respond_next_with(400)
         gateway.chat()
         wait_until("the count", lambda: gateway.metric('forebay_trace_spans_dropped_total{reason="refused"}') == 2)
-        self.assertEqual(len(self.receiver.requests), 4)
+        self.assertEqual(len(receiver.requests), 4)
 
     def test_queued_spans_are_exported_before_shutdown(self):
-        gateway = self.traced()
+        gateway = start(self.settings())
         gateway.chat()
-        stop(gateway.process)
-        self.assertEqual(gateway.process.returncode, 0)
-        self.assertEqual(len(self.receiver.received()), 2)
+        self.assertEqual(gateway.stop(), 0)
+        self.assertEqual(len(receiver.received()), 2)
 
 
 class Untraced(TracingTest):
@@ -361,11 +321,11 @@ class Untraced(TracingTest):
     def test_an_unreachable_receiver_does_not_delay_calls(self):
         gateway = self.gateway('otlp_endpoint = "http://127.0.0.1:9"')
         for _ in range(20):
-            self.assertEqual(gateway.chat()[0], 200)
+            self.assertEqual(gateway.chat().status, 200)
         unreachable = 'forebay_trace_spans_dropped_total{reason="unreachable"}'
         wait_until("dropped spans", lambda: gateway.metric(unreachable))
-        self.assertEqual(gateway.log.read_text().count("traces are dropped"), 1)
-        self.assertEqual(gateway.chat()[0], 200)
+        self.assertEqual(pathlib.Path(gateway.started.log).read_text().count("traces are dropped"), 1)
+        self.assertEqual(gateway.chat().status, 200)
 
 
 if __name__ == "__main__":

@@ -6,9 +6,7 @@ import argparse
 import http.client
 import json
 import pathlib
-import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import threading
@@ -16,18 +14,14 @@ import time
 import urllib.error
 import urllib.request
 
-START_TIMEOUT_SECS = 60
-STOP_TIMEOUT_SECS = 60
-SETTLE_TIMEOUT_SECS = 30
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from testbed import FOREBAY, Testbed, wait_until  # noqa: E402
+
 CALLERS = 4
 LOAD_SECS = 4
 
 CONFIG = """
-[server]
-listen = "127.0.0.1:{port}"
-ops_listen = "127.0.0.1:0"
-drain_timeout = "20s"
-
 [workspace_defaults]
 requests_per_minute = 1_000_000
 tokens_per_minute = 1_000_000_000
@@ -37,50 +31,33 @@ id = "acme/tiny-chat"
 context_length = 4096
 input_per_1m = "1.00"
 output_per_1m = "4.00"
-upstreams = [{{ url = "http://{engine}/v1", model = "tiny" }}]
+upstreams = [{{ url = "{engine}/v1", model = "tiny" }}]
 """
 
 
 class Gateway:
     """One address and one data folder, served by one release after the other."""
 
-    def __init__(self, folder, engine):
-        self.folder = folder
-        self.port = free_port()
-        self.base = f"http://127.0.0.1:{self.port}"
-        self.process = None
-        self.config = folder / "forebay.toml"
-        self.config.write_text(CONFIG.format(port=self.port, engine=engine))
+    def __init__(self, testbed, folder):
+        self.testbed, self.port = testbed, free_port()
+        self.members = {"tables": CONFIG.format(engine=testbed.engine()), "server": 'drain_timeout = "20s"'}
+        self.members |= {"dataDir": folder, "port": self.port}
 
     def start(self, program):
-        log = (self.folder / "forebay.log").open("a")
-        command = [program, "serve", "--config", self.config, "--data-dir", self.folder / "data"]
-        self.process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
-        wait_until("forebay responds", START_TIMEOUT_SECS, self.responds)
-
-    def responds(self):
-        if self.process.poll() is not None:
-            log = (self.folder / "forebay.log").read_text()[-3000:]
-            raise RuntimeError(f"forebay exited with {self.process.returncode}:\n{log}")
-        try:
-            return urllib.request.urlopen(f"{self.base}/healthz", timeout=5).status == 200
-        except OSError:
-            return False
+        self.started = self.testbed.gateway(**self.members, binary=str(program.resolve()))
 
     def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(timeout=STOP_TIMEOUT_SECS)
-        if code != 0:
-            raise RuntimeError(f"forebay was stopped and exited with {code}")
+        code = self.testbed.stop(self.started)
+        expect(code == 0, f"forebay was stopped and exited with {code}")
 
 
 class Operator:
     """The administrator of the first start, in the browser."""
 
-    def __init__(self, base, bootstrap):
-        self.base, self.workspace = base, bootstrap["workspaceId"]
-        credentials = {"email": bootstrap["email"], "password": bootstrap["password"]}
-        with send(f"{base}/api/session", "POST", credentials) as response:
+    def __init__(self, gateway):
+        self.base, self.workspace = gateway.url, gateway.workspaceId
+        credentials = {"email": gateway.email, "password": gateway.password}
+        with send(f"{self.base}/api/session", "POST", credentials) as response:
             self.headers = {"cookie": response.headers["set-cookie"].split(";")[0]}
             self.headers["x-csrf-token"] = json.load(response)["csrfToken"]
 
@@ -125,35 +102,21 @@ class Load:
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--previous", required=True, type=pathlib.Path)
-    parser.add_argument("--current", required=True, type=pathlib.Path)
-    parser.add_argument("--fake-engine", required=True)
-    arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    engine = subprocess.Popen([arguments.fake_engine], stdout=subprocess.PIPE, text=True)
-    gateway = None
-    with tempfile.TemporaryDirectory(prefix="forebay-upgrade.") as folder:
-        try:
-            address = engine.stdout.readline().strip().removeprefix("listening on ")
-            gateway = Gateway(pathlib.Path(folder), address)
-            return run(gateway, arguments.previous, arguments.current)
-        finally:
-            for process in [gateway and gateway.process, engine]:
-                if process and process.poll() is None:
-                    process.kill()
-                    process.wait()
+    previous = parser.parse_args().previous
+    with tempfile.TemporaryDirectory(prefix="forebay-upgrade.") as folder, Testbed() as testbed:
+        return run(Gateway(testbed, folder), previous, FOREBAY)
 
 
 def run(gateway, previous, current):
     releases = [("previous", previous), ("current", current), ("previous", previous), ("current", current)]
     gateway.start(previous)
-    bootstrap = json.loads((gateway.folder / "data" / "bootstrap.json").read_text())
-    load = Load(gateway.base, bootstrap["apiKey"])
+    load = Load(gateway.started.url, gateway.started.apiKey)
     keys = []
     for number, (name, program) in enumerate(releases):
         if number > 0:
             gateway.stop()
             gateway.start(program)
-        operator = Operator(gateway.base, bootstrap)
+        operator = Operator(gateway.started)
         print(f"The {name} release serves, after {load.served} calls", flush=True)
         keys.append(operator.call("POST", "/keys", {"name": f"key {number}"})["key"])
         operator.call("PUT", f"/aliases/name-{number}", {"model": "acme/tiny-chat"})
@@ -162,10 +125,9 @@ def run(gateway, previous, current):
     load.stop()
     expect(not load.failures, f"{len(load.failures)} calls failed, among them {load.failures[:3]}")
     expect(load.served > 4 * CALLERS, f"only {load.served} calls were served")
-    operator = Operator(gateway.base, bootstrap)
+    operator = Operator(gateway.started)
     wait_until(
         f"usage shows {load.served} calls",
-        SETTLE_TIMEOUT_SECS,
         lambda: operator.call("GET", "/usage")["total"]["requests"] == load.served,
     )
     gateway.stop()
@@ -180,7 +142,7 @@ def check_records(operator, gateway, keys, load):
     aliases = {alias["name"] for alias in operator.call("GET", "/aliases")["data"]}
     expect(aliases == {f"name-{number}" for number in range(len(keys))}, f"aliases are wrong: {aliases}")
     for number, key in enumerate(keys):
-        chat(gateway.base, key, f"name-{number}")
+        chat(gateway.started.url, key, f"name-{number}")
         with load.lock:
             load.served += 1
     expect(operator.call("GET", "/requests?limit=5")["data"], "the request log is empty")
@@ -203,15 +165,6 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
-
-
-def wait_until(what, seconds, check):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if check():
-            return
-        time.sleep(0.1)
-    raise TimeoutError(f"not within {seconds} s: {what}")
 
 
 def expect(holds, message):

@@ -2,12 +2,13 @@
 
 use crate::config::{Config, load};
 use crate::node::data_dir;
+use crate::surface::openapi;
 use crate::version::VERSION;
 use crate::{admin, app};
 use clap::{CommandFactory, Parser};
 use clap_complete::Shell;
 use fleet::drivers::process::shim;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use store::Store;
@@ -35,6 +36,9 @@ enum Command {
     /// Write the manual pages into a folder.
     #[command(hide = true)]
     ManualPages { dir: PathBuf },
+    /// Print the description of all surfaces, as `/openapi.json` serves it.
+    #[command(hide = true)]
+    Openapi,
     /// Parent process of a replica's engine, started by the server.
     #[command(hide = true)]
     ReplicaShim(ReplicaShim),
@@ -105,6 +109,7 @@ fn run(command: Command) -> anyhow::Result<()> {
             Ok(())
         }
         Command::ManualPages { dir } => Ok(clap_mangen::generate_to(Arguments::command(), dir)?),
+        Command::Openapi => Ok(std::io::stdout().write_all(&openapi::document())?),
         Command::ReplicaShim(shim) if shim.detached => Ok(shim::run(&shim.dir)?),
         Command::ReplicaShim(_) => Ok(shim::detach()?),
     }

@@ -1,7 +1,7 @@
 //! A hub of models on this machine that behaves like the Hugging Face hub.
 //!
 //! It describes repositories, and redirects files to a storage on another port that resumes downloads. Tests let it cut a
-//! download off, or hold it.
+//! download off, or hold it; those of other processes by `POST /-/hold` and `POST /-/release`.
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -13,6 +13,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 const NOT_FOUND: &str = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n";
+/// What is sent of each file from `POST /-/hold` on.
+const HOLD_AFTER: usize = 8 << 20;
 /// The commit of every repository.
 pub const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
@@ -168,6 +170,10 @@ fn read_request(head: &str) -> HubRequest {
 fn find(shared: &Shared, request: &HubRequest) -> (String, Vec<u8>) {
     let state = shared.state();
     let path = request.path.split('?').next().unwrap_or_default();
+    if let Some(action) = path.strip_prefix("/-/") {
+        shared.sending.send_replace(if action == "hold" { Sending::HoldAfter(HOLD_AFTER) } else { Sending::Whole });
+        return (ok(0), Vec::new());
+    }
     let described = path.strip_prefix("/api/models/").and_then(|rest| rest.split_once("/revision/"));
     if let Some((repository, _)) = described {
         let found = state.repositories.get(repository).map(|(members, files)| describe(repository, members, files));

@@ -5,6 +5,7 @@
 pub mod balancer;
 pub mod fake_engine;
 pub mod fake_hub;
+pub mod gateway_config;
 pub mod http;
 pub mod pod_security;
 pub mod process;

@@ -14,6 +14,7 @@ use rustls::pki_types::pem::PemObject;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::fake_engine::{FakeEngine, Script};
+use testkit::gateway_config::{GatewayConfig, upstreams};
 use testkit::http::Client;
 use testkit::process::{Forebay, ForebayLaunch};
 
@@ -24,6 +25,18 @@ pub(crate) const MODEL: &str = "test/chat";
 pub(crate) const ATTACKED_MODEL: &str = "test/attacked";
 /// Its replicas never start, so calls to it are held.
 pub(crate) const ENDPOINT: &str = "dedicated/held";
+/// The model of the endpoint, whose replicas end at once.
+const HELD_MODEL: &str = r#"context_length = 1_000_000
+upstreams = [ { url = "http://127.0.0.1:9/v1" } ]
+
+[[models.flavors]]
+name = "one"
+gpu_type = "local/cpu"
+gpu_count = 1
+precision = "q4"
+price_per_gpu_hour = "1.00"
+argv = ["true", "{port}"]
+"#;
 
 /// Where attackers and others send their calls.
 #[derive(Clone)]
@@ -142,16 +155,12 @@ fn launcher(scratch: &Path, binary: &Path, members: &Path) -> anyhow::Result<Pat
 fn config([engine, attacked]: &[String; 2], setup: &Setup<'_>, scratch: &Path) -> String {
     let Setup { requests_per_minute, allotment, .. } = setup;
     let tls = match setup.has_tls {
-        true => format!("tls_cert = \"{0}/cert.pem\"\ntls_key = \"{0}/key.pem\"\n", scratch.display()),
+        true => format!("tls_cert = \"{0}/cert.pem\"\ntls_key = \"{0}/key.pem\"", scratch.display()),
         false => String::new(),
     };
     let budget = setup.memory_budget.map_or_else(String::new, |bytes| format!("memory_budget = {bytes}\n"));
-    format!(
-        r#"[server]
-listen = "127.0.0.1:0"
-ops_listen = "127.0.0.1:0"
-{tls}
-[edge]
+    let defaults = format!(
+        r#"[edge]
 client_stall_timeout = "10s"
 {budget}
 [workspace_defaults]
@@ -161,35 +170,15 @@ monthly_tokens = 1_000_000_000_000_000
 
 [allotment_defaults]
 "local/cpu" = {allotment}
-
-[[models]]
-id = "{MODEL}"
-context_length = 1_000_000
-input_per_1m = "1.00"
-output_per_1m = "1.00"
-upstreams = [ {{ url = "{engine}", model = "fake" }} ]
-
-[[models]]
-id = "{ATTACKED_MODEL}"
-context_length = 1_000_000
-input_per_1m = "1.00"
-output_per_1m = "1.00"
-upstreams = [ {{ url = "{attacked}", model = "fake" }} ]
-
-[[models]]
-id = "test/held"
-context_length = 1_000_000
-upstreams = [ {{ url = "http://127.0.0.1:9/v1" }} ]
-
-[[models.flavors]]
-name = "one"
-gpu_type = "local/cpu"
-gpu_count = 1
-precision = "q4"
-price_per_gpu_hour = "1.00"
-argv = ["true", "{{port}}"]
 "#
-    )
+    );
+    let priced = |url: &str| {
+        let prices = "context_length = 1_000_000\ninput_per_1m = \"1.00\"\noutput_per_1m = \"1.00\"";
+        format!("{prices}\n{}", upstreams([url], "fake"))
+    };
+    let config = GatewayConfig::default().server(&tls).tables(&defaults);
+    let config = config.model(MODEL, &priced(engine)).model(ATTACKED_MODEL, &priced(attacked));
+    config.model("test/held", HELD_MODEL).render()
 }
 
 async fn create_endpoint(target: &Target) -> anyhow::Result<()> {

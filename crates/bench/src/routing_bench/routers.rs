@@ -10,6 +10,7 @@ use anyhow::{Context, ensure};
 use bytes::Bytes;
 use http::Method;
 use serde_json::json;
+use testkit::gateway_config::{GatewayConfig, upstreams};
 use testkit::http::Client;
 use testkit::process::{ForebayLaunch, Launch};
 
@@ -98,16 +99,16 @@ async fn start_forebay(nodes: usize, options: &Options, engines: &[SocketAddr]) 
 
 /// Each node has a store and a workspace of its own, so the model shares cached prefixes between workspaces.
 fn configuration(engines: &[SocketAddr], redis_line: &str) -> String {
-    let upstreams: Vec<String> =
-        engines.iter().map(|engine| format!("{{ url = \"http://{engine}/v1\", model = \"fake-model\" }}")).collect();
-    format!(
-        "[server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\nmax_connections_per_address = 0\n\n\
-         [workspace_defaults]\nrequests_per_minute = 1_000_000_000\ntokens_per_minute = 1_000_000_000_000\n\
-         monthly_tokens = 1_000_000_000_000_000\n\n[limits]\n{redis_line}\n\
-         [[models]]\nid = \"bench/chat\"\nname = \"bench/chat\"\nmodality = \"chat\"\ncontext_length = 1_048_576\n\
-         input_per_1m = \"0.10\"\noutput_per_1m = \"0.40\"\nshare_prefix_cache = true\nupstreams = [{}]\n",
-        upstreams.join(", ")
-    )
+    let upstreams = upstreams(engines.iter().map(|engine| format!("http://{engine}/v1")), "fake-model");
+    let limits = format!(
+        "[workspace_defaults]\nrequests_per_minute = 1_000_000_000\ntokens_per_minute = 1_000_000_000_000\n\
+         monthly_tokens = 1_000_000_000_000_000\n\n[limits]\n{redis_line}"
+    );
+    let model = format!(
+        "context_length = 1_048_576\ninput_per_1m = \"0.10\"\noutput_per_1m = \"0.40\"\nshare_prefix_cache = true\n{upstreams}"
+    );
+    let config = GatewayConfig::default().server("max_connections_per_address = 0").tables(&limits);
+    config.model("bench/chat", &model).render()
 }
 
 fn start_nginx(balance: &str, engines: &[SocketAddr]) -> anyhow::Result<StartedRouter> {

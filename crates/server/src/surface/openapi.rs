@@ -5,12 +5,11 @@
 use super::{anthropic, console, endpoints, openai, operations};
 use bytes::Bytes;
 use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem};
-use utoipa::openapi::response::ResponseBuilder;
 use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Schema, Type};
 use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
 };
-use utoipa::openapi::{ContentBuilder, Info, OpenApi, OpenApiBuilder, Ref, RefOr, Required};
+use utoipa::openapi::{ContentBuilder, Info, OpenApi, OpenApiBuilder, Ref, RefOr, Required, Response, ResponseBuilder};
 
 const DESCRIPTION: &str = "Inference and endpoints (`/v1`) take an API key, or a session with `X-CSRF-Token` and `X-Workspace-Id`. \
      The console's surface (`/api`) takes a session. Every response carries `x-request-id`.";
@@ -18,7 +17,7 @@ const DESCRIPTION: &str = "Inference and endpoints (`/v1`) take an API key, or a
 /// An error of an operation: status, codes, and the names of the schemas its body may have.
 pub(super) type ErrorDescription = (&'static str, &'static str, &'static [&'static str]);
 
-/// The document, encoded once.
+/// The document, encoded.
 pub(crate) fn document() -> Bytes {
     let whole = describe();
     serde_json::to_vec(&whole).expect("a description has only text keys").into()
@@ -41,8 +40,61 @@ fn describe() -> OpenApi {
             add_path_parameters(path, operation);
         }
     }
+    share_errors(&mut whole);
     add_security_schemes(&mut whole);
     whole
+}
+
+/// Moves error responses that several operations have to `components.responses` and refers to them there.
+fn share_errors(whole: &mut OpenApi) {
+    let mut uses: Vec<(Response, usize)> = Vec::new();
+    for (_, response) in errors_of(whole) {
+        let RefOr::T(response) = response else { continue };
+        match uses.iter_mut().find(|(other, _)| other == response) {
+            Some((_, count)) => *count += 1,
+            None => uses.push((response.clone(), 1)),
+        }
+    }
+    let mut shared: Vec<(String, Response)> = Vec::new();
+    for (status, response) in errors_of(whole) {
+        let RefOr::T(own) = response else { continue };
+        if uses.iter().any(|(other, count)| other == own && *count > 1) {
+            *response = RefOr::Ref(Ref::from_response_name(share(&mut shared, status, own)));
+        }
+    }
+    whole.components.get_or_insert_default().responses =
+        shared.into_iter().map(|(name, response)| (name, RefOr::T(response))).collect();
+}
+
+fn errors_of(whole: &mut OpenApi) -> impl Iterator<Item = (&String, &mut RefOr<Response>)> {
+    let operations = whole.paths.paths.values_mut().flat_map(operations_of);
+    operations.flat_map(|one| &mut one.responses.responses).filter(|(status, _)| status.starts_with(['4', '5']))
+}
+
+/// The name of an equal response in the list, to which it is added if none is: `Error404`, and `Error404_2` for one with another
+/// description.
+fn share(shared: &mut Vec<(String, Response)>, status: &str, response: &Response) -> String {
+    if let Some((name, _)) = shared.iter().find(|(_, other)| other == response) {
+        return name.clone();
+    }
+    let base = format!("{}{status}", schema_name(response));
+    let alike = shared.iter().filter(|(name, _)| name.split('_').next() == Some(&base)).count();
+    let name = if alike == 0 { base } else { format!("{base}_{}", alike + 1) };
+    shared.push((name.clone(), response.clone()));
+    name
+}
+
+/// The first schema of the response's body.
+fn schema_name(response: &Response) -> &str {
+    let first = response.content.values().next().and_then(|content| content.schema.as_ref());
+    let reference = match first {
+        Some(RefOr::T(Schema::AnyOf(several))) => several.items.first(),
+        other => other,
+    };
+    match reference {
+        Some(RefOr::Ref(reference)) => reference.ref_location.rsplit('/').next().unwrap_or_default(),
+        _ => "Error",
+    }
 }
 
 /// Adds name, security and errors to the operations of the console.
@@ -179,5 +231,15 @@ mod tests {
         for reference in text.split("\"$ref\":\"#/").skip(1).map(|rest| rest.split('"').next().unwrap()) {
             assert!(document.pointer(&format!("/{reference}")).is_some(), "{reference}");
         }
+    }
+
+    #[test]
+    fn an_error_response_is_described_once() {
+        let mut whole = describe();
+        let shared = whole.components.as_ref().unwrap().responses.values().cloned().collect::<Vec<_>>();
+        assert!(shared.len() > 20, "{}", shared.len());
+        let own = errors_of(&mut whole).map(|(_, response)| response.clone()).filter(|one| matches!(one, RefOr::T(_)));
+        let all: Vec<_> = shared.into_iter().chain(own).collect();
+        assert!(all.iter().enumerate().all(|(index, one)| !all[..index].contains(one)));
     }
 }

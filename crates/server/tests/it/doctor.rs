@@ -11,6 +11,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Executor as _};
 use store::nodes::{self, Node};
 use tempfile::TempDir;
+use testkit::gateway_config::GatewayConfig;
 
 use crate::app::{BINARY, TIMEOUT, TestApp, text, wait_until};
 use crate::redis::Redis;
@@ -24,8 +25,8 @@ impl TestNode {
     fn new(config: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("data")).unwrap();
-        let ports = "[server]\nlisten = '127.0.0.1:0'\nops_listen = '127.0.0.1:0'\n";
-        fs::write(folder.path().join("forebay.toml"), format!("{ports}{config}")).unwrap();
+        let config = GatewayConfig::default().tables(config);
+        fs::write(folder.path().join("forebay.toml"), config.render()).unwrap();
         Self { folder }
     }
 

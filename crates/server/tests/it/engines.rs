@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use tempfile::TempDir;
+use testkit::gateway_config::GatewayConfig;
 use testkit::http::Client;
 use testkit::process::{Forebay, ForebayLaunch};
 
@@ -27,11 +28,8 @@ impl Gateway {
         let engine = write_engine(scratch.path(), "");
         fs::write(scratch.path().join("weights.gguf"), "weights").unwrap();
         let weights = scratch.path().join(weights);
-        let config = format!(
-            "[server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n[[models]]\nid = \"acme/tiny\"\n\
-             engine = {{ weights = \"{}\", replicas = 2 }}\n",
-            weights.display()
-        );
+        let engine_table = format!("engine = {{ weights = \"{}\", replicas = 2 }}", weights.display());
+        let config = GatewayConfig::default().model("acme/tiny", &engine_table).render();
         let launch = ForebayLaunch::default().binary(BINARY).environment("FOREBAY_ENGINE", engine.to_str().unwrap());
         let launch = launch.environment("TINY_KEY", SECRET).environment("VLLM_API_KEY", SECRET);
         let forebay = launch.start(&config).await.unwrap();

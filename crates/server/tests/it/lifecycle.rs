@@ -9,6 +9,7 @@ use std::time::Duration;
 use expect_test::expect;
 use serde_json::{Value, json};
 use testkit::fake_engine::{FakeEngine, Script};
+use testkit::gateway_config::GatewayConfig;
 use testkit::http::Client;
 use testkit::process::ForebayLaunch;
 use tokio::net::TcpStream;
@@ -326,9 +327,9 @@ async fn tls_serves_http_1_and_http_2() {
 
 #[tokio::test]
 async fn an_unreadable_certificate_is_reported() {
-    let config = "[server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n\
-        tls_cert = \"/nowhere/cert.pem\"\ntls_key = \"/nowhere/key.pem\"\n";
-    let error = ForebayLaunch::default().binary(BINARY).start(config).await.err().unwrap().to_string();
+    let files = "tls_cert = \"/nowhere/cert.pem\"\ntls_key = \"/nowhere/key.pem\"";
+    let config = GatewayConfig::default().server(files).render();
+    let error = ForebayLaunch::default().binary(BINARY).start(&config).await.err().unwrap().to_string();
     assert!(error.contains("exit status: 1") && error.contains("/nowhere/cert.pem"), "{error}");
 }
 
@@ -350,7 +351,7 @@ async fn nothing_is_created_if_the_credentials_cannot_be_written() {
     let data_dir = scratch.path().join("data");
     fs::create_dir_all(data_dir.join("bootstrap.json/x")).unwrap();
     let config = scratch.path().join("forebay.toml");
-    fs::write(&config, "[server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n").unwrap();
+    fs::write(&config, GatewayConfig::default().render()).unwrap();
     let failed = forebay(&["serve", "--config", config.to_str().unwrap(), "--data-dir", data_dir.to_str().unwrap()]);
     assert!(errors_of(&failed).contains("bootstrap.json is a folder"), "{}", errors_of(&failed));
 

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use sqlx::{Connection as _, Executor as _, PgConnection};
+use testkit::gateway_config::GatewayConfig;
 use testkit::http::Client;
 use testkit::process::ForebayLaunch;
 use tokio::task::JoinSet;
@@ -198,9 +199,9 @@ const UNREACHABLE: &str = "the store is unreachable, calls get 503 until it resp
 
 #[tokio::test]
 async fn a_node_that_waits_for_the_store_ends_on_a_signal() {
-    let config = "[store]\nurl = \"postgres://forebay:geheim@127.0.0.1:1/forebay\"\n\
-        [server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n";
-    let mut forebay = ForebayLaunch::default().binary(BINARY).start(config).await.unwrap();
+    let store = "[store]\nurl = \"postgres://forebay:geheim@127.0.0.1:1/forebay\"";
+    let config = GatewayConfig::default().tables(store).render();
+    let mut forebay = ForebayLaunch::default().binary(BINARY).start(&config).await.unwrap();
     assert_eq!(Client::new(forebay.public).get("/healthz").await.status_line(), "200 OK");
     forebay.child.signal("TERM").unwrap();
     let ended = forebay.child.wait_for_end(TIMEOUT).await.expect("the process exits");

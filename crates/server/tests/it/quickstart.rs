@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::json;
+use testkit::gateway_config::GatewayConfig;
 use testkit::http::Client;
 use testkit::process::{Forebay, ForebayLaunch};
 
@@ -31,9 +32,8 @@ pub(crate) fn models() -> PathBuf {
 /// Starts the quickstart, with the weights that the script has downloaded.
 pub(crate) async fn quickstart() -> (Forebay, Client) {
     let config = std::fs::read_to_string(root().join("config/quickstart.toml")).unwrap();
-    let config = config.replace("../data/models", models().to_str().unwrap());
-    let listen = "[server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n";
-    let forebay = ForebayLaunch::default().binary(BINARY).start(&format!("{listen}{config}")).await.unwrap();
+    let config = GatewayConfig::default().tables(&config.replace("../data/models", models().to_str().unwrap()));
+    let forebay = ForebayLaunch::default().binary(BINARY).start(&config.render()).await.unwrap();
     let client = Client::new(format!("http://{}", forebay.public)).key(&forebay.api_key().unwrap());
     (forebay, client)
 }
@@ -127,9 +127,8 @@ async fn engines_end_when_the_gateway_is_killed() {
 
 #[tokio::test]
 async fn a_failed_start_of_an_engine_is_logged_with_its_last_output() {
-    let config = "[server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n\
-                  [[models]]\nid = \"acme/none\"\nengine = { weights = \"nowhere.gguf\" }\n";
-    let forebay = ForebayLaunch::default().binary(BINARY).start(config).await.unwrap();
+    let config = GatewayConfig::default().model("acme/none", "engine = { weights = \"nowhere.gguf\" }").render();
+    let forebay = ForebayLaunch::default().binary(BINARY).start(&config).await.unwrap();
     wait_until("the log says why", TIMEOUT, async || {
         let log = forebay.child.stderr();
         log.contains("the engine of acme/none did not start") && log.contains("nowhere.gguf")

@@ -1,6 +1,5 @@
 //! The processes of the benchmark: the engine, nginx as the baseline, and the contender.
 
-use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use serde_json::Value;
 use testkit::fake_engine::Script;
+use testkit::gateway_config::GatewayConfig;
 use testkit::http::Client;
 use testkit::process::{Child, Forebay, ForebayLaunch, Launch};
 
@@ -174,23 +174,16 @@ fn default_engine_binary() -> anyhow::Result<PathBuf> {
 fn configuration(engine: SocketAddr, variant: &Variant<'_>, extra: &str) -> String {
     let Variant { limits, models, upstreams, redis_url } = variant;
     let redis = redis_url.map_or_else(String::new, |url| format!("url = \"{url}\"\n"));
-    let mut config = format!(
-        "[server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\nmax_connections_per_address = 0\n\n{limits}\n\
-         [limits]\nfailed_credentials_per_minute = 1_000_000_000\n{redis}\n{extra}\n"
-    );
+    let config = GatewayConfig::default().server("max_connections_per_address = 0").tables(limits);
+    let config = config.tables(&format!("[limits]\nfailed_credentials_per_minute = 1_000_000_000\n{redis}\n{extra}"));
     // The fake engine serves any model name; different names make different upstreams.
     let upstream = |number| format!("{{ url = \"http://{engine}/v1\", model = \"fake-model-{number}\" }}");
     let upstreams = (1..=*upstreams).map(upstream).collect::<Vec<_>>().join(", ");
-    let mut add = |id: &str, modality: &str| {
-        // Writing to a string cannot fail.
-        let _ = write!(
-            config,
-            "\n[[models]]\nid = \"{id}\"\nname = \"{id}\"\nmodality = \"{modality}\"\ncontext_length = 1_048_576\n\
-             input_per_1m = \"0.10\"\noutput_per_1m = \"0.40\"\nupstreams = [{upstreams}]\n"
-        );
+    let add = |config: GatewayConfig, id: &str, modality: &str| {
+        let limits = format!("name = \"{id}\"\nmodality = \"{modality}\"\ncontext_length = 1_048_576");
+        let prices = "input_per_1m = \"0.10\"\noutput_per_1m = \"0.40\"";
+        config.model(id, &format!("{limits}\n{prices}\nupstreams = [{upstreams}]"))
     };
-    add("bench/chat", "chat");
-    add("bench/embed", "embedding");
-    (2..=*models).for_each(|number| add(&format!("bench/chat{number}"), "chat"));
-    config
+    let config = add(add(config, "bench/chat", "chat"), "bench/embed", "embedding");
+    (2..=*models).fold(config, |config, number| add(config, &format!("bench/chat{number}"), "chat")).render()
 }

@@ -1,6 +1,7 @@
 //! Workspaces share no cached prefixes at engines that serve several of them.
 
 use serde_json::{Value, json};
+use testkit::gateway_config::GatewayConfig;
 
 use crate::app::{CHAT, EMBEDDING, TestApp, UPSTREAM_NAME, chat};
 
@@ -50,11 +51,11 @@ async fn upstreams_of_an_unknown_kind_get_no_salt() {
 #[tokio::test]
 async fn a_model_can_share_its_cache_between_workspaces() {
     let app = TestApp::start().await;
-    let config = format!(
-        "[server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n[[models]]\nid = \"{CHAT}\"\n\
-         share_prefix_cache = true\nupstreams = [{{ url = \"{}\", model = \"{UPSTREAM_NAME}\", engine = \"sglang\" }}]\n",
+    let model = format!(
+        "share_prefix_cache = true\nupstreams = [{{ url = \"{}\", model = \"{UPSTREAM_NAME}\", engine = \"sglang\" }}]",
         app.engine().url()
     );
+    let config = GatewayConfig::default().model(CHAT, &model).render();
     let sharing = testkit::process::ForebayLaunch::default().binary(crate::app::BINARY).start(&config).await.unwrap();
     let client = testkit::http::Client::new(format!("http://{}/v1", sharing.public)).key(&sharing.api_key().unwrap());
     let mut body = chat("hi");

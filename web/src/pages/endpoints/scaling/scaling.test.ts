@@ -1,9 +1,21 @@
 import { describe, expect, it } from 'vitest'
-import { boundsOf, defaultScaling, fieldErrorsOf, toScaling } from './scaling'
+import { ranges } from '../../../api/schema'
+import { boundsOf, defaultScaling, fieldErrorsOf, RANGES, toScaling } from './scaling'
 
 const fields = (change: Partial<ReturnType<typeof defaultScaling>> = {}) => ({ ...defaultScaling(), ...change })
 
 describe('the scaling form', () => {
+  it('has the ranges of the API', () => {
+    const { min, max, replicas, scaleToZeroSecs, scaleUpSecs, scaleDownSecs } = RANGES
+    expect(ranges.EndpointScaling).toEqual({
+      replicas,
+      minReplicas: min,
+      maxReplicas: max,
+      scaleToZeroWindowSeconds: scaleToZeroSecs,
+      scaleUpWindowSeconds: scaleUpSecs,
+      scaleDownWindowSeconds: scaleDownSecs,
+    })
+  })
   it('is valid initially', () => expect(fieldErrorsOf(fields())).toEqual({}))
   it('reports invalid fields', () => {
     expect(fieldErrorsOf(fields({ max: 65 }))).toEqual({ max: 'Must be between 1 and 64' })

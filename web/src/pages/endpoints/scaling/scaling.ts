@@ -1,7 +1,6 @@
 /** Converts between the scaling fields of a form and those of the API. */
 
 import type { Endpoint, EndpointChange } from '../../../api/endpoints'
-import { ranges } from '../../../api/schema'
 import { formatDuration } from '../../../ui/format'
 import type { Bounds } from '../allotment/estimate'
 
@@ -22,18 +21,16 @@ export type ScalingFields = {
   scaleDownSecs: Field
 }
 
-const { replicas, minReplicas, maxReplicas, ...windows } = ranges.EndpointScaling
-
-/** Valid ranges of the API. The schema has none for the target, because it depends on the metric. */
+/** Valid ranges of the API; a test compares those that the schema has. */
 export const RANGES = {
-  replicas,
-  min: minReplicas,
-  max: maxReplicas,
+  replicas: [1, 64],
+  min: [0, 64],
+  max: [1, 64],
   concurrency: [1, 1024],
   'kv-cache-utilization': [0.1, 0.95],
-  scaleToZeroSecs: windows.scaleToZeroWindowSeconds,
-  scaleUpSecs: windows.scaleUpWindowSeconds,
-  scaleDownSecs: windows.scaleDownWindowSeconds,
+  scaleToZeroSecs: [60, 86_400],
+  scaleUpSecs: [0, 3_600],
+  scaleDownSecs: [0, 3_600],
 } as const satisfies Record<string, readonly [number, number]>
 
 export const DEFAULT_KV_TARGET = 0.7

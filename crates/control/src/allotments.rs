@@ -1,9 +1,9 @@
 //! GPU allotments of organizations: their commitments, and the operator's caps.
 
-use crate::author::{AuditedChange, Author};
+use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
 use domain::allotment::{Defaults, Ledger};
-use domain::{GpuType, OrganizationId, Timestamp};
+use domain::{GpuType, OrganizationId};
 use serde::Serialize;
 use store::{Store, allotments, organizations};
 
@@ -47,26 +47,24 @@ pub async fn list(
 
 /// Sets an organization's cap, or resets it to the default. Lowering it stops nothing that runs.
 pub async fn set(
-    store: &Store,
-    author: &Author,
+    command: Command<'_>,
     organization: &OrganizationId,
     gpu_type: &GpuType,
     allotment: Option<u64>,
     defaults: &Defaults,
-    now: Timestamp,
 ) -> Result<AllotmentLine, CommandError> {
     if allotment.is_some_and(|gpus| gpus > MAX_GPUS) {
         return Err(CommandError::BadValue { field: "allotment", why: "an allotment is at most 1000000 GPUs" });
     }
-    let known = organizations::by_id(store, organization).await?;
+    let known = organizations::by_id(command.store, organization).await?;
     known.ok_or_else(|| CommandError::missing("organization", organization.as_str()))?;
-    let mut tx = store.begin().await?;
+    let mut tx = command.store.begin().await?;
     let before = allotments::lock(&mut tx, organization, gpu_type, defaults).await?;
     allotments::set(&mut tx, organization, gpu_type, allotment).await?;
     let after = Ledger { allotment: allotment.unwrap_or_else(|| defaults.of(gpu_type)), ..before };
     let detail = format!("{gpu_type}: {} → {}", before.allotment, after.allotment);
     let change = AuditedChange::new("allotment.set", Some(organization), organization.as_str()).detail(detail);
-    author.record(&mut tx, change, now).await?;
+    command.record(&mut tx, change).await?;
     tx.commit().await?;
     Ok(AllotmentLine::new(gpu_type.clone(), after))
 }

@@ -1,8 +1,7 @@
 //! Commands on nodes.
 
-use crate::author::{AuditedChange, Author};
+use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
-use domain::Timestamp;
 use store::holds::{self, HeldGpu};
 use store::nodes::{self, Node, ReportedNode};
 use store::{Page, Store, endpoint_loads, leader, quota};
@@ -23,11 +22,11 @@ pub async fn held_gpus(store: &Store) -> Result<Vec<HeldGpu>, CommandError> {
 }
 
 /// Removes a node that will not come back. Its unreported quota leases are released, and its calls no longer count.
-pub async fn forget(store: &Store, author: &Author, id: &str, now: Timestamp) -> Result<(), CommandError> {
-    let mut tx = store.begin().await?;
+pub async fn forget(command: Command<'_>, id: &str) -> Result<(), CommandError> {
+    let mut tx = command.store.begin().await?;
     nodes::forget(&mut tx, id).await?;
     quota::forget_node(&mut tx, id).await?;
     endpoint_loads::leave(&mut tx, id).await?;
-    author.record(&mut tx, AuditedChange::new("node.forget", None, id), now).await?;
+    command.record(&mut tx, AuditedChange::new("node.forget", None, id)).await?;
     Ok(tx.commit().await?)
 }

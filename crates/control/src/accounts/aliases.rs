@@ -1,9 +1,9 @@
 //! Commands on the aliases of workspaces.
 
-use crate::author::{AuditedChange, Author};
+use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
 use domain::alias::AliasName;
-use domain::{Catalogue, ModelRef, Timestamp, WorkspaceId};
+use domain::{Catalogue, ModelRef, WorkspaceId};
 use serde_json::json;
 use store::{Store, aliases, workspaces};
 
@@ -17,12 +17,10 @@ pub async fn list(store: &Store, workspace: &WorkspaceId) -> Result<Vec<(AliasNa
 
 /// Creates or changes an alias. Its target is a model of the catalogue, or a dedicated endpoint, which need not exist yet.
 pub async fn set(
-    store: &Store,
-    author: &Author,
+    command: Command<'_>,
     workspace: &WorkspaceId,
     (name, model): (&str, &str),
     catalogue: &Catalogue,
-    now: Timestamp,
 ) -> Result<(AliasName, ModelRef), CommandError> {
     let invalid = |field, why| CommandError::BadValue { field, why };
     let name = AliasName::parse(name).map_err(|_| {
@@ -40,41 +38,35 @@ pub async fn set(
             return Err(invalid("model", "not the id of a model of the catalogue, and not dedicated/<name>"));
         }
     };
-    let mut tx = store.begin().await?;
+    let mut tx = command.store.begin().await?;
     let owner = workspaces::lock(&mut tx, workspace).await?;
     let known = aliases::list_in(&mut tx, workspace).await?;
     let before = known.iter().find(|(known, _)| *known == name).map(|(_, target)| target);
     if before.is_none() && known.len() >= MAX_ALIASES {
         return Err(invalid("name", "a workspace has at most 100 aliases"));
     }
-    aliases::put(&mut tx, workspace, &name, &target, now).await?;
+    aliases::put(&mut tx, workspace, &name, &target, command.now).await?;
     let mut change = AuditedChange::new("workspace.set-alias", Some(&owner.organization), workspace.as_str())
         .after(json!({ "name": name.as_str(), "model": target.to_string() }));
     if let Some(before) = before {
         change = change.before(json!({ "name": name.as_str(), "model": before.to_string() }));
     }
-    author.record(&mut tx, change, now).await?;
+    command.record(&mut tx, change).await?;
     tx.commit().await?;
     Ok((name, target))
 }
 
 /// Deletes an alias. An unknown one is missing.
-pub async fn delete(
-    store: &Store,
-    author: &Author,
-    workspace: &WorkspaceId,
-    name: &str,
-    now: Timestamp,
-) -> Result<(), CommandError> {
+pub async fn delete(command: Command<'_>, workspace: &WorkspaceId, name: &str) -> Result<(), CommandError> {
     let missing = || CommandError::missing("alias", name);
     let name = AliasName::parse(name).map_err(|_| missing())?;
-    let mut tx = store.begin().await?;
+    let mut tx = command.store.begin().await?;
     let owner = workspaces::lock(&mut tx, workspace).await?;
     let known = aliases::list_in(&mut tx, workspace).await?;
     let (_, target) = known.iter().find(|(known, _)| *known == name).ok_or_else(missing)?;
-    aliases::delete(&mut tx, workspace, &name, now).await?;
+    aliases::delete(&mut tx, workspace, &name, command.now).await?;
     let change = AuditedChange::new("workspace.delete-alias", Some(&owner.organization), workspace.as_str())
         .before(json!({ "name": name.as_str(), "model": target.to_string() }));
-    author.record(&mut tx, change, now).await?;
+    command.record(&mut tx, change).await?;
     Ok(tx.commit().await?)
 }

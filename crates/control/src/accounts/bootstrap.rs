@@ -1,6 +1,6 @@
 //! First start on an empty store: creates a user to sign in with and a key to call with.
 
-use crate::author::{AuditedChange, Author};
+use crate::command::{AuditedChange, Author, Command};
 use crate::command_error::CommandError;
 use crate::keys::{self, KeyRequest};
 use crate::{entropy, passwords};
@@ -61,10 +61,11 @@ pub async fn first_start(store: &Store, defaults: &Limits, now: Timestamp) -> Re
     workspaces::insert(&mut tx, &workspace).await?;
     users::insert(&mut tx, &user, Some(&password_hash)).await?;
     workspaces::add_member(&mut tx, &workspace.id, &user.id, now).await?;
+    let command = Command { store, author: &Author::FirstStart, now };
     let request = KeyRequest { name: KEY_NAME, expires_at: None, requests_per_minute: None, tokens_per_minute: None };
-    let created = keys::create_in(&mut tx, &Author::FirstStart, &workspace, request, defaults, now).await?;
+    let created = keys::create_in(command, &mut tx, &workspace, request, defaults).await?;
     let change = AuditedChange::new("platform.first-start", Some(&organization.id), organization.id.as_str());
-    Author::FirstStart.record(&mut tx, change.detail(EMAIL.to_owned()), now).await?;
+    command.record(&mut tx, change.detail(EMAIL.to_owned())).await?;
     tx.commit().await?;
     Ok(Some(FirstStart { organization, workspace, user, password, key: created.key, key_text: created.text }))
 }

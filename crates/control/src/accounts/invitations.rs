@@ -1,11 +1,10 @@
 //! Commands on invitations, which add a user to an organization by a link.
 
-use crate::author::{AuditedChange, Author};
+use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
-use crate::sessions::{self, ActiveSession, Origin};
+use crate::sessions::{self, ActiveSession, SessionCommand};
 use crate::{entropy, passwords, sign_in, snapshot};
 use domain::invitation::LIFETIME_MILLIS;
-use domain::session::Lifetimes;
 use domain::user::{Email, Membership, Role};
 use domain::{
     Invitation, InvitationId, Organization, OrganizationId, SecretHash, SessionId, Timestamp, User, UserId, WorkspaceId,
@@ -50,11 +49,9 @@ pub enum AcceptedBy<'a> {
 
 /// Creates an invitation.
 pub async fn create(
-    store: &Store,
-    author: &Author,
+    command: Command<'_>,
     organization: &OrganizationId,
     request: InvitationRequest<'_>,
-    now: Timestamp,
 ) -> Result<CreatedInvitation, CommandError> {
     if request.workspaces.len() > MAX_WORKSPACES {
         return Err(CommandError::BadValue {
@@ -64,17 +61,17 @@ pub async fn create(
     }
     let token = entropy::token();
     let invitation = Invitation {
-        id: InvitationId::new(now, entropy::for_id()),
+        id: InvitationId::new(command.now, entropy::for_id()),
         organization: organization.clone(),
         email: Email::parse(request.email)?,
         role: request.role,
         workspaces: request.workspaces,
-        created_at: now,
-        created_by: author.user().cloned(),
-        expires_at: now.plus_millis(LIFETIME_MILLIS),
+        created_at: command.now,
+        created_by: command.author.user().cloned(),
+        expires_at: command.now.plus_millis(LIFETIME_MILLIS),
         accepted_at: None,
     };
-    let mut tx = store.begin().await?;
+    let mut tx = command.store.begin().await?;
     for id in &invitation.workspaces {
         let workspace = workspaces::lock(&mut tx, id).await?;
         if workspace.organization != *organization {
@@ -84,7 +81,7 @@ pub async fn create(
     invitations::insert(&mut tx, &invitation, SecretHash::of(&token)).await?;
     let change = AuditedChange::new("invitation.create", Some(organization), invitation.id.as_str())
         .after(snapshot::invitation(&invitation));
-    author.record(&mut tx, change, now).await?;
+    command.record(&mut tx, change).await?;
     tx.commit().await?;
     Ok(CreatedInvitation { invitation, token })
 }
@@ -100,17 +97,15 @@ pub async fn list(
 
 /// Deletes an invitation, which invalidates its link.
 pub async fn delete(
-    store: &Store,
-    author: &Author,
+    command: Command<'_>,
     organization: &OrganizationId,
     id: &InvitationId,
-    now: Timestamp,
 ) -> Result<(), CommandError> {
-    let mut tx = store.begin().await?;
+    let mut tx = command.store.begin().await?;
     let gone = invitations::delete(&mut tx, organization, id).await?;
     let change =
         AuditedChange::new("invitation.delete", Some(organization), id.as_str()).before(snapshot::invitation(&gone));
-    author.record(&mut tx, change, now).await?;
+    command.record(&mut tx, change).await?;
     Ok(tx.commit().await?)
 }
 
@@ -126,25 +121,22 @@ pub async fn preview(store: &Store, token: &str, now: Timestamp) -> Result<Previ
 /// Accepts an invitation and signs the user in. An existing account joins the organization; its password is required
 /// unless `signed_in` is that account. Otherwise a new account is created with this password.
 pub async fn accept(
-    store: &Store,
+    command: SessionCommand<'_>,
     token: &str,
     by: AcceptedBy<'_>,
-    origin: &Origin,
-    lifetimes: &Lifetimes,
-    now: Timestamp,
 ) -> Result<ActiveSession, CommandError> {
+    let SessionCommand { store, now, .. } = command;
     let invitation = open(store, token, now).await?;
-    let entrant = identify(store, &invitation.email, by, origin, now).await?;
+    let entrant = identify(command, &invitation.email, by).await?;
     let mut tx = store.begin().await?;
     invitations::accept(&mut tx, &invitation.id, now).await?;
     let user = let_in(&mut tx, &invitation, entrant, now).await?;
-    let author = Author::User { id: user.id.clone(), address: origin.address.clone() };
     let change = AuditedChange::new("invitation.accept", Some(&invitation.organization), invitation.id.as_str())
         .before(snapshot::invitation(&invitation))
         .after(snapshot::user(&user));
-    author.record(&mut tx, change, now).await?;
+    command.record(&mut tx, &user, change).await?;
     let context = (Some(invitation.organization.clone()), invitation.workspaces.first().cloned());
-    let signed = sessions::start(&mut tx, user, context, origin, lifetimes, now).await?;
+    let signed = sessions::start(command, &mut tx, user, context).await?;
     tx.commit().await?;
     Ok(signed)
 }
@@ -164,14 +156,8 @@ enum Identified {
 }
 
 /// Finds out who accepts an invitation for this address.
-async fn identify(
-    store: &Store,
-    email: &Email,
-    by: AcceptedBy<'_>,
-    origin: &Origin,
-    now: Timestamp,
-) -> Result<Entrant, CommandError> {
-    let accounts = users::credentials(store, email).await?;
+async fn identify(command: SessionCommand<'_>, email: &Email, by: AcceptedBy<'_>) -> Result<Entrant, CommandError> {
+    let accounts = users::credentials(command.store, email).await?;
     let (AcceptedBy::Account { password, .. } | AcceptedBy::NewAccount { password }) = by;
     let chosen = || password.ok_or(CommandError::BadValue { field: "password", why: "a password is required" });
     let (id, identified) = match by {
@@ -179,7 +165,7 @@ async fn identify(
             match signed_in.filter(|signed| accounts.iter().any(|one| one.user == signed.user.id)) {
                 Some(signed) => (signed.user.id.clone(), Identified::BySession(signed.session.id.clone())),
                 None => {
-                    let checked = sign_in::check(store, email, chosen()?, origin, now).await?;
+                    let checked = sign_in::check(command, email, chosen()?).await?;
                     (checked.user.clone(), Identified::ByPassword(checked))
                 }
             }
@@ -189,7 +175,7 @@ async fn identify(
             return Ok(Entrant::Beside(passwords::hash(passwords::check(chosen()?)?).await?));
         }
     };
-    Ok(Entrant::Known(users::by_id(store, &id).await?.ok_or_else(gone)?, identified))
+    Ok(Entrant::Known(users::by_id(command.store, &id).await?.ok_or_else(gone)?, identified))
 }
 
 /// Adds the memberships. An invitation never lowers an existing role. Locks are taken in the global order: workspaces,

@@ -1,6 +1,6 @@
 //! Commands on API keys.
 
-use crate::author::{AuditedChange, Author};
+use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
 use crate::{entropy, snapshot};
 use domain::key::NewKey;
@@ -43,17 +43,15 @@ pub enum KeyChange {
 
 /// Creates a key. Fails if the workspace has reached its limit of keys.
 pub async fn create(
-    store: &Store,
-    author: &Author,
+    command: Command<'_>,
     workspace: &WorkspaceId,
     request: KeyRequest<'_>,
     defaults: &Limits,
-    now: Timestamp,
 ) -> Result<CreatedKey, CommandError> {
-    check(&request, now)?;
-    let mut tx = store.begin().await?;
+    check(&request, command.now)?;
+    let mut tx = command.store.begin().await?;
     let workspace = workspaces::lock(&mut tx, workspace).await?;
-    let created = create_in(&mut tx, author, &workspace, request, defaults, now).await?;
+    let created = create_in(command, &mut tx, &workspace, request, defaults).await?;
     tx.commit().await?;
     Ok(created)
 }
@@ -80,52 +78,47 @@ pub async fn show(store: &Store, id: &KeyId) -> Result<ApiKey, CommandError> {
 
 /// Changes the state of a key. Idempotent, except for [`KeyChange::Expire`].
 pub async fn change(
-    store: &Store,
-    author: &Author,
+    command: Command<'_>,
     workspace: &WorkspaceId,
     id: &KeyId,
     change: KeyChange,
-    now: Timestamp,
 ) -> Result<ApiKey, CommandError> {
-    let mut tx = store.begin().await?;
+    let mut tx = command.store.begin().await?;
     let before = api_keys::lock(&mut tx, workspace, id).await?;
     let (action, after) = match change {
-        KeyChange::Revoke => ("key.revoke", api_keys::revoke(&mut tx, workspace, id, now).await?),
-        KeyChange::Disable => ("key.disable", api_keys::disable(&mut tx, workspace, id, now).await?),
-        KeyChange::Enable => ("key.enable", api_keys::enable(&mut tx, workspace, id, now).await?),
-        KeyChange::Expire => ("key.expire", api_keys::expire(&mut tx, workspace, id, now).await?),
+        KeyChange::Revoke => ("key.revoke", api_keys::revoke(&mut tx, workspace, id, command.now).await?),
+        KeyChange::Disable => ("key.disable", api_keys::disable(&mut tx, workspace, id, command.now).await?),
+        KeyChange::Enable => ("key.enable", api_keys::enable(&mut tx, workspace, id, command.now).await?),
+        KeyChange::Expire => ("key.expire", api_keys::expire(&mut tx, workspace, id, command.now).await?),
     };
-    finish(tx, author, action, &before, after, now).await
+    finish(command, tx, action, &before, after).await
 }
 
 /// Revokes keys of an organization together, disabled ones too. All are revoked or none. Idempotent.
 pub async fn revoke_many(
-    store: &Store,
-    author: &Author,
+    command: Command<'_>,
     organization: &OrganizationId,
     ids: BTreeSet<KeyId>,
-    now: Timestamp,
 ) -> Result<Vec<ApiKey>, CommandError> {
-    let mut tx = store.begin().await?;
-    let revoked = revoke_in(&mut tx, author, organization, ids, now).await?;
+    let mut tx = command.store.begin().await?;
+    let revoked = revoke_in(command, &mut tx, organization, ids).await?;
     tx.commit().await?;
     Ok(revoked)
 }
 
 /// [`revoke_many`] within a transaction. Keys are locked in one order, so that two calls cannot deadlock.
 pub(crate) async fn revoke_in(
+    command: Command<'_>,
     tx: &mut Tx,
-    author: &Author,
     organization: &OrganizationId,
     ids: BTreeSet<KeyId>,
-    now: Timestamp,
 ) -> Result<Vec<ApiKey>, CommandError> {
     let mut revoked = Vec::new();
     for id in ids {
         let before = api_keys::lock_in_organization(tx, organization, &id).await?;
         let was = snapshot::key(&before);
-        let after = api_keys::revoke_locked(tx, before, now).await?;
-        record(tx, author, "key.revoke", was, &after, now).await?;
+        let after = api_keys::revoke_locked(tx, before, command.now).await?;
+        record(command, tx, "key.revoke", was, &after).await?;
         revoked.push(after);
     }
     Ok(revoked)
@@ -133,12 +126,10 @@ pub(crate) async fn revoke_in(
 
 /// Replaces segment and secret of a key; id, name and limits stay. The old secret ends at once or after the overlap.
 pub async fn rotate(
-    store: &Store,
-    author: &Author,
+    command: Command<'_>,
     workspace: &WorkspaceId,
     id: &KeyId,
     overlap_secs: u64,
-    now: Timestamp,
 ) -> Result<CreatedKey, CommandError> {
     if overlap_secs > MAX_OVERLAP_SECS {
         return Err(CommandError::BadValue {
@@ -146,36 +137,35 @@ pub async fn rotate(
             why: "the overlap can be at most 604800 seconds (7 days)",
         });
     }
-    let old_dies_at = now.plus_millis(overlap_secs.cast_signed() * 1_000);
+    let old_dies_at = command.now.plus_millis(overlap_secs.cast_signed() * 1_000);
     let text = entropy::new_key();
-    let mut tx = store.begin().await?;
+    let mut tx = command.store.begin().await?;
     let before = api_keys::lock(&mut tx, workspace, id).await?;
     let fresh = (text.segment, text.hash);
-    let after = api_keys::rotate(&mut tx, workspace, id, fresh, old_dies_at, now).await?;
-    let key = finish(tx, author, "key.rotate", &before, after, now).await?;
+    let after = api_keys::rotate(&mut tx, workspace, id, fresh, old_dies_at, command.now).await?;
+    let key = finish(command, tx, "key.rotate", &before, after).await?;
     Ok(CreatedKey { key, text })
 }
 
 /// [`create`] within a transaction that has locked the workspace.
 pub(crate) async fn create_in(
+    command: Command<'_>,
     tx: &mut Tx,
-    author: &Author,
     workspace: &Workspace,
     request: KeyRequest<'_>,
     defaults: &Limits,
-    now: Timestamp,
 ) -> Result<CreatedKey, CommandError> {
     let text = entropy::new_key();
     let key = ApiKey {
-        id: KeyId::new(now, entropy::for_id()),
+        id: KeyId::new(command.now, entropy::for_id()),
         workspace: workspace.id.clone(),
         organization: workspace.organization.clone(),
         name: check_name(request.name)?.to_owned(),
         segment: text.segment,
         hash: text.hash,
         dies_at: None,
-        created_at: now,
-        created_by: author.user().cloned(),
+        created_at: command.now,
+        created_by: command.author.user().cloned(),
         expires_at: request.expires_at,
         last_used_at: None,
         revoked_at: None,
@@ -185,7 +175,7 @@ pub(crate) async fn create_in(
     };
     api_keys::insert_within(tx, &key, workspace.limits(defaults).max_api_keys).await?;
     let change = AuditedChange::new("key.create", Some(&key.organization), key.id.as_str()).after(snapshot::key(&key));
-    author.record(tx, change, now).await?;
+    command.record(tx, change).await?;
     Ok(CreatedKey { key, text })
 }
 
@@ -204,30 +194,28 @@ fn check(request: &KeyRequest<'_>, now: Timestamp) -> Result<(), CommandError> {
 
 /// Records the change and commits. A call that changed nothing leaves no audit entry.
 async fn finish(
+    command: Command<'_>,
     mut tx: Tx,
-    author: &Author,
     action: &'static str,
     before: &ApiKey,
     after: ApiKey,
-    now: Timestamp,
 ) -> Result<ApiKey, CommandError> {
-    record(&mut tx, author, action, snapshot::key(before), &after, now).await?;
+    record(command, &mut tx, action, snapshot::key(before), &after).await?;
     tx.commit().await?;
     Ok(after)
 }
 
 async fn record(
+    command: Command<'_>,
     tx: &mut Tx,
-    author: &Author,
     action: &'static str,
     was: Value,
     after: &ApiKey,
-    now: Timestamp,
 ) -> Result<(), CommandError> {
     let became = snapshot::key(after);
     if was != became {
         let change = AuditedChange::new(action, Some(&after.organization), after.id.as_str()).before(was).after(became);
-        author.record(tx, change, now).await?;
+        command.record(tx, change).await?;
     }
     Ok(())
 }

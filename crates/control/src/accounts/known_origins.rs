@@ -1,14 +1,14 @@
 //! Addresses and browsers from which a user has signed in before. Wrong passwords from elsewhere do not lock them out.
 
 use crate::command_error::CommandError;
-use crate::sessions::{ActiveSession, Origin};
+use crate::sessions::{ActiveSession, Origin, SessionCommand};
+use domain::UserId;
 use domain::attempts::{self, Policy};
 use domain::session::BrowserToken;
 use domain::user::Email;
-use domain::{Timestamp, UserId};
 use std::net::{IpAddr, Ipv6Addr};
+use store::known_origins;
 use store::users::Credentials;
-use store::{Store, known_origins};
 
 /// How long a browser keeps its token.
 pub const BROWSER_MAX_AGE_SECS: i64 = known_origins::KEPT_MILLIS / 1_000;
@@ -31,27 +31,21 @@ pub(crate) struct Counters {
 
 /// The counters for an attempt at the accounts with an address; there may be none.
 pub(crate) async fn counters(
-    store: &Store,
+    command: SessionCommand<'_>,
     email: &Email,
     accounts: &[Credentials],
-    origin: &Origin,
-    now: Timestamp,
 ) -> Result<Counters, CommandError> {
     for account in accounts {
-        match familiarity(store, &account.user, origin, now).await? {
+        match familiarity(command, &account.user).await? {
             Familiarity::Unknown => {}
-            known => return Ok(decide(email, origin, &known)),
+            known => return Ok(decide(email, command.origin, &known)),
         }
     }
-    Ok(decide(email, origin, &Familiarity::Unknown))
+    Ok(decide(email, command.origin, &Familiarity::Unknown))
 }
 
-async fn familiarity(
-    store: &Store,
-    user: &UserId,
-    origin: &Origin,
-    now: Timestamp,
-) -> Result<Familiarity, CommandError> {
+async fn familiarity(command: SessionCommand<'_>, user: &UserId) -> Result<Familiarity, CommandError> {
+    let SessionCommand { store, origin, now, .. } = command;
     if let Some(browser) = &origin.browser
         && known_origins::is_known(store, user, &browser_text(browser), now).await?
     {
@@ -77,12 +71,8 @@ fn decide(email: &Email, origin: &Origin, familiarity: &Familiarity) -> Counters
 }
 
 /// Records a sign-in. A browser without a token is known by that of its session from now on.
-pub async fn remember(
-    store: &Store,
-    signed: &ActiveSession,
-    origin: &Origin,
-    now: Timestamp,
-) -> Result<(), CommandError> {
+pub async fn remember(command: SessionCommand<'_>, signed: &ActiveSession) -> Result<(), CommandError> {
+    let SessionCommand { store, origin, now, .. } = command;
     let user = &signed.user.id;
     let browser = origin.browser.clone().unwrap_or_else(|| signed.token.browser());
     let mut tx = store.begin().await?;

@@ -1,10 +1,10 @@
 //! Commands on the members of an organization.
 
-use crate::author::{AuditedChange, Author};
+use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
 use crate::{keys, snapshot};
 use domain::user::{Membership, Role};
-use domain::{OrganizationId, Timestamp, UserId, Workspace};
+use domain::{OrganizationId, UserId, Workspace};
 use store::users::{self, Member};
 use store::{Page, Store, StoreError, api_keys};
 
@@ -24,37 +24,33 @@ pub async fn list_of_workspace(
 
 /// Changes the role of a member. The last administrator cannot be demoted.
 pub async fn set_role(
-    store: &Store,
-    author: &Author,
+    command: Command<'_>,
     organization: &OrganizationId,
     id: &UserId,
     role: Role,
-    now: Timestamp,
 ) -> Result<(), CommandError> {
-    let mut tx = store.begin().await?;
+    let mut tx = command.store.begin().await?;
     let current = users::lock_role(&mut tx, id, organization).await?;
     if (current, role) == (Role::Admin, Role::Member) {
         users::check_other_admin(&mut tx, id, organization).await?;
     }
     let membership = Membership { organization_id: organization.clone(), role, proven: false };
-    users::join(&mut tx, id, &membership, now).await?;
+    users::join(&mut tx, id, &membership, command.now).await?;
     let change = AuditedChange::new("member.set-role", Some(organization), id.as_str())
         .before(snapshot::role(current))
         .after(snapshot::role(role));
-    author.record(&mut tx, change, now).await?;
+    command.record(&mut tx, change).await?;
     Ok(tx.commit().await?)
 }
 
 /// Adds a user to the organization, or changes the role of a member. The last administrator cannot be demoted.
 pub async fn put(
-    store: &Store,
-    author: &Author,
+    command: Command<'_>,
     organization: &OrganizationId,
     id: &UserId,
     role: Role,
-    now: Timestamp,
 ) -> Result<(), CommandError> {
-    let mut tx = store.begin().await?;
+    let mut tx = command.store.begin().await?;
     let current = match users::lock_role(&mut tx, id, organization).await {
         Ok(role) => Some(role),
         Err(StoreError::Missing { noun: "member", .. }) => None,
@@ -65,13 +61,13 @@ pub async fn put(
     }
     // The operator knows whom it adds.
     let membership = Membership { organization_id: organization.clone(), role, proven: true };
-    users::join(&mut tx, id, &membership, now).await?;
+    users::join(&mut tx, id, &membership, command.now).await?;
     let action = if current.is_some() { "member.set-role" } else { "member.add" };
     let mut change = AuditedChange::new(action, Some(organization), id.as_str()).after(snapshot::role(role));
     if let Some(current) = current {
         change = change.before(snapshot::role(current));
     }
-    author.record(&mut tx, change, now).await?;
+    command.record(&mut tx, change).await?;
     Ok(tx.commit().await?)
 }
 
@@ -84,24 +80,22 @@ pub enum KeysOfMember {
 
 /// Removes a member from the organization and its workspaces. The last administrator cannot be removed.
 pub async fn remove(
-    store: &Store,
-    author: &Author,
+    command: Command<'_>,
     organization: &OrganizationId,
     id: &UserId,
     keys_of_member: KeysOfMember,
-    now: Timestamp,
 ) -> Result<(), CommandError> {
-    let mut tx = store.begin().await?;
+    let mut tx = command.store.begin().await?;
     let current = users::lock_role(&mut tx, id, organization).await?;
     if current == Role::Admin {
         users::check_other_admin(&mut tx, id, organization).await?;
     }
-    users::leave(&mut tx, id, organization, now).await?;
+    users::leave(&mut tx, id, organization, command.now).await?;
     if keys_of_member == KeysOfMember::Revoke {
         let ids = api_keys::unrevoked_of(&mut tx, organization, id).await?;
-        keys::revoke_in(&mut tx, author, organization, ids.into_iter().collect(), now).await?;
+        keys::revoke_in(command, &mut tx, organization, ids.into_iter().collect()).await?;
     }
     let change = AuditedChange::new("member.remove", Some(organization), id.as_str()).before(snapshot::role(current));
-    author.record(&mut tx, change, now).await?;
+    command.record(&mut tx, change).await?;
     Ok(tx.commit().await?)
 }

@@ -3,7 +3,6 @@
 pub mod access;
 pub mod aliases;
 pub mod audit;
-pub(crate) mod author;
 pub mod bootstrap;
 pub(crate) mod entropy;
 pub mod invitations;

@@ -1,22 +1,22 @@
 //! Commands on organizations.
 
-use crate::author::{AuditedChange, Author};
+use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
 use crate::{entropy, snapshot};
 use domain::workspace::check_name;
-use domain::{Organization, OrganizationId, Timestamp};
+use domain::{Organization, OrganizationId};
 use store::organizations::{self, CountedOrganization};
 use store::{Page, Store};
 
 /// Creates an organization.
-pub async fn create(store: &Store, author: &Author, name: &str, now: Timestamp) -> Result<Organization, CommandError> {
+pub async fn create(command: Command<'_>, name: &str) -> Result<Organization, CommandError> {
     let name = check_name(name)?.to_owned();
-    let new = Organization { id: OrganizationId::new(now, entropy::for_id()), name, created_at: now };
-    let mut tx = store.begin().await?;
+    let new = Organization { id: OrganizationId::new(command.now, entropy::for_id()), name, created_at: command.now };
+    let mut tx = command.store.begin().await?;
     organizations::insert(&mut tx, &new).await?;
     let change =
         AuditedChange::new("organization.create", Some(&new.id), new.id.as_str()).after(snapshot::organization(&new));
-    author.record(&mut tx, change, now).await?;
+    command.record(&mut tx, change).await?;
     tx.commit().await?;
     Ok(new)
 }
@@ -43,32 +43,26 @@ pub async fn show_counted(store: &Store, id: &OrganizationId) -> Result<CountedO
 }
 
 /// Renames an organization.
-pub async fn rename(
-    store: &Store,
-    author: &Author,
-    id: &OrganizationId,
-    name: &str,
-    now: Timestamp,
-) -> Result<Organization, CommandError> {
+pub async fn rename(command: Command<'_>, id: &OrganizationId, name: &str) -> Result<Organization, CommandError> {
     let name = check_name(name)?;
-    let mut tx = store.begin().await?;
+    let mut tx = command.store.begin().await?;
     let current = organizations::lock(&mut tx, id).await?;
-    let renamed = organizations::rename(&mut tx, id, name, now).await?;
+    let renamed = organizations::rename(&mut tx, id, name, command.now).await?;
     let change = AuditedChange::new("organization.rename", Some(id), id.as_str())
         .before(snapshot::organization(&current))
         .after(snapshot::organization(&renamed));
-    author.record(&mut tx, change, now).await?;
+    command.record(&mut tx, change).await?;
     tx.commit().await?;
     Ok(renamed)
 }
 
 /// Deletes an organization. Fails while it has workspaces.
-pub async fn delete(store: &Store, author: &Author, id: &OrganizationId, now: Timestamp) -> Result<(), CommandError> {
-    let mut tx = store.begin().await?;
+pub async fn delete(command: Command<'_>, id: &OrganizationId) -> Result<(), CommandError> {
+    let mut tx = command.store.begin().await?;
     let current = organizations::lock(&mut tx, id).await?;
-    organizations::delete(&mut tx, id, now).await?;
+    organizations::delete(&mut tx, id, command.now).await?;
     let change =
         AuditedChange::new("organization.delete", Some(id), id.as_str()).before(snapshot::organization(&current));
-    author.record(&mut tx, change, now).await?;
+    command.record(&mut tx, change).await?;
     Ok(tx.commit().await?)
 }

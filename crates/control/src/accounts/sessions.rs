@@ -1,6 +1,6 @@
 //! Commands on sessions.
 
-use crate::author::{AuditedChange, Author};
+use crate::command::{AuditedChange, Author, Command};
 use crate::command_error::CommandError;
 use crate::{access, entropy, passwords, sign_in, snapshot};
 use domain::session::{BrowserToken, Lifetimes, SessionToken};
@@ -26,6 +26,23 @@ impl Origin {
     pub fn new(address: String, user_agent: &str, browser: Option<BrowserToken>) -> Self {
         let readable = user_agent.chars().filter(|letter| !letter.is_control());
         Self { address, user_agent: readable.take(MAX_USER_AGENT).collect(), browser }
+    }
+}
+
+/// A command of a user on sessions: the store, the origin and time of the request, and how long sessions live.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionCommand<'a> {
+    pub store: &'a Store,
+    pub origin: &'a Origin,
+    pub lifetimes: &'a Lifetimes,
+    pub now: Timestamp,
+}
+
+impl SessionCommand<'_> {
+    /// Records a change that the user makes.
+    pub(crate) async fn record(&self, tx: &mut Tx, user: &User, change: AuditedChange<'_>) -> Result<(), StoreError> {
+        let author = Author::User { id: user.id.clone(), address: self.origin.address.clone() };
+        Command { store: self.store, author: &author, now: self.now }.record(tx, change).await
     }
 }
 
@@ -82,13 +99,12 @@ pub(crate) async fn first_context(
 
 /// Starts a session within the transaction of the sign-in.
 pub(crate) async fn start(
+    command: SessionCommand<'_>,
     tx: &mut Tx,
     user: User,
     context: (Option<OrganizationId>, Option<WorkspaceId>),
-    origin: &Origin,
-    lifetimes: &Lifetimes,
-    now: Timestamp,
 ) -> Result<ActiveSession, CommandError> {
+    let SessionCommand { origin, lifetimes, now, .. } = command;
     let token = entropy::session_token();
     let session = Session {
         id: SessionId::new(now, entropy::for_id()),
@@ -102,7 +118,7 @@ pub(crate) async fn start(
     };
     sessions::insert(tx, &session, token.hash(), lifetimes).await?;
     let signed = ActiveSession { token, session, user };
-    record(tx, &signed, origin, "session.create", (Value::Null, snapshot::session(&signed.session)), now).await?;
+    record(command, tx, &signed, "session.create", (Value::Null, snapshot::session(&signed.session))).await?;
     Ok(signed)
 }
 
@@ -117,13 +133,8 @@ pub(crate) async fn settle_in(store: &Store, mut signed: ActiveSession) -> Resul
 }
 
 /// Ends the session.
-pub async fn sign_out(
-    store: &Store,
-    signed: &ActiveSession,
-    origin: &Origin,
-    now: Timestamp,
-) -> Result<(), CommandError> {
-    end(store, signed, &signed.session.id, origin, now).await
+pub async fn sign_out(command: SessionCommand<'_>, signed: &ActiveSession) -> Result<(), CommandError> {
+    end(command, signed, &signed.session.id).await
 }
 
 /// The user's active sessions, newest first.
@@ -139,29 +150,22 @@ pub async fn list(
 }
 
 /// Ends one of the user's own sessions.
-pub async fn end(
-    store: &Store,
-    signed: &ActiveSession,
-    id: &SessionId,
-    origin: &Origin,
-    now: Timestamp,
-) -> Result<(), CommandError> {
-    let mut tx = store.begin().await?;
+pub async fn end(command: SessionCommand<'_>, signed: &ActiveSession, id: &SessionId) -> Result<(), CommandError> {
+    let mut tx = command.store.begin().await?;
     sessions::end(&mut tx, &signed.user.id, id).await?;
     let before = serde_json::json!({ "sessionId": id });
-    record(&mut tx, signed, origin, "session.end", (before, Value::Null), now).await?;
+    record(command, &mut tx, signed, "session.end", (before, Value::Null)).await?;
     Ok(tx.commit().await?)
 }
 
 /// Selects another organization and workspace for the session, or none.
 pub async fn set_context(
-    store: &Store,
+    command: SessionCommand<'_>,
     signed: ActiveSession,
     organization: Option<OrganizationId>,
     workspace: Option<WorkspaceId>,
-    origin: &Origin,
-    now: Timestamp,
 ) -> Result<ActiveSession, CommandError> {
+    let store = command.store;
     if let Some(organization) = &organization {
         let missing = || CommandError::missing("organization", organization.as_str());
         signed.user.effective_role_in(organization).ok_or_else(missing)?;
@@ -186,48 +190,45 @@ pub async fn set_context(
     let (organization, workspace) = (signed.session.organization.as_ref(), signed.session.workspace.as_ref());
     sessions::set_context(&mut tx, &signed.session.id, organization, workspace).await?;
     let change = (before, snapshot::context(&signed.session));
-    record(&mut tx, &signed, origin, "session.set-context", change, now).await?;
+    record(command, &mut tx, &signed, "session.set-context", change).await?;
     tx.commit().await?;
     Ok(signed)
 }
 
 /// Changes the user's own password and ends all other sessions.
 pub async fn change_password(
-    store: &Store,
+    command: SessionCommand<'_>,
     signed: &ActiveSession,
     current: &str,
     new: &str,
-    origin: &Origin,
-    now: Timestamp,
 ) -> Result<(), CommandError> {
     let new = passwords::check(new).map_err(|_| CommandError::BadValue {
         field: "newPassword",
         why: "a password must have 8 to 1024 characters",
     })?;
-    sign_in::check(store, &signed.user.email, current, origin, now).await.map_err(|error| match error {
+    sign_in::check(command, &signed.user.email, current).await.map_err(|error| match error {
         CommandError::BadCredentials => {
             CommandError::BadValue { field: "currentPassword", why: "this is not your password" }
         }
         other => other,
     })?;
     let hash = passwords::hash(new).await?;
-    let mut tx = store.begin().await?;
-    users::set_password(&mut tx, &signed.user.id, &hash, now).await?;
+    let mut tx = command.store.begin().await?;
+    users::set_password(&mut tx, &signed.user.id, &hash, command.now).await?;
     sessions::end_all_of(&mut tx, &signed.user.id, Some(&signed.session.id)).await?;
-    record(&mut tx, signed, origin, "user.change-password", (Value::Null, Value::Null), now).await?;
+    record(command, &mut tx, signed, "user.change-password", (Value::Null, Value::Null)).await?;
     Ok(tx.commit().await?)
 }
 
 /// Records an action on the user's own session in the audit log of its selected organization.
 async fn record(
+    command: SessionCommand<'_>,
     tx: &mut Tx,
     signed: &ActiveSession,
-    origin: &Origin,
     action: &'static str,
     (before, after): (Value, Value),
-    now: Timestamp,
 ) -> Result<(), StoreError> {
     let organization = signed.session.organization.as_ref();
     let change = AuditedChange::new(action, organization, signed.user.id.as_str()).before(before).after(after);
-    signed.author(origin).record(tx, change, now).await
+    command.record(tx, &signed.user, change).await
 }

@@ -5,30 +5,22 @@
 //! signed in from there before. An unknown account is counted and takes as long as a known one.
 
 use crate::command_error::CommandError;
-use crate::sessions::{self, ActiveSession, Origin};
+use crate::sessions::{self, ActiveSession, SessionCommand};
 use crate::{known_origins, passwords};
-use domain::session::Lifetimes;
+use domain::attempts;
 use domain::user::Email;
-use domain::{Timestamp, attempts};
 use store::users::{self, Credentials};
-use store::{Store, StoreError, Tx};
+use store::{StoreError, Tx};
 
 /// Checks e-mail address and password, and starts a session.
-pub async fn sign_in(
-    store: &Store,
-    email: &str,
-    password: &str,
-    origin: &Origin,
-    lifetimes: &Lifetimes,
-    now: Timestamp,
-) -> Result<ActiveSession, CommandError> {
-    let email = Email::parse(email)?;
-    let checked = check(store, &email, password, origin, now).await?;
+pub async fn sign_in(command: SessionCommand<'_>, email: &str, password: &str) -> Result<ActiveSession, CommandError> {
+    let (store, email) = (command.store, Email::parse(email)?);
+    let checked = check(command, &email, password).await?;
     let user = users::by_id(store, &checked.user).await?.ok_or(CommandError::BadCredentials)?;
     let context = sessions::first_context(store, &user).await?;
     let mut tx = store.begin().await?;
     lock_unchanged(&mut tx, &checked).await?;
-    let signed = sessions::start(&mut tx, user, context, origin, lifetimes, now).await?;
+    let signed = sessions::start(command, &mut tx, user, context).await?;
     tx.commit().await?;
     Ok(signed)
 }
@@ -54,14 +46,13 @@ async fn lock_unchanged(tx: &mut Tx, checked: &Credentials) -> Result<(), Comman
 
 /// Checks the password within the limits on attempts.
 pub(crate) async fn check(
-    store: &Store,
+    command: SessionCommand<'_>,
     email: &Email,
     password: &str,
-    origin: &Origin,
-    now: Timestamp,
 ) -> Result<Credentials, CommandError> {
+    let SessionCommand { store, now, .. } = command;
     let accounts = users::credentials(store, email).await?;
-    let counters = known_origins::counters(store, email, &accounts, origin, now).await?;
+    let counters = known_origins::counters(command, email, &accounts).await?;
     let too_many = |error| match error {
         StoreError::TooManyAttempts { wait } => CommandError::TooManyAttempts { wait, now },
         other => CommandError::from(other),

@@ -4,11 +4,10 @@
 //! provider's subject, or on the first sign-in by the e-mail address that the provider has verified. An account whose
 //! address was not proven before may have been prepared by another user, so the owner of the address takes it over.
 
-use crate::author::{AuditedChange, Author};
+use crate::command::AuditedChange;
 use crate::command_error::CommandError;
-use crate::sessions::{self, ActiveSession, Origin};
+use crate::sessions::{self, ActiveSession, SessionCommand};
 use crate::{entropy, snapshot};
-use domain::session::Lifetimes;
 use domain::user::{Email, Membership, Role};
 use domain::{OrganizationId, SecretHash, Timestamp, User, UserId};
 use serde_json::Value;
@@ -70,14 +69,11 @@ pub async fn resume(store: &Store, state: &str, now: Timestamp) -> Result<Option
 
 /// Signs a user in. Fails if the user has no account and may not get one.
 pub async fn enter(
-    store: &Store,
+    command: SessionCommand<'_>,
     identity: &Identity,
     mapping: &Mapping,
-    origin: &Origin,
-    lifetimes: &Lifetimes,
-    now: Timestamp,
 ) -> Result<ActiveSession, CommandError> {
-    let email = Email::parse(&identity.email)?;
+    let (store, email) = (command.store, Email::parse(&identity.email)?);
     let known = match single_sign_on::linked(store, &identity.issuer, &identity.subject).await? {
         Some(id) => users::by_id(store, &id).await?,
         None => users::by_email(store, &email).await?.into_iter().next(),
@@ -86,14 +82,14 @@ pub async fn enter(
     let mut tx = store.begin().await?;
     let user = match known {
         Some(user) => {
-            let user = take_over(&mut tx, user, mapping, origin, now).await?;
+            let user = take_over(command, &mut tx, user, mapping).await?;
             match &mapping.organization {
-                Some(organization) => follow_groups(&mut tx, user, organization, role, origin, now).await?,
+                Some(organization) => follow_groups(command, &mut tx, user, organization, role).await?,
                 None => user,
             }
         }
         None => match mapping.organization.as_ref().zip(role) {
-            Some((organization, role)) => create(&mut tx, email, organization, role, origin, now).await?,
+            Some((organization, role)) => create(command, &mut tx, email, organization, role).await?,
             None => return Err(CommandError::NoAccount),
         },
     };
@@ -102,7 +98,7 @@ pub async fn enter(
         Some(first) => (Some(first.organization_id.clone()), None),
         None => (None, None),
     };
-    let signed = sessions::start(&mut tx, user, context, origin, lifetimes, now).await?;
+    let signed = sessions::start(command, &mut tx, user, context).await?;
     tx.commit().await?;
     sessions::settle_in(store, signed).await
 }
@@ -110,11 +106,10 @@ pub async fn enter(
 /// Gives an account whose address was not proven to the owner of the address. An administrator of any organization could
 /// have created it by an invitation, so its password, its sessions and its unproven memberships end.
 async fn take_over(
+    command: SessionCommand<'_>,
     tx: &mut Tx,
     mut user: User,
     mapping: &Mapping,
-    origin: &Origin,
-    now: Timestamp,
 ) -> Result<User, CommandError> {
     if user.email_proven {
         return Ok(user);
@@ -126,12 +121,12 @@ async fn take_over(
     for organization in organizations {
         organizations::lock(tx, organization).await?;
     }
-    if !users::take_over(tx, &user.id, now).await? {
+    if !users::take_over(tx, &user.id, command.now).await? {
         return Ok(User { email_proven: true, ..user });
     }
     let before = snapshot::user(&user);
     for membership in &unproven {
-        end_membership(tx, &mut user, &membership.organization_id, "it came by an unproven invitation", origin, now)
+        end_membership(command, tx, &mut user, &membership.organization_id, "it came by an unproven invitation")
             .await?;
     }
     user.email_proven = true;
@@ -142,18 +137,17 @@ async fn take_over(
         )
         .before(before)
         .after(snapshot::user(&user));
-    author(&user, origin).record(tx, change, now).await?;
+    command.record(tx, &user, change).await?;
     Ok(user)
 }
 
 /// Ends a membership, except that of the last administrator.
 async fn end_membership(
+    command: SessionCommand<'_>,
     tx: &mut Tx,
     user: &mut User,
     organization: &OrganizationId,
     why: &str,
-    origin: &Origin,
-    now: Timestamp,
 ) -> Result<(), CommandError> {
     let role = users::lock_role(tx, &user.id, organization).await?;
     let kept = match users::check_other_admin(tx, &user.id, organization).await {
@@ -165,33 +159,28 @@ async fn end_membership(
         AuditedChange::new("member.keep-last-admin", Some(organization), user.id.as_str()).after(snapshot::role(role))
     } else {
         tracing::info!(user.id = %user.id, organization.id = %organization, "a membership has ended: {why}");
-        users::leave(tx, &user.id, organization, now).await?;
+        users::leave(tx, &user.id, organization, command.now).await?;
         user.memberships.retain(|one| one.organization_id != *organization);
         AuditedChange::new("member.remove", Some(organization), user.id.as_str())
     };
     let change = change.before(snapshot::role(role)).detail(why.to_owned());
-    Ok(author(user, origin).record(tx, change, now).await?)
-}
-
-fn author(user: &User, origin: &Origin) -> Author {
-    Author::User { id: user.id.clone(), address: origin.address.clone() }
+    Ok(command.record(tx, user, change).await?)
 }
 
 /// Applies the role of the groups; without one, the membership ends. The last administrator stays one.
 async fn follow_groups(
+    command: SessionCommand<'_>,
     tx: &mut Tx,
     mut user: User,
     organization: &OrganizationId,
     role: Option<Role>,
-    origin: &Origin,
-    now: Timestamp,
 ) -> Result<User, CommandError> {
     let current = user.role_in(organization);
     if current == role {
         return Ok(user);
     }
     let Some(role) = role else {
-        end_membership(tx, &mut user, organization, "no group at the provider gives access", origin, now).await?;
+        end_membership(command, tx, &mut user, organization, "no group at the provider gives access").await?;
         return Ok(user);
     };
     if current == Some(Role::Admin) {
@@ -202,35 +191,34 @@ async fn follow_groups(
         }
     }
     let joined = Membership { organization_id: organization.clone(), role, proven: true };
-    users::join(tx, &user.id, &joined, now).await?;
+    users::join(tx, &user.id, &joined, command.now).await?;
     user.memberships.retain(|one| one.organization_id != *organization);
     user.memberships.push(joined);
     let change = AuditedChange::new("member.set-role", Some(organization), user.id.as_str())
         .before(current.map_or(Value::Null, snapshot::role))
         .after(snapshot::role(role));
-    author(&user, origin).record(tx, change, now).await?;
+    command.record(tx, &user, change).await?;
     Ok(user)
 }
 
 async fn create(
+    command: SessionCommand<'_>,
     tx: &mut Tx,
     email: Email,
     organization: &OrganizationId,
     role: Role,
-    origin: &Origin,
-    now: Timestamp,
 ) -> Result<User, CommandError> {
     let user = User {
-        id: UserId::new(now, entropy::for_id()),
+        id: UserId::new(command.now, entropy::for_id()),
         email,
         email_proven: true,
         operator: false,
-        created_at: now,
+        created_at: command.now,
         memberships: vec![Membership { organization_id: organization.clone(), role, proven: true }],
     };
     users::insert(tx, &user, None).await?;
     let change = AuditedChange::new("user.create", Some(organization), user.id.as_str()).after(snapshot::user(&user));
-    author(&user, origin).record(tx, change, now).await?;
+    command.record(tx, &user, change).await?;
     Ok(user)
 }
 

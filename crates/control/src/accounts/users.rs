@@ -1,10 +1,10 @@
 //! Commands on users.
 
-use crate::author::{AuditedChange, Author};
+use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
 use crate::{entropy, passwords, snapshot};
 use domain::user::{Email, Membership, Role};
-use domain::{OrganizationId, Timestamp, User, UserId};
+use domain::{OrganizationId, User, UserId};
 use serde_json::{Value, json};
 use store::{Page, Store, known_origins, sessions, users};
 
@@ -37,29 +37,24 @@ pub struct CreatedUser {
 }
 
 /// Creates a user with a membership in one organization.
-pub async fn create(
-    store: &Store,
-    author: &Author,
-    new: NewUser<'_>,
-    now: Timestamp,
-) -> Result<CreatedUser, CommandError> {
+pub async fn create(command: Command<'_>, new: NewUser<'_>) -> Result<CreatedUser, CommandError> {
     let email = Email::parse(new.email)?;
     let generated_password = new.password.is_none().then(entropy::password);
     let password = generated_password.as_deref().or(new.password).unwrap_or_default();
     let password_hash = passwords::hash(passwords::check(password)?).await?;
     let user = User {
-        id: UserId::new(now, entropy::for_id()),
+        id: UserId::new(command.now, entropy::for_id()),
         email,
         email_proven: true,
         operator: new.operator,
-        created_at: now,
+        created_at: command.now,
         memberships: vec![Membership { organization_id: new.organization.clone(), role: new.role, proven: true }],
     };
-    let mut tx = store.begin().await?;
+    let mut tx = command.store.begin().await?;
     users::insert(&mut tx, &user, Some(&password_hash)).await?;
     let change =
         AuditedChange::new("user.create", Some(new.organization), user.id.as_str()).after(snapshot::user(&user));
-    author.record(&mut tx, change, now).await?;
+    command.record(&mut tx, change).await?;
     tx.commit().await?;
     Ok(CreatedUser { user, generated_password })
 }
@@ -86,86 +81,72 @@ pub async fn show_by_email(store: &Store, email: &str) -> Result<User, CommandEr
 }
 
 /// Changes roles of a user.
-pub async fn set(
-    store: &Store,
-    author: &Author,
-    id: &UserId,
-    edit: Edit<'_>,
-    now: Timestamp,
-) -> Result<User, CommandError> {
-    let current = show(store, id).await?;
-    let mut tx = store.begin().await?;
+pub async fn set(command: Command<'_>, id: &UserId, edit: Edit<'_>) -> Result<User, CommandError> {
+    let current = show(command.store, id).await?;
+    let mut tx = command.store.begin().await?;
     if let Some((organization, role)) = edit.role {
         let membership = Membership { organization_id: organization.clone(), role, proven: true };
-        users::join(&mut tx, id, &membership, now).await?;
+        users::join(&mut tx, id, &membership, command.now).await?;
         let change = AuditedChange::new("user.set-role", Some(organization), id.as_str())
             .before(current.role_in(organization).map_or(Value::Null, snapshot::role))
             .after(snapshot::role(role));
-        author.record(&mut tx, change, now).await?;
+        command.record(&mut tx, change).await?;
     }
     if let Some(operator) = edit.operator {
-        users::set_operator(&mut tx, id, operator, now).await?;
+        users::set_operator(&mut tx, id, operator, command.now).await?;
         let change = AuditedChange::new("user.set-operator", None, id.as_str())
             .before(json!({ "operator": current.operator }))
             .after(json!({ "operator": operator }));
-        author.record(&mut tx, change, now).await?;
+        command.record(&mut tx, change).await?;
     }
     if let Some(proven) = edit.email_proven {
-        users::set_email_proven(&mut tx, id, proven, now).await?;
+        users::set_email_proven(&mut tx, id, proven, command.now).await?;
         let change = AuditedChange::new("user.set-email-proven", None, id.as_str())
             .before(json!({ "emailProven": current.email_proven }))
             .after(json!({ "emailProven": proven }));
-        author.record(&mut tx, change, now).await?;
+        command.record(&mut tx, change).await?;
     }
     tx.commit().await?;
-    show(store, id).await
+    show(command.store, id).await
 }
 
 /// Removes the user from an organization and its workspaces.
-pub async fn leave(
-    store: &Store,
-    author: &Author,
-    id: &UserId,
-    organization: &OrganizationId,
-    now: Timestamp,
-) -> Result<(), CommandError> {
-    let current = show(store, id).await?;
-    let mut tx = store.begin().await?;
-    users::leave(&mut tx, id, organization, now).await?;
+pub async fn leave(command: Command<'_>, id: &UserId, organization: &OrganizationId) -> Result<(), CommandError> {
+    let current = show(command.store, id).await?;
+    let mut tx = command.store.begin().await?;
+    users::leave(&mut tx, id, organization, command.now).await?;
     let change = AuditedChange::new("user.leave", Some(organization), id.as_str())
         .before(current.role_in(organization).map_or(Value::Null, snapshot::role));
-    author.record(&mut tx, change, now).await?;
+    command.record(&mut tx, change).await?;
     Ok(tx.commit().await?)
 }
 
 /// Sets a new password and ends all sessions. Returns the password if it was generated. The operator, who hands it to
 /// the user, thereby vouches for the address.
 pub async fn reset_password(
-    store: &Store,
-    author: &Author,
+    command: Command<'_>,
     id: &UserId,
     password: Option<&str>,
-    now: Timestamp,
 ) -> Result<Option<String>, CommandError> {
     let generated = password.is_none().then(entropy::password);
     let chosen = generated.as_deref().or(password).unwrap_or_default();
     let password_hash = passwords::hash(passwords::check(chosen)?).await?;
-    let mut tx = store.begin().await?;
-    users::set_password(&mut tx, id, &password_hash, now).await?;
-    users::set_email_proven(&mut tx, id, true, now).await?;
+    let mut tx = command.store.begin().await?;
+    users::set_password(&mut tx, id, &password_hash, command.now).await?;
+    users::set_email_proven(&mut tx, id, true, command.now).await?;
     sessions::end_all_of(&mut tx, id, None).await?;
     known_origins::forget_all_of(&mut tx, id).await?;
-    author.record(&mut tx, AuditedChange::new("user.reset-password", None, id.as_str()), now).await?;
+    command.record(&mut tx, AuditedChange::new("user.reset-password", None, id.as_str())).await?;
     tx.commit().await?;
     Ok(generated)
 }
 
 /// Deletes a user.
-pub async fn delete(store: &Store, author: &Author, id: &UserId, now: Timestamp) -> Result<(), CommandError> {
-    let current = show(store, id).await?;
-    let mut tx = store.begin().await?;
-    users::delete(&mut tx, id, now).await?;
+pub async fn delete(command: Command<'_>, id: &UserId) -> Result<(), CommandError> {
+    let current = show(command.store, id).await?;
+    let mut tx = command.store.begin().await?;
+    users::delete(&mut tx, id, command.now).await?;
     let change = AuditedChange::new("user.delete", None, id.as_str()).before(snapshot::user(&current));
-    author.record(&mut tx, change, now).await?;
+    command.record(&mut tx, change).await?;
     Ok(tx.commit().await?)
 }

@@ -1,11 +1,11 @@
 //! Commands on workspaces.
 
-use crate::author::{AuditedChange, Author};
+use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
 use crate::{entropy, snapshot};
 use domain::workspace::{Limits, OwnLimits, check_name};
 use domain::workspace_edit::{self, LimitChanges, RetentionChange};
-use domain::{OrganizationId, ResponseRetention, Timestamp, UserId, Workspace, WorkspaceId};
+use domain::{OrganizationId, ResponseRetention, UserId, Workspace, WorkspaceId};
 use serde_json::json;
 use store::{Conflict, ContentKeys, Page, Store, workspaces};
 
@@ -38,31 +38,29 @@ pub enum Authority {
 
 /// Creates a workspace. A user who creates one becomes a member.
 pub async fn create(
-    store: &Store,
-    author: &Author,
+    command: Command<'_>,
     organization: &OrganizationId,
     name: &str,
     own: OwnLimits,
-    now: Timestamp,
 ) -> Result<Workspace, CommandError> {
     let new = Workspace {
-        id: WorkspaceId::new(now, entropy::for_id()),
+        id: WorkspaceId::new(command.now, entropy::for_id()),
         organization: organization.clone(),
         name: check_name(name)?.to_owned(),
         own,
         lowered: OwnLimits::default(),
         response_retention: None,
         version: 1,
-        created_at: now,
+        created_at: command.now,
     };
-    let mut tx = store.begin().await?;
+    let mut tx = command.store.begin().await?;
     workspaces::insert(&mut tx, &new).await?;
-    if let Some(user) = author.user() {
-        workspaces::add_member(&mut tx, &new.id, user, now).await?;
+    if let Some(user) = command.author.user() {
+        workspaces::add_member(&mut tx, &new.id, user, command.now).await?;
     }
     let change =
         AuditedChange::new("workspace.create", Some(organization), new.id.as_str()).after(snapshot::workspace(&new));
-    author.record(&mut tx, change, now).await?;
+    command.record(&mut tx, change).await?;
     tx.commit().await?;
     Ok(new)
 }
@@ -88,16 +86,14 @@ pub async fn show(store: &Store, id: &WorkspaceId) -> Result<Workspace, CommandE
 
 /// Changes the name, the limits or the settings of a workspace.
 pub async fn set(
-    store: &Store,
-    author: &Author,
+    command: Command<'_>,
     id: &WorkspaceId,
     edit: Edit<'_>,
     authority: Authority,
     defaults: &Limits,
-    now: Timestamp,
 ) -> Result<Workspace, CommandError> {
     let name = edit.name.map(check_name).transpose()?;
-    let mut tx = store.begin().await?;
+    let mut tx = command.store.begin().await?;
     let current = workspaces::lock(&mut tx, id).await?;
     let version = edit.version.unwrap_or(current.version);
     // Checked before everything else: the change was meant for an older record.
@@ -111,56 +107,44 @@ pub async fn set(
     let name = name.unwrap_or(&current.name).to_owned();
     let response_retention = edit.response_retention.apply(current.response_retention);
     let edited = Workspace { name, own, lowered, response_retention, ..current.clone() };
-    let changed = workspaces::update(&mut tx, edited, now).await?;
+    let changed = workspaces::update(&mut tx, edited, command.now).await?;
     let change = AuditedChange::new("workspace.set", Some(&current.organization), id.as_str())
         .before(snapshot::workspace(&current))
         .after(snapshot::workspace(&changed));
-    author.record(&mut tx, change, now).await?;
+    command.record(&mut tx, change).await?;
     tx.commit().await?;
     Ok(changed)
 }
 
 /// Deletes a workspace. Fails while it has active keys.
-pub async fn delete(store: &Store, author: &Author, id: &WorkspaceId, now: Timestamp) -> Result<(), CommandError> {
-    let mut tx = store.begin().await?;
+pub async fn delete(command: Command<'_>, id: &WorkspaceId) -> Result<(), CommandError> {
+    let mut tx = command.store.begin().await?;
     let current = workspaces::lock(&mut tx, id).await?;
-    workspaces::delete(&mut tx, id, now).await?;
+    workspaces::delete(&mut tx, id, command.now).await?;
     let change = AuditedChange::new("workspace.delete", Some(&current.organization), id.as_str())
         .before(snapshot::workspace(&current));
-    author.record(&mut tx, change, now).await?;
+    command.record(&mut tx, change).await?;
     Ok(tx.commit().await?)
 }
 
 /// Adds a user to a workspace. Idempotent.
-pub async fn add_member(
-    store: &Store,
-    author: &Author,
-    id: &WorkspaceId,
-    user: &UserId,
-    now: Timestamp,
-) -> Result<(), CommandError> {
-    let mut tx = store.begin().await?;
+pub async fn add_member(command: Command<'_>, id: &WorkspaceId, user: &UserId) -> Result<(), CommandError> {
+    let mut tx = command.store.begin().await?;
     let workspace = workspaces::lock(&mut tx, id).await?;
-    workspaces::add_member(&mut tx, id, user, now).await?;
+    workspaces::add_member(&mut tx, id, user, command.now).await?;
     let change = AuditedChange::new("workspace.add-member", Some(&workspace.organization), id.as_str())
         .after(json!({ "userId": user }));
-    author.record(&mut tx, change, now).await?;
+    command.record(&mut tx, change).await?;
     Ok(tx.commit().await?)
 }
 
 /// Removes a user from a workspace.
-pub async fn remove_member(
-    store: &Store,
-    author: &Author,
-    id: &WorkspaceId,
-    user: &UserId,
-    now: Timestamp,
-) -> Result<(), CommandError> {
-    let mut tx = store.begin().await?;
+pub async fn remove_member(command: Command<'_>, id: &WorkspaceId, user: &UserId) -> Result<(), CommandError> {
+    let mut tx = command.store.begin().await?;
     let workspace = workspaces::lock(&mut tx, id).await?;
-    workspaces::remove_member(&mut tx, id, user, now).await?;
+    workspaces::remove_member(&mut tx, id, user, command.now).await?;
     let change = AuditedChange::new("workspace.remove-member", Some(&workspace.organization), id.as_str())
         .before(json!({ "userId": user }));
-    author.record(&mut tx, change, now).await?;
+    command.record(&mut tx, change).await?;
     Ok(tx.commit().await?)
 }

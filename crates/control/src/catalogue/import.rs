@@ -1,12 +1,11 @@
 //! Puts many entries into the catalogue of the store, all of them or none.
 
 use super::{FixedPart, MAX_ALIASES, MAX_MODELS, ModelDraft, write_alias, write_model};
-use crate::author::Author;
+use crate::command::Command;
 use crate::command_error::CommandError;
-use domain::Timestamp;
 use domain::alias::Alias;
+use store::StoreError;
 use store::catalogue::{self, StoredCatalogue};
-use store::{Store, StoreError};
 
 /// The entries of a file.
 #[derive(Debug, Clone, Copy)]
@@ -103,15 +102,9 @@ impl Import<'_> {
 }
 
 /// Creates and replaces entries in one transaction.
-pub async fn import(
-    store: &Store,
-    author: &Author,
-    fixed: FixedPart<'_>,
-    import: Import<'_>,
-    now: Timestamp,
-) -> Result<(), ImportError> {
+pub async fn import(command: Command<'_>, fixed: FixedPart<'_>, import: Import<'_>) -> Result<(), ImportError> {
     fixed.check_writable().map_err(CommandError::from)?;
-    let mut tx = store.begin().await?;
+    let mut tx = command.store.begin().await?;
     let before = catalogue::lock(&mut tx).await?;
     let problems = import.problems(fixed, &before);
     if !problems.is_empty() {
@@ -119,10 +112,10 @@ pub async fn import(
     }
     for draft in import.models {
         let enabled = before.model(draft.id.as_str()).map_or(draft.enabled, |current| current.enabled);
-        write_model(&mut tx, author, &before, &ModelDraft { enabled, ..draft.clone() }, now).await?;
+        write_model(command, &mut tx, &before, &ModelDraft { enabled, ..draft.clone() }).await?;
     }
     for alias in import.aliases {
-        write_alias(&mut tx, author, &before, alias, now).await?;
+        write_alias(command, &mut tx, &before, alias).await?;
     }
     Ok(tx.commit().await?)
 }

@@ -7,11 +7,11 @@ mod import;
 
 pub use import::{Import, ImportError, ImportProblem, import};
 
-use crate::author::{AuditedChange, Author};
 use crate::catalogue_error::CatalogueError;
+use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
 use domain::alias::{Alias, AliasName};
-use domain::{Catalogue, CatalogueMode, ModelId, Timestamp};
+use domain::{Catalogue, CatalogueMode, ModelId};
 use serde_json::{Map, Value, json};
 use store::catalogue::{self, SealedKey, StoredAlias, StoredCatalogue, StoredModel, Uses};
 use store::{ContentKeys, Store, Tx};
@@ -78,56 +78,46 @@ pub async fn uses(store: &Store, id: &ModelId) -> Result<Uses, CommandError> {
 
 /// Creates a model.
 pub async fn create_model(
-    store: &Store,
-    author: &Author,
+    command: Command<'_>,
     fixed: FixedPart<'_>,
     draft: &ModelDraft,
-    now: Timestamp,
 ) -> Result<StoredModel, CommandError> {
     fixed.check_writable()?;
-    let mut tx = store.begin().await?;
+    let mut tx = command.store.begin().await?;
     let before = catalogue::lock(&mut tx).await?;
     check_new_name(fixed, &before, draft.id.as_str())?;
     if before.models.len() >= MAX_MODELS {
         return Err(CommandError::BadValue { field: "id", why: "the store has at most 1000 models" });
     }
-    let new = write_model(&mut tx, author, &before, draft, now).await?;
+    let new = write_model(command, &mut tx, &before, draft).await?;
     tx.commit().await?;
     Ok(new)
 }
 
 /// Replaces a model, if it still has the version that was read.
 pub async fn change_model(
-    store: &Store,
-    author: &Author,
+    command: Command<'_>,
     fixed: FixedPart<'_>,
     draft: &ModelDraft,
     version: u64,
-    now: Timestamp,
 ) -> Result<StoredModel, CommandError> {
     fixed.check_writable()?;
-    let mut tx = store.begin().await?;
+    let mut tx = command.store.begin().await?;
     let before = catalogue::lock(&mut tx).await?;
     let id = draft.id.as_str();
     let current = before.model(id).ok_or_else(|| fixed.absent("model", id))?;
     if current.version != version {
         return Err(CatalogueError::Stale.into());
     }
-    let changed = write_model(&mut tx, author, &before, draft, now).await?;
+    let changed = write_model(command, &mut tx, &before, draft).await?;
     tx.commit().await?;
     Ok(changed)
 }
 
 /// Deletes a model. Fails while aliases of the catalogue stand for it.
-pub async fn delete_model(
-    store: &Store,
-    author: &Author,
-    fixed: FixedPart<'_>,
-    id: &ModelId,
-    now: Timestamp,
-) -> Result<(), CommandError> {
+pub async fn delete_model(command: Command<'_>, fixed: FixedPart<'_>, id: &ModelId) -> Result<(), CommandError> {
     fixed.check_writable()?;
-    let mut tx = store.begin().await?;
+    let mut tx = command.store.begin().await?;
     let before = catalogue::lock(&mut tx).await?;
     let current = before.model(id.as_str()).ok_or_else(|| fixed.absent("model", id.as_str()))?;
     let aliases: Vec<&str> =
@@ -135,75 +125,65 @@ pub async fn delete_model(
     if !aliases.is_empty() {
         return Err(CatalogueError::InUse(aliases.join(", ")).into());
     }
-    catalogue::delete_model(&mut tx, id, now).await?;
+    catalogue::delete_model(&mut tx, id, command.now).await?;
     let change =
         AuditedChange::new("model.delete", None, id.as_str()).before(snapshot(current, &urls_with_keys(&before, id)));
-    author.record(&mut tx, change, now).await?;
+    command.record(&mut tx, change).await?;
     Ok(tx.commit().await?)
 }
 
 /// Creates an alias of the catalogue, for all workspaces.
 pub async fn create_alias(
-    store: &Store,
-    author: &Author,
+    command: Command<'_>,
     fixed: FixedPart<'_>,
     (name, model): (&str, &str),
-    now: Timestamp,
 ) -> Result<StoredAlias, CommandError> {
     fixed.check_writable()?;
     let name = AliasName::parse(name).map_err(|_| CommandError::BadValue {
         field: "name",
         why: "an alias has 1 to 128 letters, digits and ._:/-, at most one * at the end, and is not under dedicated/",
     })?;
-    let mut tx = store.begin().await?;
+    let mut tx = command.store.begin().await?;
     let before = catalogue::lock(&mut tx).await?;
     check_new_name(fixed, &before, name.as_str())?;
     if before.aliases.len() >= MAX_ALIASES {
         return Err(CommandError::BadValue { field: "name", why: "the store has at most 1000 aliases" });
     }
     let model = target(fixed, &before, model)?;
-    let new = write_alias(&mut tx, author, &before, &Alias { name, model }, now).await?;
+    let new = write_alias(command, &mut tx, &before, &Alias { name, model }).await?;
     tx.commit().await?;
     Ok(new)
 }
 
 /// Gives an alias another model, if it still has the version that was read.
 pub async fn change_alias(
-    store: &Store,
-    author: &Author,
+    command: Command<'_>,
     fixed: FixedPart<'_>,
     (name, model): (&str, &str),
     version: u64,
-    now: Timestamp,
 ) -> Result<StoredAlias, CommandError> {
     fixed.check_writable()?;
-    let mut tx = store.begin().await?;
+    let mut tx = command.store.begin().await?;
     let before = catalogue::lock(&mut tx).await?;
     let current = before.alias(name).ok_or_else(|| fixed.absent("alias", name))?;
     if current.version != version {
         return Err(CatalogueError::Stale.into());
     }
     let alias = Alias { name: current.name.clone(), model: target(fixed, &before, model)? };
-    let changed = write_alias(&mut tx, author, &before, &alias, now).await?;
+    let changed = write_alias(command, &mut tx, &before, &alias).await?;
     tx.commit().await?;
     Ok(changed)
 }
 
 /// Deletes an alias of the catalogue.
-pub async fn delete_alias(
-    store: &Store,
-    author: &Author,
-    fixed: FixedPart<'_>,
-    name: &str,
-    now: Timestamp,
-) -> Result<(), CommandError> {
+pub async fn delete_alias(command: Command<'_>, fixed: FixedPart<'_>, name: &str) -> Result<(), CommandError> {
     fixed.check_writable()?;
-    let mut tx = store.begin().await?;
+    let mut tx = command.store.begin().await?;
     let before = catalogue::lock(&mut tx).await?;
     let current = before.alias(name).ok_or_else(|| fixed.absent("alias", name))?;
-    catalogue::delete_alias(&mut tx, &current.name, now).await?;
+    catalogue::delete_alias(&mut tx, &current.name, command.now).await?;
     let change = AuditedChange::new("alias.delete", None, name).before(alias_snapshot(current));
-    author.record(&mut tx, change, now).await?;
+    command.record(&mut tx, change).await?;
     Ok(tx.commit().await?)
 }
 
@@ -224,11 +204,10 @@ pub async fn reseal_keys(store: &Store, content_keys: &ContentKeys) -> Result<us
 
 /// Creates or replaces a model with its keys, and records the change. `before` is the locked catalogue.
 async fn write_model(
+    command: Command<'_>,
     tx: &mut Tx,
-    author: &Author,
     before: &StoredCatalogue,
     draft: &ModelDraft,
-    now: Timestamp,
 ) -> Result<StoredModel, CommandError> {
     let id = draft.id.as_str();
     let current = before.model(id);
@@ -237,8 +216,8 @@ async fn write_model(
         definition: Value::Object(draft.definition.clone()).to_string(),
         enabled: draft.enabled,
         version: current.map_or(1, |current| current.version + 1),
-        created_at: current.map_or(now, |current| current.created_at),
-        updated_at: now,
+        created_at: current.map_or(command.now, |current| current.created_at),
+        updated_at: command.now,
     };
     catalogue::put_model(tx, &written).await?;
     let with_keys = write_keys(tx, before, draft).await?;
@@ -248,28 +227,27 @@ async fn write_model(
             AuditedChange::new("model.change", None, id).before(snapshot(current, &urls_with_keys(before, &current.id)))
         }
     };
-    author.record(tx, change.after(snapshot(&written, &with_keys)), now).await?;
+    command.record(tx, change.after(snapshot(&written, &with_keys))).await?;
     Ok(written)
 }
 
 /// Like [`write_model`], for an alias.
 async fn write_alias(
+    command: Command<'_>,
     tx: &mut Tx,
-    author: &Author,
     before: &StoredCatalogue,
     alias: &Alias,
-    now: Timestamp,
 ) -> Result<StoredAlias, CommandError> {
     let Alias { name, model } = alias.clone();
     let current = before.alias(name.as_str());
     let written = StoredAlias { name, model, version: current.map_or(1, |current| current.version + 1) };
-    catalogue::put_alias(tx, &written, now).await?;
+    catalogue::put_alias(tx, &written, command.now).await?;
     let subject = alias.name.as_str();
     let change = match current {
         None => AuditedChange::new("alias.create", None, subject),
         Some(current) => AuditedChange::new("alias.change", None, subject).before(alias_snapshot(current)),
     };
-    author.record(tx, change.after(alias_snapshot(&written)), now).await?;
+    command.record(tx, change.after(alias_snapshot(&written))).await?;
     Ok(written)
 }
 

@@ -1,13 +1,14 @@
 //! One attempt at a command: its transaction, from the idempotency key to the stored response.
 
 use super::commitment::Commitment;
-use super::{Call, CommandResponse, EndpointError, EndpointRef, IdempotencyKey, Outcome};
-use crate::author::AuditedChange;
+use super::event::event_of;
+use super::{CommandResponse, EndpointCommand, EndpointError, EndpointRef, IdempotencyKey, Outcome};
+use crate::command::AuditedChange;
 use crate::{entropy, fault};
-use domain::endpoint::event::{Actor, Event, EventType};
+use domain::endpoint::event::{Event, EventType};
 use domain::endpoint::state::{Next, Step, Trigger};
 use domain::endpoint::{IfMatch, State, state};
-use domain::{Endpoint, EndpointId, EventId, Timestamp};
+use domain::{Endpoint, Timestamp};
 use std::time::Duration;
 use store::idempotency::{self, Claim};
 use store::{StoreError, Tx, endpoint_events, endpoints};
@@ -51,10 +52,10 @@ impl Retries {
     }
 }
 
-/// A transaction on behalf of one call.
+/// The transaction of a command.
 pub(super) struct Attempt<'a> {
     pub(super) tx: Tx,
-    pub(super) call: Call<'a>,
+    pub(super) command: &'a EndpointCommand<'a>,
 }
 
 /// Either the stored response of an earlier request, or a new attempt.
@@ -64,10 +65,10 @@ pub(super) enum Start<'a> {
 }
 
 impl<'a> Attempt<'a> {
-    pub(super) async fn start(mut tx: Tx, call: Call<'a>) -> Result<Start<'a>, EndpointError> {
-        let Some(request) = request(&call) else { return Ok(Start::New(Self { tx, call })) };
-        match idempotency::claim(&mut tx, request, call.now).await? {
-            Claim::New => Ok(Start::New(Self { tx, call })),
+    pub(super) async fn start(mut tx: Tx, command: &'a EndpointCommand<'a>) -> Result<Start<'a>, EndpointError> {
+        let Some(request) = request(command) else { return Ok(Start::New(Self { tx, command })) };
+        match idempotency::claim(&mut tx, request, command.base.now).await? {
+            Claim::New => Ok(Start::New(Self { tx, command })),
             Claim::Reused => Err(EndpointError::IdempotencyKeyReused),
             Claim::Completed { outcome, response } => {
                 let replayed = CommandResponse::replayed(&outcome, response);
@@ -76,14 +77,14 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Finds the endpoint in the call's workspace.
+    /// Finds the endpoint in the command's workspace.
     pub(super) async fn find(&mut self, endpoint_ref: &EndpointRef) -> Result<Endpoint, EndpointError> {
-        let organization = self.call.scope.organization;
+        let organization = self.command.scope.organization;
         let found = match endpoint_ref {
             EndpointRef::Name(name) => endpoints::read_named(&mut self.tx, organization, name).await?,
             EndpointRef::Id(id) => endpoints::read(&mut self.tx, id).await?,
         };
-        super::query::in_scope(found, self.call.scope, endpoint_ref)
+        super::query::in_scope(found, self.command.scope, endpoint_ref)
     }
 
     /// Writes the result of a step: the row, its event, its commitment and its audit entry.
@@ -95,18 +96,18 @@ impl<'a> Attempt<'a> {
         kind: EventType,
     ) -> Result<Endpoint, StoreError> {
         let written = endpoints::update(&mut self.tx, after, before.generation, step.drain_secs).await?;
-        let event = Event { from: Some(before.state), ..event_of(&written, kind, &self.call) };
+        let event = Event { from: Some(before.state), ..event_of(&written, kind, self.command) };
         endpoint_events::append(&mut self.tx, &event).await?;
-        Commitment::between(before, &written).record(&mut self.tx, &self.call, kind.as_str()).await?;
+        Commitment::between(before, &written).record(&mut self.tx, self.command, kind.as_str()).await?;
         self.audit(&written, kind).await?;
         Ok(written)
     }
 
     pub(super) async fn audit(&mut self, endpoint: &Endpoint, kind: EventType) -> Result<(), StoreError> {
-        let Call { author, scope, now, .. } = self.call;
         let detail = format!("{}, {}, {} GPUs committed", endpoint.name, endpoint.state, endpoint.committed_gpus);
-        let change = AuditedChange::new(kind.as_str(), Some(scope.organization), endpoint.id.as_str()).detail(detail);
-        author.record(&mut self.tx, change, now).await
+        let change = AuditedChange::new(kind.as_str(), Some(self.command.scope.organization), endpoint.id.as_str())
+            .detail(detail);
+        self.command.base.record(&mut self.tx, change).await
     }
 
     /// Stores the response for a repeated request, and commits.
@@ -115,8 +116,8 @@ impl<'a> Attempt<'a> {
         outcome: Outcome,
         endpoint: Endpoint,
     ) -> Result<CommandResponse, EndpointError> {
-        let response = CommandResponse::new(outcome, endpoint, self.call.encode);
-        if let Some(request) = request(&self.call) {
+        let response = CommandResponse::new(outcome, endpoint, self.command.encode);
+        if let Some(request) = request(self.command) {
             idempotency::complete(&mut self.tx, request, outcome.as_str(), &response.body).await?;
         }
         fault::point("command-before-commit");
@@ -126,24 +127,9 @@ impl<'a> Attempt<'a> {
     }
 }
 
-fn request<'a>(call: &Call<'a>) -> Option<idempotency::Request<'a>> {
-    let IdempotencyKey { key, fingerprint } = call.idempotency?;
-    Some(idempotency::Request { workspace: call.scope.workspace, key, fingerprint })
-}
-
-/// A new event without details. Events of one process sort in the order of their creation.
-pub fn new_event(endpoint: &EndpointId, kind: EventType, actor: Actor, now: Timestamp) -> Event {
-    Event::new(EventId::new(now, entropy::in_order()), endpoint.clone(), kind, actor, now)
-}
-
-/// An event caused by the call's author.
-pub(super) fn event_of(endpoint: &Endpoint, kind: EventType, call: &Call<'_>) -> Event {
-    Event {
-        to: Some(endpoint.state),
-        reason: endpoint.reason.as_str().to_owned(),
-        message: endpoint.message.clone(),
-        ..new_event(&endpoint.id, kind, call.author.actor(), call.now)
-    }
+fn request<'a>(command: &EndpointCommand<'a>) -> Option<idempotency::Request<'a>> {
+    let IdempotencyKey { key, fingerprint } = command.idempotency?;
+    Some(idempotency::Request { workspace: command.scope.workspace, key, fingerprint })
 }
 
 pub(super) fn check_match(endpoint: &Endpoint, if_match: Option<&IfMatch>) -> Result<(), EndpointError> {

@@ -1,7 +1,7 @@
 //! Checks a change of commitment against the ledger, and records it.
 
-use super::attempt::event_of;
-use super::{AllotmentExceeded, Call, CommandContext, EndpointError};
+use super::event::event_of;
+use super::{AllotmentExceeded, EndpointCommand, EndpointError, EndpointRules};
 use domain::Endpoint;
 use domain::allotment::{AllotmentError, Change, Ledger};
 use domain::endpoint::event::{Event, EventType};
@@ -28,14 +28,14 @@ impl<'a> Commitment<'a> {
     pub(super) async fn check(
         &self,
         tx: &mut Tx,
-        context: CommandContext<'_>,
+        rules: EndpointRules<'_>,
         doing: &'static str,
     ) -> Result<(), EndpointError> {
         if self.change.added <= self.change.released {
             return Ok(());
         }
         let (organization, gpu_type) = (&self.endpoint.organization, self.endpoint.gpu_type());
-        let ledger: Ledger = allotments::lock(tx, organization, gpu_type, context.defaults).await?;
+        let ledger: Ledger = allotments::lock(tx, organization, gpu_type, rules.defaults).await?;
         let exceeding = |numbers: AllotmentError| {
             let (name, gpu_type) = (self.endpoint.name.clone(), gpu_type.clone());
             EndpointError::AllotmentExceeded(AllotmentExceeded { doing, name, gpu_type, numbers })
@@ -44,7 +44,12 @@ impl<'a> Commitment<'a> {
     }
 
     /// Appends to the history of the ledger, unless nothing changes.
-    pub(super) async fn record(&self, tx: &mut Tx, call: &Call<'_>, action: &str) -> Result<(), StoreError> {
+    pub(super) async fn record(
+        &self,
+        tx: &mut Tx,
+        command: &EndpointCommand<'_>,
+        action: &str,
+    ) -> Result<(), StoreError> {
         if self.change.added == self.change.released {
             return Ok(());
         }
@@ -52,17 +57,17 @@ impl<'a> Commitment<'a> {
             organization: &self.endpoint.organization,
             gpu_type: self.endpoint.gpu_type(),
             endpoint: &self.endpoint.id,
-            actor: &call.author.to_string(),
+            actor: &command.base.author.to_string(),
             action,
             change: self.change,
-            at: call.now,
+            at: command.base.now,
         };
         allotments::append(tx, entry).await
     }
 }
 
 /// Records an event that a change was rejected. The rejection stands even if this fails.
-pub(super) async fn record_rejection(store: &Store, call: &Call<'_>, endpoint: &Endpoint, why: &AllotmentExceeded) {
+pub(super) async fn record_rejection(command: &EndpointCommand<'_>, endpoint: &Endpoint, why: &AllotmentExceeded) {
     let AllotmentError { allotment, committed, projected, need } = why.numbers;
     let event = Event {
         from: Some(endpoint.state),
@@ -72,9 +77,9 @@ pub(super) async fn record_rejection(store: &Store, call: &Call<'_>, endpoint: &
             "gpuType": why.gpu_type, "allotment": allotment, "committed": committed, "projected": projected, "need": need,
         })
         .to_string(),
-        ..event_of(endpoint, EventType::AllotmentRejected, call)
+        ..event_of(endpoint, EventType::AllotmentRejected, command)
     };
-    if let Err(error) = append(store, &event).await {
+    if let Err(error) = append(command.base.store, &event).await {
         tracing::warn!(endpoint.name = %endpoint.name, %error, "the event of a rejected change was not stored");
     }
 }

@@ -9,6 +9,7 @@ mod commitment;
 mod create;
 mod delete;
 mod error;
+mod event;
 mod query;
 mod rescale;
 mod response;
@@ -17,12 +18,12 @@ mod suspend;
 mod transition;
 mod wake;
 
-pub use attempt::new_event;
 #[cfg(test)]
 pub(crate) use attempt::stepped;
 pub use create::create;
 pub use delete::delete;
 pub use error::{AllotmentExceeded, EndpointError, EndpointErrorKind};
+pub use event::new_event;
 pub use query::{Difference, FlavorLine, UsageReport, events, find_differences, flavors, list, replicas, show, usage};
 pub use rescale::rescale;
 pub use response::{CommandResponse, Outcome};
@@ -31,16 +32,14 @@ pub use suspend::suspend;
 pub use transition::{Changed, Gone, Note, Transition, transition};
 pub use wake::wake;
 
-use crate::author::Author;
+use crate::command::Command;
 use domain::allotment::Defaults;
 use domain::endpoint::EndpointName;
-use domain::{Catalogue, Endpoint, EndpointId, OrganizationId, Timestamp, WorkspaceId};
-use store::Store;
+use domain::{Catalogue, Endpoint, EndpointId, OrganizationId, WorkspaceId};
 
-/// The dependencies of every command.
-#[derive(Clone, Copy)]
-pub struct CommandContext<'a> {
-    pub store: &'a Store,
+/// What endpoints may be made of, and how many.
+#[derive(Debug, Clone, Copy)]
+pub struct EndpointRules<'a> {
     pub catalogue: &'a Catalogue,
     /// Caps of organizations without caps of their own.
     pub defaults: &'a Defaults,
@@ -48,18 +47,18 @@ pub struct CommandContext<'a> {
     pub max_endpoints: u64,
 }
 
-/// One call of a command: its author, workspace, idempotency key and time.
+/// A command on the endpoints of a workspace.
 #[derive(Debug, Clone, Copy)]
-pub struct Call<'a> {
-    pub author: &'a Author,
+pub struct EndpointCommand<'a> {
+    pub base: Command<'a>,
+    pub rules: EndpointRules<'a>,
     pub scope: Scope<'a>,
     pub idempotency: Option<IdempotencyKey<'a>>,
-    pub now: Timestamp,
     /// Encodes the record for the response, which is stored with the idempotency key.
     pub encode: fn(&Endpoint) -> String,
 }
 
-/// The workspace that a call acts in.
+/// The workspace that a command acts in.
 #[derive(Debug, Clone, Copy)]
 pub struct Scope<'a> {
     pub organization: &'a OrganizationId,

@@ -3,7 +3,7 @@
 use super::attempt::{Attempt, Retries, Start, check_match, step, stepped};
 use super::commitment::{Commitment, record_rejection};
 use super::create::check_metric;
-use super::{Call, CommandContext, CommandResponse, EndpointError, EndpointRef, Outcome};
+use super::{CommandResponse, EndpointCommand, EndpointError, EndpointRef, Outcome};
 use domain::Endpoint;
 use domain::endpoint::event::EventType;
 use domain::endpoint::labels::patched;
@@ -15,14 +15,13 @@ use store::StoreError;
 
 /// Changes the scaling policy and the labels of an endpoint.
 pub async fn rescale(
-    context: CommandContext<'_>,
-    call: Call<'_>,
+    command: EndpointCommand<'_>,
     endpoint_ref: &EndpointRef,
     change: &Change,
     if_match: Option<&IfMatch>,
 ) -> Result<CommandResponse, EndpointError> {
     let update = Update { change, if_match, kind: EventType::Updated, doing: "Scaling", trigger: Trigger::Rescaled };
-    apply(context, call, endpoint_ref, update).await
+    apply(command, endpoint_ref, update).await
 }
 
 /// A change of an existing endpoint.
@@ -37,14 +36,13 @@ pub(super) struct Update<'a> {
 
 /// Applies a change to the endpoint, and checks the ledger if that adds GPUs.
 pub(super) async fn apply(
-    context: CommandContext<'_>,
-    call: Call<'_>,
+    command: EndpointCommand<'_>,
     endpoint_ref: &EndpointRef,
     update: Update<'_>,
 ) -> Result<CommandResponse, EndpointError> {
     let mut retries = if update.if_match.is_none() { Retries::new() } else { Retries::without_re_reads() };
     loop {
-        match once(context, call, endpoint_ref, update).await {
+        match once(command, endpoint_ref, update).await {
             // A concurrent change came first; the command may succeed on the new record.
             Err(error) if retries.again(&error).await => {}
             outcome => return outcome.map_err(EndpointError::while_checking_allotment),
@@ -53,13 +51,12 @@ pub(super) async fn apply(
 }
 
 async fn once(
-    context: CommandContext<'_>,
-    call: Call<'_>,
+    command: EndpointCommand<'_>,
     endpoint_ref: &EndpointRef,
     update: Update<'_>,
 ) -> Result<CommandResponse, EndpointError> {
-    let tx = context.store.begin_ledger().await?;
-    let mut attempt = match Attempt::start(tx, call).await? {
+    let tx = command.base.store.begin_ledger().await?;
+    let mut attempt = match Attempt::start(tx, &command).await? {
         Start::Replayed(response) => return Ok(*response),
         Start::New(attempt) => attempt,
     };
@@ -68,22 +65,22 @@ async fn once(
         return Err(EndpointError::Deleting);
     }
     check_match(&before, update.if_match)?;
-    let default_target = before.shape.in_force(&before.model, context.catalogue).flavor.default_target;
+    let default_target = before.shape.in_force(&before.model, command.rules.catalogue).flavor.default_target;
     let scaling = before.scaling.patched(&update.change.scaling, default_target).map_err(EndpointError::Conflicting)?;
     check_metric(&before.shape, &scaling)?;
     let keeps_scaling = update.kind == EventType::Updated && update.change.scaling.is_empty();
     let trigger = if keeps_scaling { Trigger::Found } else { (update.trigger)(scaling) };
     let step = step(&before, trigger)?;
-    let mut after = stepped(&before, &step, call.now);
+    let mut after = stepped(&before, &step, command.base.now);
     after.labels = patched(&before.labels, &update.change.labels).map_err(EndpointError::Conflicting)?;
     if is_same(&before, &after) {
         return attempt.finish(Outcome::Done, before).await;
     }
-    match Commitment::between(&before, &after).check(&mut attempt.tx, context, update.doing).await {
+    match Commitment::between(&before, &after).check(&mut attempt.tx, command.rules, update.doing).await {
         Ok(()) => {}
         Err(EndpointError::AllotmentExceeded(exceeded)) => {
             drop(attempt);
-            record_rejection(context.store, &call, &before, &exceeded).await;
+            record_rejection(&command, &before, &exceeded).await;
             return Err(EndpointError::AllotmentExceeded(exceeded));
         }
         Err(other) => return Err(other),

@@ -1,7 +1,7 @@
 //! The command `resume`.
 
 use super::rescale::{Update, apply};
-use super::{Call, CommandContext, CommandResponse, EndpointError, EndpointRef};
+use super::{CommandResponse, EndpointCommand, EndpointError, EndpointRef};
 use domain::endpoint::event::EventType;
 use domain::endpoint::labels::LabelsPatch;
 use domain::endpoint::request::Change;
@@ -10,13 +10,11 @@ use domain::endpoint::state::Trigger;
 
 /// Starts a suspended or failed endpoint, optionally with another scaling policy. An active endpoint is only rescaled.
 pub async fn resume(
-    context: CommandContext<'_>,
-    call: Call<'_>,
+    command: EndpointCommand<'_>,
     endpoint_ref: &EndpointRef,
     scaling: &ScalingPatch,
 ) -> Result<CommandResponse, EndpointError> {
     let change = Change { scaling: *scaling, labels: LabelsPatch::new() };
     let (kind, trigger) = (EventType::Resumed, Trigger::Resume as fn(_) -> _);
-    apply(context, call, endpoint_ref, Update { change: &change, if_match: None, kind, doing: "Resuming", trigger })
-        .await
+    apply(command, endpoint_ref, Update { change: &change, if_match: None, kind, doing: "Resuming", trigger }).await
 }

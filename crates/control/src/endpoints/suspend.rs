@@ -1,19 +1,18 @@
 //! The command `suspend`, and what it shares with `delete`.
 
 use super::attempt::{Attempt, Retries, Start, step, stepped};
-use super::{Call, CommandContext, CommandResponse, EndpointError, EndpointRef, Outcome};
+use super::{CommandResponse, EndpointCommand, EndpointError, EndpointRef, Outcome};
 use domain::endpoint::event::EventType;
 use domain::endpoint::state::Trigger;
 use store::StoreError;
 
 /// Suspends an endpoint; its commitment is released at once. Idempotent.
 pub async fn suspend(
-    context: CommandContext<'_>,
-    call: Call<'_>,
+    command: EndpointCommand<'_>,
     endpoint_ref: &EndpointRef,
 ) -> Result<CommandResponse, EndpointError> {
     let (trigger, kind) = (Trigger::Suspend, EventType::Suspended);
-    release(context, call, endpoint_ref, Release { trigger, kind, outcome: Outcome::Done }).await
+    release(command, endpoint_ref, Release { trigger, kind, outcome: Outcome::Done }).await
 }
 
 /// A trigger that releases GPUs, with its event and outcome.
@@ -27,14 +26,13 @@ pub(super) struct Release {
 /// Applies a trigger that releases GPUs. It does not lock the ledger: a concurrent check that still counts these GPUs is
 /// only stricter than necessary.
 pub(super) async fn release(
-    context: CommandContext<'_>,
-    call: Call<'_>,
+    command: EndpointCommand<'_>,
     endpoint_ref: &EndpointRef,
     release: Release,
 ) -> Result<CommandResponse, EndpointError> {
     let mut retries = Retries::new();
     loop {
-        match once(context, call, endpoint_ref, release).await {
+        match once(command, endpoint_ref, release).await {
             Err(error) if retries.again(&error).await => {}
             outcome => return outcome,
         }
@@ -42,18 +40,17 @@ pub(super) async fn release(
 }
 
 async fn once(
-    context: CommandContext<'_>,
-    call: Call<'_>,
+    command: EndpointCommand<'_>,
     endpoint_ref: &EndpointRef,
     release: Release,
 ) -> Result<CommandResponse, EndpointError> {
-    let mut attempt = match Attempt::start(context.store.begin().await?, call).await? {
+    let mut attempt = match Attempt::start(command.base.store.begin().await?, &command).await? {
         Start::Replayed(response) => return Ok(*response),
         Start::New(attempt) => attempt,
     };
     let before = attempt.find(endpoint_ref).await?;
     let step = step(&before, release.trigger)?;
-    let after = stepped(&before, &step, call.now);
+    let after = stepped(&before, &step, command.base.now);
     if before.state == after.state {
         return attempt.finish(release.outcome, before).await;
     }

@@ -1,6 +1,7 @@
 //! State changes by the reconciler and the autoscaler: a pure decision, and the writes that store it.
 
-use super::attempt::{new_event, stepped};
+use super::attempt::stepped;
+use super::event::new_event;
 use domain::endpoint::Generation;
 use domain::endpoint::event::{Actor, Event, EventType};
 use domain::endpoint::state::{self, Next, StepError, Trigger};

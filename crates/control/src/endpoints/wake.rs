@@ -1,7 +1,8 @@
 //! Wakes endpoints at zero.
 
 use super::EndpointError;
-use super::attempt::{new_event, stepped};
+use super::attempt::stepped;
+use super::event::new_event;
 use domain::autoscaler::wake_size;
 use domain::endpoint::event::{Actor, Event, EventType};
 use domain::endpoint::state::{self, State, Trigger};

@@ -15,7 +15,7 @@ pub use items::{Item, ItemOrder, ItemPage, ItemQuery};
 pub use memory::{ContentMemory, NoContentMemory};
 pub use retention::{clear_all, clear_if_leading};
 
-use crate::author::{AuditedChange, Author};
+use crate::command::{AuditedChange, Author, Command};
 use crate::command_error::CommandError;
 use domain::{Caller, ResponseRetention, Timestamp};
 use serde_json::json;
@@ -246,7 +246,7 @@ impl ResponseStorage {
         if is_deleted && author.user().is_some() {
             let change = AuditedChange::new("response.delete", Some(&caller.organization), id)
                 .before(json!({ "workspaceId": caller.workspace }));
-            author.record(&mut tx, change, now).await?;
+            Command { store: &self.store, author, now }.record(&mut tx, change).await?;
         }
         tx.commit().await?;
         Ok(is_deleted)

@@ -4,7 +4,7 @@ mod writer;
 
 pub use writer::{JournalDrain, QuarantinedEvents};
 
-use crate::author::{AuditedChange, Author};
+use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
 use domain::grouping::Dimension;
 use domain::span::{Piece, Source, plan};
@@ -78,28 +78,28 @@ pub struct Rebuilt {
 }
 
 /// Adds up all events again and corrects sums that differ, while nodes are running.
-pub async fn rebuild(store: &Store, author: &Author, now: Timestamp) -> Result<Rebuilt, CommandError> {
+pub async fn rebuild(command: Command<'_>) -> Result<Rebuilt, CommandError> {
     let mut rebuilt = Rebuilt::default();
     let mut last = None;
     // Sums of deleted events stay unchanged.
-    let cleared_before = retention::events_cleared_before(store).await?;
+    let cleared_before = retention::events_cleared_before(command.store).await?;
     let first_hour = cleared_before.map_or_else(Timestamp::default, |moment| Grain::Hour.start_at_or_after(moment));
-    while let Some(workspace) = check::next_workspace(store, last.as_ref()).await? {
+    while let Some(workspace) = check::next_workspace(command.store, last.as_ref()).await? {
         rebuilt.workspaces += 1;
         // Hours first: days are compared with them.
-        let (hours, rows) = rebuild_all(store, &workspace, Grain::Hour, first_hour).await?;
+        let (hours, rows) = rebuild_all(command.store, &workspace, Grain::Hour, first_hour).await?;
         rebuilt.hours += hours;
         rebuilt.rows_corrected += rows;
-        let (days, rows) = rebuild_all(store, &workspace, Grain::Day, Timestamp::default()).await?;
+        let (days, rows) = rebuild_all(command.store, &workspace, Grain::Day, Timestamp::default()).await?;
         rebuilt.days += days;
         rebuilt.rows_corrected += rows;
         last = Some(workspace);
     }
     if rebuilt.rows_corrected > 0 {
-        let mut tx = store.begin().await?;
+        let mut tx = command.store.begin().await?;
         let detail = format!("{} rows corrected", rebuilt.rows_corrected);
         let change = AuditedChange::new("usage.rebuild", None, "usage").detail(detail);
-        author.record(&mut tx, change, now).await?;
+        command.record(&mut tx, change).await?;
         tx.commit().await?;
     }
     Ok(rebuilt)

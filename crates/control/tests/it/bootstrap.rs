@@ -1,6 +1,6 @@
 use crate::databases::on_both;
-use crate::{DEFAULTS, NOW};
-use control::{Author, bootstrap, organizations, passwords, users};
+use crate::{DEFAULTS, NOW, command};
+use control::{bootstrap, organizations, passwords, users};
 use domain::KeyText;
 use store::audit::{self, Filter};
 use store::{Page, api_keys};
@@ -42,7 +42,7 @@ async fn of_five_nodes_that_start_concurrently_one_initializes_the_store() {
 #[tokio::test]
 async fn a_store_with_data_is_not_initialized_again() {
     on_both(async |_, store| {
-        organizations::create(&store, &Author::CommandLine, "Acme", NOW).await.unwrap();
+        organizations::create(command(&store), "Acme").await.unwrap();
         assert!(bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().is_none());
     })
     .await;

@@ -1,14 +1,11 @@
-use crate::NOW;
+use crate::command;
 use crate::databases::on_both;
-use control::Author;
 use control::catalogue::{self, FixedPart, Import, ImportError, ImportProblem, KeyChange, ModelDraft};
 use domain::alias::{Alias, AliasName};
 use domain::model::{ChatTraits, Modality, Model, RequestRules, Serving};
 use domain::{Catalogue, CatalogueMode, ModelId, Price};
 use serde_json::{Map, json};
 use store::audit::{self, Filter};
-
-const AUTHOR: Author = Author::CommandLine;
 
 /// A file with the model `acme/file`.
 fn file() -> Catalogue {
@@ -47,16 +44,15 @@ async fn a_model_is_created_changed_and_deleted_with_its_keys() {
     on_both(async |_, store| {
         let file = file();
         let fixed = FixedPart { mode: CatalogueMode::Both, file: &file };
-        let create = async |draft: ModelDraft| catalogue::create_model(&store, &AUTHOR, fixed, &draft, NOW).await;
+        let create = async |draft: ModelDraft| catalogue::create_model(command(&store), fixed, &draft).await;
         let new = create(draft("acme/own", "http://a/v1", Some("sealed-a"))).await.unwrap();
         assert_eq!(new.version, 1);
         for taken in ["acme/own", "acme/file"] {
             assert_eq!(create(draft(taken, "http://a/v1", None)).await.unwrap_err().code(), "name_taken");
         }
 
-        let change = async |draft: ModelDraft, version| {
-            catalogue::change_model(&store, &AUTHOR, fixed, &draft, version, NOW).await
-        };
+        let change =
+            async |draft: ModelDraft, version| catalogue::change_model(command(&store), fixed, &draft, version).await;
         let changed = change(draft("acme/own", "http://a/v1", None), 1).await.unwrap();
         assert_eq!(changed.version, 2);
         assert_eq!(store::catalogue::read(&store).await.unwrap().keys[0].sealed, "sealed-a", "the key stays");
@@ -67,11 +63,11 @@ async fn a_model_is_created_changed_and_deleted_with_its_keys() {
         assert_eq!(store::catalogue::read(&store).await.unwrap().keys, [], "the key belongs to its address");
 
         let id = ModelId::parse("acme/own").unwrap();
-        catalogue::create_alias(&store, &AUTHOR, fixed, ("own", "acme/own"), NOW).await.unwrap();
-        let refused = catalogue::delete_model(&store, &AUTHOR, fixed, &id, NOW).await.unwrap_err();
+        catalogue::create_alias(command(&store), fixed, ("own", "acme/own")).await.unwrap();
+        let refused = catalogue::delete_model(command(&store), fixed, &id).await.unwrap_err();
         assert_eq!(refused.code(), "model_in_use");
-        catalogue::delete_alias(&store, &AUTHOR, fixed, "own", NOW).await.unwrap();
-        catalogue::delete_model(&store, &AUTHOR, fixed, &id, NOW).await.unwrap();
+        catalogue::delete_alias(command(&store), fixed, "own").await.unwrap();
+        catalogue::delete_model(command(&store), fixed, &id).await.unwrap();
 
         let entries = audit::list(&store, &Filter::default(), 100).await.unwrap();
         let mut actions: Vec<&str> = entries.iter().map(|entry| entry.entry.action.as_str()).collect();
@@ -90,18 +86,18 @@ async fn aliases_stand_for_models_of_the_file_and_of_the_store() {
     on_both(async |_, store| {
         let file = file();
         let fixed = FixedPart { mode: CatalogueMode::Both, file: &file };
-        let create = async |name, model| catalogue::create_alias(&store, &AUTHOR, fixed, (name, model), NOW).await;
+        let create = async |name, model| catalogue::create_alias(command(&store), fixed, (name, model)).await;
         assert_eq!(create("gpt", "acme/file").await.unwrap().version, 1);
         assert_eq!(create("gpt", "acme/file").await.unwrap_err().code(), "name_taken");
         assert_eq!(create("acme/file", "acme/file").await.unwrap_err().code(), "name_taken");
         assert_eq!(create("x", "acme/none").await.unwrap_err().field(), Some("model"));
         assert_eq!(create("dedicated/x", "acme/file").await.unwrap_err().field(), Some("name"));
-        catalogue::create_model(&store, &AUTHOR, fixed, &draft("acme/own", "http://a/v1", None), NOW).await.unwrap();
+        catalogue::create_model(command(&store), fixed, &draft("acme/own", "http://a/v1", None)).await.unwrap();
         let change =
-            async |version| catalogue::change_alias(&store, &AUTHOR, fixed, ("gpt", "acme/own"), version, NOW).await;
+            async |version| catalogue::change_alias(command(&store), fixed, ("gpt", "acme/own"), version).await;
         assert_eq!(change(7).await.unwrap_err().code(), "version_conflict");
         assert_eq!(change(1).await.unwrap().version, 2);
-        let as_model = catalogue::create_model(&store, &AUTHOR, fixed, &draft("a/b", "http://a/v1", None), NOW).await;
+        let as_model = catalogue::create_model(command(&store), fixed, &draft("a/b", "http://a/v1", None)).await;
         as_model.unwrap();
         assert_eq!(create("a/b", "acme/file").await.unwrap_err().code(), "name_taken");
     })
@@ -114,7 +110,7 @@ async fn the_mode_decides_what_may_be_written() {
         let file = file();
         let create = async |mode, id| {
             let fixed = FixedPart { mode, file: &file };
-            catalogue::create_model(&store, &AUTHOR, fixed, &draft(id, "http://a/v1", None), NOW).await
+            catalogue::create_model(command(&store), fixed, &draft(id, "http://a/v1", None)).await
         };
         assert_eq!(create(CatalogueMode::File, "acme/own").await.unwrap_err().code(), "catalogue_read_only");
         create(CatalogueMode::Store, "acme/file").await.unwrap();
@@ -131,13 +127,13 @@ async fn an_import_writes_all_entries_or_none_and_lists_all_problems() {
     on_both(async |_, store| {
         let file = file();
         let fixed = FixedPart { mode: CatalogueMode::Both, file: &file };
-        let create = async |draft: ModelDraft| catalogue::create_model(&store, &AUTHOR, fixed, &draft, NOW).await;
+        let create = async |draft: ModelDraft| catalogue::create_model(command(&store), fixed, &draft).await;
         let old = ModelDraft { enabled: false, ..draft("acme/old", "http://a/v1", None) };
         create(old).await.unwrap();
-        catalogue::create_alias(&store, &AUTHOR, fixed, ("gpt/4", "acme/file"), NOW).await.unwrap();
+        catalogue::create_alias(command(&store), fixed, ("gpt/4", "acme/file")).await.unwrap();
         let before = store::catalogue::read(&store).await.unwrap();
         let import = async |models: &[ModelDraft], aliases: &[Alias], replace| {
-            catalogue::import(&store, &AUTHOR, fixed, Import { models, aliases, replace }, NOW).await
+            catalogue::import(command(&store), fixed, Import { models, aliases, replace }).await
         };
 
         let models = ["acme/new", "acme/old", "acme/file", "gpt/4"].map(|id| draft(id, "http://b/v1", None));

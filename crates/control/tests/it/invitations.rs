@@ -1,15 +1,12 @@
 use crate::databases::on_both;
-use crate::{DEFAULTS, NOW};
+use crate::{DEFAULTS, NOW, command, session_command};
 use control::invitations::{self, AcceptedBy, InvitationRequest};
 use control::sessions::{self, ActiveSession, Origin};
-use control::{Author, CommandError, bootstrap, organizations, sign_in, users};
+use control::{CommandError, bootstrap, organizations, sign_in, users};
 use domain::invitation::LIFETIME_MILLIS;
-use domain::session::Lifetimes;
 use domain::user::Role;
 use domain::{OrganizationId, Timestamp, WorkspaceId};
 use store::Store;
-
-const LIFETIMES: Lifetimes = Lifetimes { idle_millis: 10_000, absolute_millis: 25_000 };
 
 async fn invite(
     store: &Store,
@@ -18,7 +15,7 @@ async fn invite(
     workspaces: Vec<WorkspaceId>,
 ) -> Result<String, CommandError> {
     let request = InvitationRequest { email, role: Role::Member, workspaces };
-    invitations::create(store, &Author::CommandLine, organization, request, NOW).await.map(|created| created.token)
+    invitations::create(command(store), organization, request).await.map(|created| created.token)
 }
 
 async fn accept(
@@ -29,7 +26,7 @@ async fn accept(
 ) -> Result<ActiveSession, CommandError> {
     let origin = Origin::default();
     let by = AcceptedBy::Account { password, signed_in: None };
-    invitations::accept(store, token, by, &origin, &LIFETIMES, now).await
+    invitations::accept(session_command(store, &origin, now), token, by).await
 }
 
 #[tokio::test]
@@ -66,7 +63,7 @@ async fn an_invitation_creates_one_account_and_expires() {
 async fn an_existing_user_joins_with_their_password_and_keeps_a_higher_role() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
-        let other = organizations::create(&store, &Author::CommandLine, "Other", NOW).await.unwrap();
+        let other = organizations::create(command(&store), "Other").await.unwrap();
         let foreign = invite(&store, &other.id, "x@example.com", vec![first.workspace.id.clone()]).await;
         assert_eq!(foreign.unwrap_err().code(), "not_found", "workspaces of another organization do not exist");
 
@@ -92,7 +89,7 @@ async fn an_existing_user_joins_with_their_password_and_keeps_a_higher_role() {
 async fn an_account_that_another_user_prepared_does_not_keep_the_owner_out() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
-        let attackers = organizations::create(&store, &Author::CommandLine, "Attackers", NOW).await.unwrap().id;
+        let attackers = organizations::create(command(&store), "Attackers").await.unwrap().id;
         let squat = invite(&store, &attackers, "eve@example.com", vec![]).await.unwrap();
         let squatter = accept(&store, &squat, Some("attacker's password"), NOW).await.unwrap().user;
 
@@ -102,13 +99,13 @@ async fn an_account_that_another_user_prepared_does_not_keep_the_owner_out() {
         assert_eq!(accept(&store, &link, Some("eve's password"), NOW).await.unwrap_err().code(), "bad_credentials");
         let beside = async |link: &str, password| {
             let by = AcceptedBy::NewAccount { password: Some(password) };
-            invitations::accept(&store, link, by, &Origin::default(), &LIFETIMES, NOW).await
+            invitations::accept(session_command(&store, &Origin::default(), NOW), link, by).await
         };
         let eve = beside(&link, "eve's password").await.unwrap().user;
         assert_ne!(eve.id, squatter.id);
         let enter = async |password| {
             let signed =
-                sign_in::sign_in(&store, "eve@example.com", password, &Origin::default(), &LIFETIMES, NOW).await;
+                sign_in::sign_in(session_command(&store, &Origin::default(), NOW), "eve@example.com", password).await;
             signed.map(|signed| signed.user)
         };
         let (one, other) = (enter("eve's password").await.unwrap(), enter("attacker's password").await.unwrap());
@@ -122,12 +119,12 @@ async fn an_account_that_another_user_prepared_does_not_keep_the_owner_out() {
 
         // The operator vouches for one of them, which then has the address for itself; a proven account is never doubled.
         let edit = users::Edit { email_proven: Some(true), ..users::Edit::default() };
-        users::set(&store, &Author::CommandLine, &eve.id, edit, NOW).await.unwrap();
+        users::set(command(&store), &eve.id, edit).await.unwrap();
         assert_eq!(users::show_by_email(&store, "eve@example.com").await.unwrap().id, eve.id);
-        let refused = users::set(&store, &Author::CommandLine, &squatter.id, edit, NOW).await.unwrap_err();
+        let refused = users::set(command(&store), &squatter.id, edit).await.unwrap_err();
         assert_eq!(refused.code(), "email_taken");
         assert_eq!(enter("attacker's password").await.unwrap().id, squatter.id);
-        let third = organizations::create(&store, &Author::CommandLine, "Third", NOW).await.unwrap().id;
+        let third = organizations::create(command(&store), "Third").await.unwrap().id;
         let link = invite(&store, &third, "eve@example.com", vec![]).await.unwrap();
         assert!(invitations::preview(&store, &link, NOW).await.unwrap().account_proven);
         assert_eq!(beside(&link, "a third password").await.unwrap_err().code(), "email_taken");
@@ -149,10 +146,10 @@ async fn the_operator_creates_an_account_for_an_address_that_another_user_took()
             role: Role::Member,
             operator: false,
         };
-        let eve = users::create(&store, &Author::CommandLine, new, NOW).await.unwrap().user;
+        let eve = users::create(command(&store), new).await.unwrap().user;
         assert_eq!(users::show_by_email(&store, "eve@example.com").await.unwrap().id, eve.id);
         assert_eq!(users::show(&store, &squatter.id).await.unwrap().email.as_str(), "eve@example.com");
-        assert_eq!(users::create(&store, &Author::CommandLine, new, NOW).await.unwrap_err().code(), "email_taken");
+        assert_eq!(users::create(command(&store), new).await.unwrap_err().code(), "email_taken");
     })
     .await;
 }
@@ -163,16 +160,16 @@ async fn the_operator_creates_an_account_for_an_address_that_another_user_took()
 async fn a_session_that_has_ended_accepts_no_invitation() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
-        let other = organizations::create(&store, &Author::CommandLine, "Other", NOW).await.unwrap().id;
+        let other = organizations::create(command(&store), "Other").await.unwrap().id;
         let origin = Origin::default();
-        let signed = sign_in::sign_in(&store, "admin@localhost", &first.password, &origin, &LIFETIMES, NOW).await;
+        let signed = sign_in::sign_in(session_command(&store, &origin, NOW), "admin@localhost", &first.password).await;
         let signed = signed.unwrap();
         let token = invite(&store, &other, "admin@localhost", vec![]).await.unwrap();
         let accept = async || {
             let by = AcceptedBy::Account { password: None, signed_in: Some(&signed) };
-            invitations::accept(&store, &token, by, &origin, &LIFETIMES, NOW).await
+            invitations::accept(session_command(&store, &origin, NOW), &token, by).await
         };
-        sessions::sign_out(&store, &signed, &origin, NOW).await.unwrap();
+        sessions::sign_out(session_command(&store, &origin, NOW), &signed).await.unwrap();
         assert_eq!(accept().await.unwrap_err().code(), "bad_credentials");
         assert_eq!(users::show(&store, &first.user.id).await.unwrap().role_in(&other), None);
     })

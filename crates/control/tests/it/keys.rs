@@ -1,9 +1,9 @@
 use crate::databases::on_both;
-use crate::{DEFAULTS, NOW};
+use crate::{DEFAULTS, NOW, command};
 use control::keys::{self, KeyChange, KeyRequest};
 use control::members::{self, KeysOfMember};
 use control::workspaces::Authority;
-use control::{Author, CommandErrorKind, bootstrap, organizations, users, workspaces};
+use control::{Author, Command, CommandErrorKind, bootstrap, organizations, users, workspaces};
 use domain::user::Role;
 use domain::workspace::OwnLimits;
 use domain::workspace_edit::{LimitChange, LimitChanges};
@@ -21,16 +21,17 @@ async fn the_limit_of_keys_is_the_workspaces_or_the_default() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
         let author = Author::User { id: first.user.id, address: "192.0.2.1".into() };
+        let by_user = Command { author: &author, ..command(&store) };
         let workspace = first.workspace.id;
-        let created = keys::create(&store, &author, &workspace, REQUEST, &DEFAULTS, NOW).await.unwrap();
+        let created = keys::create(by_user, &workspace, REQUEST, &DEFAULTS).await.unwrap();
         assert_eq!(created.key.created_by.as_ref(), author.user());
-        let rejected = keys::create(&store, &author, &workspace, REQUEST, &DEFAULTS, NOW).await.unwrap_err();
+        let rejected = keys::create(by_user, &workspace, REQUEST, &DEFAULTS).await.unwrap_err();
         assert_eq!((rejected.code(), rejected.kind()), ("key_limit_reached", CommandErrorKind::Conflict));
 
         let limits = LimitChanges { max_api_keys: LimitChange::Set(3), ..LimitChanges::default() };
         let edit = workspaces::Edit { limits, ..workspaces::Edit::default() };
-        workspaces::set(&store, &author, &workspace, edit, Authority::Operator, &DEFAULTS, NOW).await.unwrap();
-        keys::create(&store, &author, &workspace, REQUEST, &DEFAULTS, NOW).await.unwrap();
+        workspaces::set(by_user, &workspace, edit, Authority::Operator, &DEFAULTS).await.unwrap();
+        keys::create(by_user, &workspace, REQUEST, &DEFAULTS).await.unwrap();
         assert_eq!(keys::list(&store, &workspace, Page::default()).await.unwrap().len(), 3);
     })
     .await;
@@ -40,16 +41,16 @@ async fn the_limit_of_keys_is_the_workspaces_or_the_default() {
 async fn every_state_change_of_a_key_is_in_the_audit_log() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
-        let (author, workspace, key) = (Author::CommandLine, first.workspace.id, first.key.id);
-        keys::change(&store, &author, &workspace, &key, KeyChange::Disable, NOW).await.unwrap();
-        let rejected = keys::change(&store, &author, &workspace, &key, KeyChange::Revoke, NOW).await.unwrap_err();
+        let (workspace, key) = (first.workspace.id, first.key.id);
+        keys::change(command(&store), &workspace, &key, KeyChange::Disable).await.unwrap();
+        let rejected = keys::change(command(&store), &workspace, &key, KeyChange::Revoke).await.unwrap_err();
         assert_eq!(rejected.code(), "key_disabled");
-        keys::change(&store, &author, &workspace, &key, KeyChange::Enable, NOW).await.unwrap();
-        keys::change(&store, &author, &workspace, &key, KeyChange::Expire, NOW).await.unwrap();
-        keys::change(&store, &author, &workspace, &key, KeyChange::Revoke, NOW).await.unwrap();
+        keys::change(command(&store), &workspace, &key, KeyChange::Enable).await.unwrap();
+        keys::change(command(&store), &workspace, &key, KeyChange::Expire).await.unwrap();
+        keys::change(command(&store), &workspace, &key, KeyChange::Revoke).await.unwrap();
         assert!(keys::show(&store, &key).await.unwrap().revoked_at.is_some());
 
-        keys::change(&store, &author, &workspace, &key, KeyChange::Revoke, NOW).await.unwrap();
+        keys::change(command(&store), &workspace, &key, KeyChange::Revoke).await.unwrap();
 
         let filter = Filter { organization: Some(first.organization.id.clone()), ..Filter::default() };
         let log = audit::list(&store, &filter, 20).await.unwrap();
@@ -73,9 +74,7 @@ async fn an_invalid_key_request_is_rejected() {
             (KeyRequest { requests_per_minute: Some(0), ..REQUEST }, "requestsPerMinute"),
             (KeyRequest { tokens_per_minute: Some(0), ..REQUEST }, "tokensPerMinute"),
         ] {
-            let author = Author::CommandLine;
-            let rejected =
-                keys::create(&store, &author, &first.workspace.id, request, &DEFAULTS, NOW).await.unwrap_err();
+            let rejected = keys::create(command(&store), &first.workspace.id, request, &DEFAULTS).await.unwrap_err();
             assert_eq!((rejected.code(), rejected.field()), ("invalid_value", Some(field)));
         }
     })
@@ -92,18 +91,22 @@ async fn active(store: &Store, organization: &OrganizationId, created_by: Create
 async fn keys_of_removed_members_are_listed_and_revoked_together() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
-        let (command_line, home) = (Author::CommandLine, &first.organization.id);
-        let other = organizations::create(&store, &command_line, "Other", NOW).await.unwrap().id;
-        let lab = workspaces::create(&store, &command_line, home, "Lab", OwnLimits::default(), NOW).await.unwrap().id;
+        let home = &first.organization.id;
+        let other = organizations::create(command(&store), "Other").await.unwrap().id;
+        let lab = workspaces::create(command(&store), home, "Lab", OwnLimits::default()).await.unwrap().id;
         let add = async |email: &str| {
             let (password, role) = (Some("a password"), Role::Member);
             let new = users::NewUser { email, password, organization: home, role, operator: false };
-            users::create(&store, &command_line, new, NOW).await.unwrap().user.id
+            users::create(command(&store), new).await.unwrap().user.id
         };
         let (ann, ben) = (add("ann@example.com").await, add("ben@example.com").await);
         let create = async |user, workspace| {
             let author = Author::User { id: domain::UserId::clone(user), address: String::new() };
-            keys::create(&store, &author, workspace, REQUEST, &DEFAULTS, NOW).await.unwrap().key.id
+            keys::create(Command { author: &author, ..command(&store) }, workspace, REQUEST, &DEFAULTS)
+                .await
+                .unwrap()
+                .key
+                .id
         };
         let of_ann = BTreeSet::from([create(&ann, &first.workspace.id).await, create(&ann, &lab).await]);
         let of_ben = create(&ben, &lab).await;
@@ -112,27 +115,27 @@ async fn keys_of_removed_members_are_listed_and_revoked_together() {
         assert_eq!(active(&store, home, CreatedBy::Anyone).await.len(), 4);
         assert_eq!(active(&store, &other, CreatedBy::Anyone).await, BTreeSet::new());
 
-        members::remove(&store, &command_line, home, &ann, KeysOfMember::Keep, NOW).await.unwrap();
+        members::remove(command(&store), home, &ann, KeysOfMember::Keep).await.unwrap();
         assert_eq!(active(&store, home, CreatedBy::RemovedMembers).await, of_ann);
         let listed = keys::list_of_organization(&store, home, CreatedBy::User(&ann), Page::first(1)).await.unwrap();
         let creator = listed[0].creator.as_ref().unwrap();
         assert_eq!((creator.email.as_ref().unwrap().as_str(), creator.has_access), ("ann@example.com", false));
-        users::delete(&store, &command_line, &ann, NOW).await.unwrap();
+        users::delete(command(&store), &ann).await.unwrap();
         assert_eq!(active(&store, home, CreatedBy::RemovedMembers).await, of_ann, "the account is deleted, too");
 
-        let foreign = keys::revoke_many(&store, &command_line, &other, of_ann.clone(), NOW).await.unwrap_err();
+        let foreign = keys::revoke_many(command(&store), &other, of_ann.clone()).await.unwrap_err();
         assert_eq!(foreign.code(), "not_found", "keys of another organization do not exist");
         let one = of_ann.first().unwrap();
         let workspace = keys::show(&store, one).await.unwrap().workspace;
-        keys::change(&store, &command_line, &workspace, one, KeyChange::Disable, NOW).await.unwrap();
+        keys::change(command(&store), &workspace, one, KeyChange::Disable).await.unwrap();
         for _ in 0..2 {
-            let revoked = keys::revoke_many(&store, &command_line, home, of_ann.clone(), NOW).await.unwrap();
+            let revoked = keys::revoke_many(command(&store), home, of_ann.clone()).await.unwrap();
             assert!(revoked.iter().all(|key| key.state(NOW) == KeyState::Revoked), "disabled keys, too");
         }
         let filter = Filter { action: Some("key.revoke".to_owned()), ..Filter::default() };
         assert_eq!(audit::list(&store, &filter, 20).await.unwrap().len(), 2, "each key once");
 
-        members::remove(&store, &command_line, home, &ben, KeysOfMember::Revoke, NOW).await.unwrap();
+        members::remove(command(&store), home, &ben, KeysOfMember::Revoke).await.unwrap();
         assert_eq!(keys::show(&store, &of_ben).await.unwrap().state(NOW), KeyState::Revoked);
     })
     .await;

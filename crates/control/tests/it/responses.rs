@@ -1,5 +1,5 @@
 use crate::databases::on_both;
-use crate::{DEFAULTS, NOW};
+use crate::{DEFAULTS, NOW, command};
 use control::responses::{
     self, Bounds, CompletedResponse, ContentMemory, ConversationError, ItemOrder, ItemQuery, NoContentMemory,
     NotStored, ResponseStorage,
@@ -232,8 +232,7 @@ async fn responses_are_deleted_when_they_are_too_old_or_no_longer_stored() {
         let (storage, id) = (storage(&store), first.workspace.id.clone());
         let set = async |retention| {
             let edit = Edit { response_retention: RetentionChange::Set(retention), ..Edit::default() };
-            let (author, authority) = (Author::CommandLine, Authority::Admin);
-            workspaces::set(&store, &author, &id, edit, authority, &DEFAULTS, NOW).await.unwrap()
+            workspaces::set(command(&store), &id, edit, Authority::Admin, &DEFAULTS).await.unwrap()
         };
         let caller = caller(&set(days(2)).await, days(2));
         save(&storage, &caller, ("resp_1", None), "one").await.unwrap();

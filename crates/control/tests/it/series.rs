@@ -1,5 +1,5 @@
 use crate::databases::on_both;
-use crate::{DEFAULTS, NOW};
+use crate::{DEFAULTS, NOW, command};
 use control::bootstrap::{self, FirstStart};
 use control::series::{ChartLine, LineName, Report, SeriesQuery, SeriesValue, report};
 use control::{CommandError, retention, usage};
@@ -278,7 +278,7 @@ async fn points_whose_rows_were_pruned_are_unknown_and_the_bill_stays() {
         let (workspace, all) = (&first.workspace.id, Grouping::default());
         let whole = usage::report(&store, workspace, Some(old.plus_millis(-5)), Some(NOW), &all, NOW).await.unwrap();
         assert_eq!((whole.total.requests, whole.total.cost.nanos()), (2, 14), "edges of the past are whole hours");
-        let rebuilt = usage::rebuild(&store, &control::Author::CommandLine, NOW).await.unwrap();
+        let rebuilt = usage::rebuild(command(&store)).await.unwrap();
         assert_eq!(rebuilt.rows_corrected, 0, "sums of events that are gone are not taken for wrong");
         let again = usage::report(&store, workspace, Some(old), Some(NOW), &all, NOW).await.unwrap();
         assert_eq!(again.total.requests, 2);

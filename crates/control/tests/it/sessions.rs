@@ -1,16 +1,14 @@
 use crate::databases::on_both;
-use crate::{DEFAULTS, NOW};
+use crate::{DEFAULTS, LIFETIMES, NOW, command, session_command};
 use control::bootstrap::{self, FirstStart};
 use control::members::KeysOfMember;
 use control::sessions::{self, ActiveSession, Origin};
 use control::{CommandError, CommandErrorKind, access, known_origins, sign_in, users};
-use domain::session::{Lifetimes, SessionToken};
+use domain::session::SessionToken;
 use domain::{OrganizationId, Timestamp, attempts};
 use store::Store;
 use store::audit::{self, Filter};
 use tokio::task::JoinSet;
-
-const LIFETIMES: Lifetimes = Lifetimes { idle_millis: 10_000, absolute_millis: 25_000 };
 
 fn origin() -> Origin {
     from("192.0.2.7")
@@ -29,7 +27,7 @@ async fn first(store: &Store) -> FirstStart {
 }
 
 async fn enter(store: &Store, email: &str, password: &str, now: Timestamp) -> Result<ActiveSession, CommandError> {
-    sign_in::sign_in(store, email, password, &origin(), &LIFETIMES, now).await
+    sign_in::sign_in(session_command(store, &origin(), now), email, password).await
 }
 
 async fn identify(store: &Store, token: &SessionToken, now: Timestamp) -> Option<ActiveSession> {
@@ -55,7 +53,7 @@ async fn a_session_starts_in_its_users_workspace_and_expires() {
         assert!(identify(&store, &idle.token, later(49_999)).await.is_none());
 
         let out = enter(&store, "admin@localhost", &first.password, later(60_000)).await.unwrap();
-        sessions::sign_out(&store, &out, &origin(), later(60_001)).await.unwrap();
+        sessions::sign_out(session_command(&store, &origin(), later(60_001)), &out).await.unwrap();
         assert!(identify(&store, &out.token, later(60_002)).await.is_none());
         let filter = Filter { subject: Some(first.user.id.to_string()), ..Filter::default() };
         let log = audit::list(&store, &filter, 50).await.unwrap();
@@ -98,10 +96,10 @@ async fn guesses_from_many_addresses_are_limited_but_not_at_addresses_that_signe
     on_both(async |_, store| {
         let first = first(&store).await;
         let enter = async |address: &str, password: &str| {
-            sign_in::sign_in(&store, "admin@localhost", password, &from(address), &LIFETIMES, NOW).await
+            sign_in::sign_in(session_command(&store, &from(address), NOW), "admin@localhost", password).await
         };
         let home = enter("192.0.2.7", &first.password).await.unwrap();
-        known_origins::remember(&store, &home, &from("192.0.2.7"), NOW).await.unwrap();
+        known_origins::remember(session_command(&store, &from("192.0.2.7"), NOW), &home).await.unwrap();
         // A hundred wrong passwords were counted for the account.
         let mut tx = store.begin().await.unwrap();
         for _ in 0..attempts::PER_ACCOUNT.max {
@@ -112,7 +110,7 @@ async fn guesses_from_many_addresses_are_limited_but_not_at_addresses_that_signe
         enter("192.0.2.7", &first.password).await.unwrap();
 
         // A new password of the operator's makes all of them unknown: another user may have signed in.
-        let password = users::reset_password(&store, &control::Author::CommandLine, &first.user.id, None, NOW).await;
+        let password = users::reset_password(command(&store), &first.user.id, None).await;
         let password = password.unwrap().unwrap();
         assert_eq!(enter("192.0.2.7", &password).await.unwrap_err().code(), "too_many_attempts");
     })
@@ -131,7 +129,7 @@ async fn a_changed_password_ends_the_other_sessions() {
         let there = enter(&store, "admin@localhost", &first.password, NOW).await.unwrap();
         assert_eq!(sessions::list(&store, &first.user, &LIFETIMES, NOW).await.unwrap().len(), 2);
         let change = async |current: &str, new: &str| {
-            sessions::change_password(&store, &here, current, new, &origin(), NOW).await
+            sessions::change_password(session_command(&store, &origin(), NOW), &here, current, new).await
         };
         let wrong = change("wrong", "another password").await.unwrap_err();
         assert_eq!((wrong.code(), wrong.field()), ("invalid_value", Some("currentPassword")));
@@ -143,7 +141,7 @@ async fn a_changed_password_ends_the_other_sessions() {
         enter(&store, "admin@localhost", &first.password, NOW).await.unwrap_err();
         enter(&store, "admin@localhost", "another password", NOW).await.unwrap();
 
-        users::reset_password(&store, &control::Author::CommandLine, &first.user.id, None, NOW).await.unwrap();
+        users::reset_password(command(&store), &first.user.id, None).await.unwrap();
         assert!(identify(&store, &here.token, NOW).await.is_none(), "a reset ends every session");
     })
     .await;
@@ -153,8 +151,7 @@ async fn a_changed_password_ends_the_other_sessions() {
 async fn a_session_switches_only_to_workspaces_of_its_user() {
     on_both(async |_, store| {
         let first = first(&store).await;
-        let author = control::Author::CommandLine;
-        let other = control::organizations::create(&store, &author, "Other", NOW).await.unwrap();
+        let other = control::organizations::create(command(&store), "Other").await.unwrap();
         let new = users::NewUser {
             email: "bob@example.com",
             password: Some("bob's password"),
@@ -162,28 +159,30 @@ async fn a_session_switches_only_to_workspaces_of_its_user() {
             role: domain::user::Role::Member,
             operator: false,
         };
-        users::create(&store, &author, new, NOW).await.unwrap();
+        users::create(command(&store), new).await.unwrap();
         let bob = enter(&store, "bob@example.com", "bob's password", NOW).await.unwrap();
         assert_eq!((bob.session.organization.is_some(), &bob.session.workspace), (true, &None));
         let go = async |organization: Option<&OrganizationId>, workspace: Option<&domain::WorkspaceId>| {
             let (origin, organization, workspace) = (origin(), organization.cloned(), workspace.cloned());
-            let moved = sessions::set_context(&store, bob.clone(), organization, workspace, &origin, NOW).await;
+            let moved =
+                sessions::set_context(session_command(&store, &origin, NOW), bob.clone(), organization, workspace)
+                    .await;
             moved.map_err(|refusal| refusal.code())
         };
         let (home, workspace) = (&first.organization.id, &first.workspace.id);
         assert_eq!(go(Some(&other.id), None).await.unwrap_err(), "not_found");
         assert_eq!(go(Some(home), Some(workspace)).await.unwrap_err(), "not_a_member");
         assert_eq!(go(None, Some(workspace)).await.unwrap_err(), "invalid_value");
-        control::workspaces::add_member(&store, &author, workspace, &bob.user.id, NOW).await.unwrap();
+        control::workspaces::add_member(command(&store), workspace, &bob.user.id).await.unwrap();
         go(Some(home), Some(workspace)).await.unwrap();
         let nowhere = go(None, None).await.unwrap();
         assert_eq!(access::organization(&nowhere).unwrap_err().code(), "no_organization_context");
 
         // An operator may access every organization; an ended membership is not a context any more.
         let operator = enter(&store, "admin@localhost", &first.password, NOW).await.unwrap();
-        sessions::set_context(&store, operator, Some(other.id), None, &origin(), NOW).await.unwrap();
+        sessions::set_context(session_command(&store, &origin(), NOW), operator, Some(other.id), None).await.unwrap();
         go(Some(home), Some(workspace)).await.unwrap();
-        control::members::remove(&store, &author, home, &bob.user.id, KeysOfMember::Keep, NOW).await.unwrap();
+        control::members::remove(command(&store), home, &bob.user.id, KeysOfMember::Keep).await.unwrap();
         let stale = identify(&store, &bob.token, NOW).await.unwrap();
         assert_eq!(access::organization(&stale).unwrap_err().code(), "no_organization_context");
     })

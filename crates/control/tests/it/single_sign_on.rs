@@ -1,17 +1,14 @@
 use crate::databases::on_both;
-use crate::{DEFAULTS, NOW};
+use crate::{DEFAULTS, LIFETIMES, NOW, command, session_command};
 use control::invitations::{self, AcceptedBy, InvitationRequest};
 use control::members::KeysOfMember;
 use control::sessions::{self, ActiveSession, Origin};
 use control::single_sign_on::{self, Identity, Mapping};
-use control::{Author, CommandError, bootstrap, members, organizations, sign_in, users};
-use domain::session::Lifetimes;
+use control::{CommandError, bootstrap, members, organizations, sign_in, users};
 use domain::user::Role;
 use domain::{OrganizationId, UserId};
 use store::Store;
 use store::audit::{self, Filter};
-
-const LIFETIMES: Lifetimes = Lifetimes { idle_millis: 10_000, absolute_millis: 25_000 };
 
 fn mapping(organization: &OrganizationId) -> Mapping {
     Mapping {
@@ -29,24 +26,24 @@ async fn enter(store: &Store, email: &str, groups: &[&str], mapping: &Mapping) -
         email: email.into(),
         groups: groups.iter().map(|group| (*group).to_owned()).collect(),
     };
-    single_sign_on::enter(store, &identity, mapping, &Origin::default(), &LIFETIMES, NOW).await
+    single_sign_on::enter(session_command(store, &Origin::default(), NOW), &identity, mapping).await
 }
 
 async fn with_password(store: &Store, email: &str, password: &str) -> Result<ActiveSession, CommandError> {
-    sign_in::sign_in(store, email, password, &Origin::default(), &LIFETIMES, NOW).await
+    sign_in::sign_in(session_command(store, &Origin::default(), NOW), email, password).await
 }
 
 /// An administrator of the organization invites the address and accepts the invitation.
 async fn squat(store: &Store, organization: &OrganizationId, email: &str, role: Role) -> ActiveSession {
     let request = InvitationRequest { email, role, workspaces: vec![] };
-    let created = invitations::create(store, &Author::CommandLine, organization, request, NOW).await.unwrap();
+    let created = invitations::create(command(store), organization, request).await.unwrap();
     let by = AcceptedBy::Account { password: Some("attacker's password"), signed_in: None };
-    invitations::accept(store, &created.token, by, &Origin::default(), &LIFETIMES, NOW).await.unwrap()
+    invitations::accept(session_command(store, &Origin::default(), NOW), &created.token, by).await.unwrap()
 }
 
 async fn add_user(store: &Store, organization: &OrganizationId, email: &str, role: Role) -> UserId {
     let new = users::NewUser { email, password: Some("their password"), organization, role, operator: false };
-    users::create(store, &Author::CommandLine, new, NOW).await.unwrap().user.id
+    users::create(command(store), new).await.unwrap().user.id
 }
 
 /// The actions in the audit log of the organization.
@@ -60,7 +57,7 @@ async fn the_owner_of_an_address_takes_over_an_account_that_an_invitation_create
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
         let (home, mapping) = (&first.organization.id, mapping(&first.organization.id));
-        let theirs = organizations::create(&store, &Author::CommandLine, "Attackers", NOW).await.unwrap().id;
+        let theirs = organizations::create(command(&store), "Attackers").await.unwrap().id;
         add_user(&store, &theirs, "mallory@example.com", Role::Admin).await;
         let squatted = squat(&store, &theirs, "ceo@example.com", Role::Admin).await;
         assert!(!squatted.user.email_proven);
@@ -80,11 +77,11 @@ async fn the_owner_of_an_address_takes_over_an_account_that_an_invitation_create
 
         // A later invitation joins the proven account, and a later sign-in takes nothing away.
         let request = InvitationRequest { email: "ceo@example.com", role: Role::Member, workspaces: vec![] };
-        let invited = invitations::create(&store, &Author::CommandLine, &theirs, request, NOW).await.unwrap();
+        let invited = invitations::create(command(&store), &theirs, request).await.unwrap();
         let (origin, again) = (Origin::default(), enter(&store, "ceo@example.com", &["platform"], &mapping).await);
         let signed_in = again.unwrap();
         let by = AcceptedBy::Account { password: None, signed_in: Some(&signed_in) };
-        let joined = invitations::accept(&store, &invited.token, by, &origin, &LIFETIMES, NOW).await;
+        let joined = invitations::accept(session_command(&store, &origin, NOW), &invited.token, by).await;
         let joined = joined.unwrap();
         enter(&store, "ceo@example.com", &["platform"], &mapping).await.unwrap();
         assert!(sessions::identify(&store, joined.token, &LIFETIMES, NOW).await.unwrap().is_some());
@@ -98,7 +95,7 @@ async fn an_account_that_the_operator_created_keeps_its_password_and_memberships
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
         let mapping = mapping(&first.organization.id);
-        let other = organizations::create(&store, &Author::CommandLine, "Other", NOW).await.unwrap().id;
+        let other = organizations::create(command(&store), "Other").await.unwrap().id;
         let bob = add_user(&store, &other, "bob@example.com", Role::Admin).await;
         let before = with_password(&store, "bob@example.com", "their password").await.unwrap();
         let entered = enter(&store, "bob@example.com", &["staff"], &mapping).await.unwrap();
@@ -120,8 +117,8 @@ async fn the_operator_vouches_for_an_address_by_a_flag_or_a_new_password() {
             squat(&store, home, "two@example.com", Role::Member).await.user.id,
         );
         let edit = users::Edit { email_proven: Some(true), ..users::Edit::default() };
-        assert!(users::set(&store, &Author::CommandLine, &one, edit, NOW).await.unwrap().email_proven);
-        users::reset_password(&store, &Author::CommandLine, &two, Some("a new password"), NOW).await.unwrap();
+        assert!(users::set(command(&store), &one, edit).await.unwrap().email_proven);
+        users::reset_password(command(&store), &two, Some("a new password")).await.unwrap();
         for (email, password) in [("one@example.com", "attacker's password"), ("two@example.com", "a new password")] {
             enter(&store, email, &["staff"], &mapping).await.unwrap();
             with_password(&store, email, password).await.unwrap();
@@ -135,7 +132,7 @@ async fn the_last_administrator_stays_when_an_account_is_taken_over() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
         let mapping = mapping(&first.organization.id);
-        let other = organizations::create(&store, &Author::CommandLine, "Other", NOW).await.unwrap().id;
+        let other = organizations::create(command(&store), "Other").await.unwrap().id;
         let eve = squat(&store, &other, "eve@example.com", Role::Admin).await.user.id;
         enter(&store, "eve@example.com", &["staff"], &mapping).await.unwrap();
         with_password(&store, "eve@example.com", "attacker's password").await.unwrap_err();
@@ -151,10 +148,10 @@ async fn leaving_all_groups_at_the_provider_ends_the_membership() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
         let (home, mapping) = (&first.organization.id, mapping(&first.organization.id));
-        let other = organizations::create(&store, &Author::CommandLine, "Other", NOW).await.unwrap().id;
+        let other = organizations::create(command(&store), "Other").await.unwrap().id;
         let ada = enter(&store, "ada@example.com", &["platform"], &mapping).await.unwrap();
         let joins = users::Edit { role: Some((&other, Role::Member)), ..users::Edit::default() };
-        users::set(&store, &Author::CommandLine, &ada.user.id, joins, NOW).await.unwrap();
+        users::set(command(&store), &ada.user.id, joins).await.unwrap();
 
         let left = enter(&store, "ada@example.com", &["guests"], &mapping).await.unwrap();
         assert_eq!((left.user.role_in(home), left.session.organization.as_ref()), (None, Some(&other)));
@@ -166,7 +163,7 @@ async fn leaving_all_groups_at_the_provider_ends_the_membership() {
 
         // Otherwise the organization would have no administrator.
         let ada = enter(&store, "ada@example.com", &["platform"], &mapping).await.unwrap().user.id;
-        members::remove(&store, &Author::CommandLine, home, &first.user.id, KeysOfMember::Keep, NOW).await.unwrap();
+        members::remove(command(&store), home, &first.user.id, KeysOfMember::Keep).await.unwrap();
         let last = enter(&store, "ada@example.com", &[], &mapping).await.unwrap();
         assert_eq!((&last.user.id, last.user.role_in(home)), (&ada, Some(Role::Admin)));
         assert!(actions(&store, home).await.contains(&"member.keep-last-admin".to_owned()));

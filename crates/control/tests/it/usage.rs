@@ -1,9 +1,9 @@
 use crate::databases::on_both;
-use crate::{DEFAULTS, NOW};
+use crate::{DEFAULTS, NOW, command};
 use control::bootstrap::{self, FirstStart};
 use control::keys::{self, KeyChange};
 use control::usage::{self, Rebuilt};
-use control::{Author, CommandErrorKind, workspaces};
+use control::{CommandErrorKind, workspaces};
 use domain::grouping::Group;
 use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens, Totals};
 use domain::{Caller, Grouping, ModelId, NanoUsd, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
@@ -129,10 +129,8 @@ async fn spans_are_half_open_and_end_after_they_start() {
 async fn a_deleted_workspace_keeps_its_usage_and_an_unknown_one_has_none() {
     on_both(async |_, store| {
         let first = used(&store).await;
-        keys::change(&store, &Author::CommandLine, &first.workspace.id, &first.key.id, KeyChange::Revoke, NOW)
-            .await
-            .unwrap();
-        workspaces::delete(&store, &Author::CommandLine, &first.workspace.id, NOW).await.unwrap();
+        keys::change(command(&store), &first.workspace.id, &first.key.id, KeyChange::Revoke).await.unwrap();
+        workspaces::delete(command(&store), &first.workspace.id).await.unwrap();
         assert_eq!(report(&store, &first.workspace.id, "model").await.total.requests, 3);
         let unknown = WorkspaceId::new(NOW, 1);
         let refused = usage::report(&store, &unknown, None, None, &Grouping::default(), NOW).await.unwrap_err();
@@ -145,7 +143,7 @@ async fn a_deleted_workspace_keeps_its_usage_and_an_unknown_one_has_none() {
 async fn a_rebuild_of_correct_sums_changes_nothing() {
     on_both(async |_, store| {
         used(&store).await;
-        let rebuilt = usage::rebuild(&store, &Author::CommandLine, NOW).await.unwrap();
+        let rebuilt = usage::rebuild(command(&store)).await.unwrap();
         assert_eq!(rebuilt, Rebuilt { workspaces: 1, hours: 4, days: 3, rows_corrected: 0 });
     })
     .await;

@@ -1,7 +1,7 @@
 use crate::databases::on_both;
-use crate::{DEFAULTS, NOW};
+use crate::{DEFAULTS, NOW, command};
 use control::workspaces::{self, Authority, Edit};
-use control::{Author, CommandError, bootstrap};
+use control::{Author, Command, CommandError, bootstrap};
 use domain::workspace::OwnLimits;
 use domain::workspace_edit::{LimitChange, LimitChanges};
 use domain::{Workspace, WorkspaceId};
@@ -10,7 +10,7 @@ use store::audit::{self, Filter};
 use store::{Conflict, Page, Store};
 
 async fn set(store: &Store, id: &WorkspaceId, edit: Edit<'_>, authority: Authority) -> Result<Workspace, CommandError> {
-    workspaces::set(store, &Author::CommandLine, id, edit, authority, &DEFAULTS, NOW).await
+    workspaces::set(command(store), id, edit, authority, &DEFAULTS).await
 }
 
 fn max_api_keys(limit: u64) -> LimitChanges {
@@ -71,15 +71,16 @@ async fn the_creator_of_a_workspace_belongs_to_it() {
     on_both(async |_, store| {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
         let author = Author::User { id: first.user.id.clone(), address: String::new() };
+        let by_user = Command { author: &author, ..command(&store) };
         let own = OwnLimits::default();
-        workspaces::create(&store, &author, &first.organization.id, "Labs", own, NOW).await.unwrap();
+        workspaces::create(by_user, &first.organization.id, "Labs", own).await.unwrap();
         let joined = store::workspaces::list_joined(&store, &first.organization.id, &first.user.id, Page::default())
             .await
             .unwrap();
         let mut names: Vec<_> = joined.iter().map(|workspace| workspace.name.as_str()).collect();
         names.sort_unstable();
         assert_eq!(names, ["Default", "Labs"]);
-        let refused = workspaces::delete(&store, &author, &first.workspace.id, NOW).await.unwrap_err();
+        let refused = workspaces::delete(by_user, &first.workspace.id).await.unwrap_err();
         assert_eq!(refused.code(), "workspace_in_use");
     })
     .await;

@@ -60,14 +60,14 @@ pub(super) async fn run(
     defaults: &Defaults,
     command: AllotmentCommand,
 ) -> anyhow::Result<String> {
-    let AdminContext { store, author, now, .. } = context;
+    let store = context.store;
     match command {
         AllotmentCommand::Set { organization, gpu_type, gpus } => {
             let own = match gpus {
                 Gpus::Own(gpus) => Some(gpus),
                 Gpus::Default => None,
             };
-            let line = allotments::set(store, author, &organization, &gpu_type, own, defaults, *now).await?;
+            let line = allotments::set(context.command(), &organization, &gpu_type, own, defaults).await?;
             context.show(&AllotmentRow { organization_id: organization, line })
         }
         AllotmentCommand::List { organization } => {

@@ -2,7 +2,7 @@
 
 use super::output::{self, Shown};
 use crate::clock;
-use control::{Author, CommandError};
+use control::{Author, Command, CommandError};
 use domain::Timestamp;
 use domain::workspace::Limits;
 use store::{Page, Store};
@@ -10,7 +10,6 @@ use store::{Page, Store};
 pub(super) struct AdminContext<'a> {
     pub(super) store: &'a Store,
     pub(super) defaults: &'a Limits,
-    pub(super) author: Author,
     pub(super) now: Timestamp,
     pub(super) json: bool,
 }
@@ -18,7 +17,12 @@ pub(super) struct AdminContext<'a> {
 impl<'a> AdminContext<'a> {
     pub(super) async fn new(store: &'a Store, defaults: &'a Limits, json: bool) -> anyhow::Result<Self> {
         clock::follow(store).await?;
-        Ok(Self { store, defaults, author: Author::CommandLine, now: clock::now(), json })
+        Ok(Self { store, defaults, now: clock::now(), json })
+    }
+
+    /// A change that the operator makes.
+    pub(super) const fn command(&self) -> Command<'_> {
+        Command { store: self.store, author: &Author::CommandLine, now: self.now }
     }
 
     pub(super) fn show<T: Shown>(&self, record: &T) -> anyhow::Result<String> {

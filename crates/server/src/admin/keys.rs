@@ -161,11 +161,10 @@ async fn show_list(context: &AdminContext<'_>, args: ListArgs) -> anyhow::Result
 }
 
 async fn revoke_all(context: &AdminContext<'_>, args: RevokeAllArgs) -> anyhow::Result<String> {
-    let AdminContext { store, author, now, .. } = context;
     let found = list_of_organization(context, &args.organization, args.creator.selected()).await?;
     let unrevoked = found.into_iter().filter(|one| one.key.revoked_at.is_none()).map(|one| one.key.id).collect();
-    let revoked = keys::revoke_many(store, author, &args.organization, unrevoked, *now).await?;
-    context.show_list(&revoked.into_iter().map(|key| KeyView::new(key, *now)).collect::<Vec<_>>())
+    let revoked = keys::revoke_many(context.command(), &args.organization, unrevoked).await?;
+    context.show_list(&revoked.into_iter().map(|key| KeyView::new(key, context.now)).collect::<Vec<_>>())
 }
 
 impl Shown for KeyView {
@@ -189,7 +188,6 @@ impl Shown for OrganizationKeyView {
 }
 
 pub(super) async fn run(context: &AdminContext<'_>, command: KeyCommand) -> anyhow::Result<String> {
-    let AdminContext { store, author, now, .. } = context;
     let (selector, change) = match command {
         KeyCommand::Create(flags) => return create(context, &flags).await,
         KeyCommand::List(args) => return show_list(context, args).await,
@@ -200,8 +198,8 @@ pub(super) async fn run(context: &AdminContext<'_>, command: KeyCommand) -> anyh
         KeyCommand::Expire(selector) => (selector, KeyChange::Expire),
     };
     let key = selector.find(context).await?;
-    let changed = keys::change(store, author, &key.workspace, &key.id, change, *now).await?;
-    context.show(&KeyView::new(changed, *now))
+    let changed = keys::change(context.command(), &key.workspace, &key.id, change).await?;
+    context.show(&KeyView::new(changed, context.now))
 }
 
 async fn create(context: &AdminContext<'_>, flags: &NewKeyArgs) -> anyhow::Result<String> {
@@ -211,7 +209,6 @@ async fn create(context: &AdminContext<'_>, flags: &NewKeyArgs) -> anyhow::Resul
         requests_per_minute: flags.requests_per_minute,
         tokens_per_minute: flags.tokens_per_minute,
     };
-    let created =
-        keys::create(context.store, &context.author, &flags.workspace, request, context.defaults, context.now).await?;
+    let created = keys::create(context.command(), &flags.workspace, request, context.defaults).await?;
     context.show(&KeyView::once(created, context.now))
 }

@@ -83,7 +83,7 @@ async fn import(
         problems.extend(import.problems(fixed, stored).iter().map(ToString::to_string));
         anyhow::bail!("nothing was imported: {}", problems.join("\n"));
     }
-    catalogue::import(context.store, &context.author, fixed, import, context.now).await.context("nothing was imported")
+    catalogue::import(context.command(), fixed, import).await.context("nothing was imported")
 }
 
 /// The problems of the models by themselves: what the file may have and the store may not, and keys without a content key.

@@ -39,7 +39,7 @@ pub(super) async fn run(context: &AdminContext<'_>, command: NodeCommand) -> any
         }
         NodeCommand::Forget(selector) => {
             let id = selector.positional.or(selector.node).unwrap_or_default();
-            nodes::forget(context.store, &context.author, &id, context.now).await?;
+            nodes::forget(context.command(), &id).await?;
             context.show_deleted(&id)
         }
     }

@@ -50,20 +50,20 @@ impl Shown for Organization {
 }
 
 pub(super) async fn run(context: &AdminContext<'_>, command: OrganizationCommand) -> anyhow::Result<String> {
-    let AdminContext { store, author, now, .. } = context;
+    let store = context.store;
     match command {
-        OrganizationCommand::Create { name } => context.show(&organizations::create(store, author, &name, *now).await?),
+        OrganizationCommand::Create { name } => context.show(&organizations::create(context.command(), &name).await?),
         OrganizationCommand::List => {
             let read = async |page: store::Page<'_>| organizations::list(store, page).await;
             context.show_list(&whole_list(read, |organization| organization.id.as_str()).await?)
         }
         OrganizationCommand::Show(selector) => context.show(&organizations::show(store, &selector.id()?).await?),
         OrganizationCommand::Set { selector, name } => {
-            context.show(&organizations::rename(store, author, &selector.id()?, &name, *now).await?)
+            context.show(&organizations::rename(context.command(), &selector.id()?, &name).await?)
         }
         OrganizationCommand::Delete(selector) => {
             let id = selector.id()?;
-            organizations::delete(store, author, &id, *now).await?;
+            organizations::delete(context.command(), &id).await?;
             context.show_deleted(id.as_str())
         }
     }

@@ -2,8 +2,8 @@
 
 use super::*;
 use clap::Parser;
-use control::Author;
 use control::keys::KeyRequest;
+use control::{Author, Command};
 use domain::{Timestamp, UserId, WorkspaceId};
 use serde_json::Value;
 
@@ -127,7 +127,8 @@ async fn the_keys_of_removed_members_are_listed_and_revoked_together() {
     let author = Author::User { id: UserId::parse(&user).unwrap(), address: String::new() };
     let request = KeyRequest { name: "hers", expires_at: None, requests_per_minute: None, tokens_per_minute: None };
     let limits = &shell.config.workspace_defaults;
-    let hers = control::keys::create(&shell.store, &author, &id, request, limits, now).await.unwrap().key.id;
+    let command = Command { store: &shell.store, author: &author, now };
+    let hers = control::keys::create(command, &id, request, limits).await.unwrap().key.id;
     let selected = async |flags: &str| {
         let listed = shell.json(&format!("keys list --organization {organization} {flags}")).await;
         listed["data"].as_array().unwrap().len()

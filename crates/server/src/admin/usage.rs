@@ -102,7 +102,7 @@ pub(super) async fn run(context: &AdminContext<'_>, command: UsageCommand) -> an
             let view = GpuCostsView::from(gpu_costs::report(context.store, owner, None, span, &by, context.now).await?);
             print(context, args.csv, &view, view.table(), Vec::new())
         }
-        UsageCommand::Rebuild => context.show(&usage::rebuild(context.store, &context.author, context.now).await?),
+        UsageCommand::Rebuild => context.show(&usage::rebuild(context.command()).await?),
     }
 }
 

@@ -124,7 +124,7 @@ impl Shown for User {
 }
 
 pub(super) async fn run(context: &AdminContext<'_>, command: UserCommand) -> anyhow::Result<String> {
-    let AdminContext { store, author, now, .. } = context;
+    let store = context.store;
     match command {
         UserCommand::Create(flags) => create(context, &flags).await,
         UserCommand::List => {
@@ -135,12 +135,12 @@ pub(super) async fn run(context: &AdminContext<'_>, command: UserCommand) -> any
         UserCommand::Set(flags) => set(context, flags).await,
         UserCommand::Delete(selector) => {
             let user = selector.find(context).await?;
-            users::delete(store, author, &user.id, *now).await?;
+            users::delete(context.command(), &user.id).await?;
             context.show_deleted(user.id.as_str())
         }
         UserCommand::ResetPassword { selector, password } => {
             let user = selector.find(context).await?;
-            let password = users::reset_password(store, author, &user.id, password.as_deref(), *now).await?;
+            let password = users::reset_password(context.command(), &user.id, password.as_deref()).await?;
             context.show(&UserRow { user: User { email_proven: true, ..user }, password })
         }
     }
@@ -157,31 +157,29 @@ async fn create(context: &AdminContext<'_>, flags: &NewUserArgs) -> anyhow::Resu
     for workspace in &flags.workspaces {
         control::workspaces::show(context.store, workspace).await?;
     }
-    let created = users::create(context.store, &context.author, new, context.now).await?;
+    let created = users::create(context.command(), new).await?;
     for workspace in &flags.workspaces {
-        control::workspaces::add_member(context.store, &context.author, workspace, &created.user.id, context.now)
-            .await?;
+        control::workspaces::add_member(context.command(), workspace, &created.user.id).await?;
     }
     context.show(&UserRow { user: created.user, password: created.generated_password })
 }
 
 async fn set(context: &AdminContext<'_>, flags: SetUserArgs) -> anyhow::Result<String> {
-    let AdminContext { store, author, now, .. } = context;
     let id = flags.selector.find(context).await?.id;
     let edit = Edit {
         role: flags.organization.as_ref().zip(flags.role),
         operator: flags.operator,
         email_proven: flags.email_proven,
     };
-    users::set(store, author, &id, edit, *now).await?;
+    users::set(context.command(), &id, edit).await?;
     if let Some(organization) = &flags.leave_organization {
-        users::leave(store, author, &id, organization, *now).await?;
+        users::leave(context.command(), &id, organization).await?;
     }
     for workspace in &flags.add_workspaces {
-        control::workspaces::add_member(store, author, workspace, &id, *now).await?;
+        control::workspaces::add_member(context.command(), workspace, &id).await?;
     }
     for workspace in &flags.remove_workspaces {
-        control::workspaces::remove_member(store, author, workspace, &id, *now).await?;
+        control::workspaces::remove_member(context.command(), workspace, &id).await?;
     }
-    context.show(&users::show(store, &id).await?)
+    context.show(&users::show(context.store, &id).await?)
 }

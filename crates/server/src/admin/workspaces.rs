@@ -151,11 +151,11 @@ pub(super) async fn run(
     keys: Option<&ContentKeys>,
     command: WorkspaceCommand,
 ) -> anyhow::Result<String> {
-    let AdminContext { store, author, now, .. } = context;
+    let store = context.store;
     let view = |workspace| WorkspaceView::new(workspace, context.defaults);
     match command {
         WorkspaceCommand::Create { organization, name, limits } => {
-            context.show(&view(workspaces::create(store, author, &organization, &name, limits.own(), *now).await?))
+            context.show(&view(workspaces::create(context.command(), &organization, &name, limits.own()).await?))
         }
         WorkspaceCommand::List { organization } => {
             let read = async |page: store::Page<'_>| match &organization {
@@ -176,12 +176,12 @@ pub(super) async fn run(
             };
             let authority = Authority::Operator;
             context.show(&view(
-                workspaces::set(store, author, &selector.id()?, edit, authority, context.defaults, *now).await?,
+                workspaces::set(context.command(), &selector.id()?, edit, authority, context.defaults).await?,
             ))
         }
         WorkspaceCommand::Delete(selector) => {
             let id = selector.id()?;
-            workspaces::delete(store, author, &id, *now).await?;
+            workspaces::delete(context.command(), &id).await?;
             context.show_deleted(id.as_str())
         }
     }

@@ -1,10 +1,10 @@
 //! The flavors that a model is offered in.
 
-use crate::endpoints::{CommandContext, EndpointError};
+use crate::endpoints::{EndpointError, EndpointRules};
 use domain::endpoint::scaling::DEFAULT_CONCURRENCY;
 use domain::model::{Flavor, Launch};
 use domain::{GpuType, ModelId, NanoUsd, OrganizationId};
-use store::allotments;
+use store::{Store, allotments};
 
 /// A flavor of a model, and whether it fits into the rest of the allotment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,13 +24,14 @@ pub struct FlavorLine {
 
 /// Lists the flavors of a model. Those that do not fit are marked, not hidden.
 pub async fn flavors(
-    context: CommandContext<'_>,
+    store: &Store,
+    rules: EndpointRules<'_>,
     organization: &OrganizationId,
     model: &ModelId,
 ) -> Result<Vec<FlavorLine>, EndpointError> {
     let unknown = || EndpointError::ModelNotFound { model: model.clone() };
-    let listed = context.catalogue.get(model.as_str()).ok_or_else(unknown)?;
-    let ledgers = allotments::list(context.store, organization, context.defaults).await;
+    let listed = rules.catalogue.get(model.as_str()).ok_or_else(unknown)?;
+    let ledgers = allotments::list(store, organization, rules.defaults).await;
     let ledgers = ledgers
         .inspect_err(|error| tracing::warn!(%error, "the ledger cannot be read; flavors are listed without it"))
         .ok();

@@ -2,7 +2,9 @@
 
 use super::platform::{Platform, endpoint_ref, new};
 use crate::databases::on_both;
-use control::endpoints::{self, CommandContext, EndpointErrorKind, EndpointRef, Outcome, RunMode, Scope};
+use control::endpoints::{
+    self, EndpointCommand, EndpointErrorKind, EndpointRef, EndpointRules, Outcome, RunMode, Scope,
+};
 use control::workspaces;
 use domain::endpoint::{Generation, State};
 use serde_json::json;
@@ -43,15 +45,15 @@ async fn a_create_is_checked_in_order_and_a_name_clash_beats_the_allotment() {
 async fn a_workspace_has_a_bounded_number_of_endpoints() {
     on_both(async |_, store| {
         let platform = Platform::new(store, 1).await;
-        let context = CommandContext { max_endpoints: 2, ..platform.context() };
+        let rules = EndpointRules { max_endpoints: 2, ..platform.rules() };
         let create = async |name: &'static str, call: &str| {
-            let call = platform.keyed(call, call);
-            endpoints::create(context, call, &new(name, "1x", json!({"replicas": 1})), RunMode::Real).await
+            let command = EndpointCommand { rules, ..platform.keyed(call, call) };
+            endpoints::create(command, &new(name, "1x", json!({"replicas": 1})), RunMode::Real).await
         };
         for (name, call) in [("one", "1"), ("two", "2")] {
             create(name, call).await.unwrap();
             // A suspended endpoint commits nothing, so the allotment has room for the next one.
-            endpoints::suspend(context, platform.keyed(name, name), &endpoint_ref(name)).await.unwrap();
+            endpoints::suspend(platform.keyed(name, name), &endpoint_ref(name)).await.unwrap();
         }
         let error = create("three", "3").await.unwrap_err();
         assert_eq!((error.kind(), error.code()), (EndpointErrorKind::Conflict, "ENDPOINT_LIMIT_REACHED"));
@@ -65,8 +67,7 @@ async fn a_dry_run_makes_every_check_and_changes_nothing() {
     on_both(async |_, store| {
         let platform = Platform::new(store, 4).await;
         let dry = async |flavor, body| {
-            endpoints::create(platform.context(), platform.keyed("k", "f"), &new("chat", flavor, body), RunMode::Dry)
-                .await
+            endpoints::create(platform.keyed("k", "f"), &new("chat", flavor, body), RunMode::Dry).await
         };
         let response = dry("4x", json!({})).await.unwrap();
         assert_eq!((response.outcome, response.endpoint.unwrap().committed_gpus), (Outcome::Done, 4));
@@ -83,8 +84,8 @@ async fn an_idempotency_key_replays_a_response_and_may_be_reused_after_an_error(
     on_both(async |_, store| {
         let platform = Platform::new(store, 2).await;
         let create = async |key, fingerprint, flavor| {
-            let call = platform.keyed(key, fingerprint);
-            endpoints::create(platform.context(), call, &new("chat", flavor, json!({})), RunMode::Real).await
+            let command = platform.keyed(key, fingerprint);
+            endpoints::create(command, &new("chat", flavor, json!({})), RunMode::Real).await
         };
         assert_eq!(create("k", "f", "4x").await.unwrap_err().code(), "GPU_ALLOTMENT_EXCEEDED");
         let first = create("k", "f", "2x").await.unwrap();
@@ -94,12 +95,8 @@ async fn an_idempotency_key_replays_a_response_and_may_be_reused_after_an_error(
         assert_eq!(create("l", "f", "2x").await.unwrap_err().code(), "ENDPOINT_NAME_IN_USE");
         assert_eq!(platform.committed().await, 2, "one endpoint, counted once");
 
-        let suspend = async || {
-            endpoints::suspend(platform.context(), platform.keyed("s", "f"), &endpoint_ref("chat"))
-                .await
-                .unwrap()
-                .replayed
-        };
+        let suspend =
+            async || endpoints::suspend(platform.keyed("s", "f"), &endpoint_ref("chat")).await.unwrap().replayed;
         assert_eq!((suspend().await, suspend().await), (false, true));
     })
     .await;
@@ -114,7 +111,7 @@ async fn concurrent_requests_with_one_key_create_one_endpoint() {
             let platform = Arc::clone(&platform);
             crowd.spawn(async move {
                 let body = new("chat", "1x", json!({}));
-                endpoints::create(platform.context(), platform.keyed("k", "f"), &body, RunMode::Real).await.unwrap()
+                endpoints::create(platform.keyed("k", "f"), &body, RunMode::Real).await.unwrap()
             });
         }
         let responses = crowd.join_all().await;
@@ -136,7 +133,7 @@ async fn a_key_whose_first_request_has_no_response_yet_is_in_progress() {
         let request = idempotency::Request { workspace: &platform.workspace.id, key: "k", fingerprint: "f" };
         idempotency::claim(&mut first, request, platform.now).await.unwrap();
         let body = new("chat", "1x", json!({}));
-        let second = endpoints::create(platform.context(), platform.keyed("k", "f"), &body, RunMode::Real).await;
+        let second = endpoints::create(platform.keyed("k", "f"), &body, RunMode::Real).await;
         assert_eq!(second.unwrap_err().code(), "IDEMPOTENCY_IN_PROGRESS");
     })
     .await;
@@ -147,9 +144,10 @@ async fn a_workspace_with_endpoints_cannot_be_deleted() {
     on_both(async |_, store| {
         let platform = Platform::new(store, 4).await;
         let neighbour = &platform.neighbour.id;
-        let call = endpoints::Call { scope: Scope { workspace: neighbour, ..platform.scope() }, ..platform.call() };
-        endpoints::create(platform.context(), call, &new("chat", "1x", json!({})), RunMode::Real).await.unwrap();
-        let delete = async || workspaces::delete(&platform.store, &platform.author, neighbour, platform.now).await;
+        let command =
+            EndpointCommand { scope: Scope { workspace: neighbour, ..platform.scope() }, ..platform.command() };
+        endpoints::create(command, &new("chat", "1x", json!({})), RunMode::Real).await.unwrap();
+        let delete = async || workspaces::delete(platform.command().base, neighbour).await;
         assert_eq!(delete().await.unwrap_err().code(), "workspace_in_use");
     })
     .await;
@@ -242,10 +240,10 @@ async fn only_the_owning_workspace_sees_an_endpoint() {
             assert_eq!(code(elsewhere).await, "ENDPOINT_NOT_FOUND");
         }
         assert_eq!(EndpointRef::parse("No Name").unwrap_err().code(), "ENDPOINT_NOT_FOUND");
-        let call = endpoints::Call { scope: neighbour, ..platform.call() };
-        let taken = endpoints::create(platform.context(), call, &new("chat", "1x", json!({})), RunMode::Real).await;
+        let command = EndpointCommand { scope: neighbour, ..platform.command() };
+        let taken = endpoints::create(command, &new("chat", "1x", json!({})), RunMode::Real).await;
         assert_eq!(taken.unwrap_err().code(), "ENDPOINT_NAME_IN_USE", "names are unique within the organization");
-        let rejected = endpoints::delete(platform.context(), call, &endpoint_ref("chat")).await.unwrap_err();
+        let rejected = endpoints::delete(command, &endpoint_ref("chat")).await.unwrap_err();
         assert_eq!(rejected.kind(), EndpointErrorKind::OtherWorkspace);
     })
     .await;

@@ -1,10 +1,10 @@
 //! The GPU allotment under concurrent commands.
 
 use super::platform::{Platform, endpoint_ref, gpu_type, new, outcome_text};
-use crate::NOW;
 use crate::databases::on_both;
-use control::endpoints::{self, CommandContext, EndpointError, RunMode};
-use control::{Author, allotments};
+use crate::{NOW, command};
+use control::endpoints::{self, EndpointCommand, EndpointError, RunMode};
+use control::{Command, allotments};
 use domain::allotment::AllotmentError;
 use domain::endpoint::State;
 use domain::endpoint::state::Trigger;
@@ -16,8 +16,7 @@ use tokio::task::JoinSet;
 
 async fn cap(platform: &Platform, gpus: u64) -> allotments::AllotmentLine {
     let (organization, defaults) = (&platform.workspace.organization, &platform.defaults);
-    let author = Author::CommandLine;
-    allotments::set(&platform.store, &author, organization, &gpu_type(), Some(gpus), defaults, NOW).await.unwrap()
+    allotments::set(command(&platform.store), organization, &gpu_type(), Some(gpus), defaults).await.unwrap()
 }
 
 async fn apply(platform: &Platform, name: &str, trigger: Trigger) {
@@ -90,9 +89,10 @@ async fn fifty_concurrent_creates_commit_exactly_the_cap() {
         for number in 0..50 {
             let (platform, store) = (Arc::clone(&platform), stores[number % 3].clone());
             creates.spawn(async move {
-                let context = CommandContext { store: &store, ..platform.context() };
+                let command = platform.command();
+                let command = EndpointCommand { base: Command { store: &store, ..command.base }, ..command };
                 let body = new(&format!("e{number}"), "1x", json!({"replicas": 1}));
-                endpoints::create(context, platform.call(), &body, RunMode::Real).await
+                endpoints::create(command, &body, RunMode::Real).await
             });
         }
         let (mut created, mut rejected) = (0, 0);
@@ -140,7 +140,7 @@ async fn row_19_a_locked_ledger_is_unavailable_and_commands_without_a_check_stil
             platform.show("a").await;
             endpoints::list(&platform.store, platform.scope(), store::endpoints::Filter::default(), 20).await.unwrap();
             let model = &domain::ModelId::parse("acme/tiny").unwrap();
-            let flavors = endpoints::flavors(platform.context(), organization, model).await.unwrap();
+            let flavors = endpoints::flavors(&platform.store, platform.rules(), organization, model).await.unwrap();
             assert_eq!(flavors[0].fits, Some(true));
             platform.patch("a", json!({"replicas": 1})).await.unwrap();
             platform.suspend("a").await.unwrap();
@@ -167,7 +167,7 @@ async fn without_the_store_neither_the_allotment_nor_the_endpoints_can_be_read()
         assert_eq!(read.unwrap_err().code(), "DATABASE_UNAVAILABLE");
         let organization = &platform.workspace.organization;
         let model = &domain::ModelId::parse("acme/tiny").unwrap();
-        let flavors = endpoints::flavors(platform.context(), organization, model).await.unwrap();
+        let flavors = endpoints::flavors(&platform.store, platform.rules(), organization, model).await.unwrap();
         assert_eq!((flavors.len(), flavors[0].fits, flavors[0].replicas_that_fit), (5, None, None));
     })
     .await;

@@ -1,10 +1,10 @@
 //! An organization with two workspaces and a catalogue, and shortcuts for commands.
 
-use crate::{DEFAULTS, NOW};
+use crate::{DEFAULTS, NOW, command};
 use control::endpoints::{
-    self, Call, CommandContext, CommandResponse, EndpointError, EndpointRef, IdempotencyKey, RunMode, Scope,
+    self, CommandResponse, EndpointCommand, EndpointError, EndpointRef, EndpointRules, IdempotencyKey, RunMode, Scope,
 };
-use control::{Author, bootstrap, workspaces};
+use control::{Author, Command, bootstrap, workspaces};
 use domain::allotment::Defaults;
 use domain::endpoint::EndpointName;
 use domain::endpoint::IfMatch;
@@ -77,8 +77,7 @@ impl Platform {
         let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
         let author = Author::Key { id: KeyId::new(NOW, 7), address: "10.0.0.1".into() };
         let own = OwnLimits::default();
-        let neighbour =
-            workspaces::create(&store, &Author::CommandLine, &first.organization.id, "Other", own, NOW).await.unwrap();
+        let neighbour = workspaces::create(command(&store), &first.organization.id, "Other", own).await.unwrap();
         Self {
             store,
             catalogue: catalogue(),
@@ -90,20 +89,21 @@ impl Platform {
         }
     }
 
-    pub(crate) fn context(&self) -> CommandContext<'_> {
-        CommandContext { store: &self.store, catalogue: &self.catalogue, defaults: &self.defaults, max_endpoints: 100 }
+    pub(crate) fn rules(&self) -> EndpointRules<'_> {
+        EndpointRules { catalogue: &self.catalogue, defaults: &self.defaults, max_endpoints: 100 }
     }
 
     pub(crate) fn scope(&self) -> Scope<'_> {
         Scope { organization: &self.workspace.organization, workspace: &self.workspace.id }
     }
 
-    pub(crate) fn call(&self) -> Call<'_> {
-        Call { author: &self.author, scope: self.scope(), idempotency: None, now: self.now, encode }
+    pub(crate) fn command(&self) -> EndpointCommand<'_> {
+        let base = Command { store: &self.store, author: &self.author, now: self.now };
+        EndpointCommand { base, rules: self.rules(), scope: self.scope(), idempotency: None, encode }
     }
 
-    pub(crate) fn keyed<'a>(&'a self, key: &'a str, fingerprint: &'a str) -> Call<'a> {
-        Call { idempotency: Some(IdempotencyKey { key, fingerprint }), ..self.call() }
+    pub(crate) fn keyed<'a>(&'a self, key: &'a str, fingerprint: &'a str) -> EndpointCommand<'a> {
+        EndpointCommand { idempotency: Some(IdempotencyKey { key, fingerprint }), ..self.command() }
     }
 
     pub(crate) async fn create(
@@ -112,7 +112,7 @@ impl Platform {
         flavor: &str,
         scaling: Value,
     ) -> Result<CommandResponse, EndpointError> {
-        endpoints::create(self.context(), self.call(), &new(name, flavor, scaling), RunMode::Real).await
+        endpoints::create(self.command(), &new(name, flavor, scaling), RunMode::Real).await
     }
 
     pub(crate) async fn patch(&self, name: &str, body: Value) -> Result<CommandResponse, EndpointError> {
@@ -127,20 +127,20 @@ impl Platform {
     ) -> Result<CommandResponse, EndpointError> {
         let change = Change { scaling: scaling(&body), labels: labels(&body) };
         let if_match = if_match.map(IfMatch::parse);
-        endpoints::rescale(self.context(), self.call(), &endpoint_ref(name), &change, if_match.as_ref()).await
+        endpoints::rescale(self.command(), &endpoint_ref(name), &change, if_match.as_ref()).await
     }
 
     pub(crate) async fn resume(&self, name: &str, body: Value) -> Result<CommandResponse, EndpointError> {
         let scaling = scaling(&body);
-        endpoints::resume(self.context(), self.call(), &endpoint_ref(name), &scaling).await
+        endpoints::resume(self.command(), &endpoint_ref(name), &scaling).await
     }
 
     pub(crate) async fn suspend(&self, name: &str) -> Result<CommandResponse, EndpointError> {
-        endpoints::suspend(self.context(), self.call(), &endpoint_ref(name)).await
+        endpoints::suspend(self.command(), &endpoint_ref(name)).await
     }
 
     pub(crate) async fn delete(&self, name: &str) -> Result<CommandResponse, EndpointError> {
-        endpoints::delete(self.context(), self.call(), &endpoint_ref(name)).await
+        endpoints::delete(self.command(), &endpoint_ref(name)).await
     }
 
     pub(crate) async fn show(&self, name: &str) -> Endpoint {

@@ -20,7 +20,7 @@ async fn all_flavors_are_listed_and_marked_if_they_do_not_fit() {
         platform.create("a", "3x", json!({"replicas": 1})).await.unwrap();
         let organization = &platform.workspace.organization;
         let model = ModelId::parse("acme/tiny").unwrap();
-        let flavors = endpoints::flavors(platform.context(), organization, &model).await.unwrap();
+        let flavors = endpoints::flavors(&platform.store, platform.rules(), organization, &model).await.unwrap();
         let fitting: Vec<_> = flavors.iter().map(|line| (line.fits, line.replicas_that_fit)).collect();
         let fits = |replicas| (Some(replicas > 0), Some(replicas));
         assert_eq!(fitting, [fits(3), fits(1), fits(1), fits(0), fits(3)]);
@@ -37,7 +37,7 @@ async fn all_flavors_are_listed_and_marked_if_they_do_not_fit() {
         };
         assert_eq!(flavors[3], expected);
         let unknown = ModelId::parse("acme/none").unwrap();
-        let rejected = endpoints::flavors(platform.context(), organization, &unknown).await.unwrap_err();
+        let rejected = endpoints::flavors(&platform.store, platform.rules(), organization, &unknown).await.unwrap_err();
         assert_eq!(rejected.code(), "MODEL_NOT_FOUND");
     })
     .await;

@@ -8,7 +8,7 @@ pub(crate) use users::WeightsUsers;
 
 use crate::node::catalogue_keeper::Snapshot;
 use control::node_requests::Request;
-use control::{Author, CommandError, weights};
+use control::{Author, Command, CommandError, weights};
 use domain::{DownloadChange, DownloadId, Timestamp, UserId};
 use fleet::weights::{ChangeError, Downloads, decide};
 use serde::{Deserialize, Serialize};
@@ -99,7 +99,8 @@ impl DownloadCommands<'_> {
             return Err(ChangeError::InUse(users.join(", ")).into());
         }
         decide(change, entry.state(), self.downloads.is_full())?;
-        weights::record_change(self.store, author, change, (id, &before.weights, self.node), now).await?;
+        let command = Command { store: self.store, author, now };
+        weights::record_change(command, change, (id, &before.weights, self.node)).await?;
         self.downloads.make(turn, change, id, &entry).await?;
         match change {
             DownloadChange::Cancel => entry.until_inactive().await,

@@ -95,7 +95,7 @@ pub(super) async fn revoke_many(
         return Err(ConsoleError::invalid("keyIds", "1 to 500 keys can be revoked together"));
     }
     let ids = body.key_ids.iter().map(|id| KeyId::parse(id)).collect::<Result<_, _>>()?;
-    keys::revoke_many(member.store(), &member.author(), &member.organization, ids, member.now()).await?;
+    keys::revoke_many(member.command(), &member.organization, ids).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -122,9 +122,8 @@ pub(super) async fn create(
         requests_per_minute: limit("requestsPerMinute", new.requests_per_minute)?,
         tokens_per_minute: limit("tokensPerMinute", new.tokens_per_minute)?,
     };
-    let (context, author, now) = (&caller.context, caller.author(), caller.now());
-    let created = keys::create(&context.store, &author, &caller.workspace.id, request, &context.defaults, now).await?;
-    Ok((StatusCode::CREATED, Json(KeyView::once(created, now))))
+    let created = keys::create(caller.command(), &caller.workspace.id, request, &caller.context.defaults).await?;
+    Ok((StatusCode::CREATED, Json(KeyView::once(created, caller.now()))))
 }
 
 /// Revoke a key. Idempotent. Members may revoke their own.
@@ -147,9 +146,8 @@ pub(super) async fn rotate(
     Payload(rotation): Payload<Rotation>,
 ) -> Result<Json<KeyView>, ConsoleError> {
     check_owner(&caller, &id).await?;
-    let (store, author, now) = (caller.store(), caller.author(), caller.now());
-    let rotated = keys::rotate(store, &author, &caller.workspace.id, &id, rotation.overlap_seconds, now).await?;
-    Ok(Json(KeyView::once(rotated, now)))
+    let rotated = keys::rotate(caller.command(), &caller.workspace.id, &id, rotation.overlap_seconds).await?;
+    Ok(Json(KeyView::once(rotated, caller.now())))
 }
 
 /// Disable a key until it is enabled again.
@@ -182,9 +180,8 @@ pub(super) async fn enable(
 pub(super) struct EmptyBody {}
 
 async fn change(caller: &WorkspaceCaller, id: &KeyId, change: KeyChange) -> Result<KeyView, ConsoleError> {
-    let (store, author, now) = (caller.store(), caller.author(), caller.now());
-    let key = keys::change(store, &author, &caller.workspace.id, id, change, now).await?;
-    Ok(KeyView::new(key, now))
+    let key = keys::change(caller.command(), &caller.workspace.id, id, change).await?;
+    Ok(KeyView::new(key, caller.now()))
 }
 
 /// Only its creator and administrators may revoke or rotate a key of the workspace.

@@ -16,6 +16,6 @@ pub(super) async fn list(request: ReadRequest) -> Result<Json<FlavorList>, Probl
     let missing = || FieldError::new("model", FieldErrorCode::MissingField, "is required");
     let model = request.parsed("model", |text| ModelId::parse(text).ok(), "must be <provider>/<model-name>")?;
     let model = model.ok_or_else(missing)?;
-    let found = endpoints::flavors(request.commands(), request.organization(), &model).await?;
+    let found = endpoints::flavors(request.store(), request.rules(), request.organization(), &model).await?;
     Ok(Json(FlavorList::new(found, None)))
 }

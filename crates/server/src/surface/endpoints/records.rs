@@ -35,7 +35,7 @@ pub(super) async fn create(request: CommandRequest) -> Result<Response, ProblemE
         Some("true") => RunMode::Dry,
         Some(_) => return Err(FieldError::new("dryRun", FieldErrorCode::InvalidFormat, "must be true or false").into()),
     };
-    let created = endpoints::create(request.commands(), request.call(), &new, run).await?;
+    let created = endpoints::create(request.command(), &new, run).await?;
     match run {
         RunMode::Real => command_response(created),
         RunMode::Dry => Ok(json(created.body)),
@@ -94,7 +94,7 @@ pub(super) async fn change(request: CommandRequest, path: EndpointPath) -> Resul
     request.only_params(&[])?;
     let if_match = if_match(&request.headers);
     let choice = path.choice()?;
-    command_response(endpoints::rescale(request.commands(), request.call(), &choice, &change, if_match.as_ref()).await?)
+    command_response(endpoints::rescale(request.command(), &choice, &change, if_match.as_ref()).await?)
 }
 
 /// Several headers count as one with commas. A header that is not text matches nothing.
@@ -111,7 +111,7 @@ fn if_match(headers: &HeaderMap) -> Option<IfMatch> {
     responses((status = 202, body = EndpointView)))]
 pub(super) async fn delete(request: CommandRequest, path: EndpointPath) -> Result<Response, ProblemError> {
     request.only_params(&[])?;
-    command_response(endpoints::delete(request.commands(), request.call(), &path.choice()?).await?)
+    command_response(endpoints::delete(request.command(), &path.choice()?).await?)
 }
 
 /// Stop an endpoint and release its commitment.
@@ -121,7 +121,7 @@ pub(super) async fn delete(request: CommandRequest, path: EndpointPath) -> Resul
 pub(super) async fn suspend(request: CommandRequest, path: EndpointPath) -> Result<Response, ProblemError> {
     request.json_or_empty::<SuspendRequest>()?.check()?;
     request.only_params(&[])?;
-    command_response(endpoints::suspend(request.commands(), request.call(), &path.choice()?).await?)
+    command_response(endpoints::suspend(request.command(), &path.choice()?).await?)
 }
 
 /// Start a suspended or failed endpoint, optionally with another scaling.
@@ -133,7 +133,7 @@ pub(super) async fn resume(request: CommandRequest, path: EndpointPath) -> Resul
     let scaling = ScalingPatch::try_from(request.json_or_empty::<ResumeRequest>()?)?;
     request.only_params(&[])?;
     let choice = path.choice()?;
-    command_response(endpoints::resume(request.commands(), request.call(), &choice, &scaling).await?)
+    command_response(endpoints::resume(request.command(), &choice, &scaling).await?)
 }
 
 /// The response of a command, now or replayed.

@@ -6,8 +6,8 @@ use super::wire::{encode, shortened};
 use crate::surface_context::SurfaceContext;
 use axum::extract::{FromRequestParts, Query, RawPathParams};
 use bytes::Bytes;
-use control::Author;
-use control::endpoints::{Call, CommandContext, EndpointError, EndpointRef, IdempotencyKey, Scope};
+use control::endpoints::{EndpointCommand, EndpointError, EndpointRef, EndpointRules, IdempotencyKey, Scope};
+use control::{Author, Command};
 use domain::endpoint::{FieldError, FieldErrorCode};
 use domain::{Caller, Catalogue, OrganizationId, Timestamp};
 use edge::request_body::BodyError;
@@ -47,10 +47,9 @@ impl RequestContext {
         Scope { organization: &self.caller.organization, workspace: &self.caller.workspace }
     }
 
-    fn commands(&self) -> CommandContext<'_> {
+    fn rules(&self) -> EndpointRules<'_> {
         let Self { surface, catalogue, .. } = self;
-        let (defaults, max_endpoints) = (&surface.allotment_defaults, surface.max_endpoints);
-        CommandContext { store: &surface.store, catalogue, defaults, max_endpoints }
+        EndpointRules { catalogue, defaults: &surface.allotment_defaults, max_endpoints: surface.max_endpoints }
     }
 }
 
@@ -73,8 +72,8 @@ impl ReadRequest {
         &self.context.surface.store
     }
 
-    pub(super) fn commands(&self) -> CommandContext<'_> {
-        self.context.commands()
+    pub(super) fn rules(&self) -> EndpointRules<'_> {
+        self.context.rules()
     }
 
     pub(super) fn scope(&self) -> Scope<'_> {
@@ -153,15 +152,12 @@ impl FromRequestParts<()> for CommandRequest {
 }
 
 impl CommandRequest {
-    pub(super) fn commands(&self) -> CommandContext<'_> {
-        self.context.commands()
-    }
-
-    pub(super) fn call(&self) -> Call<'_> {
+    pub(super) fn command(&self) -> EndpointCommand<'_> {
         let idempotency =
             self.idempotency.as_ref().map(|own| IdempotencyKey { key: &own.key, fingerprint: &own.fingerprint });
-        let RequestContext { author, now, .. } = &self.context;
-        Call { author, scope: self.context.scope(), idempotency, now: *now, encode }
+        let RequestContext { surface, author, now, .. } = &self.context;
+        let base = Command { store: &surface.store, author, now: *now };
+        EndpointCommand { base, rules: self.context.rules(), scope: self.context.scope(), idempotency, encode }
     }
 
     /// The body as JSON.

@@ -60,10 +60,10 @@ pub(crate) async fn set(
     Id(NamePath(name)): Id<NamePath>,
     Payload(body): Payload<AliasTarget>,
 ) -> Result<Json<AliasView>, ConsoleError> {
-    let (context, author) = (&caller.context, caller.author());
+    let context = &caller.context;
     let catalogue = context.catalogue.served().catalogue();
     let alias = (name.as_str(), body.model.as_str());
-    let set = aliases::set(&context.store, &author, &caller.workspace.id, alias, &catalogue, caller.now()).await?;
+    let set = aliases::set(caller.command(), &caller.workspace.id, alias, &catalogue).await?;
     Ok(Json(set.into()))
 }
 
@@ -74,6 +74,6 @@ pub(crate) async fn delete(
     WorkspaceAdmin(caller): WorkspaceAdmin,
     Id(NamePath(name)): Id<NamePath>,
 ) -> Result<StatusCode, ConsoleError> {
-    aliases::delete(caller.store(), &caller.author(), &caller.workspace.id, &name, caller.now()).await?;
+    aliases::delete(caller.command(), &caller.workspace.id, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }

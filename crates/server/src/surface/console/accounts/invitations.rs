@@ -81,8 +81,7 @@ pub(crate) async fn create(
     let context = &member.context;
     let workspaces = body.workspace_ids.iter().map(|id| WorkspaceId::parse(id)).collect::<Result<Vec<_>, _>>()?;
     let new = InvitationRequest { email: &body.email, role: body.role, workspaces };
-    let (author, now) = (member.author(), member.now());
-    let created = invitations::create(&context.store, &author, &member.organization, new, now).await?;
+    let created = invitations::create(member.command(), &member.organization, new).await?;
     // After `#`, so that no server and no log sees it.
     let url = format!("{}/invitation#{}", context.console_url, created.token);
     Ok((StatusCode::CREATED, Json(InvitationView::once(created.invitation, Some(url)))))
@@ -92,8 +91,7 @@ pub(crate) async fn create(
 #[utoipa::path(delete, path = "/api/organizations/{organizationId}/invitations/{invitationId}", tag = "people",
     responses((status = 204)))]
 pub(crate) async fn delete(Admin(member): Admin, Id(id): Id<InvitationId>) -> Result<StatusCode, ConsoleError> {
-    let (author, now) = (member.author(), member.now());
-    invitations::delete(member.store(), &author, &member.organization, &id, now).await?;
+    invitations::delete(member.command(), &member.organization, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -131,8 +129,7 @@ pub(crate) async fn accept(
     } else {
         AcceptedBy::Account { password, signed_in: visitor.signed.as_ref() }
     };
-    let (origin, now) = (&visitor.request.origin, visitor.request.now);
-    let accepted = invitations::accept(&context.store, &acceptance.token, accepted_by, origin, &context.lifetimes, now);
-    let signed = accepted.await?;
-    current::start_session(context, visitor, signed).await
+    let command = visitor.request.session_command(context);
+    let signed = invitations::accept(command, &acceptance.token, accepted_by).await?;
+    current::start_session(context, &visitor, signed).await
 }

@@ -39,8 +39,7 @@ pub(crate) async fn set_role(
     Id(id): Id<UserId>,
     Payload(body): Payload<NewRole>,
 ) -> Result<StatusCode, ConsoleError> {
-    let (store, author, now) = (member.store(), member.author(), member.now());
-    members::set_role(store, &author, &member.organization, &id, body.role, now).await?;
+    members::set_role(member.command(), &member.organization, &id, body.role).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -68,8 +67,7 @@ pub(crate) async fn remove(
     Params(removal): Params<Removal>,
 ) -> Result<StatusCode, ConsoleError> {
     let keys = removal.keys_of_member()?;
-    let (store, author, now) = (member.store(), member.author(), member.now());
-    members::remove(store, &author, &member.organization, &id, keys, now).await?;
+    members::remove(member.command(), &member.organization, &id, keys).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -96,7 +94,7 @@ pub(crate) async fn add_to_workspace(
     if !is_member {
         return Err(CommandError::Missing { noun: "member", id: id.to_string() }.into());
     }
-    workspaces::add_member(store, &caller.author(), &caller.workspace.id, &id, caller.now()).await?;
+    workspaces::add_member(caller.command(), &caller.workspace.id, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -107,6 +105,6 @@ pub(crate) async fn remove_from_workspace(
     WorkspaceAdmin(caller): WorkspaceAdmin,
     Id(id): Id<UserId>,
 ) -> Result<StatusCode, ConsoleError> {
-    workspaces::remove_member(caller.store(), &caller.author(), &caller.workspace.id, &id, caller.now()).await?;
+    workspaces::remove_member(caller.command(), &caller.workspace.id, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -42,7 +42,7 @@ pub(crate) async fn create(
     Operator(caller): Operator,
     Payload(body): Payload<NamedOrganization>,
 ) -> Result<(StatusCode, Json<OrganizationView>), ConsoleError> {
-    let new = organizations::create(caller.store(), &caller.author(), &body.name, caller.now()).await?;
+    let new = organizations::create(caller.command(), &body.name).await?;
     Ok((StatusCode::CREATED, Json(new.into())))
 }
 
@@ -60,14 +60,13 @@ pub(crate) async fn rename(
     Admin(member): Admin,
     Payload(body): Payload<NamedOrganization>,
 ) -> Result<Json<OrganizationView>, ConsoleError> {
-    let (store, author, now) = (member.store(), member.author(), member.now());
-    Ok(Json(organizations::rename(store, &author, &member.organization, &body.name, now).await?.into()))
+    Ok(Json(organizations::rename(member.command(), &member.organization, &body.name).await?.into()))
 }
 
 /// Delete an organization that has no workspaces.
 #[utoipa::path(delete, path = "/api/organizations/{organizationId}", tag = "organizations",
     responses((status = 204), (status = 409, description = "`organization_not_empty`", body = crate::surface::console::error::ErrorBody)))]
 pub(crate) async fn delete(Operator(caller): Operator, Id(id): Id<OrganizationId>) -> Result<StatusCode, ConsoleError> {
-    organizations::delete(caller.store(), &caller.author(), &id, caller.now()).await?;
+    organizations::delete(caller.command(), &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

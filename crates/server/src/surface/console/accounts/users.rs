@@ -64,7 +64,7 @@ pub(crate) async fn create(
         role: body.role,
         operator: body.operator,
     };
-    let created = users::create(caller.store(), &caller.author(), new, caller.now()).await?;
+    let created = users::create(caller.command(), new).await?;
     Ok((StatusCode::CREATED, Json(UserView::once(created.user, created.generated_password))))
 }
 
@@ -83,13 +83,13 @@ pub(crate) async fn edit(
     Payload(body): Payload<UserEdit>,
 ) -> Result<Json<UserView>, ConsoleError> {
     let edit = Edit { operator: Some(body.operator), ..Edit::default() };
-    Ok(Json(users::set(caller.store(), &caller.author(), &id, edit, caller.now()).await?.into()))
+    Ok(Json(users::set(caller.command(), &id, edit).await?.into()))
 }
 
 /// Delete a user; records that they created stay.
 #[utoipa::path(delete, path = "/api/users/{userId}", tag = "operator", responses((status = 204)))]
 pub(crate) async fn delete(Operator(caller): Operator, Id(id): Id<UserId>) -> Result<StatusCode, ConsoleError> {
-    users::delete(caller.store(), &caller.author(), &id, caller.now()).await?;
+    users::delete(caller.command(), &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -104,6 +104,6 @@ pub(crate) async fn reset_password(
     let store = caller.store();
     let user = users::show(store, &id).await?;
     let password = body.password.as_deref();
-    let generated = users::reset_password(store, &caller.author(), &user.id, password, caller.now()).await?;
+    let generated = users::reset_password(caller.command(), &user.id, password).await?;
     Ok(Json(UserView::once(User { email_proven: true, ..user }, generated)))
 }

@@ -110,9 +110,8 @@ pub(crate) async fn create(
     Admin(member): Admin,
     Payload(body): Payload<NewWorkspace>,
 ) -> Result<(StatusCode, Json<WorkspaceView>), ConsoleError> {
-    let (store, author, now) = (member.store(), member.author(), member.now());
     let own = OwnLimits::default();
-    let new = workspaces::create(store, &author, &member.organization, &body.name, own, now).await?;
+    let new = workspaces::create(member.command(), &member.organization, &body.name, own).await?;
     Ok((StatusCode::CREATED, Json(WorkspaceView::new(new, &member.context.defaults))))
 }
 
@@ -150,8 +149,7 @@ pub(in crate::surface::console) async fn change(
         response_retention: response_retention(body, context)?,
         version: Some(body.version),
     };
-    let changed =
-        workspaces::set(&context.store, &caller.author(), id, edit, authority, &context.defaults, caller.now()).await;
+    let changed = workspaces::set(caller.command(), id, edit, authority, &context.defaults).await;
     let changed = changed.map_err(|error| conflict(error, &context.defaults))?;
     Ok(WorkspaceView::new(changed, &context.defaults))
 }
@@ -160,6 +158,6 @@ pub(in crate::surface::console) async fn change(
 #[utoipa::path(delete, path = "/api/workspaces/{workspaceId}", tag = "workspaces",
     responses((status = 204), (status = 409, description = "`workspace_in_use`", body = error::ErrorBody)))]
 pub(crate) async fn delete(WorkspaceAdmin(caller): WorkspaceAdmin) -> Result<StatusCode, ConsoleError> {
-    workspaces::delete(caller.store(), &caller.author(), &caller.workspace.id, caller.now()).await?;
+    workspaces::delete(caller.command(), &caller.workspace.id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

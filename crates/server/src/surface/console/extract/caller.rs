@@ -10,8 +10,8 @@ use crate::surface::console::error::ConsoleError;
 use crate::surface::error::SurfaceError;
 use crate::surface_context::SurfaceContext;
 use axum::extract::FromRequestParts;
-use control::sessions::{ActiveSession, Origin};
-use control::{Author, access};
+use control::sessions::{ActiveSession, Origin, SessionCommand};
+use control::{Author, Command, access};
 use domain::user::Role;
 use domain::{OrganizationId, Timestamp, Workspace, WorkspaceId};
 use http::request::Parts;
@@ -28,6 +28,13 @@ pub(crate) struct RequestContext {
     pub now: Timestamp,
 }
 
+impl RequestContext {
+    /// A command on sessions.
+    pub(crate) fn session_command<'a>(&'a self, context: &'a SurfaceContext) -> SessionCommand<'a> {
+        SessionCommand { store: &context.store, origin: &self.origin, lifetimes: &context.lifetimes, now: self.now }
+    }
+}
+
 impl<S: Sync> FromRequestParts<S> for RequestContext {
     type Rejection = ConsoleError;
 
@@ -41,6 +48,7 @@ pub(crate) struct Caller {
     pub context: Arc<SurfaceContext>,
     pub signed: ActiveSession,
     pub request: RequestContext,
+    pub author: Author,
 }
 
 impl Caller {
@@ -48,8 +56,9 @@ impl Caller {
         &self.context.store
     }
 
-    pub(crate) fn author(&self) -> Author {
-        self.signed.author(&self.request.origin)
+    /// A change that the user makes.
+    pub(crate) fn command(&self) -> Command<'_> {
+        Command { store: self.store(), author: &self.author, now: self.now() }
     }
 
     pub(crate) const fn now(&self) -> Timestamp {
@@ -69,7 +78,8 @@ impl FromRequestParts<Console> for Caller {
         if !session_cookie::is_csrf_safe(&parts.method, &parts.headers, &signed.token) {
             return Err(ConsoleError::CsrfFailed);
         }
-        Ok(Self { context: Arc::clone(&console.context), signed, request })
+        let author = signed.author(&request.origin);
+        Ok(Self { context: Arc::clone(&console.context), signed, request, author })
     }
 }
 

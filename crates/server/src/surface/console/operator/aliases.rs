@@ -84,9 +84,9 @@ pub(crate) async fn create(
     Operator(caller): Operator,
     Payload(body): Payload<NewAlias>,
 ) -> Result<(StatusCode, Json<OperatorAliasView>), ConsoleError> {
-    let (store, author, snapshot) = (caller.store(), caller.author(), caller.context.catalogue.snapshot());
+    let snapshot = caller.context.catalogue.snapshot();
     let alias = (body.name.as_str(), body.model.as_str());
-    let new = catalogue::create_alias(store, &author, snapshot.fixed(), alias, caller.now()).await?;
+    let new = catalogue::create_alias(caller.command(), snapshot.fixed(), alias).await?;
     refresh(&caller).await;
     Ok((StatusCode::CREATED, Json((&new).into())))
 }
@@ -100,9 +100,9 @@ pub(crate) async fn edit(
     Id(AliasPath(name)): Id<AliasPath>,
     Payload(body): Payload<AliasEdit>,
 ) -> Result<Json<OperatorAliasView>, ConsoleError> {
-    let (store, author, snapshot) = (caller.store(), caller.author(), caller.context.catalogue.snapshot());
+    let snapshot = caller.context.catalogue.snapshot();
     let alias = (name.as_str(), body.model.as_str());
-    let changed = catalogue::change_alias(store, &author, snapshot.fixed(), alias, body.version, caller.now()).await;
+    let changed = catalogue::change_alias(caller.command(), snapshot.fixed(), alias, body.version).await;
     refresh(&caller).await;
     match changed {
         Ok(changed) => Ok(Json((&changed).into())),
@@ -120,7 +120,7 @@ pub(crate) async fn delete(
     Id(AliasPath(name)): Id<AliasPath>,
 ) -> Result<StatusCode, ConsoleError> {
     let snapshot = caller.context.catalogue.snapshot();
-    catalogue::delete_alias(caller.store(), &caller.author(), snapshot.fixed(), &name, caller.now()).await?;
+    catalogue::delete_alias(caller.command(), snapshot.fixed(), &name).await?;
     refresh(&caller).await;
     Ok(StatusCode::NO_CONTENT)
 }

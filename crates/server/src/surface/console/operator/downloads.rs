@@ -162,7 +162,7 @@ pub(crate) async fn start(
     downloads.check(&order).await?;
     let id = control::weights::new_id(caller.now());
     let subject = (&id, order.weights.as_str(), caller.context.operator.node_id.as_str());
-    control::weights::record_start(caller.store(), &caller.author(), subject, caller.now()).await?;
+    control::weights::record_start(caller.command(), subject).await?;
     let entry = downloads.add(turn, &id, order, caller.now()).await?;
     Ok((StatusCode::CREATED, Json(DownloadView::of_this(&caller, &entry, &users(&caller).await?))))
 }
@@ -219,7 +219,7 @@ pub(crate) async fn delete(Operator(caller): Operator, Id(id): Id<DownloadId>) -
 async fn change(caller: &Caller, id: &DownloadId, change: DownloadChange) -> Result<DownloadView, ConsoleError> {
     let (node, _) = find(caller, id).await?;
     let download = if node == caller.context.operator.node_id {
-        caller.context.download_commands().make(&caller.author(), change, id, caller.now()).await?
+        caller.context.download_commands().make(&caller.author, change, id, caller.now()).await?
     } else {
         let (user, address) = (caller.signed.user.id.clone(), caller.request.origin.address.to_string());
         let request = DownloadRequest { download: id.clone(), change, user, address };

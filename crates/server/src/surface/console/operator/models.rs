@@ -60,7 +60,7 @@ pub(crate) async fn create(
     let keeper = &caller.context.catalogue;
     let draft = body.draft(keeper).await?;
     let snapshot = keeper.snapshot();
-    catalogue::create_model(caller.store(), &caller.author(), snapshot.fixed(), &draft, caller.now()).await?;
+    catalogue::create_model(caller.command(), snapshot.fixed(), &draft).await?;
     Ok((StatusCode::CREATED, Json(current(&caller, &draft.id).await?)))
 }
 
@@ -91,8 +91,7 @@ pub(crate) async fn edit(
         return Err(ConsoleError::INTERNAL);
     };
     let draft = body.draft(definition, stored.enabled, keeper).await?;
-    let (store, author) = (caller.store(), caller.author());
-    let changed = catalogue::change_model(store, &author, snapshot.fixed(), &draft, body.version, caller.now()).await;
+    let changed = catalogue::change_model(caller.command(), snapshot.fixed(), &draft, body.version).await;
     match changed {
         Ok(_) => Ok(Json(current(&caller, &id).await?)),
         Err(CommandError::Catalogue(CatalogueError::Stale)) => Err(conflict(&caller, &id).await),
@@ -106,7 +105,7 @@ pub(crate) async fn edit(
         (status = 409, description = "`model_in_use`, `entry_from_file`, `catalogue_read_only`", body = error::ErrorBody)))]
 pub(crate) async fn delete(Operator(caller): Operator, Id(id): Id<ModelId>) -> Result<StatusCode, ConsoleError> {
     let snapshot = caller.context.catalogue.snapshot();
-    catalogue::delete_model(caller.store(), &caller.author(), snapshot.fixed(), &id, caller.now()).await?;
+    catalogue::delete_model(caller.command(), snapshot.fixed(), &id).await?;
     refresh(&caller).await;
     Ok(StatusCode::NO_CONTENT)
 }

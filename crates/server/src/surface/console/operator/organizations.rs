@@ -82,7 +82,7 @@ pub(crate) async fn rename(
     Id(id): Id<OrganizationId>,
     Payload(body): Payload<NamedOrganization>,
 ) -> Result<Json<OperatorOrganizationView>, ConsoleError> {
-    organizations::rename(caller.store(), &caller.author(), &id, &body.name, caller.now()).await?;
+    organizations::rename(caller.command(), &id, &body.name).await?;
     let found = organizations::show_counted(caller.store(), &id).await?;
     Ok(Json(view(&caller, found).await?))
 }
@@ -110,7 +110,7 @@ pub(crate) async fn put_member(
     Id(user): Id<UserId>,
     Payload(body): Payload<NewRole>,
 ) -> Result<StatusCode, ConsoleError> {
-    members::put(caller.store(), &caller.author(), &organization, &user, body.role, caller.now()).await?;
+    members::put(caller.command(), &organization, &user, body.role).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -124,8 +124,8 @@ pub(crate) async fn remove_member(
     Id(user): Id<UserId>,
     Params(removal): Params<Removal>,
 ) -> Result<StatusCode, ConsoleError> {
-    let (store, author, keys) = (caller.store(), caller.author(), removal.keys_of_member()?);
-    members::remove(store, &author, &organization, &user, keys, caller.now()).await?;
+    let keys = removal.keys_of_member()?;
+    members::remove(caller.command(), &organization, &user, keys).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

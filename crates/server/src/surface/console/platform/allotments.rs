@@ -60,7 +60,6 @@ pub(crate) async fn set(
 ) -> Result<Json<AllotmentView>, ConsoleError> {
     let context = &caller.context;
     let defaults = &context.allotment_defaults;
-    let author = caller.author();
-    let line = allotments::set(&context.store, &author, &id, &gpu_type, cap.allotment, defaults, caller.now()).await?;
+    let line = allotments::set(caller.command(), &id, &gpu_type, cap.allotment, defaults).await?;
     Ok(Json(line.into()))
 }

@@ -18,6 +18,6 @@ pub(crate) async fn list(Operator(caller): Operator, page: PageRequest) -> Resul
 /// Remove a node that is gone for good.
 #[utoipa::path(delete, path = "/api/nodes/{nodeId}", tag = "operator", responses((status = 204)))]
 pub(crate) async fn forget(Operator(caller): Operator, Id(NodeId(id)): Id<NodeId>) -> Result<StatusCode, ConsoleError> {
-    nodes::forget(caller.store(), &caller.author(), &id, caller.now()).await?;
+    nodes::forget(caller.command(), &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -5,10 +5,8 @@
 //! the session.
 
 use crate::credential::session_cookie;
-use crate::surface_context::SurfaceContext;
 use control::known_origins;
-use control::sessions::{ActiveSession, Origin};
-use domain::Timestamp;
+use control::sessions::{ActiveSession, Origin, SessionCommand};
 use domain::session::BrowserToken;
 use http::{HeaderMap, HeaderValue};
 
@@ -21,8 +19,8 @@ pub(crate) fn read(headers: &HeaderMap, secure: bool) -> Option<BrowserToken> {
 }
 
 /// Records a sign-in. A failure does not end it.
-pub(crate) async fn remember(context: &SurfaceContext, signed: &ActiveSession, origin: &Origin, now: Timestamp) {
-    if let Err(error) = known_origins::remember(&context.store, signed, origin, now).await {
+pub(crate) async fn remember(command: SessionCommand<'_>, signed: &ActiveSession) {
+    if let Err(error) = known_origins::remember(command, signed).await {
         tracing::warn!(%error, "cannot record from where a user has signed in");
     }
 }

@@ -3,7 +3,7 @@
 use crate::credential::session_cookie;
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
-use crate::surface::console::extract::{Caller, Payload, RequestContext, Visitor};
+use crate::surface::console::extract::{Caller, Payload, Visitor};
 use crate::surface::console::sessions::browser_cookie;
 use crate::surface_context::SurfaceContext;
 use crate::view::RoleView;
@@ -105,25 +105,23 @@ pub(crate) async fn sign_in(
     Payload(credentials): Payload<Credentials>,
 ) -> Result<Response, ConsoleError> {
     let context = &console.context;
-    let request = &visitor.request;
-    let (email, password) = (&credentials.email, &credentials.password);
-    let signed =
-        sign_in::sign_in(&context.store, email, password, &request.origin, &context.lifetimes, request.now).await?;
-    start_session(context, visitor, signed).await
+    let command = visitor.request.session_command(context);
+    let signed = sign_in::sign_in(command, &credentials.email, &credentials.password).await?;
+    start_session(context, &visitor, signed).await
 }
 
 /// Sets the cookie of a new session and ends the session it replaces.
 pub(crate) async fn start_session(
     context: &SurfaceContext,
-    visitor: Visitor,
+    visitor: &Visitor,
     signed: ActiveSession,
 ) -> Result<Response, ConsoleError> {
-    if let Some(before) = visitor.signed {
+    let command = visitor.request.session_command(context);
+    if let Some(before) = &visitor.signed {
         // It may have ended meanwhile.
-        let _ = sessions::sign_out(&context.store, &before, &visitor.request.origin, visitor.request.now).await;
+        let _ = sessions::sign_out(command, before).await;
     }
-    let RequestContext { origin, now, .. } = &visitor.request;
-    browser_cookie::remember(context, &signed, origin, *now).await;
+    browser_cookie::remember(command, &signed).await;
     let body = Json(SessionBody::SignedIn(describe(context, &signed).await?));
     context.throttles.learn_session(signed.token.hash());
     let cookie = session_cookie::set(&signed.token, context.lifetimes.absolute_millis / 1_000, context.is_https());
@@ -147,7 +145,7 @@ pub(crate) async fn show(State(console): State<Console>, visitor: Visitor) -> Re
 #[utoipa::path(delete, path = "/api/session", tag = "session", responses((status = 204)))]
 pub(crate) async fn sign_out(caller: Caller) -> Result<Response, ConsoleError> {
     let context = &caller.context;
-    sessions::sign_out(&context.store, &caller.signed, &caller.request.origin, caller.now()).await?;
+    sessions::sign_out(caller.request.session_command(context), &caller.signed).await?;
     let cookie = session_cookie::clear(context.is_https());
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
 }
@@ -162,8 +160,8 @@ pub(crate) async fn set_context(
     let context = &caller.context;
     let organization = chosen.organization_id.as_deref().map(OrganizationId::parse).transpose()?;
     let workspace = chosen.workspace_id.as_deref().map(WorkspaceId::parse).transpose()?;
-    let (origin, now) = (caller.request.origin, caller.request.now);
-    let signed = sessions::set_context(&context.store, caller.signed, organization, workspace, &origin, now).await?;
+    let command = caller.request.session_command(context);
+    let signed = sessions::set_context(command, caller.signed, organization, workspace).await?;
     Ok(Json(SessionBody::SignedIn(describe(context, &signed).await?)))
 }
 
@@ -174,8 +172,8 @@ pub(crate) async fn change_password(
     caller: Caller,
     Payload(body): Payload<NewPassword>,
 ) -> Result<StatusCode, ConsoleError> {
-    let (store, origin, now) = (caller.store(), &caller.request.origin, caller.now());
-    sessions::change_password(store, &caller.signed, &body.current_password, &body.new_password, origin, now).await?;
+    let command = caller.request.session_command(&caller.context);
+    sessions::change_password(command, &caller.signed, &body.current_password, &body.new_password).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

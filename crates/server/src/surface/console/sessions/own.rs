@@ -23,6 +23,6 @@ pub(crate) async fn list(caller: Caller) -> Result<Json<List<SessionView>>, Cons
 /// End one of the user's sessions.
 #[utoipa::path(delete, path = "/api/sessions/{sessionId}", tag = "session", responses((status = 204)))]
 pub(crate) async fn end(caller: Caller, Id(id): Id<SessionId>) -> Result<StatusCode, ConsoleError> {
-    sessions::end(caller.store(), &caller.signed, &id, &caller.request.origin, caller.now()).await?;
+    sessions::end(caller.request.session_command(&caller.context), &caller.signed, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -100,27 +100,25 @@ pub(crate) async fn callback(
         Ok(identity) => identity,
         Err(error) => return Ok(failed(&console, error)),
     };
-    let (origin, now) = (&visitor.request.origin, visitor.request.now);
-    let signed =
-        single_sign_on::enter(&context.store, &identity, provider.mapping(), origin, &context.lifetimes, now).await;
-    match signed {
-        Ok(signed) => Ok(finish(&console, visitor, &signed).await),
+    let command = visitor.request.session_command(context);
+    match single_sign_on::enter(command, &identity, provider.mapping()).await {
+        Ok(signed) => Ok(finish(&console, &visitor, &signed).await),
         Err(error) if error.kind() == CommandErrorKind::Forbidden => Ok(sign_in_page(&console, error.code())),
         Err(error) => Err(error.into()),
     }
 }
 
 /// Replaces the browser's old session with the new one.
-async fn finish(console: &Console, visitor: Visitor, signed: &ActiveSession) -> Response {
+async fn finish(console: &Console, visitor: &Visitor, signed: &ActiveSession) -> Response {
     let context = &console.context;
-    if let Some(before) = visitor.signed {
+    let command = visitor.request.session_command(context);
+    if let Some(before) = &visitor.signed {
         // It may have ended meanwhile.
-        let _ =
-            control::sessions::sign_out(&context.store, &before, &visitor.request.origin, visitor.request.now).await;
+        let _ = control::sessions::sign_out(command, before).await;
     }
     let max_age_secs = context.lifetimes.absolute_millis / 1_000;
     context.throttles.learn_session(signed.token.hash());
-    browser_cookie::remember(context, signed, &visitor.request.origin, visitor.request.now).await;
+    browser_cookie::remember(command, signed).await;
     let cookie = session_cookie::set(&signed.token, max_age_secs, context.is_https());
     redirect(&format!("{}/", context.console_url), vec![cookie, state_cookie(console, "", 0)])
 }

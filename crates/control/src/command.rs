@@ -1,11 +1,11 @@
-//! The author of a change, as recorded in the audit log.
+//! What every command gets, and the audit entry that it writes.
 
 use domain::endpoint::event::Actor;
 use domain::{KeyId, OrganizationId, Timestamp, UserId};
 use serde_json::Value;
 use std::fmt;
 use store::audit::{self, Entry};
-use store::{StoreError, Tx};
+use store::{Store, StoreError, Tx};
 
 /// Who makes a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +18,33 @@ pub enum Author {
     CommandLine,
     /// The service itself, on its first start.
     FirstStart,
+}
+
+/// A change that is to be made: the store that it changes, its author and its time.
+#[derive(Debug, Clone, Copy)]
+pub struct Command<'a> {
+    pub store: &'a Store,
+    pub author: &'a Author,
+    pub now: Timestamp,
+}
+
+impl Command<'_> {
+    /// Appends to the audit log, in the transaction of the change.
+    pub(crate) async fn record(&self, tx: &mut Tx, change: AuditedChange<'_>) -> Result<(), StoreError> {
+        let written = |value: Value| (!value.is_null()).then(|| value.to_string());
+        let entry = Entry {
+            at: self.now,
+            organization: change.organization.cloned(),
+            actor: self.author.to_string(),
+            address: self.author.address().map(ToOwned::to_owned),
+            action: change.action.to_owned(),
+            subject: change.subject.to_owned(),
+            detail: change.detail,
+            before: written(change.before),
+            after: written(change.after),
+        };
+        audit::append(tx, &entry).await
+    }
 }
 
 /// A change for the audit log. A creation has no state before it, a deletion none after it. Never contains secrets.
@@ -72,27 +99,6 @@ impl Author {
             Self::CommandLine => Some("command line"),
             Self::FirstStart => None,
         }
-    }
-
-    pub(crate) async fn record(
-        &self,
-        tx: &mut Tx,
-        change: AuditedChange<'_>,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let written = |value: Value| (!value.is_null()).then(|| value.to_string());
-        let entry = Entry {
-            at: now,
-            organization: change.organization.cloned(),
-            actor: self.to_string(),
-            address: self.address().map(ToOwned::to_owned),
-            action: change.action.to_owned(),
-            subject: change.subject.to_owned(),
-            detail: change.detail,
-            before: written(change.before),
-            after: written(change.after),
-        };
-        audit::append(tx, &entry).await
     }
 }
 

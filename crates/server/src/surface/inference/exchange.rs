@@ -1,0 +1,291 @@
+//! One request for inference: who sends it, its body, the call, and how it ends.
+
+use super::storing::StoringBody;
+use super::{InferenceError, PendingSave, call_error};
+use crate::credential::{self, KeyHeaders};
+use crate::edge::memory_budget::Holder;
+use crate::edge::request_body::WholeBody;
+use crate::edge::{Body, EdgeResponse, Headers, Incoming, ResponseBacklog, deadline, request_body};
+use crate::surface::error::SurfaceError;
+use crate::surface::{MAX_HEADER_BYTES, Surface, is_below, json};
+use crate::telemetry::traces::{CallTrace, TRACESTATE, TracedBody};
+use bytes::Bytes;
+use dataplane::record::Outcome;
+use dataplane::request::ParsedRequest;
+use dataplane::trace::Trace;
+use dataplane::usage_tap::UsageTap;
+use dataplane::{Call, CallError, Dialect, PlacementNote, ResponseFormat, TRACEPARENT};
+use domain::limits::RateLimitStatus;
+use domain::{Caller, RequestId, Timestamp};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
+use serde::Serialize;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+const X_HOLD_TIMEOUT: &str = "x-hold-timeout";
+/// A caller that sends it learns where its call went, if `edge.routing_headers` is set.
+const X_FOREBAY_DEBUG: &str = "x-forebay-debug";
+const X_FOREBAY_REPLICA: HeaderName = HeaderName::from_static("x-forebay-replica");
+const X_FOREBAY_CACHED_ESTIMATE: HeaderName = HeaderName::from_static("x-forebay-cached-estimate");
+/// The count of tokens is an estimate, because the engine cannot be asked.
+const X_FOREBAY_ESTIMATE: HeaderName = HeaderName::from_static("x-forebay-estimate");
+/// Headers with which clients name their session; the first one counts.
+const SESSION_HEADERS: [&str; 3] = ["x-session-id", "session-id", "x-claude-code-session-id"];
+/// A longer name of a session is ignored.
+const MAX_SESSION_BYTES: usize = 256;
+const JSON: &str = "content-type: application/json\r\n";
+/// Proxies must not buffer events.
+const EVENT_STREAM: &str =
+    "content-type: text/event-stream; charset=utf-8\r\ncache-control: no-cache\r\nx-accel-buffering: no\r\n";
+
+/// How a surface writes errors.
+pub(in crate::surface) struct ErrorFormat {
+    pub(in crate::surface) response: fn(&InferenceError, &RequestId) -> Response<Body>,
+    /// The last event of a stream that broke.
+    pub(in crate::surface) event: fn(&CallError, &RequestId) -> Bytes,
+}
+
+/// A request on its way to its response. Handlers return their errors, which [`Exchange::finish`] converts.
+pub(in crate::surface) struct Exchange<'a> {
+    pub(in crate::surface) surface: &'a Surface,
+    pub(in crate::surface) format: &'a ErrorFormat,
+    pub(in crate::surface) method: &'a Method,
+    pub(in crate::surface) uri: &'a Uri,
+    pub(in crate::surface) headers: &'a mut Headers,
+    pub(in crate::surface) body: &'a mut Incoming,
+    pub(in crate::surface) peer: IpAddr,
+    pub(in crate::surface) now: Timestamp,
+    /// Empty once the response has taken it.
+    pub(in crate::surface) tap: UsageTap,
+    /// `None` unless the call is traced.
+    pub(in crate::surface) trace: Option<Arc<CallTrace>>,
+    /// The rate limits of a request that was admitted without a call.
+    pub(in crate::surface) rate_limits: Option<RateLimitStatus>,
+}
+
+/// A call that is about to be made.
+pub(in crate::surface) struct Prepared {
+    pub(in crate::surface) caller: Arc<Caller>,
+    pub(in crate::surface) request: ParsedRequest,
+    pub(in crate::surface) dialect: Dialect,
+    /// Set if the response is to be stored.
+    pub(in crate::surface) save: Option<Box<PendingSave>>,
+}
+
+impl Exchange<'_> {
+    /// Checks the headers and the credential.
+    pub(in crate::surface) async fn identify(
+        &mut self,
+        key_headers: KeyHeaders,
+    ) -> Result<Arc<Caller>, InferenceError> {
+        let Self { surface, headers, .. } = self;
+        if headers.bytes() > MAX_HEADER_BYTES {
+            return Err(SurfaceError::HeadersTooLarge { limit: MAX_HEADER_BYTES }.into());
+        }
+        if !is_below(self.uri.path(), "/v1") {
+            return Err(SurfaceError::RouteNotFound.into());
+        }
+        let (request, client) = ((self.method, &**headers), || surface.client(self.peer, headers));
+        let caller =
+            credential::identify(&surface.keys, &surface.context, request, key_headers, client, self.now).await?;
+        self.tap.note(|record| record.caller = Some(Arc::clone(&caller)));
+        surface.context.throttles.check_attempts(&caller).map_err(SurfaceError::from)?;
+        Ok(caller)
+    }
+
+    /// Begins the trace of a call, if it is traced.
+    pub(in crate::surface) fn begin_trace(&mut self) {
+        self.trace = self.surface.tracer.as_ref().and_then(|tracer| tracer.begin(self.headers));
+        if let Some(trace) = &self.trace {
+            self.tap.trace_to(Arc::clone(trace) as Arc<dyn Trace>);
+        }
+    }
+
+    /// Reads the whole body.
+    pub(in crate::surface) async fn read_body(&mut self, caller: &Caller) -> Result<WholeBody, InferenceError> {
+        let holder = Holder::Workspace(caller.workspace.clone());
+        Ok(self.surface.body_bounds.read(self.headers, self.body, holder).await.map_err(SurfaceError::from)?)
+    }
+
+    /// Logs tools of a request that only the servers of its API's vendor can run, and that the model therefore does not
+    /// get.
+    pub(in crate::surface) fn log_omitted_tools(&self, types: &[String]) {
+        if !types.is_empty() {
+            let id = self.tap.request_id().as_str();
+            tracing::debug!(request.id = id, "omitted hosted tools: {}", types.join(", "));
+        }
+    }
+
+    /// Makes the call.
+    pub(in crate::surface) async fn infer(
+        &mut self,
+        Prepared { caller, request, dialect, save }: Prepared,
+    ) -> Result<EdgeResponse, InferenceError> {
+        let Self { surface, headers, .. } = self;
+        if let Some(trace) = &self.trace {
+            trace.record_request(&request.body);
+        }
+        let mut call = Call {
+            caller,
+            request,
+            dialect,
+            headers: forwarded_headers(headers, self.trace.as_deref()),
+            shows_placement: surface.routing_headers && headers.has(X_FOREBAY_DEBUG),
+            session: session(headers),
+            tap: std::mem::take(&mut self.tap),
+            hold_timeout: hold_timeout(headers, surface.hold_timeout),
+            error_event: self.format.event,
+        };
+        // A call may wait for minutes.
+        drop((std::mem::take(*headers), std::mem::take(self.body)));
+        match surface.dataplane.infer(&mut call).await {
+            Ok(mut response) => {
+                let save = match save {
+                    None => None,
+                    Some(save) => Box::pin(save.store_whole(&mut response.body)).await,
+                };
+                // Small responses fit into the buffers of a socket, so only these take from the share of the workspace.
+                let holder = Holder::Workspace(call.caller.workspace.clone());
+                let backlog = ResponseBacklog::new(surface.body_bounds.memory.grant(holder));
+                Ok(EdgeResponse { backlog, ..respond(response, self.trace.take(), save) })
+            }
+            Err(error) => {
+                self.tap = std::mem::take(&mut call.tap);
+                match call.failed_stream(&error) {
+                    Some(events) => Ok(self.fail_stream(events, &error.into())),
+                    None => Err(call_error(error, &call.caller)),
+                }
+            }
+        }
+    }
+
+    /// Sends the events of a stream that failed before it began, and records the call as rejected.
+    fn fail_stream(&mut self, events: Bytes, error: &InferenceError) -> EdgeResponse {
+        let rate_limits = self.tap.rate_limits();
+        self.tap.note(|record| record.streamed = true);
+        self.tap.settle(Outcome::Rejected { status: error.status().as_u16(), code: error.code() });
+        EdgeResponse { lines: EVENT_STREAM, rate_limits, ..Response::new(Body::from(events)).into() }
+    }
+
+    /// Counts the tokens of the prompt of a chat request, and responds with the count as `body` writes it.
+    pub(in crate::surface) async fn count_tokens<T: Serialize>(
+        &mut self,
+        caller: Arc<Caller>,
+        request: ParsedRequest,
+        body: impl FnOnce(u64) -> T,
+    ) -> Result<EdgeResponse, InferenceError> {
+        let mut call = Call {
+            caller,
+            request,
+            dialect: Dialect::Chat,
+            headers: HeaderMap::new(),
+            shows_placement: false,
+            session: None,
+            tap: std::mem::take(&mut self.tap),
+            hold_timeout: self.surface.hold_timeout,
+            error_event: self.format.event,
+        };
+        let counted = self.surface.dataplane.count_tokens(&mut call).await;
+        self.tap = std::mem::take(&mut call.tap);
+        let counted = counted.map_err(|error| call_error(error, &call.caller))?;
+        let body = serde_json::to_vec(&body(counted.tokens)).expect("a count has only text keys");
+        let mut response = json(StatusCode::OK, body);
+        if counted.is_estimate {
+            response.headers_mut().insert(X_FOREBAY_ESTIMATE, HeaderValue::from_static("true"));
+        }
+        self.rate_limits = counted.rate_limits;
+        Ok(self.serve(response))
+    }
+
+    /// Sends a response that is complete, and closes the record of the request.
+    pub(in crate::surface) fn serve(&mut self, response: Response<Body>) -> EdgeResponse {
+        self.tap.settle(Outcome::Served);
+        response.into()
+    }
+
+    /// Ends the exchange. An error becomes its response and closes the record of the request; the rest of the body is read
+    /// and dropped before.
+    pub(in crate::surface) async fn finish(self, response: Result<EdgeResponse, InferenceError>) -> EdgeResponse {
+        match response {
+            Ok(mut response) => {
+                response.rate_limits = response.rate_limits.or(self.rate_limits);
+                response
+            }
+            Err(error) => {
+                request_body::discard(self.headers, self.body).await;
+                self.reject(&error)
+            }
+        }
+    }
+
+    fn reject(mut self, error: &InferenceError) -> EdgeResponse {
+        let tap = &mut self.tap;
+        if error.is_failed_attempt()
+            && let Some(caller) = tap.caller()
+        {
+            self.surface.context.throttles.count_attempt(caller);
+        }
+        tap.note(|record| record.cause = record.cause.take().or_else(|| error.cause()));
+        let rate_limits = tap.rate_limits().or(self.rate_limits).or_else(|| error.rate_limits());
+        let response = match error {
+            InferenceError::Call(CallError::HoldTimeout) => deadline::response(),
+            _ => (self.format.response)(error, tap.request_id()),
+        };
+        tap.settle(Outcome::Rejected { status: response.status().as_u16(), code: error.code() });
+        EdgeResponse { rate_limits, ..response.into() }
+    }
+}
+
+/// `X-Hold-Timeout: <seconds>` can only shorten the wait. Anything but a whole number from 1 is ignored.
+fn hold_timeout(headers: &Headers, limit: Duration) -> Duration {
+    let requested = headers.text(X_HOLD_TIMEOUT).and_then(|text| text.trim().parse().ok());
+    requested.filter(|seconds| *seconds >= 1).map_or(limit, |seconds| Duration::from_secs(seconds).min(limit))
+}
+
+fn session(headers: &Headers) -> Option<Box<[u8]>> {
+    let named = SESSION_HEADERS.iter().find_map(|name| headers.get(name))?;
+    (1..=MAX_SESSION_BYTES).contains(&named.len()).then(|| named.into())
+}
+
+fn respond(
+    response: dataplane::Response,
+    trace: Option<Arc<CallTrace>>,
+    save: Option<Box<PendingSave>>,
+) -> EdgeResponse {
+    let lines = match response.format {
+        ResponseFormat::Json => JSON,
+        ResponseFormat::EventStream => EVENT_STREAM,
+    };
+    let mut http_response = Response::new(match (trace, save) {
+        (None, None) => Body::Relayed(response.body),
+        (Some(trace), None) => Body::Observed(Box::new(TracedBody::new(response.body, response.format, trace))),
+        (None, Some(save)) => Body::Observed(Box::new(StoringBody::new(Box::new(response.body), save))),
+        (Some(trace), Some(save)) => {
+            let traced = TracedBody::new(response.body, response.format, trace);
+            Body::Observed(Box::new(StoringBody::new(Box::new(traced), save)))
+        }
+    });
+    if let Some(PlacementNote { replica, cached_estimate }) = response.placement {
+        let headers = http_response.headers_mut();
+        headers.extend(HeaderValue::from_str(&replica).ok().map(|replica| (X_FOREBAY_REPLICA, replica)));
+        headers.extend(cached_estimate.map(|tokens| (X_FOREBAY_CACHED_ESTIMATE, HeaderValue::from(tokens))));
+    }
+    EdgeResponse { lines, rate_limits: response.rate_limits, ..http_response.into() }
+}
+
+/// The client headers that are forwarded to a model server. A traced call gets a `traceparent` of its own.
+fn forwarded_headers(headers: &Headers, trace: Option<&CallTrace>) -> HeaderMap {
+    let names = match trace {
+        None => &[TRACEPARENT, TRACESTATE][..],
+        Some(trace) if trace.has_parent() => &[TRACESTATE][..],
+        Some(_) => &[],
+    };
+    let mut kept = HeaderMap::new();
+    for name in names {
+        if let Some(Ok(value)) = headers.get(name).map(HeaderValue::from_bytes) {
+            kept.insert(name, value);
+        }
+    }
+    kept
+}

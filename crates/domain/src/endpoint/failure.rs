@@ -1,6 +1,5 @@
 //! Failed replicas: their classes, when the next start may be tried, and when the endpoint gives up.
 
-use super::replica::Replica;
 use crate::named_enum;
 use crate::time::Timestamp;
 
@@ -97,26 +96,8 @@ const START_TIMEOUT_MILLIS: u64 = 1_800_000;
 const FIRST_BACKOFF_MILLIS: i64 = 10_000;
 const MAX_BACKOFF_MILLIS: i64 = 300_000;
 const PORT_BACKOFF_MILLIS: i64 = 1_000;
-/// A replica that was ready for this long resets the failure budget.
-const HEALTHY_MILLIS: i64 = 10 * 60_000;
 
-/// The failures that count towards the next decision, oldest first. Those before the last requested start are forgotten,
-/// as are those before a replica had been healthy for ten minutes.
-pub fn recent_exits(replicas: &[Replica], started_at: Timestamp, now: Timestamp) -> Vec<Exit> {
-    let healthy_at = |replica: &Replica| {
-        let healthy = replica.ready_at?.plus_millis(HEALTHY_MILLIS);
-        (replica.ended_at.unwrap_or(now) >= healthy).then_some(healthy)
-    };
-    let since = replicas.iter().filter_map(healthy_at).max().map_or(started_at, |healed| healed.max(started_at));
-    let exit = |replica: &Replica| {
-        Some(Exit { at: replica.ended_at?, class: replica.failure?, has_served: replica.ready_at.is_some() })
-    };
-    let mut exits: Vec<Exit> = replicas.iter().filter_map(exit).filter(|exit| exit.at >= since).collect();
-    exits.sort_by_key(|exit| exit.at);
-    exits
-}
-
-/// Decides what follows from the [`recent_exits`]. An endpoint with a ready replica never gives up.
+/// Decides what follows from the [recent exits](super::replica::recent_exits). An endpoint with a ready replica never gives up.
 ///
 /// Example: after crashes at 0 s and 100 s the next start is at 120 s, since the backoff is 10 s and doubles. A fifth crash
 /// within 15 minutes fails the endpoint, and so does a third start without weights.
@@ -162,7 +143,6 @@ fn backoff_millis(failures: usize) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{EndpointId, ReplicaId};
 
     fn exits(seconds_and_classes: &[(i64, FailureClass)]) -> Vec<Exit> {
         let exit = |(seconds, class): &(i64, FailureClass)| Exit {
@@ -217,32 +197,6 @@ mod tests {
     #[test]
     fn one_start_timeout_is_enough() {
         assert_eq!(verdict(&[(1_800, FailureClass::StartTimeout)]), Verdict::GiveUp(FailureReason::StartTimeout));
-    }
-
-    #[test]
-    fn a_requested_start_and_ten_healthy_minutes_reset_the_budget() {
-        let at = |seconds: i64| Timestamp::from_millis(seconds * 1_000);
-        let replica = |ready: Option<i64>| {
-            let mut replica = Replica::new(ReplicaId::new(at(0), 1), EndpointId::new(at(0), 1), at(0));
-            replica.ready_at = ready.map(at);
-            replica
-        };
-        let crashed = |seconds, ready: Option<i64>| {
-            let mut replica = replica(ready);
-            (replica.ended_at, replica.failure) = (Some(at(seconds)), Some(FailureClass::Crash));
-            replica
-        };
-        let serves_since = |seconds| replica(Some(seconds));
-        let seconds = |replicas: &[Replica], started, now| {
-            recent_exits(replicas, at(started), at(now)).iter().map(|exit| exit.at.seconds()).collect::<Vec<_>>()
-        };
-        let three = [crashed(200, None), crashed(100, None), crashed(300, None)];
-        assert_eq!(seconds(&three, 0, 400), [100, 200, 300], "in the order of their ends");
-        assert_eq!(seconds(&three, 200, 400), [200, 300], "a retry forgets what was before it");
-        let healed = [crashed(100, None), crashed(1_000, Some(200)), crashed(1_500, Some(1_200))];
-        assert_eq!(seconds(&healed, 0, 2_000), [1_000, 1_500], "its ten minutes were over at 800");
-        assert_eq!(seconds(&[crashed(100, None), serves_since(200)], 0, 799), [100]);
-        assert_eq!(seconds(&[crashed(100, None), serves_since(200)], 0, 800), [0; 0]);
     }
 
     #[test]

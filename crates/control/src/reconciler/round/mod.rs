@@ -15,8 +15,8 @@ use super::snapshot::{Snapshot, port_of};
 use super::{Parts, RoundError};
 use crate::endpoints::{Note, Transition, transition};
 use crate::{entropy, fault};
-use domain::endpoint::failure::{self, Exit, FailureClass};
-use domain::endpoint::replica::{Intent, Replica, ReplicaState};
+use domain::endpoint::failure::{Exit, FailureClass};
+use domain::endpoint::replica::{Intent, Replica, ReplicaState, recent_exits};
 use domain::endpoint::state::{State, Trigger};
 use domain::model::DriverKind;
 use domain::{Endpoint, ReplicaId, Timestamp};
@@ -165,7 +165,7 @@ impl<'a, D: Driver + Clone, S: Rows> Round<'a, D, S> {
             replica.failure == Some(FailureClass::PortTaken) && replica.ended_at.is_some_and(is_recent)
         };
         Ok(History {
-            exits: failure::recent_exits(&newest, endpoint.started_at, self.now),
+            exits: recent_exits(&newest, endpoint.started_at, self.now),
             foreign_ports: newest.iter().filter(met_program).filter_map(port_of).collect(),
             last_error: newest.into_iter().rev().find_map(|replica| replica.last_error),
         })

@@ -1,7 +1,7 @@
 //! The connection of one core to Redis. It is opened in the background: a call waits for it within its own deadline, and
 //! not at all once Redis is known to be unreachable.
 
-use super::limiter::RedisLimits;
+use super::limits::RedisLimits;
 use super::protocol::with_timeout;
 use parking_lot::Mutex;
 use redis::RedisError;
@@ -13,7 +13,6 @@ use tokio::time::timeout_at;
 
 /// Pause after a failure before Redis is tried again.
 const BACKOFF: Duration = Duration::from_secs(1);
-pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) struct CoreConnection {
     limits: RedisLimits,

@@ -5,6 +5,8 @@ use super::*;
 use domain::usage::Actor;
 use domain::{Caller, KeyId, OrganizationId, RequestId, Timestamp};
 use std::net::SocketAddr;
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 

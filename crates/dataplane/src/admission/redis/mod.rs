@@ -2,11 +2,12 @@
 
 mod connection;
 mod limiter;
+mod limits;
 mod node_views;
 mod ping;
 mod protocol;
 mod settler;
 
 pub(super) use limiter::RedisLimiter;
-pub use limiter::RedisLimits;
+pub use limits::RedisLimits;
 pub use ping::{PING_PERIOD, RedisPing, redis_time};

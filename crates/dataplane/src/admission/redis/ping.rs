@@ -1,7 +1,7 @@
 //! Pings Redis periodically, so that its state is known even without traffic.
 
 use super::connection::connect;
-use super::limiter::RedisLimits;
+use super::limits::RedisLimits;
 use super::protocol::with_timeout;
 use domain::Timestamp;
 use redis::RedisError;

@@ -1,10 +1,12 @@
 //! Replicas: running instances of an endpoint's engine.
 
 mod drain;
+mod exits;
 mod state;
 
 use crate::named_enum;
 pub use drain::{Candidate, pick_to_drain};
+pub use exits::recent_exits;
 pub use state::{ReplicaState, TransitionError};
 
 use super::failure::FailureClass;

@@ -27,12 +27,16 @@ pub trait Sink: Send + Sync {
 /// A stream is marked every time it has generated this many tokens.
 const MARK_EVERY: u64 = 512;
 
-/// The record of a running call, with everything that must be settled at its end.
-pub struct UsageTap {
+/// A running call, which is settled when this is dropped at the latest. A pointer, because it moves from the request to the
+/// response; the default has nothing to settle.
+#[derive(Default)]
+pub struct UsageTap(Option<Box<RunningCall>>);
+
+/// The record of a call, with everything that must be settled at its end.
+struct RunningCall {
     sink: Arc<dyn Sink>,
     started: Instant,
-    /// `None` once settled.
-    record: Option<Box<CallRecord>>,
+    record: CallRecord,
     permit: Option<Box<Permit>>,
     trace: Option<Arc<dyn Trace>>,
     /// Since when the call waits for a replica.
@@ -47,82 +51,75 @@ pub struct UsageTap {
 
 impl UsageTap {
     pub fn open(sink: Arc<dyn Sink>, request: RequestId, route: &'static str, now: Timestamp) -> Self {
-        Self {
+        Self(Some(Box::new(RunningCall {
             sink,
             started: Instant::now(),
-            record: Some(Box::new(CallRecord::new(request, route, now))),
+            record: CallRecord::new(request, route, now),
             permit: None,
             trace: None,
             held_since: None,
             wake_at: 0,
             next_mark: MARK_EVERY,
             prompt_sent: AtomicU64::new(0),
-        }
+        })))
     }
 
-    /// Moves the contents to a new tap; this one has nothing left to settle.
-    pub(crate) fn take(&mut self) -> Self {
-        Self {
-            sink: Arc::clone(&self.sink),
-            record: self.record.take(),
-            permit: self.permit.take(),
-            trace: self.trace.take(),
-            held_since: self.held_since.take(),
-            prompt_sent: AtomicU64::new(*self.prompt_sent.get_mut()),
-            ..*self
-        }
+    fn running(&self) -> &RunningCall {
+        self.0.as_ref().expect("the call is running")
     }
 
     /// Changes the record. Does nothing once the tap has settled.
     pub fn note(&mut self, change: impl FnOnce(&mut CallRecord)) {
-        if let Some(record) = &mut self.record {
-            change(record);
+        if let Some(call) = &mut self.0 {
+            change(&mut call.record);
         }
     }
 
     /// Whether the tap has not settled yet.
     pub(crate) fn is_open(&self) -> bool {
-        self.record.is_some()
+        self.0.is_some()
     }
 
     /// The caller; `None` until it is known, and once the tap has settled.
     pub fn caller(&self) -> Option<&Arc<Caller>> {
-        self.record.as_ref()?.caller.as_ref()
+        self.0.as_ref()?.record.caller.as_ref()
     }
 
     /// Reports the events of the call to `trace`.
     pub fn trace_to(&mut self, trace: Arc<dyn Trace>) {
-        self.trace = Some(trace);
+        if let Some(call) = &mut self.0 {
+            call.trace = Some(trace);
+        }
     }
 
     /// Records that the call is sent to a replica, and returns the time.
     pub(crate) fn sent_to(&mut self, replica: &Arc<Backend>) -> Instant {
         let now = Instant::now();
-        let elapsed = now - self.started;
-        self.note(|record| {
-            record.sent.get_or_insert(elapsed);
-            record.replica = Some(Arc::clone(replica));
-        });
+        if let Some(call) = &mut self.0 {
+            call.record.sent.get_or_insert(now - call.started);
+            call.record.replica = Some(Arc::clone(replica));
+        }
         now
     }
 
     /// Records that the whole request was written to a replica, with the estimated tokens of its prompt. A client that
     /// leaves from now on pays for the prompt.
     pub(crate) fn prompt_was_sent(&self, tokens: u64) {
-        self.prompt_sent.store(tokens, Ordering::Relaxed);
+        if let Some(call) = &self.0 {
+            call.prompt_sent.store(tokens, Ordering::Relaxed);
+        }
     }
 
     /// Records that the attempt failed for a reason that is not the client's, so that its prompt is free.
     pub(crate) fn forgive_prompt(&self) {
-        self.prompt_sent.store(0, Ordering::Relaxed);
+        self.prompt_was_sent(0);
     }
 
     /// Records that the first byte of the response is about to be sent.
     pub(crate) fn first_byte(&mut self) {
-        let elapsed = self.started.elapsed();
-        self.note(|record| {
-            record.first_byte.get_or_insert(elapsed);
-        });
+        if let Some(call) = &mut self.0 {
+            call.record.first_byte.get_or_insert(call.started.elapsed());
+        }
     }
 
     pub(crate) fn meter(&mut self, meter: &TokenMeter) {
@@ -132,77 +129,78 @@ impl UsageTap {
 
     /// The id of a call that has not settled.
     pub fn request_id(&self) -> &RequestId {
-        &self.record.as_ref().expect("the call is running").request
+        &self.running().record.request
     }
 
     pub(crate) fn started(&self) -> Instant {
-        self.started
+        self.running().started
     }
 
     pub(crate) fn started_at(&self) -> Timestamp {
-        self.record.as_ref().expect("the call is running").started_at
+        self.running().record.started_at
     }
 
     pub(crate) fn attempt_begins(&self, replica: &Arc<Backend>) -> Option<HeaderValue> {
-        self.trace.as_ref().map(|trace| trace.attempt_begins(replica, self.started.elapsed()))
+        let call = self.running();
+        call.trace.as_ref().map(|trace| trace.attempt_begins(replica, call.started.elapsed()))
     }
 
     pub(crate) fn attempt_failed(&self, reason: &'static str) {
-        if let Some(trace) = &self.trace {
-            trace.attempt_failed(reason, self.started.elapsed());
+        if let Some(call) = &self.0
+            && let Some(trace) = &call.trace
+        {
+            trace.attempt_failed(reason, call.started.elapsed());
         }
     }
 
     /// Starts counting the time that the call waits for a replica, also if the client disconnects meanwhile.
     pub(crate) fn hold_begins(&mut self) {
-        self.held_since = Some(Instant::now());
+        if let Some(call) = &mut self.0 {
+            call.held_since = Some(Instant::now());
+        }
     }
 
     pub(crate) fn hold_ends(&mut self) {
-        if let Some(since) = self.held_since.take() {
-            self.note(|record| record.held = Some(since.elapsed()));
+        if let Some(call) = &mut self.0 {
+            call.hold_ends();
         }
     }
 
     /// Keeps the permit and settles it together with the tap.
     pub(crate) fn keep(&mut self, permit: Permit) {
-        self.permit = Some(Box::new(permit));
+        if let Some(call) = &mut self.0 {
+            call.permit = Some(Box::new(permit));
+        }
     }
 
     /// The rate limits after admission; `None` before it and for dedicated endpoints.
     pub fn rate_limits(&self) -> Option<RateLimitStatus> {
-        self.permit.as_ref().and_then(|permit| permit.rate_limits())
+        self.permit()?.rate_limits()
     }
 
     /// The token limit per choice that the engine must get; `None` if the call has its own.
     pub(crate) fn limit(&self) -> Option<u64> {
-        self.permit.as_ref().and_then(|permit| permit.limit())
+        self.permit()?.limit()
+    }
+
+    fn permit(&self) -> Option<&Permit> {
+        self.0.as_ref()?.permit.as_deref()
     }
 
     /// Sends the call without [`Self::limit`] from now on. Returns whether there was one.
     pub(crate) fn drop_limit(&mut self) -> bool {
-        self.permit.as_mut().is_some_and(|permit| permit.drop_limit())
+        let permit = self.0.as_mut().and_then(|call| call.permit.as_mut());
+        permit.is_some_and(|permit| permit.drop_limit())
     }
 
     /// Charges and marks the tokens that a stream has generated so far.
     pub(crate) fn progress(&mut self, meter: &TokenMeter) {
         let completion = meter.completion();
-        if completion >= self.wake_at {
-            self.wake(completion, meter);
+        if let Some(call) = &mut self.0
+            && completion >= call.wake_at
+        {
+            call.wake(completion, meter);
         }
-    }
-
-    fn wake(&mut self, completion: u64, meter: &TokenMeter) {
-        if completion >= self.next_mark && self.record.is_some() {
-            self.next_mark = completion + MARK_EVERY;
-            self.meter(meter);
-            if let Some(record) = &mut self.record {
-                record.duration = self.started.elapsed();
-                self.sink.mark(record);
-            }
-        }
-        let next_charge = self.permit.as_mut().map_or(u64::MAX, |permit| permit.progress(completion));
-        self.wake_at = next_charge.min(self.next_mark);
     }
 
     /// Hands the record to the sink and settles the limits. Does nothing the second time.
@@ -212,28 +210,51 @@ impl UsageTap {
     }
 
     fn close(&mut self) {
+        if let Some(mut call) = self.0.take() {
+            call.close();
+        }
+    }
+}
+
+impl RunningCall {
+    fn hold_ends(&mut self) {
+        if let Some(since) = self.held_since.take() {
+            self.record.held = Some(since.elapsed());
+        }
+    }
+
+    fn wake(&mut self, completion: u64, meter: &TokenMeter) {
+        if completion >= self.next_mark {
+            self.next_mark = completion + MARK_EVERY;
+            (self.record.tokens, self.record.certainty) = meter.tokens();
+            self.record.duration = self.started.elapsed();
+            self.sink.mark(&self.record);
+        }
+        let next_charge = self.permit.as_mut().map_or(u64::MAX, |permit| permit.progress(completion));
+        self.wake_at = next_charge.min(self.next_mark);
+    }
+
+    fn close(&mut self) {
         self.hold_ends();
-        if let Some(mut record) = self.record.take() {
-            let now = Instant::now();
-            record.duration = now - self.started;
-            let prompt = *self.prompt_sent.get_mut();
-            if prompt > 0 && record.outcome == Outcome::ClientGone && record.certainty == Certainty::Void {
-                record.tokens = Tokens { prompt, completion: 0, cached: 0 };
-                record.certainty = Certainty::Estimated;
-            }
-            self.sink.settle(&record);
-            if let Some(trace) = self.trace.take() {
-                trace.settled(&record);
-            }
-            if let Some(permit) = self.permit.take() {
-                // A rejection after the engine has read the prompt is not billed, but it used the engine.
-                let is_rejected = matches!(record.outcome, Outcome::Rejected { .. });
-                let billed = record.tokens.total();
-                let worked = if is_rejected { billed.max(prompt) } else { billed };
-                let is_whole = record.outcome == Outcome::Served && record.tokens.completion > 0;
-                let whole_completion = is_whole.then_some(record.tokens.completion);
-                permit.settle(UsedTokens { billed, worked, whole_completion }, now);
-            }
+        let (record, now) = (&mut self.record, Instant::now());
+        record.duration = now - self.started;
+        let prompt = *self.prompt_sent.get_mut();
+        if prompt > 0 && record.outcome == Outcome::ClientGone && record.certainty == Certainty::Void {
+            record.tokens = Tokens { prompt, completion: 0, cached: 0 };
+            record.certainty = Certainty::Estimated;
+        }
+        self.sink.settle(record);
+        if let Some(trace) = &self.trace {
+            trace.settled(record);
+        }
+        if let Some(permit) = self.permit.take() {
+            // A rejection after the engine has read the prompt is not billed, but it used the engine.
+            let is_rejected = matches!(record.outcome, Outcome::Rejected { .. });
+            let billed = record.tokens.total();
+            let worked = if is_rejected { billed.max(prompt) } else { billed };
+            let is_whole = record.outcome == Outcome::Served && record.tokens.completion > 0;
+            let whole_completion = is_whole.then_some(record.tokens.completion);
+            permit.settle(UsedTokens { billed, worked, whole_completion }, now);
         }
     }
 }

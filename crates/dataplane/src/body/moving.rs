@@ -99,7 +99,7 @@ impl StreamBody {
         // A client that leaves meanwhile pays for what it got.
         context.tap.meter(&self.stream.meter);
         let (gap, starts_over) = (continuation.gap.clone(), continuation.text.is_empty());
-        let next = kept.move_on(context.tap.take(), replica.id, continuation);
+        let next = kept.move_on(std::mem::take(&mut context.tap), replica.id, continuation);
         self.moving = Some(Moving { next, error, gap, starts_over });
         let written = self.stream.take_written();
         (!written.is_empty()).then_some(Poll::Ready(Some(written)))

@@ -51,7 +51,7 @@ impl Dataplane {
             headers: call.headers.clone(),
             shows_placement: false,
             session: call.session.clone(),
-            tap: call.tap.take(),
+            tap: std::mem::take(&mut call.tap),
             hold_timeout: call.hold_timeout,
             error_event: call.error_event,
         };
@@ -108,7 +108,7 @@ impl KeptCall for StreamedCall {
                 resumed = self.find_replica(&continuation) => resumed,
                 _ = cut.wait_for(|is_cut| *is_cut) => None,
             };
-            let tap = self.call.tap.take();
+            let tap = std::mem::take(&mut self.call.tap);
             Moved { kept: self, tap, resumed }
         })
     }

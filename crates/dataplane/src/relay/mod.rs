@@ -210,7 +210,7 @@ impl Dataplane {
     }
 
     fn respond(&self, response: UpstreamResponse, mut slot: Slot, call: &mut Call) -> Response {
-        let mut tap = call.tap.take();
+        let mut tap = std::mem::take(&mut call.tap);
         tap.first_byte();
         let rate_limits = tap.rate_limits();
         slot.replica().succeeded();

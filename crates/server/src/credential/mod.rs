@@ -6,8 +6,9 @@ pub(crate) mod session_cookie;
 use crate::surface_context::SurfaceContext;
 use dataplane::keys::{Credential, IdentifyError, KeyDirectory};
 use domain::{Caller, KeyText, Timestamp};
+use edge::Headers;
 use edge::throttle::{Throttled, Throttles};
-use edge::{Headers, RequestHead};
+use http::Method;
 use http::header::{AUTHORIZATION, COOKIE};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -69,17 +70,16 @@ pub(crate) enum KeyHeaders {
 pub(crate) async fn identify(
     keys: &KeyDirectory,
     context: &Arc<SurfaceContext>,
-    head: &RequestHead,
+    (method, headers): (&Method, &Headers),
     key_headers: KeyHeaders,
     client: impl FnOnce() -> IpAddr,
     now: Timestamp,
 ) -> Result<Arc<Caller>, CredentialError> {
-    let headers = &head.headers;
     let has_api_key = key_headers == KeyHeaders::BearerOrApiKey && headers.has(X_API_KEY);
     if !headers.has(AUTHORIZATION) && !has_api_key && headers.has(COOKIE) {
         let map = headers.to_map();
         if let Some(token) = session_cookie::read(&map, context.is_https()) {
-            return Box::pin(session::identify(context, &head.method, map, token, client(), now)).await;
+            return Box::pin(session::identify(context, method, map, token, client(), now)).await;
         }
     }
     let key = match if has_api_key { read_api_key(headers) } else { read(headers) } {

@@ -30,23 +30,6 @@ pub(crate) enum SurfaceError {
     /// The caller sends too many requests of a kind.
     #[error(transparent)]
     Throttled(#[from] Throttled),
-    /// Unknown, expired, or of another workspace.
-    #[error("no response is stored as `{id}`; send the whole conversation as `input`")]
-    PreviousResponseNotFound { id: String },
-    /// Unknown, expired, or of another workspace.
-    #[error("no response is stored as `{id}`")]
-    ResponseNotFound { id: String },
-    /// Stored responses that a request refers to are too much for one request.
-    #[error("{why}; send what matters of it as `input`")]
-    ConversationTooLarge { why: String },
-    #[error("stored responses cannot be read right now; try again")]
-    ResponsesUnavailable { cause: String },
-    /// An item of a stored response, with the path of the reference.
-    #[error(
-        "no item is stored as `{id}`; send items instead of references to them (in the AI SDK: \
-         `providerOptions.openai.store = false`)"
-    )]
-    ItemNotFound { id: String, param: String },
     #[error("internal error")]
     Internal,
 }
@@ -74,12 +57,7 @@ impl SurfaceError {
                 CredentialError::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             },
             Self::HeadersTooLarge { .. } => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-            Self::RouteNotFound
-            | Self::PreviousResponseNotFound { .. }
-            | Self::ResponseNotFound { .. }
-            | Self::ItemNotFound { .. } => StatusCode::NOT_FOUND,
-            Self::ConversationTooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::ResponsesUnavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            Self::RouteNotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
             Self::Body(error) => match error {
                 BodyError::TooLarge { .. } | BodyError::RatioTooHigh { .. } => StatusCode::PAYLOAD_TOO_LARGE,
@@ -113,10 +91,6 @@ impl SurfaceError {
             },
             Self::HeadersTooLarge { .. } => "headers_too_large",
             Self::RouteNotFound => "route_not_found",
-            Self::PreviousResponseNotFound { .. } => "previous_response_not_found",
-            Self::ResponseNotFound { .. } | Self::ItemNotFound { .. } => "response_not_found",
-            Self::ConversationTooLarge { .. } => "payload_too_large",
-            Self::ResponsesUnavailable { .. } => "store_unavailable",
             Self::MethodNotAllowed { .. } => "method_not_allowed",
             Self::Body(error) => match error {
                 BodyError::TooLarge { .. } | BodyError::RatioTooHigh { .. } => "payload_too_large",
@@ -128,15 +102,6 @@ impl SurfaceError {
             },
             Self::Throttled(_) => "rate_limit_exceeded",
             Self::Internal => "internal_error",
-        }
-    }
-
-    /// The member of the request at fault, or an empty text.
-    pub(crate) fn param(&self) -> &str {
-        match self {
-            Self::PreviousResponseNotFound { .. } => "previous_response_id",
-            Self::ItemNotFound { param, .. } => param,
-            _ => "",
         }
     }
 
@@ -173,7 +138,6 @@ impl SurfaceError {
     pub(crate) fn cause(&self) -> Option<String> {
         match self {
             Self::Credential(error) => error.cause(),
-            Self::ResponsesUnavailable { cause } => Some(cause.clone()),
             _ => None,
         }
     }

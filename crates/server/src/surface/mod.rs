@@ -32,6 +32,7 @@ use endpoints::EndpointsSurface;
 use error::Delayed;
 use http::{HeaderValue, Response, StatusCode, header};
 use http1::RequestHeadError;
+use inference::Exchange;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -88,14 +89,11 @@ impl Service for Surface {
         let now = clock::now();
         let id = self.ids.next(now);
         let origin = self.cors.allowed(&head.headers);
-        // Programs that call models do not heed it.
-        let is_inference = openai::is_route(head.uri.path()) || anthropic::is_route(&head);
-        let strict_transport = self.strict_transport && !is_inference;
+        let strict_transport = self.strict_transport && !is_inference(&head);
         let mut response = if Cors::is_preflight(&head) {
             Cors::preflight(&head.headers).into()
         } else {
             match head.uri.path() {
-                _ if is_inference => self.infer(&mut head, &mut body, peer, id.clone(), now).await,
                 path if is_below(path, "/api") => {
                     let tap = UsageTap::open(Arc::clone(&self.sink), id.clone(), console::ROUTE, now);
                     let client = self.client(peer, &head.headers);
@@ -107,7 +105,11 @@ impl Service for Surface {
                     let client = self.client(peer, &head.headers);
                     Box::pin(self.endpoints.respond(head, body, client, id.as_str(), tap, now)).await.into()
                 }
-                _ if let Some(page) = page(&head, &self.description) => page.into(),
+                path if !is_below(path, "/v1")
+                    && let Some(page) = page(&head, &self.description) =>
+                {
+                    page.into()
+                }
                 _ => self.infer(&mut head, &mut body, peer, id.clone(), now).await,
             }
         };
@@ -158,21 +160,33 @@ impl Surface {
         id: RequestId,
         now: Timestamp,
     ) -> EdgeResponse {
-        let is_anthropic = anthropic::is_route(head);
-        let path = head.uri.path();
-        let route = if is_anthropic { anthropic::route_name(path) } else { openai::route_name(path) };
-        let mut tap = UsageTap::open(Arc::clone(&self.sink), id, route, now);
-        tap.note(|record| record.client_request = client_id(&head.headers));
-        if is_anthropic {
-            return anthropic::respond(self, head, body, peer, tap, now).await;
-        }
-        openai::respond(self, head, body, peer, tap, now).await
+        let RequestHead { method, uri, headers } = head;
+        let (of_anthropic, of_openai) = (anthropic::route(uri.path(), headers), openai::route(uri.path()));
+        let (name, format) = match of_anthropic {
+            Some(route) => (route.name(), &anthropic::ERROR_FORMAT),
+            None => (of_openai.name(), &openai::ERROR_FORMAT),
+        };
+        let mut tap = UsageTap::open(Arc::clone(&self.sink), id, name, now);
+        tap.note(|record| record.client_request = client_id(headers));
+        let (trace, rate_limits) = (None, None);
+        let mut exchange =
+            Exchange { surface: self, format, method, uri, headers, body, peer, now, tap, trace, rate_limits };
+        let response = match of_anthropic {
+            Some(route) => anthropic::respond(&mut exchange, route).await,
+            None => openai::respond(&mut exchange, of_openai).await,
+        };
+        EdgeResponse { anthropic_at: of_anthropic.map(|_| now), ..exchange.finish(response).await }
     }
 
     /// The client's address.
     fn client(&self, peer: IpAddr, headers: &Headers) -> IpAddr {
         client_address::of(peer, headers, &self.trusted_proxies)
     }
+}
+
+/// Programs that call models do not heed `Strict-Transport-Security`.
+fn is_inference(head: &RequestHead) -> bool {
+    openai::is_route(head.uri.path()) || anthropic::route(head.uri.path(), &head.headers).is_some()
 }
 
 fn add_strict_transport(response: &mut Response<Body>) {

@@ -1,6 +1,8 @@
 //! The surfaces of a node that waits for the store at its start: pages, and 503 for all that needs the store.
 
-use super::{add_strict_transport, anthropic, console, endpoints, head_rejection, is_below, openai, page};
+use super::{
+    add_strict_transport, anthropic, console, endpoints, head_rejection, is_below, is_inference, openai, page,
+};
 use crate::clock;
 use crate::surface::{Body, EdgeResponse};
 use bytes::Bytes;
@@ -36,7 +38,7 @@ impl Service for StartingSurface {
         } else {
             self.choose(&head, &mut body, &id).await
         };
-        if self.strict_transport && !openai::is_route(head.uri.path()) && !anthropic::is_route(&head) {
+        if self.strict_transport && !is_inference(&head) {
             add_strict_transport(&mut response);
         }
         if let Some(origin) = origin {
@@ -69,7 +71,7 @@ impl StartingSurface {
         match path {
             _ if is_below(path, "/api") => console::respond_without_store().await,
             _ if is_below(path, "/v1/endpoints") => endpoints::respond_without_store(&self.console_url, id.as_str()),
-            _ if anthropic::is_route(head) => anthropic::respond_without_store(id),
+            _ if anthropic::route(path, &head.headers).is_some() => anthropic::respond_without_store(id),
             _ => openai::respond_without_store(path),
         }
     }

@@ -88,12 +88,13 @@ fn messages_request() -> Object {
 mod tests {
     use super::super::route;
     use super::*;
+    use edge::Headers;
     use http::Method;
 
     #[test]
     fn every_described_route_exists_with_its_methods() {
         for (path, item) in &description().paths.paths {
-            let found = route(path).unwrap_or_else(|| panic!("{path}"));
+            let found = route(path, &Headers::default()).unwrap_or_else(|| panic!("{path}"));
             assert_eq!(found.supports(&Method::POST), item.post.is_some(), "{path}");
         }
     }

@@ -1,20 +1,16 @@
 //! Calls in Anthropic's format, which are translated to chat, or passed through to engines that speak it.
 
-use super::ERROR_FORMAT;
 use crate::surface::EdgeResponse;
-use crate::surface::Surface;
 use crate::surface::error::SurfaceError;
-use crate::surface::inference::{self, InferenceError, Prepared, reject};
+use crate::surface::inference::{Exchange, InferenceError, Prepared};
 use bytes::Bytes;
 use dataplane::request::{ParseError, Translated};
-use dataplane::usage_tap::UsageTap;
-use dataplane::{CallError, Dataplane, Dialect};
+use dataplane::{Dataplane, Dialect};
 use dialects::messages::{MessageOptions, MessagesRequest};
 use domain::Caller;
 use domain::model::NativeApi;
 use edge::memory_budget::MemoryGrant;
 use edge::request_body::{WholeBody, keep_translation, reserve_translation};
-use edge::{Headers, Incoming};
 use serde::Serialize;
 use std::sync::Arc;
 use utoipa::ToSchema;
@@ -36,27 +32,15 @@ pub(super) struct TokenCount {
         (status = 200, description = "Anthropic's message, or its events",
             content((Object = "application/json"), (String = "text/event-stream"))),
         (status = 504, description = "the edge's timeout, not JSON", body = String, content_type = "text/html")))]
-pub(super) async fn create(
-    surface: &Surface,
-    headers: &mut Headers,
-    body: &mut Incoming,
-    caller: Arc<Caller>,
-    mut tap: UsageTap,
-) -> EdgeResponse {
-    let trace = inference::begin_trace(surface, headers, &mut tap);
-    let whole = match inference::read_body(surface, headers, body, &caller).await {
-        Ok(whole) => whole,
-        Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
-    };
+pub(super) async fn create(exchange: &mut Exchange<'_>, caller: Arc<Caller>) -> Result<EdgeResponse, InferenceError> {
+    exchange.begin_trace();
+    let whole = exchange.read_body(&caller).await?;
     // The memory is returned at the end of this function, when the call and its body are dropped.
-    let (translation, _memory) = match translate(surface, whole, &caller, &tap, MessagesRequest::parse).await {
-        Ok(translated) => translated,
-        Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
-    };
+    let (translation, _memory) = translate(exchange, whole, &caller, MessagesRequest::parse).await?;
     let Translated { request, options, left_out_tools } = translation;
-    inference::log_left_out_tools(&tap, &left_out_tools);
-    let prepared = Prepared { caller, request, dialect: Dialect::Messages(Arc::new(options)), trace, save: None, tap };
-    inference::infer(surface, &ERROR_FORMAT, headers, body, prepared).await
+    exchange.log_omitted_tools(&left_out_tools);
+    let dialect = Dialect::Messages(Arc::new(options));
+    exchange.infer(Prepared { caller, request, dialect, save: None }).await
 }
 
 /// Count the tokens of a message, without creating it.
@@ -65,35 +49,24 @@ pub(super) async fn create(
     responses((status = 200, body = TokenCount,
         headers(("x-forebay-estimate" = String, description = "`true` if the engine cannot count")))))]
 pub(super) async fn count_tokens(
-    surface: &Surface,
-    headers: &mut Headers,
-    body: &mut Incoming,
+    exchange: &mut Exchange<'_>,
     caller: Arc<Caller>,
-    tap: UsageTap,
-) -> EdgeResponse {
-    let whole = match inference::read_body(surface, headers, body, &caller).await {
-        Ok(whole) => whole,
-        Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
-    };
-    let (translation, _memory) = match translate(surface, whole, &caller, &tap, MessagesRequest::parse_prompt).await {
-        Ok(translated) => translated,
-        Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
-    };
-    let count = |input_tokens| TokenCount { input_tokens };
-    inference::count_tokens(surface, &ERROR_FORMAT, caller, translation.request, tap, count).await
+) -> Result<EdgeResponse, InferenceError> {
+    let whole = exchange.read_body(&caller).await?;
+    let (translation, _memory) = translate(exchange, whole, &caller, MessagesRequest::parse_prompt).await?;
+    exchange.count_tokens(caller, translation.request, |input_tokens| TokenCount { input_tokens }).await
 }
 
 /// Translates the body to chat, and returns the memory that the request takes from then on. The body is dropped unless an engine
 /// may get it.
 async fn translate(
-    surface: &Surface,
+    exchange: &Exchange<'_>,
     whole: WholeBody,
     caller: &Arc<Caller>,
-    tap: &UsageTap,
     parse: ParseMessages,
 ) -> Result<(Translated<MessageOptions>, MemoryGrant), InferenceError> {
-    let failed = |error: ParseError| InferenceError::Call(CallError::from(error));
-    let id = format!("msg_{}", tap.request_id().as_str().trim_start_matches("req_"));
+    let surface = exchange.surface;
+    let id = format!("msg_{}", exchange.tap.request_id().as_str().trim_start_matches("req_"));
     let is_large = whole.is_large();
     let WholeBody { bytes, mut memory } = whole;
     let length = bytes.len();
@@ -101,11 +74,10 @@ async fn translate(
     let translation = if is_large {
         let (dataplane, caller) = (surface.dataplane.clone(), Arc::clone(caller));
         let work = move |bytes| into_chat(&dataplane, &caller, bytes, parse, id);
-        surface.body_bounds.parse(bytes, &memory, work).await
+        surface.body_bounds.parse(bytes, &memory, work).await?
     } else {
-        into_chat(&surface.dataplane, caller, bytes, parse, id)
+        into_chat(&surface.dataplane, caller, bytes, parse, id)?
     };
-    let translation = translation.map_err(failed)?;
     keep_translation(&mut memory, translation.request.kept_bytes(), length).map_err(SurfaceError::from)?;
     Ok((translation, memory))
 }

@@ -183,7 +183,9 @@ impl EndpointsSurface {
         if head.headers.bytes() > MAX_HEADER_BYTES {
             return Err(SurfaceError::HeadersTooLarge { limit: MAX_HEADER_BYTES }.into());
         }
-        let caller = credential::identify(&self.keys, &self.context, head, KeyHeaders::Bearer, || client, now).await?;
+        let request = (&head.method, &head.headers);
+        let caller =
+            credential::identify(&self.keys, &self.context, request, KeyHeaders::Bearer, || client, now).await?;
         tap.note(|record| record.caller = Some(Arc::clone(&caller)));
         let throttles = &self.context.throttles;
         throttles.check_attempts(&caller).map_err(SurfaceError::from)?;

@@ -1,7 +1,8 @@
 //! All problems: code, title, and the text of the page that explains it.
 
-use crate::credential::CredentialError;
+use crate::credential::{CredentialError, Forbidden};
 use crate::surface::error::SurfaceError;
+use edge::request_body::BodyError;
 
 pub(super) struct Problem {
     pub code: &'static str,
@@ -121,15 +122,34 @@ pub(super) const ALL: &[Problem] = &[
 ];
 
 /// The code of a shared error in the spelling of this surface.
-pub(super) fn code_of(error: &SurfaceError) -> &'static str {
+pub(super) const fn code_of(error: &SurfaceError) -> &'static str {
     match error {
-        SurfaceError::Credential(CredentialError::Unauthenticated { .. }) => "UNAUTHENTICATED",
-        SurfaceError::Credential(CredentialError::StoreUnavailable { .. }) => "DATABASE_UNAVAILABLE",
-        SurfaceError::Credential(CredentialError::Internal) | SurfaceError::Internal => "INTERNAL",
-        other => {
-            let code = other.code();
-            ALL.iter().map(|problem| problem.code).find(|own| own.eq_ignore_ascii_case(code)).unwrap_or("INTERNAL")
-        }
+        SurfaceError::Credential(error) => match error {
+            CredentialError::Unauthenticated { .. } => "UNAUTHENTICATED",
+            CredentialError::StoreUnavailable { .. } => "DATABASE_UNAVAILABLE",
+            CredentialError::Throttled(_) => "RATE_LIMIT_EXCEEDED",
+            CredentialError::Forbidden(forbidden) => match forbidden {
+                Forbidden::CsrfFailed => "CSRF_FAILED",
+                Forbidden::NoOrganizationContext => "NO_ORGANIZATION_CONTEXT",
+                Forbidden::NoWorkspaceContext => "NO_WORKSPACE_CONTEXT",
+                Forbidden::NotAMember => "NOT_A_MEMBER",
+            },
+            CredentialError::Internal => "INTERNAL",
+        },
+        SurfaceError::HeadersTooLarge { .. } => "HEADERS_TOO_LARGE",
+        SurfaceError::RouteNotFound => "ROUTE_NOT_FOUND",
+        SurfaceError::MethodNotAllowed { .. } => "METHOD_NOT_ALLOWED",
+        SurfaceError::Body(error) => match error {
+            BodyError::TooLarge { .. } | BodyError::RatioTooHigh { .. } => "PAYLOAD_TOO_LARGE",
+            BodyError::TooSlow { .. } => "REQUEST_TIMEOUT",
+            BodyError::UnsupportedType(_) | BodyError::UnsupportedEncoding(_) => "UNSUPPORTED_MEDIA_TYPE",
+            BodyError::ServerBusy => "SERVER_BUSY",
+            BodyError::WorkspaceBusy => "CONCURRENCY_LIMIT_EXCEEDED",
+            // These are faults of the request on this surface.
+            BodyError::BadEncoding | BodyError::TooManyMembers { .. } | BodyError::Incomplete => "INTERNAL",
+        },
+        SurfaceError::Throttled(_) => "RATE_LIMIT_EXCEEDED",
+        SurfaceError::Internal => "INTERNAL",
     }
 }
 

@@ -3,8 +3,12 @@
 use crate::credential::CredentialError;
 use crate::surface::Body;
 use crate::surface::error::{SurfaceError, retry_after_secs};
+use crate::surface::openai::StoredResponseError;
+use dataplane::request::ParseError;
 use dataplane::{CallError, UpstreamRejection};
+use domain::Caller;
 use domain::limits::RateLimitStatus;
+use domain::usage::Actor;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 
 #[derive(Debug, thiserror::Error)]
@@ -12,11 +16,28 @@ use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 pub(crate) enum InferenceError {
     Surface(#[from] SurfaceError),
     Call(#[from] CallError),
+    Stored(#[from] StoredResponseError),
 }
 
 impl From<CredentialError> for InferenceError {
     fn from(error: CredentialError) -> Self {
         Self::Surface(error.into())
+    }
+}
+
+impl From<ParseError> for InferenceError {
+    fn from(error: ParseError) -> Self {
+        Self::Call(error.into())
+    }
+}
+
+/// An endpoint of another workspace: for a key the plain 401, which reveals nothing; a user learns where to look.
+pub(in crate::surface) fn call_error(error: CallError, caller: &Caller) -> InferenceError {
+    match (&error, &caller.actor) {
+        (CallError::WrongWorkspace, Actor::Key(_)) => {
+            CredentialError::Unauthenticated { cause: "a key of another workspace" }.into()
+        }
+        _ => InferenceError::Call(error),
     }
 }
 
@@ -28,6 +49,7 @@ impl InferenceError {
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::Surface(error) => error.status(),
+            Self::Stored(error) => error.status(),
             Self::Call(error) => match error {
                 CallError::Unreadable(_)
                 | CallError::Missing { .. }
@@ -65,6 +87,7 @@ impl InferenceError {
         match self {
             Self::Surface(error) => error.code(),
             Self::Call(error) => error.code(),
+            Self::Stored(error) => error.code(),
         }
     }
 
@@ -73,6 +96,7 @@ impl InferenceError {
         match self {
             Self::Surface(error) => error.is_failed_attempt(),
             Self::Call(error) => error.is_failed_attempt(),
+            Self::Stored(error) => error.status().is_client_error(),
         }
     }
 
@@ -84,8 +108,9 @@ impl InferenceError {
                 CallError::BadGateway { cause }
                 | CallError::NativeRouteMissing { cause }
                 | CallError::QuotaUnavailable { cause, .. },
-            ) => Some(cause.clone()),
-            Self::Call(_) => None,
+            )
+            | Self::Stored(StoredResponseError::Unavailable { cause }) => Some(cause.clone()),
+            Self::Call(_) | Self::Stored(_) => None,
         }
     }
 
@@ -105,7 +130,7 @@ impl InferenceError {
                 | CallError::ServerBusy,
             ) => Some(RETRY_SOON_SECS),
             Self::Surface(error) => error.retry_after_secs(),
-            Self::Call(_) => retry_after_secs(self.status()),
+            Self::Call(_) | Self::Stored(_) => retry_after_secs(self.status()),
         }
     }
 
@@ -125,7 +150,8 @@ impl InferenceError {
     pub(crate) fn param(&self) -> &str {
         match self {
             Self::Call(error) => error.param(),
-            Self::Surface(error) => error.param(),
+            Self::Stored(error) => error.param(),
+            Self::Surface(_) => "",
         }
     }
 
@@ -143,7 +169,7 @@ impl InferenceError {
             Self::Call(CallError::QuotaExceeded { .. } | CallError::Quarantined { .. }) => {
                 headers.insert(X_SHOULD_RETRY, HeaderValue::from_static("false"));
             }
-            Self::Call(_) => {}
+            Self::Call(_) | Self::Stored(_) => {}
         }
     }
 }

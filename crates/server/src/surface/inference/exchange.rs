@@ -3,12 +3,8 @@
 use super::storing::StoringBody;
 use super::{InferenceError, PendingSave, call_error};
 use crate::credential::{self, KeyHeaders};
-use crate::edge::memory_budget::Holder;
-use crate::edge::request_body::WholeBody;
-use crate::edge::{Body, EdgeResponse, Headers, Incoming, ResponseBacklog, deadline, request_body};
 use crate::surface::error::SurfaceError;
-use crate::surface::{MAX_HEADER_BYTES, Surface, is_below, json};
-use crate::telemetry::traces::{CallTrace, TRACESTATE, TracedBody};
+use crate::surface::{Body, EdgeResponse, MAX_HEADER_BYTES, Surface, is_below, json};
 use bytes::Bytes;
 use dataplane::record::Outcome;
 use dataplane::request::ParsedRequest;
@@ -17,11 +13,15 @@ use dataplane::usage_tap::UsageTap;
 use dataplane::{Call, CallError, Dialect, PlacementNote, ResponseFormat, TRACEPARENT};
 use domain::limits::RateLimitStatus;
 use domain::{Caller, RequestId, Timestamp};
+use edge::memory_budget::Holder;
+use edge::request_body::WholeBody;
+use edge::{Headers, Incoming, ResponseBacklog, deadline, request_body};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
 use serde::Serialize;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use telemetry::traces::{CallTrace, TRACESTATE, TracedBody};
 
 const X_HOLD_TIMEOUT: &str = "x-hold-timeout";
 /// A caller that sends it learns where its call went, if `edge.routing_headers` is set.

@@ -7,23 +7,19 @@ mod models;
 mod responses;
 
 pub(crate) use description::description;
+pub(crate) use responses::error::StoredResponseError;
 
 use super::error::SurfaceError;
-use super::inference::{self, ErrorFormat, InferenceError, reject, serve};
-use super::{Surface, is_below};
+use super::inference::{ErrorFormat, Exchange, InferenceError};
+use super::is_below;
 use crate::credential::KeyHeaders;
 use crate::surface::{Body, EdgeResponse};
-use dataplane::usage_tap::UsageTap;
-use domain::{Caller, Timestamp};
-use edge::{Incoming, RequestHead, request_body};
 use http::{Method, Response};
-use std::net::IpAddr;
-use std::sync::Arc;
 
-const ERROR_FORMAT: ErrorFormat = ErrorFormat { response: error::response, event: error::event };
+pub(super) const ERROR_FORMAT: ErrorFormat = ErrorFormat { response: error::response, event: error::event };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Route<'a> {
+pub(super) enum Route<'a> {
     Chat,
     Responses,
     InputTokens,
@@ -36,7 +32,7 @@ enum Route<'a> {
     Unknown,
 }
 
-fn route(path: &str) -> Route<'_> {
+pub(super) fn route(path: &str) -> Route<'_> {
     let trimmed = path.strip_suffix('/').unwrap_or(path);
     match trimmed {
         "/v1/chat/completions" => Route::Chat,
@@ -67,20 +63,33 @@ pub(super) fn is_route(path: &str) -> bool {
     route(path) != Route::Unknown
 }
 
-/// The name of a route in logs and metrics.
-pub(crate) fn route_name(path: &str) -> &'static str {
-    match route(path) {
-        Route::Chat => "chat",
-        Route::Responses => "responses",
-        Route::InputTokens => "input_tokens",
-        Route::Response(_) | Route::ResponseItems(_) => "stored_responses",
-        Route::Embeddings => "embeddings",
-        Route::Models | Route::Model(_) => "models",
-        Route::Unknown => "unknown",
-    }
-}
-
 impl Route<'_> {
+    /// The name in logs and metrics.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Responses => "responses",
+            Self::InputTokens => "input_tokens",
+            Self::Response(_) | Self::ResponseItems(_) => "stored_responses",
+            Self::Embeddings => "embeddings",
+            Self::Models | Self::Model(_) => "models",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    const fn key_headers(self) -> KeyHeaders {
+        match self {
+            Self::Models | Self::Model(_) => KeyHeaders::BearerOrApiKey,
+            Self::Chat
+            | Self::Responses
+            | Self::InputTokens
+            | Self::Response(_)
+            | Self::ResponseItems(_)
+            | Self::Embeddings
+            | Self::Unknown => KeyHeaders::Bearer,
+        }
+    }
+
     const fn allow(self) -> &'static str {
         match self {
             Self::Chat | Self::Responses | Self::InputTokens | Self::Embeddings => "POST",
@@ -101,39 +110,30 @@ impl Route<'_> {
 }
 
 /// Responds to a request under `/v1`.
-pub(crate) async fn respond(
-    surface: &Surface,
-    head: &mut RequestHead,
-    body: &mut Incoming,
-    peer: IpAddr,
-    mut tap: UsageTap,
-    now: Timestamp,
-) -> EdgeResponse {
-    let route = route(head.uri.path());
-    let caller = match check(surface, head, peer, route, &mut tap, now).await {
-        Ok(caller) => caller,
-        Err(error) => {
-            request_body::discard(&head.headers, body).await;
-            return reject(surface, &ERROR_FORMAT, &error, tap);
-        }
-    };
+pub(super) async fn respond(exchange: &mut Exchange<'_>, route: Route<'_>) -> Result<EdgeResponse, InferenceError> {
+    let caller = exchange.identify(route.key_headers()).await?;
+    if route != Route::Unknown && !route.supports(exchange.method) {
+        return Err(SurfaceError::MethodNotAllowed { allow: Some(route.allow().into()) }.into());
+    }
     match route {
-        Route::Chat => chat::completions(surface, &mut head.headers, body, caller, tap).await,
-        Route::Responses => responses::create(surface, &mut head.headers, body, caller, tap).await,
-        Route::InputTokens => responses::input_tokens(surface, &mut head.headers, body, caller, tap).await,
-        Route::Response(id) if head.method == Method::DELETE => {
-            let client = surface.client(peer, &head.headers);
-            responses::records::delete(surface, &caller, client, id, tap).await
+        Route::Chat => chat::completions(exchange, caller).await,
+        Route::Responses => responses::create(exchange, caller).await,
+        Route::InputTokens => responses::input_tokens(exchange, caller).await,
+        Route::Response(id) if exchange.method == Method::DELETE => {
+            responses::records::delete(exchange, &caller, id).await
         }
-        Route::Response(id) => responses::records::show(surface, &caller, id, tap).await,
-        Route::ResponseItems(id) => responses::records::input_items(surface, &caller, id, head.uri.query(), tap).await,
-        Route::Embeddings => chat::embeddings(surface, &mut head.headers, body, caller, tap).await,
+        Route::Response(id) => responses::records::show(exchange, &caller, id).await,
+        Route::ResponseItems(id) => responses::records::input_items(exchange, &caller, id).await,
+        Route::Embeddings => chat::embeddings(exchange, caller).await,
         Route::Models => {
-            let list = models::list(&surface.dataplane, &caller, head.uri.query());
-            serve(surface, &ERROR_FORMAT, Ok(list), tap)
+            let list = models::list(&exchange.surface.dataplane, &caller, exchange.uri.query());
+            Ok(exchange.serve(list))
         }
-        Route::Model(model) => serve(surface, &ERROR_FORMAT, models::show(&surface.dataplane, &caller, model), tap),
-        Route::Unknown => reject(surface, &ERROR_FORMAT, &SurfaceError::RouteNotFound.into(), tap),
+        Route::Model(model) => {
+            let model = models::show(&exchange.surface.dataplane, &caller, model)?;
+            Ok(exchange.serve(model))
+        }
+        Route::Unknown => Err(SurfaceError::RouteNotFound.into()),
     }
 }
 
@@ -141,34 +141,6 @@ pub(crate) async fn respond(
 pub(super) fn respond_without_store(path: &str) -> Response<Body> {
     let error = if is_below(path, "/v1") { SurfaceError::store_unavailable() } else { SurfaceError::RouteNotFound };
     error::encode(&error.into())
-}
-
-async fn check(
-    surface: &Surface,
-    head: &RequestHead,
-    peer: IpAddr,
-    route: Route<'_>,
-    tap: &mut UsageTap,
-    now: Timestamp,
-) -> Result<Arc<Caller>, InferenceError> {
-    let key_headers = match route {
-        Route::Models | Route::Model(_) => KeyHeaders::BearerOrApiKey,
-        Route::Chat
-        | Route::Responses
-        | Route::InputTokens
-        | Route::Response(_)
-        | Route::ResponseItems(_)
-        | Route::Embeddings
-        | Route::Unknown => KeyHeaders::Bearer,
-    };
-    let caller = inference::identify(surface, head, key_headers, peer, tap, now).await?;
-    if route == Route::Unknown {
-        return Err(SurfaceError::RouteNotFound.into());
-    }
-    if !route.supports(&head.method) {
-        return Err(SurfaceError::MethodNotAllowed { allow: Some(route.allow().into()) }.into());
-    }
-    Ok(caller)
 }
 
 #[cfg(test)]

@@ -1,23 +1,20 @@
 //! `POST /v1/responses` and the count of its input, which are translated to chat; [`records`] are stored responses.
 
+pub(super) mod error;
 pub(super) mod records;
 mod stored;
 
-use super::ERROR_FORMAT;
 use crate::clock;
 use crate::surface::EdgeResponse;
-use crate::surface::Surface;
 use crate::surface::error::SurfaceError;
-use crate::surface::inference::{self, InferenceError, PendingSave, Prepared, reject};
+use crate::surface::inference::{Exchange, InferenceError, PendingSave, Prepared};
 use bytes::Bytes;
+use dataplane::Dialect;
 use dataplane::request::{ParseError, Translated};
-use dataplane::usage_tap::UsageTap;
-use dataplane::{CallError, Dialect};
 use dialects::responses::{ReasoningSeal, ResponseContext, ResponseOptions};
 use domain::model::NativeApi;
 use domain::{Caller, WorkspaceId};
 use edge::request_body::{WholeBody, keep_translation, reserve_translation};
-use edge::{Headers, Incoming};
 use serde::Serialize;
 use std::sync::Arc;
 use store::ContentKeys;
@@ -40,27 +37,14 @@ pub(super) struct InputTokenCount {
         (status = 200, description = "OpenAI's response, or its events",
             content((Object = "application/json"), (String = "text/event-stream"))),
         (status = 504, description = "the edge's timeout, not JSON", body = String, content_type = "text/html")))]
-pub(super) async fn create(
-    surface: &Surface,
-    headers: &mut Headers,
-    body: &mut Incoming,
-    caller: Arc<Caller>,
-    mut tap: UsageTap,
-) -> EdgeResponse {
-    let trace = inference::begin_trace(surface, headers, &mut tap);
+pub(super) async fn create(exchange: &mut Exchange<'_>, caller: Arc<Caller>) -> Result<EdgeResponse, InferenceError> {
+    exchange.begin_trace();
     // The memory is returned at the end of this function, when the call and its body are dropped.
-    let mut whole = match inference::read_body(surface, headers, body, &caller).await {
-        Ok(whole) => whole,
-        Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
-    };
-    let (translation, save) = match translate(surface, &mut whole, &caller, &tap, Purpose::Create).await {
-        Ok(translated) => translated,
-        Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
-    };
+    let mut whole = exchange.read_body(&caller).await?;
+    let (translation, save) = translate(exchange, &mut whole, &caller, Purpose::Create).await?;
     let Translated { request, options, left_out_tools } = translation;
-    inference::log_left_out_tools(&tap, &left_out_tools);
-    let prepared = Prepared { caller, request, dialect: Dialect::Responses(Arc::new(options)), trace, save, tap };
-    inference::infer(surface, &ERROR_FORMAT, headers, body, prepared).await
+    exchange.log_omitted_tools(&left_out_tools);
+    exchange.infer(Prepared { caller, request, dialect: Dialect::Responses(Arc::new(options)), save }).await
 }
 
 /// Count the tokens of an input, without creating a response.
@@ -69,23 +53,13 @@ pub(super) async fn create(
     responses((status = 200, body = InputTokenCount,
         headers(("x-forebay-estimate" = String, description = "`true` if the engine cannot count")))))]
 pub(super) async fn input_tokens(
-    surface: &Surface,
-    headers: &mut Headers,
-    body: &mut Incoming,
+    exchange: &mut Exchange<'_>,
     caller: Arc<Caller>,
-    tap: UsageTap,
-) -> EdgeResponse {
-    let mut whole = match inference::read_body(surface, headers, body, &caller).await {
-        Ok(whole) => whole,
-        Err(error) => return reject(surface, &ERROR_FORMAT, &error, tap),
-    };
-    match translate(surface, &mut whole, &caller, &tap, Purpose::Count).await {
-        Ok((Translated { request, .. }, _)) => {
-            let count = |input_tokens| InputTokenCount { object: "response.input_tokens", input_tokens };
-            inference::count_tokens(surface, &ERROR_FORMAT, caller, request, tap, count).await
-        }
-        Err(error) => reject(surface, &ERROR_FORMAT, &error, tap),
-    }
+) -> Result<EdgeResponse, InferenceError> {
+    let mut whole = exchange.read_body(&caller).await?;
+    let (Translated { request, .. }, _) = translate(exchange, &mut whole, &caller, Purpose::Count).await?;
+    let count = |input_tokens| InputTokenCount { object: "response.input_tokens", input_tokens };
+    exchange.count_tokens(caller, request, count).await
 }
 
 /// Seals reasoning for the callers of a workspace.
@@ -114,17 +88,15 @@ enum Purpose {
 
 /// Finds the model first, because the chat request depends on it. The body is dropped unless an engine may get it.
 async fn translate(
-    surface: &Surface,
+    exchange: &Exchange<'_>,
     WholeBody { bytes, memory }: &mut WholeBody,
     caller: &Arc<Caller>,
-    tap: &UsageTap,
     purpose: Purpose,
 ) -> Result<(Translated<ResponseOptions>, Option<Box<PendingSave>>), InferenceError> {
-    let length = bytes.len();
-    let parsed = surface.body_bounds.parse(std::mem::take(bytes), memory, ReferringRequest::parse).await;
-    let referring = parsed.map_err(failed)?;
+    let (surface, length) = (exchange.surface, bytes.len());
+    let referring = surface.body_bounds.parse(std::mem::take(bytes), memory, ReferringRequest::parse).await?;
     let traits = surface.dataplane.chat_traits(caller, &referring.request.model, NativeApi::Responses);
-    let unique = tap.request_id().as_str().trim_start_matches("req_").to_owned();
+    let unique = exchange.tap.request_id().as_str().trim_start_matches("req_").to_owned();
     let loaded = stored::load(surface, caller, &referring).await?;
     let LoadedHistory { history, referenced_bytes, memory: memory_of_history } = loaded;
     let own_size = length + referenced_bytes;
@@ -145,14 +117,10 @@ async fn translate(
         let context = ResponseContext { unique, now: || clock::now().seconds(), history, seal, stored };
         Ok::<_, ParseError>((Translated::parse(referring.request.into_chat(traits, context)?)?, input))
     };
-    let (translation, input) = surface.body_bounds.work(size, memory, into_chat).await.map_err(failed)?;
+    let (translation, input) = surface.body_bounds.work(size, memory, into_chat).await?;
     if let (Some(save), Some(input)) = (&mut save, input) {
         stored::set_input(save, input)?;
     }
     keep_translation(memory, translation.request.kept_bytes(), size).map_err(SurfaceError::from)?;
     Ok((translation, save))
-}
-
-fn failed(error: ParseError) -> InferenceError {
-    InferenceError::Call(CallError::from(error))
 }

@@ -2,24 +2,21 @@
 //!
 //! Reading counts against the requests per minute and costs nothing.
 
-use super::super::ERROR_FORMAT;
+use super::error::StoredResponseError;
 use super::stored::{finished, memory_of};
 use crate::clock;
-use crate::surface::error::SurfaceError;
-use crate::surface::inference::reject;
+use crate::surface::inference::{Exchange, InferenceError};
+use crate::surface::json;
 use crate::surface::response_memory::{ContentGrant, ResponseGrant};
 use crate::surface::{Body, EdgeResponse};
-use crate::surface::{Surface, json};
 use control::Author;
 use control::responses::{ConversationError, Item, ItemOrder, ItemPage, ItemQuery};
-use dataplane::record::Outcome;
 use dataplane::response_memory::BodyGrant;
-use dataplane::usage_tap::UsageTap;
 use dataplane::{CallError, ResponseBody};
 use domain::Caller;
 use domain::caller::Actor;
 use edge::memory_budget::MemoryGrant;
-use http::{Response, StatusCode};
+use http::StatusCode;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use std::net::IpAddr;
@@ -64,41 +61,39 @@ impl From<ItemPage> for ResponseItemList {
 #[utoipa::path(get, path = "/v1/responses/{id}", operation_id = "getResponse", tag = "inference",
     responses((status = 200, description = "OpenAI's response", content((Object = "application/json")))))]
 pub(in crate::surface::openai) async fn show(
-    surface: &Surface,
+    exchange: &mut Exchange<'_>,
     caller: &Arc<Caller>,
     id: &str,
-    tap: UsageTap,
-) -> EdgeResponse {
-    let (storage, own, wanted) = (surface.context.responses.clone(), Arc::clone(caller), id.to_owned());
-    let mut memory = memory_of(surface, caller);
+) -> Result<EdgeResponse, InferenceError> {
+    let (surface, own, wanted) = (exchange.surface, Arc::clone(caller), id.to_owned());
+    let (storage, mut memory) = (surface.context.responses.clone(), memory_of(surface, caller));
     let find = async move {
         let found = storage.find(&own, &wanted, clock::now(), &mut ContentGrant(&mut memory)).await?;
         Ok::<_, ConversationError>(found.map(|response| StoredContent::new(response, memory)))
     };
-    serve(surface, caller, id, tap, find, StoredContent::send).await
+    serve(exchange, caller, id, find, StoredContent::send).await
 }
 
 /// Delete a stored response.
 #[utoipa::path(delete, path = "/v1/responses/{id}", operation_id = "deleteResponse", tag = "inference",
     responses((status = 200, body = DeletedResponse<'static>)))]
 pub(in crate::surface::openai) async fn delete(
-    surface: &Surface,
+    exchange: &mut Exchange<'_>,
     caller: &Arc<Caller>,
-    client: IpAddr,
     id: &str,
-    tap: UsageTap,
-) -> EdgeResponse {
-    let author = author(caller, client);
+) -> Result<EdgeResponse, InferenceError> {
+    let surface = exchange.surface;
+    let author = author(caller, surface.client(exchange.peer, exchange.headers));
     let (storage, own, wanted) = (surface.context.responses.clone(), Arc::clone(caller), id.to_owned());
     let delete = async move {
         let is_deleted = storage.delete(&own, &author, &wanted, clock::now()).await?;
         Ok::<_, ConversationError>(is_deleted.then_some(()))
     };
-    let deleted = |(), mut tap: UsageTap| {
-        tap.settle(Outcome::Served);
-        json(StatusCode::OK, encoded(&DeletedResponse { id, object: "response", deleted: true }))
+    let deleted = |(), exchange: &mut Exchange<'_>| {
+        let body = encoded(&DeletedResponse { id, object: "response", deleted: true });
+        exchange.serve(json(StatusCode::OK, body))
     };
-    serve(surface, caller, id, tap, delete, deleted).await
+    serve(exchange, caller, id, delete, deleted).await
 }
 
 /// List the items that a stored response was generated from: its conversation, and its own input.
@@ -108,23 +103,18 @@ pub(in crate::surface::openai) async fn delete(
         ("after" = Option<String>, Query, description = "the id of the item before the page")),
     responses((status = 200, body = ResponseItemList)))]
 pub(in crate::surface::openai) async fn input_items(
-    surface: &Surface,
+    exchange: &mut Exchange<'_>,
     caller: &Arc<Caller>,
     id: &str,
-    query: Option<&str>,
-    tap: UsageTap,
-) -> EdgeResponse {
-    let query = match item_query(query.unwrap_or("")) {
-        Ok(query) => query,
-        Err(error) => return reject(surface, &ERROR_FORMAT, &error.into(), tap),
-    };
-    let (storage, own, wanted) = (surface.context.responses.clone(), Arc::clone(caller), id.to_owned());
-    let mut memory = memory_of(surface, caller);
+) -> Result<EdgeResponse, InferenceError> {
+    let query = item_query(exchange.uri.query().unwrap_or(""))?;
+    let (surface, own, wanted) = (exchange.surface, Arc::clone(caller), id.to_owned());
+    let (storage, mut memory) = (surface.context.responses.clone(), memory_of(surface, caller));
     let list = async move {
         let page = storage.input_items(&own, &wanted, &query, clock::now(), &mut ContentGrant(&mut memory)).await?;
         Ok::<_, ConversationError>(page.map(|page| StoredContent::new(encoded(&ResponseItemList::from(page)), memory)))
     };
-    serve(surface, caller, id, tap, list, StoredContent::send).await
+    serve(exchange, caller, id, list, StoredContent::send).await
 }
 
 /// Stored content as JSON, with its memory, which is kept until it has been sent.
@@ -140,35 +130,28 @@ impl StoredContent {
     }
 
     /// Sends it, which closes the record of the call.
-    fn send(self, tap: UsageTap) -> Response<Body> {
+    fn send(self, exchange: &mut Exchange<'_>) -> EdgeResponse {
         let memory: Box<dyn BodyGrant> = Box::new(ResponseGrant(self.memory));
+        let tap = std::mem::take(&mut exchange.tap);
         let body = ResponseBody::Whole { bytes: Some(self.json.into()), tap, memory: Some(memory) };
-        json(StatusCode::OK, Body::Relayed(body))
+        json(StatusCode::OK, Body::Relayed(body)).into()
     }
 }
 
 /// Counts the request, does the work on the runtime of the store, and responds; `None` if there is no such response.
 async fn serve<T: Send + 'static>(
-    surface: &Surface,
+    exchange: &mut Exchange<'_>,
     caller: &Arc<Caller>,
     id: &str,
-    tap: UsageTap,
     work: impl Future<Output = Result<Option<T>, ConversationError>> + Send + 'static,
-    respond: impl FnOnce(T, UsageTap) -> Response<Body>,
-) -> EdgeResponse {
-    let rate_limits = match surface.dataplane.admit_free(caller, tap.request_id().clone()).await {
-        Ok(rate_limits) => rate_limits,
-        Err(error) => return reject(surface, &ERROR_FORMAT, &error.into(), tap),
-    };
-    let response: EdgeResponse = match finished(surface.context.background.spawn(work)).await {
-        Ok(Some(found)) => respond(found, tap).into(),
-        Ok(None) => {
-            let id = id.chars().take(SHOWN_ID_LEN).collect();
-            reject(surface, &ERROR_FORMAT, &SurfaceError::ResponseNotFound { id }.into(), tap)
-        }
-        Err(error) => reject(surface, &ERROR_FORMAT, &error, tap),
-    };
-    EdgeResponse { rate_limits: Some(rate_limits), ..response }
+    respond: impl FnOnce(T, &mut Exchange<'_>) -> EdgeResponse,
+) -> Result<EdgeResponse, InferenceError> {
+    let surface = exchange.surface;
+    let rate_limits = surface.dataplane.admit_free(caller, exchange.tap.request_id().clone()).await?;
+    exchange.rate_limits = Some(rate_limits);
+    let found = finished(surface.context.background.spawn(work)).await?;
+    let not_found = || StoredResponseError::NotFound { id: id.chars().take(SHOWN_ID_LEN).collect() };
+    Ok(respond(found.ok_or_else(not_found)?, exchange))
 }
 
 fn author(caller: &Caller, client: IpAddr) -> Author {

@@ -3,6 +3,7 @@
 //! Stored items are loaded before the request is translated: those of the previous responses come before its own input,
 //! and references are replaced by the items they stand for. The response is stored with the request's own input.
 
+use super::error::StoredResponseError;
 use crate::clock;
 use crate::surface::Surface;
 use crate::surface::error::SurfaceError;
@@ -91,7 +92,7 @@ impl LoadedHistory {
     ) -> Result<(), InferenceError> {
         if references.len() > MAX_REFERENCES {
             let why = format!("the input has more than {MAX_REFERENCES} references to stored items");
-            return Err(SurfaceError::ConversationTooLarge { why }.into());
+            return Err(StoredResponseError::ConversationTooLarge { why }.into());
         }
         let ids: HashSet<String> = references.iter().map(|reference| reference.id.clone()).collect();
         let (context, mut memory) = (&surface.context, memory_of(surface, caller));
@@ -121,13 +122,13 @@ impl LoadedHistory {
         for ItemReference { index, id } in references {
             let Some(item) = self.history.referenced.get(id) else {
                 let (id, param) = (id.chars().take(100).collect(), format!("input[{index}].id"));
-                return Err(SurfaceError::ItemNotFound { id, param }.into());
+                return Err(StoredResponseError::ItemNotFound { id, param }.into());
             };
             self.referenced_bytes += item.len();
         }
         if self.referenced_bytes as u64 > limit {
             let why = format!("the items that the input refers to have more than the {limit} bytes of a request");
-            return Err(SurfaceError::ConversationTooLarge { why }.into());
+            return Err(StoredResponseError::ConversationTooLarge { why }.into());
         }
         Ok(())
     }
@@ -209,9 +210,9 @@ pub(super) async fn finished<T>(task: JoinHandle<Result<T, ConversationError>>) 
 
 fn conversation_error(error: ConversationError) -> InferenceError {
     match error {
-        ConversationError::NotFound { id } => SurfaceError::PreviousResponseNotFound { id }.into(),
+        ConversationError::NotFound { id } => StoredResponseError::PreviousNotFound { id }.into(),
         ConversationError::TooLarge { .. } | ConversationError::TooLong => {
-            SurfaceError::ConversationTooLarge { why: error.to_string() }.into()
+            StoredResponseError::ConversationTooLarge { why: error.to_string() }.into()
         }
         ConversationError::NoMemory(NoContentMemory::Process) => no_memory(NoMemoryError::Process),
         ConversationError::NoMemory(NoContentMemory::Workspace) => no_memory(NoMemoryError::Workspace),
@@ -223,7 +224,7 @@ fn conversation_error(error: ConversationError) -> InferenceError {
 fn command_error(error: CommandError) -> InferenceError {
     match error {
         CommandError::StoreUnavailable { cause } => {
-            SurfaceError::ResponsesUnavailable { cause: format!("{cause:?}") }.into()
+            StoredResponseError::Unavailable { cause: format!("{cause:?}") }.into()
         }
         other => {
             tracing::error!(error = ?other, "a stored response could not be read");

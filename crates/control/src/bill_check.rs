@@ -47,7 +47,7 @@ impl ReplicaTotal {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct BillCheckReport {
     pub span: Span,
     /// Newest hours first.
     pub hours: Vec<ReplicaHour>,
@@ -55,7 +55,11 @@ pub struct Report {
 }
 
 /// Compares the hours of a span, for the endpoints of one organization or for all engines.
-pub async fn report(store: &Store, organization: Option<&OrganizationId>, span: Span) -> Result<Report, CommandError> {
+pub async fn report(
+    store: &Store,
+    organization: Option<&OrganizationId>,
+    span: Span,
+) -> Result<BillCheckReport, CommandError> {
     let span = Span { from: Grain::Hour.start_of(span.from), to: span.to };
     let hours = bill_check::list(store, organization, span, MAX_LISTED + 1).await?;
     if hours.len() > MAX_LISTED {
@@ -69,7 +73,7 @@ pub async fn report(store: &Store, organization: Option<&OrganizationId>, span: 
     if organization.is_none() {
         add_nodes(&mut replicas, &bill_check::nodes(store, span.from).await?);
     }
-    Ok(Report { span, replicas, hours })
+    Ok(BillCheckReport { span, replicas, hours })
 }
 
 fn add_nodes(replicas: &mut [ReplicaTotal], nodes: &[(String, String)]) {

@@ -4,7 +4,7 @@ use domain::endpoint::event::Actor;
 use domain::{KeyId, OrganizationId, Timestamp, UserId};
 use serde_json::Value;
 use std::fmt;
-use store::audit::{self, Entry};
+use store::audit::{self, AuditEntry};
 use store::{Store, StoreError, Tx};
 
 /// Who makes a change.
@@ -32,7 +32,7 @@ impl Command<'_> {
     /// Appends to the audit log, in the transaction of the change.
     pub(crate) async fn record(&self, tx: &mut Tx, change: AuditedChange<'_>) -> Result<(), StoreError> {
         let written = |value: Value| (!value.is_null()).then(|| value.to_string());
-        let entry = Entry {
+        let entry = AuditEntry {
             at: self.now,
             organization: change.organization.cloned(),
             actor: self.author.to_string(),

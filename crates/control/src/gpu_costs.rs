@@ -31,7 +31,7 @@ impl Tenure {
 
 /// GPU costs: one line per group that held GPUs, and their sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct GpuCostReport {
     pub span: Span,
     pub dimensions: Vec<Dimension>,
     pub lines: Vec<(Group, Measure)>,
@@ -46,12 +46,12 @@ pub async fn report(
     span: Span,
     dimensions: &[Dimension],
     now: Timestamp,
-) -> Result<Report, CommandError> {
+) -> Result<GpuCostReport, CommandError> {
     let span = until(span, now);
     let mut tenures = tenures(store, owner, span).await?;
     tenures.retain(|tenure| visible.is_none_or(|visible| visible.contains(&tenure.workspace)));
     let (lines, total) = divide(&tenures, span, dimensions, now);
-    Ok(Report { span, dimensions: dimensions.to_vec(), lines, total })
+    Ok(GpuCostReport { span, dimensions: dimensions.to_vec(), lines, total })
 }
 
 /// Cuts off the future part of a span.

@@ -127,8 +127,8 @@ impl Dataplane {
         exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, |bytes| memory.grow_for(bytes)).await.ok()
     }
 
-    /// The traits of the model that a name stands for, which its translated requests of this API depend on. The call itself
-    /// reports a name that stands for nothing.
+    /// The traits of the model of this name, which its translated requests of this API depend on. The call itself
+    /// reports a name without a model.
     pub fn chat_traits(&self, caller: &Caller, model: &str, api: NativeApi) -> Traits {
         match self.route(caller, model) {
             Ok(Some(route)) => Traits {

@@ -84,7 +84,7 @@ pub enum ContextOverflow {
     Total,
 }
 
-/// The statuses of an engine that are passed on to the client.
+/// The statuses of an engine that are forwarded to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpstreamRejection {
     BadRequest,

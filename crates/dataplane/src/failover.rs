@@ -1,4 +1,4 @@
-//! Decides whether and how a stream goes on at another replica after its own was lost.
+//! Decides whether and how a stream continues at another replica after its own failed.
 //!
 //! [`Transcript`] keeps the text that the client has got. The next replica gets it as the beginning of the assistant's message
 //! and continues it:

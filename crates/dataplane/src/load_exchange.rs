@@ -1,6 +1,6 @@
 //! Carries the loads of nodes through Redis: each publishes its own and subscribes to those of the others.
 //!
-//! Calls wait for none of this. While Redis is away, what others have reported ages out and each node goes on alone.
+//! Calls wait for none of this. While Redis is away, what others have reported ages out and each node continues alone.
 
 use fleet::LoadSharing;
 use futures_util::StreamExt;

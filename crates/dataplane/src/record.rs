@@ -23,7 +23,7 @@ pub enum Outcome {
 }
 
 named_enum! {
-    /// Why a stream did not go on after its replica was lost.
+    /// Why a stream did not continue after its replica failed.
     pub enum NotContinued {
         /// An engine cannot continue such a response.
         NotPossible = "not_possible",

@@ -1,4 +1,4 @@
-//! Memory of responses that are read completely before they are passed on.
+//! Memory of responses that are read completely before they are forwarded.
 //!
 //! It comes from the budget that bounds the bodies of requests, too. Small responses take nothing from it: there are no more
 //! of them than connections.

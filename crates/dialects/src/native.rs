@@ -8,7 +8,7 @@ use domain::model::NativeApi;
 const PROMPT_MEMBERS: [&str; 8] =
     ["messages", "system", "input", "instructions", "tools", "tool_choice", "text", "output_config"];
 
-/// The members of a request that are passed on. All others are left out, so that nothing reaches an engine unseen.
+/// The members of a request that are forwarded. All others are omitted, so that nothing reaches an engine unseen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NativeRequest {
     pub api: NativeApi,

@@ -2,12 +2,12 @@
 
 use super::*;
 use crate::endpoint::scaling::{Scaling, ScalingPatch};
-use crate::endpoint::state::{self, Next, Standing, State, StateReason, Step, Trigger};
+use crate::endpoint::state::{self, Next, State, StateInput, StateReason, Step, Trigger};
 
 /// The ledger of the contract's worked table: endpoints by name, and a cap.
 struct Book {
     allotment: u64,
-    endpoints: BTreeMap<&'static str, Standing>,
+    endpoints: BTreeMap<&'static str, StateInput>,
 }
 
 const NOTHING: ScalingPatch = ScalingPatch {
@@ -34,7 +34,7 @@ fn max(max: u32) -> ScalingPatch {
 }
 
 impl Book {
-    fn committed_by(standing: &Standing) -> u64 {
+    fn committed_by(standing: &StateInput) -> u64 {
         u64::from(state::committed(standing.state, standing.scaling.mode, standing.gpu_count))
     }
 
@@ -50,7 +50,7 @@ impl Book {
             Ok(projected) => {
                 let Next::State(state) = step.to else { panic!("no row of the table removes an endpoint") };
                 let Step { reason, scaling, desired, .. } = step;
-                self.endpoints.insert(name, Standing { state, reason, scaling, gpu_count, desired });
+                self.endpoints.insert(name, StateInput { state, reason, scaling, gpu_count, desired });
                 assert_eq!(self.ledger().committed, projected);
                 format!("committed {projected}")
             }

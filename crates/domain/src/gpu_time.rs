@@ -115,7 +115,7 @@ pub struct PriceSince {
     pub price_per_gpu_hour: NanoUsd,
 }
 
-/// The price versions in force in a span, each with its part of the span.
+/// The price versions that are effective in a span, each with its part of the span.
 ///
 /// `prices` are ordered by time; the first one also covers the time before it.
 pub fn versions(prices: &[PriceSince], within: Span) -> impl Iterator<Item = (PriceSince, Span)> + '_ {

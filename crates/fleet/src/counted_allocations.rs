@@ -10,7 +10,7 @@ thread_local! {
 struct CountingAllocator;
 
 #[expect(unsafe_code, reason = "an allocator cannot be counted without being one")]
-// SAFETY: every request is passed on to the system's allocator unchanged.
+// SAFETY: every request is forwarded to the system's allocator unchanged.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.set(COUNT.get() + 1);

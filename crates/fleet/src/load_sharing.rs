@@ -1,7 +1,7 @@
 //! Exchanges prompt loads and placements with the other nodes, as messages that someone else carries.
 //!
 //! Each node reports what it has in flight at each replica and adds up what the others report, see
-//! [`crate::routing::exchange`]. Calls only read the sums. Models with one replica are left out.
+//! [`crate::routing::exchange`]. Calls only read the sums. Models with one replica are omitted.
 
 use crate::backend::Backend;
 use crate::endpoints::Endpoints;

@@ -34,7 +34,7 @@ impl Table {
         self.by_id.get(model)
     }
 
-    /// The model that an alias of the catalogue stands for.
+    /// The model of an alias of the catalogue.
     pub fn get_alias(&self, name: &str) -> Option<&Arc<Route>> {
         self.aliases.get(name)
     }

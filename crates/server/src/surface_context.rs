@@ -41,7 +41,7 @@ pub(crate) struct SurfaceContext {
     pub console_url: String,
     pub throttles: Arc<Throttles>,
     pub operator: OperatorParts,
-    /// The catalogue in force.
+    /// The effective catalogue.
     pub catalogue: Arc<CatalogueKeeper>,
     /// `None` if the operator has set none.
     pub content_keys: Option<ContentKeys>,
@@ -83,7 +83,7 @@ impl SurfaceContext {
     ) -> Self {
         let lifetimes = config.sessions.lifetimes();
         // Content is large: it must not keep calls from their keys and leases.
-        let store = store.for_people();
+        let store = store.console_pool();
         let content_keys = config.content_keys.clone();
         let bounds =
             Bounds { workspace_bytes: config.store.responses_max_bytes, conversation_bytes: config.edge.body_limit };

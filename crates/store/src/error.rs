@@ -30,7 +30,7 @@ pub enum StoreError {
     CommitUnknown(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("the store has schema version {found}, this version of Forebay supports up to {known}")]
     SchemaTooNew { found: i64, known: i64 },
-    /// The address itself is left out, because it may contain a password.
+    /// The address itself is omitted, because it may contain a password.
     #[error("the store's address is invalid: {problem}")]
     BadAddress { problem: &'static str },
     #[error("the store has an invalid value in {place}")]

@@ -23,7 +23,7 @@ enum Familiarity {
 
 /// The counters of wrong passwords that an attempt is counted in.
 pub(crate) struct Counters {
-    /// Of this account and this origin: reset by a successful attempt.
+    /// The counter of this account and this origin: reset by a successful attempt.
     pub(crate) own: String,
     /// Shared with other accounts or origins, in the order in which they are locked. A successful attempt is taken back.
     pub(crate) shared: Vec<(String, Policy)>,

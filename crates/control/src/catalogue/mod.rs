@@ -1,7 +1,7 @@
 //! Commands on the catalogue in the store.
 //!
 //! The reader of the configuration file has checked each definition by itself before. These commands check what depends
-//! on other entries: names are unique in the file and the store together, and aliases stand for models.
+//! on other entries: names are unique in the file and the store together, and aliases name models.
 
 mod import;
 
@@ -114,7 +114,7 @@ pub async fn change_model(
     Ok(changed)
 }
 
-/// Deletes a model. Fails while aliases of the catalogue stand for it.
+/// Deletes a model. Fails while aliases of the catalogue name it.
 pub async fn delete_model(command: Command<'_>, fixed: FixedPart<'_>, id: &ModelId) -> Result<(), CommandError> {
     fixed.check_writable()?;
     let mut tx = command.store.begin().await?;

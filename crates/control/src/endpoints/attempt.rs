@@ -142,7 +142,7 @@ pub(super) fn check_match(endpoint: &Endpoint, if_match: Option<&IfMatch>) -> Re
 /// Applies a user's trigger to the state machine.
 pub(super) fn step(endpoint: &Endpoint, trigger: Trigger) -> Result<Step, EndpointError> {
     // Users' triggers apply to every state except `Deleting`.
-    state::step(&endpoint.standing(), trigger).map_err(|_| EndpointError::Deleting)
+    state::step(&endpoint.state_input(), trigger).map_err(|_| EndpointError::Deleting)
 }
 
 /// The record after a step that does not delete it.

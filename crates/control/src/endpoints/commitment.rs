@@ -53,7 +53,7 @@ impl<'a> Commitment<'a> {
         if self.change.added == self.change.released {
             return Ok(());
         }
-        let entry = allotments::Entry {
+        let entry = allotments::LedgerEntry {
             organization: &self.endpoint.organization,
             gpu_type: self.endpoint.gpu_type(),
             endpoint: &self.endpoint.id,

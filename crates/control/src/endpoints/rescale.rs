@@ -65,7 +65,7 @@ async fn once(
         return Err(EndpointError::Deleting);
     }
     check_match(&before, update.if_match)?;
-    let default_target = before.shape.in_force(&before.model, command.rules.catalogue).flavor.default_target;
+    let default_target = before.shape.effective(&before.model, command.rules.catalogue).flavor.default_target;
     let scaling = before.scaling.patched(&update.change.scaling, default_target).map_err(EndpointError::Conflicting)?;
     check_metric(&before.shape, &scaling)?;
     let keeps_scaling = update.kind == EventType::Updated && update.change.scaling.is_empty();

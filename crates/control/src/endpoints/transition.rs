@@ -67,7 +67,7 @@ impl Transition {
 /// Applies a trigger to an endpoint.
 pub fn transition(before: &Endpoint, trigger: Trigger, note: Note, now: Timestamp) -> Transition {
     let Note { part, message, data } = note;
-    let step = match state::step(&before.standing(), trigger) {
+    let step = match state::step(&before.state_input(), trigger) {
         Ok(step) => step,
         Err(error) => return Transition::NotApplicable(error),
     };

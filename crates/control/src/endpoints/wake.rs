@@ -23,7 +23,7 @@ pub async fn wake(
         return Ok(Some(before));
     }
     let wake = wake_size(before.scaling.target, before.scaling.mode.ceiling(), held);
-    let Ok(step) = state::step(&before.standing(), Trigger::Request { wake }) else { return Ok(Some(before)) };
+    let Ok(step) = state::step(&before.state_input(), Trigger::Request { wake }) else { return Ok(Some(before)) };
     let after = stepped(&before, &step, now);
     let written = match endpoints::update(&mut tx, after, before.generation, step.drain_secs).await {
         Ok(written) => written,

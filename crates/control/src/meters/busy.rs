@@ -1,6 +1,6 @@
 //! Samples how busy the GPUs of this node's replicas are.
 
-use super::{Instruments, Parts};
+use super::{Instruments, MeterParts};
 use domain::gpu_busy::{Samples, of_cpu_time};
 use domain::gpu_time::GpuBusy;
 use domain::{EndpointId, ReplicaId};
@@ -31,7 +31,7 @@ struct Held {
 }
 
 impl BusyMeter {
-    pub(super) async fn sample<I: Instruments>(&mut self, parts: &Parts<I>) {
+    pub(super) async fn sample<I: Instruments>(&mut self, parts: &MeterParts<I>) {
         if let Err(error) = self.refresh(parts).await {
             tracing::debug!(%error, "cannot read which replica holds which GPUs; the cached list is used");
         }
@@ -60,7 +60,7 @@ impl BusyMeter {
     /// `None` at the first sample, and if the engine was restarted since the last one.
     async fn slots_busy<I: Instruments>(
         &self,
-        parts: &Parts<I>,
+        parts: &MeterParts<I>,
         held: &Held,
         cpu: &mut HashMap<ReplicaId, (Instant, Duration)>,
     ) -> Option<GpuBusy> {
@@ -74,7 +74,7 @@ impl BusyMeter {
         Some(of_cpu_time(grown, at.duration_since(*before_at), slots))
     }
 
-    async fn refresh<I: Instruments>(&mut self, parts: &Parts<I>) -> Result<(), StoreError> {
+    async fn refresh<I: Instruments>(&mut self, parts: &MeterParts<I>) -> Result<(), StoreError> {
         if self.refreshed_at.is_some_and(|at| at.elapsed() < REFRESH_EVERY) {
             return Ok(());
         }
@@ -88,7 +88,7 @@ impl BusyMeter {
         Ok(())
     }
 
-    pub(super) async fn write<I: Instruments>(&mut self, parts: &Parts<I>) -> Result<(), StoreError> {
+    pub(super) async fn write<I: Instruments>(&mut self, parts: &MeterParts<I>) -> Result<(), StoreError> {
         let taken = self.samples.take();
         if taken.is_empty() {
             return Ok(());

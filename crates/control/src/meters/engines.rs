@@ -1,6 +1,6 @@
 //! Reads engines: KV-cache usage, waiting calls and token counters.
 
-use super::{Instruments, Parts, owner_of};
+use super::{Instruments, MeterParts, owner_of};
 use domain::Timestamp;
 use domain::bill_check::TokenCounts;
 use domain::endpoint::replica::Replica;
@@ -29,7 +29,7 @@ pub(super) struct EngineMeter {
 }
 
 impl EngineMeter {
-    pub(super) async fn read<I: Instruments>(&mut self, parts: &Parts<I>, leads: bool) -> Result<(), StoreError> {
+    pub(super) async fn read<I: Instruments>(&mut self, parts: &MeterParts<I>, leads: bool) -> Result<(), StoreError> {
         let at = (parts.now)();
         let (mut readings, gauged) = of_endpoints(parts, leads, at).await?;
         readings.extend(self.of_pools(parts, leads, at).await);
@@ -47,7 +47,7 @@ impl EngineMeter {
     }
 
     /// Engines of pools are read by the node that runs them, upstreams by the leader.
-    async fn of_pools<I>(&mut self, parts: &Parts<I>, leads: bool, at: Timestamp) -> Vec<CounterReading> {
+    async fn of_pools<I>(&mut self, parts: &MeterParts<I>, leads: bool, at: Timestamp) -> Vec<CounterReading> {
         let table = parts.routes.table();
         let mut reads: JoinSet<(Arc<Backend>, String, String, Option<TokenCounters>)> = JoinSet::new();
         let mut present = Vec::new();
@@ -90,7 +90,7 @@ impl EngineMeter {
 
 /// Reads the replicas of endpoints on this node, and on the leader those of the cluster.
 async fn of_endpoints<I: Instruments>(
-    parts: &Parts<I>,
+    parts: &MeterParts<I>,
     leads: bool,
     at: Timestamp,
 ) -> Result<(Vec<CounterReading>, Vec<gauges::GaugeReading>), StoreError> {

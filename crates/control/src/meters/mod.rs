@@ -53,7 +53,7 @@ impl Instruments for Drivers {
 }
 
 /// The dependencies of the meters.
-pub struct Parts<I> {
+pub struct MeterParts<I> {
     pub store: Store,
     pub instruments: I,
     pub routes: Routes,
@@ -66,13 +66,13 @@ pub struct Parts<I> {
 }
 
 pub struct Meters<I> {
-    parts: Parts<I>,
+    parts: MeterParts<I>,
     busy: BusyMeter,
     engines: EngineMeter,
 }
 
 impl<I: Instruments> Meters<I> {
-    pub fn new(parts: Parts<I>) -> Self {
+    pub fn new(parts: MeterParts<I>) -> Self {
         Self { parts, busy: BusyMeter::default(), engines: EngineMeter::default() }
     }
 

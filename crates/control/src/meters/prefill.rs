@@ -1,6 +1,6 @@
 //! Samples the prompt tokens that this node has in flight at the replicas of endpoints, and of models that have several.
 
-use super::Parts;
+use super::MeterParts;
 use domain::model::Serving;
 use domain::{Timestamp, WorkspaceId};
 use fleet::Route;
@@ -11,7 +11,7 @@ use store::prefill_queues::{self, QueueReading};
 const MAX_REPLICAS: usize = 64;
 
 /// Stores one reading per replica.
-pub(super) async fn sample<I>(parts: &Parts<I>, leads: bool) -> Result<(), StoreError> {
+pub(super) async fn sample<I>(parts: &MeterParts<I>, leads: bool) -> Result<(), StoreError> {
     let readings = readings(parts, leads);
     if readings.is_empty() {
         return Ok(());
@@ -21,7 +21,7 @@ pub(super) async fn sample<I>(parts: &Parts<I>, leads: bool) -> Result<(), Store
     tx.commit().await
 }
 
-fn readings<I>(parts: &Parts<I>, leads: bool) -> Vec<QueueReading> {
+fn readings<I>(parts: &MeterParts<I>, leads: bool) -> Vec<QueueReading> {
     let at = (parts.now)();
     let mut readings = Vec::new();
     for endpoint in parts.endpoints.all() {

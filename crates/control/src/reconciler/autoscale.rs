@@ -60,7 +60,7 @@ async fn scale<D: Driver + Clone, S: Rows>(round: &Round<'_, D, S>, endpoint: &E
     round.commit(&writes).await?;
     if decision.changes() {
         round.parts.nudge.notify_one();
-        round.parts.figures.count_scaling(current, decision.to);
+        round.parts.metrics.count_scaling(current, decision.to);
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ impl Leadership {
         held.filter(|(_, renewed_at)| may_act(*renewed_at, monotonic_now())).map(|(epoch, _)| epoch)
     }
 
-    /// Of a leader that has just renewed its term.
+    /// The leadership of a node that has just renewed its term.
     pub(super) fn renewed(epoch: u64) -> Self {
         let leadership = Self::default();
         leadership.set(Some((epoch, monotonic_now())));

@@ -60,7 +60,7 @@ impl Maintenance {
 async fn check_and_prune<D: Driver + Clone>(round: &Round<'_, D>) -> Result<(), StoreError> {
     let (store, now) = (&round.parts.store, round.now);
     match find_differences(store).await {
-        Ok(differences) => round.parts.figures.found_differences(differences.len()),
+        Ok(differences) => round.parts.metrics.found_differences(differences.len()),
         Err(error) => tracing::warn!(%error, "cannot check the ledger"),
     }
     let this_hour = Grain::Hour.start_of(now);

@@ -5,10 +5,10 @@
 //! decision depends on anything but rows and the driver's observations. Every write goes through the leader's fence.
 
 mod autoscale;
-mod figures;
 mod follower;
 mod leader;
 mod maintenance;
+mod metrics;
 mod plan;
 mod reach;
 mod round;
@@ -17,9 +17,9 @@ mod rows;
 mod simulation;
 mod snapshot;
 
-pub use figures::Figures;
 pub use follower::Follower;
 pub use leader::resign;
+pub use metrics::Metrics;
 pub use reach::Reach;
 
 use autoscale::Autoscaler;
@@ -62,7 +62,7 @@ pub struct Parts<D, S = Store> {
     pub now: fn() -> Timestamp,
     /// Makes the leader start a round at once.
     pub nudge: Arc<Notify>,
-    pub figures: Arc<Figures>,
+    pub metrics: Arc<Metrics>,
 }
 
 pub struct Reconciler<D> {
@@ -97,7 +97,7 @@ impl<D: Driver + Clone> Reconciler<D> {
         let Some(epoch) = leadership.epoch() else { return Ok(()) };
         let started = Instant::now();
         let done = self.round_of(leadership, epoch).await;
-        self.parts.figures.count_round(done.is_ok(), started.elapsed());
+        self.parts.metrics.count_round(done.is_ok(), started.elapsed());
         done
     }
 

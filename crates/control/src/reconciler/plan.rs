@@ -36,7 +36,7 @@ pub(super) fn next_action(replica: &Replica, observation: Option<&Observation>, 
     match (replica.intent, replica.state()) {
         (_, ReplicaState::Released | ReplicaState::Failed) => Wait,
         (Intent::Run, ReplicaState::Pending) => Wait, // for GPUs
-        (Intent::Go, ReplicaState::Pending) => End { at: Some(now), failure: None },
+        (Intent::Remove, ReplicaState::Pending) => End { at: Some(now), failure: None },
         (Intent::Run, ReplicaState::Bound) if never_started(observation) => Start,
         (Intent::Run, _) => match observation {
             Some(Observation::Launching | Observation::Unreachable) => Wait,
@@ -48,7 +48,7 @@ pub(super) fn next_action(replica: &Replica, observation: Option<&Observation>, 
             Some(Observation::Lost { last_seen }) => lost(*last_seen),
             None => lost(None),
         },
-        (Intent::Go, state) => match observation {
+        (Intent::Remove, state) => match observation {
             Some(Observation::Launching | Observation::Unreachable) => Wait,
             Some(Observation::Running(_)) if state == ReplicaState::Draining => Drain,
             Some(Observation::Running(_) | Observation::Stray { .. }) => Stop,

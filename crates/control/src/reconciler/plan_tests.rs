@@ -54,16 +54,16 @@ fn every_replica_has_a_next_action() {
     };
     for (intent, state, observation, expected) in [
         (Intent::Run, Pending, None, Wait),
-        (Intent::Go, Pending, None, End { at: Some(NOW), failure: None }),
+        (Intent::Remove, Pending, None, End { at: Some(NOW), failure: None }),
         (Intent::Run, Bound, None, Start),
         (Intent::Run, Bound, Some(Observation::Lost { last_seen: None }), Start),
-        (Intent::Go, Bound, None, End { at: None, failure: None }),
+        (Intent::Remove, Bound, None, End { at: None, failure: None }),
         (Intent::Run, Bound, Some(running()), Probe),
         (Intent::Run, Starting, Some(Observation::Launching), Wait),
         (Intent::Run, Ready, Some(Observation::Unreachable), Wait),
         (Intent::Run, Ready, Some(leaving()), Retire),
-        (Intent::Go, Draining, Some(leaving()), Drain),
-        (Intent::Go, Draining, Some(Observation::Unreachable), Wait),
+        (Intent::Remove, Draining, Some(leaving()), Drain),
+        (Intent::Remove, Draining, Some(Observation::Unreachable), Wait),
         (Intent::Run, Ready, Some(exited(Some(FailureClass::NodeLost))), end(Some((FailureClass::NodeLost, "why")))),
         (Intent::Run, Starting, Some(running()), Probe),
         (
@@ -78,10 +78,10 @@ fn every_replica_has_a_next_action() {
             Some(exited(Some(FailureClass::PortTaken))),
             end(Some((FailureClass::PortTaken, "why"))),
         ),
-        (Intent::Go, Draining, Some(running()), Drain),
-        (Intent::Go, Starting, Some(running()), Stop),
-        (Intent::Go, Draining, Some(exited(None)), end(None)),
-        (Intent::Go, Draining, Some(exited(Some(FailureClass::Crash))), end(None)),
+        (Intent::Remove, Draining, Some(running()), Drain),
+        (Intent::Remove, Starting, Some(running()), Stop),
+        (Intent::Remove, Draining, Some(exited(None)), end(None)),
+        (Intent::Remove, Draining, Some(exited(Some(FailureClass::Crash))), end(None)),
     ] {
         let found = next_action(&replica(intent, state), observation.as_ref(), NOW);
         assert_eq!(found, expected, "{intent:?} {state:?} {observation:?}");
@@ -178,7 +178,7 @@ fn crash(seconds_ago: i64) -> failure::Exit {
 #[test]
 fn the_plan_of_an_endpoint_follows_from_its_replicas_and_failures() {
     use EndpointAction::{Add, Apply, Drain, GiveUp, PlacePending};
-    use Intent::{Go, Run};
+    use Intent::{Remove, Run};
     use ReplicaState::{Draining, Pending, Ready, Starting};
     type Case<'a> = (&'a str, State, u32, &'a [(Intent, ReplicaState)], &'a [i64], Vec<EndpointAction>);
     let cases: [Case<'_>; 16] = [
@@ -223,8 +223,8 @@ fn the_plan_of_an_endpoint_follows_from_its_replicas_and_failures() {
         ("a crash loop", State::Provisioning, 1, &[], &[9, 8, 7, 6, 5], vec![GiveUp(FailureReason::CrashLoop)]),
         ("but one is ready", State::Provisioning, 2, &[(Run, Ready)], &[9, 8, 7, 6, 5], vec![Apply(Trigger::Ready)]),
         ("suspended", State::Suspended, 0, &[(Run, Ready), (Run, Pending)], &[], vec![Drain(vec![id(2), id(1)])]),
-        ("suspended and drained", State::Suspended, 0, &[(Go, Draining)], &[], vec![]),
-        ("deleting", State::Deleting, 0, &[(Go, Draining)], &[], vec![]),
+        ("suspended and drained", State::Suspended, 0, &[(Remove, Draining)], &[], vec![]),
+        ("deleting", State::Deleting, 0, &[(Remove, Draining)], &[], vec![]),
         ("deleted", State::Deleting, 0, &[], &[], vec![Apply(Trigger::LastHoldReleased)]),
     ];
     for (name, state, desired, replicas, crashes, expected) in cases {
@@ -261,7 +261,7 @@ fn the_least_busy_replica_is_drained() {
 #[test]
 fn only_as_many_draining_replicas_are_kept_as_are_missing() {
     let draining = |number, millis_left| {
-        let mut replica = numbered(number, Intent::Go, ReplicaState::Draining);
+        let mut replica = numbered(number, Intent::Remove, ReplicaState::Draining);
         replica.drain_until = Some(NOW.plus_millis(millis_left));
         replica
     };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub struct Reach(Arc<RwLock<BTreeSet<String>>>);
 
 impl Reach {
-    /// Of a driver that observes the processes of one machine.
+    /// The reach of a driver that observes the processes of one machine.
     pub fn of_node(node: &str) -> Self {
         Self(Arc::new(RwLock::new(BTreeSet::from([node.to_owned()]))))
     }

@@ -1,6 +1,6 @@
 //! Metrics of calls, from the rows of the series.
 
-use super::figures::{Accumulate, ChartLine, LineName, LineSums, SeriesValue};
+use super::lines::{Accumulate, ChartLine, LineName, LineSums, SeriesValue};
 use super::{Frame, SeriesQuery};
 use crate::command_error::CommandError;
 use domain::WorkspaceId;
@@ -73,7 +73,7 @@ pub(super) async fn lines(
         }
     }
     let line =
-        |(name, tallies, total): (LineName, Vec<Tally>, Tally)| figures(query.metric, name, &tallies, &total, frame);
+        |(name, tallies, total): (LineName, Vec<Tally>, Tally)| chart_line(query.metric, name, &tallies, &total, frame);
     Ok(sums.finish().into_iter().map(line).collect())
 }
 
@@ -119,7 +119,7 @@ fn name(division: Option<Division>, model: &str, actor: &str, code: Option<&str>
     }
 }
 
-fn figures(metric: Metric, name: LineName, tallies: &[Tally], total: &Tally, frame: &Frame) -> ChartLine {
+fn chart_line(metric: Metric, name: LineName, tallies: &[Tally], total: &Tally, frame: &Frame) -> ChartLine {
     let mut line = ChartLine { name, values: Vec::new(), total: Vec::new() };
     let mut put = |name: &'static str, figure: &dyn Fn(&Tally) -> Option<SeriesValue>| {
         line.values.push((name, frame.each(|index| figure(&tallies[index]))));

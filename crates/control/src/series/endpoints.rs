@@ -1,8 +1,8 @@
 //! Metrics that are measured at dedicated endpoints.
 
 use super::calls::bounded;
-use super::figures::{Accumulate, ChartLine, LineName, LineSums, SeriesValue, ratio};
 use super::gauges::{Readings, gauge_lines};
+use super::lines::{Accumulate, ChartLine, LineName, LineSums, SeriesValue, ratio};
 use super::{Frame, SeriesQuery};
 use crate::command_error::CommandError;
 use domain::gpu_time::{SAMPLE_MILLIS, WINDOW_MILLIS};

@@ -1,7 +1,7 @@
 //! Lines of gauges: values that are sampled, of which charts show the mean and the maximum.
 
 use super::Frame;
-use super::figures::{Accumulate, ChartLine, LineName, LineSums, ratio};
+use super::lines::{Accumulate, ChartLine, LineName, LineSums, ratio};
 
 /// Sum, maximum and number of samples of a gauge.
 #[derive(Debug, Clone, Copy, Default)]

@@ -5,11 +5,11 @@
 
 mod calls;
 mod endpoints;
-mod figures;
 mod gauges;
+mod lines;
 mod models;
 
-pub use figures::{ChartLine, Figures, LineName, Report, SeriesValue};
+pub use lines::{ChartLine, LineName, NamedValues, SeriesReport, SeriesValue};
 
 use crate::command_error::CommandError;
 use domain::series::{Division, Metric, Points, Resolution, Step, StepError};
@@ -74,7 +74,7 @@ pub async fn report(
     query: &SeriesQuery,
     retention: &Retention,
     now: Timestamp,
-) -> Result<Report, CommandError> {
+) -> Result<SeriesReport, CommandError> {
     query.check()?;
     let frame = Frame::new(query.metric, query.span, query.step, retention, now)?;
     let lines = match query.metric {
@@ -105,7 +105,7 @@ pub async fn prefill_queue(
     step: Option<Step>,
     retention: &Retention,
     now: Timestamp,
-) -> Result<Report, CommandError> {
+) -> Result<SeriesReport, CommandError> {
     let frame = Frame::new(Metric::PrefillQueue, span, step, retention, now)?;
     let lines = models::prefill_queue(store, model, &frame).await?;
     Ok(frame.into_report(Metric::PrefillQueue, Some(Division::Replica), lines))
@@ -151,8 +151,8 @@ impl Frame {
         Ok(Self { points, kept_from: kept(step.resolution()), now })
     }
 
-    fn into_report(self, metric: Metric, division: Option<Division>, lines: Vec<ChartLine>) -> Report {
-        Report { metric, division, points: self.points, kept_from: self.kept_from, lines }
+    fn into_report(self, metric: Metric, division: Option<Division>, lines: Vec<ChartLine>) -> SeriesReport {
+        SeriesReport { metric, division, points: self.points, kept_from: self.kept_from, lines }
     }
 
     /// A value for each point that is known.

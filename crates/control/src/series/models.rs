@@ -3,8 +3,8 @@
 
 use super::Frame;
 use super::calls::bounded;
-use super::figures::{ChartLine, LineName, LineSums};
 use super::gauges::{Readings, gauge_lines};
+use super::lines::{ChartLine, LineName, LineSums};
 use crate::command_error::CommandError;
 use domain::ModelId;
 use domain::series::Division;

@@ -1,7 +1,7 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW, command};
 use control::bootstrap::{self, FirstStart};
-use control::series::{ChartLine, LineName, Report, SeriesQuery, SeriesValue, report};
+use control::series::{ChartLine, LineName, SeriesQuery, SeriesReport, SeriesValue, report};
 use control::{CommandError, retention, usage};
 use domain::series::{Division, Metric, Step};
 use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens};
@@ -86,7 +86,7 @@ fn query(metric: Metric) -> SeriesQuery {
     }
 }
 
-async fn ask(store: &Store, first: &FirstStart, query: SeriesQuery) -> Result<Report, CommandError> {
+async fn ask(store: &Store, first: &FirstStart, query: SeriesQuery) -> Result<SeriesReport, CommandError> {
     report(store, &first.workspace.id, &query, &KEPT, NOW).await
 }
 

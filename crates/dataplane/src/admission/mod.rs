@@ -2,6 +2,7 @@
 //! for calls to serverless models, which calls to dedicated endpoints skip.
 
 mod charge;
+mod completion_averages;
 mod lease;
 mod memory;
 mod permit;
@@ -10,15 +11,14 @@ mod rate_limiter;
 mod redis;
 mod running;
 mod shards;
-mod usual;
 
 pub use self::redis::{PING_PERIOD, RedisLimits, RedisPing, redis_time};
+pub use completion_averages::CompletionAverages;
 pub(crate) use permit::{Permit, UsedTokens};
 pub use quota::{Quota, RENEW_PERIOD};
 pub use rate_limiter::RateLimiter;
 pub(crate) use running::TooManyCallsError;
 pub use running::{MAX_COUNTS, RunningCalls};
-pub use usual::UsualCompletions;
 
 use crate::error::CallError;
 use crate::request::TokenEstimate;
@@ -42,7 +42,7 @@ pub struct Admission {
     pub running: RunningCalls,
     /// Counts of tokens at shared models.
     pub counting: RunningCalls,
-    pub usual: UsualCompletions,
+    pub averages: CompletionAverages,
 }
 
 impl Admission {
@@ -57,8 +57,8 @@ impl Admission {
     ) -> Result<Permit, CallError> {
         let limits = caller.workspace_limits.over(&self.defaults);
         let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
-        let usual = self.usual.of(&caller.workspace, &model.id);
-        let (tokens, completion) = estimate.expected(model.context_length, per_minute.tokens, usual.tokens());
+        let average = self.averages.of(&caller.workspace, &model.id);
+        let (tokens, completion) = estimate.expected(model.context_length, per_minute.tokens, average.tokens());
         let charge = Charge::new(caller, per_minute, request, tokens);
         let taken = self.rate_limiter.take(charge).await;
         let (debit, rate_limits) = taken.map_err(|exceeded| CallError::rate_limited(caller, &exceeded))?;
@@ -77,7 +77,7 @@ impl Admission {
             rate_limiter: self.rate_limiter.clone(),
             debit: debit.keep(),
             reservation,
-            usual,
+            average,
             choices: estimate.choices(),
         };
         Ok(Permit::metered(metered, rate_limits, limit, completion))

@@ -1,10 +1,10 @@
 //! The permit of one call, which settles rate limits and quota when the call ends.
 
 use super::charge::{Debit, Settlement};
+use super::completion_averages::CompletionAverage;
 use super::quota::Reservation;
 use super::rate_limiter::RateLimiter;
 use super::running::RunningCall;
-use super::usual::UsualCompletion;
 use domain::limits::RateLimitStatus;
 use fleet::endpoints::OpenCall;
 use std::time::Instant;
@@ -43,7 +43,7 @@ pub(super) struct Metered {
     pub(super) rate_limiter: RateLimiter,
     pub(super) debit: Debit,
     pub(super) reservation: Reservation,
-    pub(super) usual: UsualCompletion,
+    pub(super) average: CompletionAverage,
     pub(super) choices: u64,
 }
 
@@ -118,9 +118,9 @@ impl Permit {
     }
 
     fn close(&mut self, used: UsedTokens, now: Instant) {
-        if let Some(Metered { rate_limiter, debit, reservation, usual, choices }) = self.metered.take() {
+        if let Some(Metered { rate_limiter, debit, reservation, average, choices }) = self.metered.take() {
             if let Some(tokens) = used.whole_completion {
-                usual.learn(tokens / choices.max(1));
+                average.learn(tokens / choices.max(1));
             }
             rate_limiter.settle(debit, Settlement::Used(used.worked), now);
             reservation.settle(used.billed, now);

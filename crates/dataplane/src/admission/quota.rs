@@ -338,7 +338,7 @@ impl Quota {
         let is_over = |lease: &LocalLease| lease.month < month.previous() && lease.state().is_over(began, IDLE_TIMEOUT);
         let in_use = self.all().into_iter().filter(|lease| !is_over(lease)).map(|lease| lease.month);
         let oldest = in_use.chain([month.previous()]).min().expect("there is at least the previous month");
-        // If this fails, nothing is returned either: the store would not record it, and calls go on with what is left.
+        // If this fails, nothing is returned either: the store would not record it, and calls continue with what is left.
         quota::renew(&self.inner.store, self.inner.run.as_str(), oldest, lease_expiry()).await?;
         for lease in self.all() {
             lease.state().renewed(began + LEASE_TTL);

@@ -56,8 +56,8 @@ impl Node {
         let rate_limiter = RateLimiter::in_memory();
         let caller = Caller::new(organization.id, workspace.id, Actor::Key(KeyId::new(NOW, 4)));
         let (running, counting) = (RunningCalls::default(), RunningCalls::default());
-        let usual = UsualCompletions::default();
-        let admission = Admission { rate_limiter, quota, journal, defaults, running, counting, usual };
+        let averages = CompletionAverages::default();
+        let admission = Admission { rate_limiter, quota, journal, defaults, running, counting, averages };
         Self { admission, caller: Arc::new(caller), store, _folder: folder }
     }
 
@@ -274,6 +274,6 @@ async fn a_call_that_writes_more_than_usual_is_charged_while_it_does_and_remembe
     let left = node.rate_limits().await.1.remaining;
     assert!(left < 4_000, "later calls see it: {left}");
     running.settle(used(4_000), Instant::now());
-    let expected = node.admission.usual.of(&node.caller.workspace, &model().id).tokens().unwrap();
+    let expected = node.admission.averages.of(&node.caller.workspace, &model().id).tokens().unwrap();
     assert!((700..800).contains(&expected), "300 and an eighth of the difference: {expected}");
 }

@@ -32,15 +32,15 @@ pub struct StreamBody {
     /// `None` once the stream has ended.
     exchange: Option<Exchange>,
     stream: ChatStream,
-    /// Of what the translation keeps; `None` if the stream is not translated.
+    /// The memory of what the translation keeps; `None` if the stream is not translated.
     memory: Option<KeptMemory>,
-    /// That of the model.
+    /// The context length of the model.
     context_length: u64,
     context: Option<StreamContext>,
     cut: Option<StopSignal>,
     /// The longest pause of the engine.
     idle: Duration,
-    /// Set if the stream may go on at another replica.
+    /// Set if the stream may continue at another replica.
     kept: Option<Box<dyn KeptCall>>,
     /// Set while the stream moves to another replica.
     moving: Option<Moving>,

@@ -1,4 +1,4 @@
-//! A stream whose replica was lost goes on at another one. [`crate::failover`] decides whether.
+//! A stream whose replica failed continues at another one. [`crate::failover`] decides whether.
 
 use super::StreamBody;
 use crate::error::CallError;
@@ -39,7 +39,7 @@ pub(crate) struct Moved {
     pub(crate) resumed: Option<Resumed>,
 }
 
-/// A stream that goes on at another replica.
+/// A stream that continues at another replica.
 pub(crate) struct Resumed {
     pub(crate) slot: Slot,
     pub(crate) exchange: Exchange,

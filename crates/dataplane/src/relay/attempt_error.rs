@@ -27,7 +27,7 @@ pub(super) enum AttemptError {
     /// The replica returned a server error or an invalid response.
     Bad(String),
     /// No connection could be opened for a reason on our side.
-    Ours(String),
+    LocalFailure(String),
     /// The replica is at its capacity.
     Busy { retry_after_secs: Option<u64> },
     /// The model wrote something that the client's API cannot express, see [`BadUpstreamResponse::Untranslatable`].
@@ -40,7 +40,7 @@ impl AttemptError {
     pub(super) fn into_call_error(self, target: &Target) -> CallError {
         match self {
             Self::Busy { .. } if matches!(target, Target::Dedicated(_)) => CallError::Overloaded,
-            Self::Unreachable(_) | Self::Ours(_) => CallError::NotServing { retry_after_secs: None },
+            Self::Unreachable(_) | Self::LocalFailure(_) => CallError::NotServing { retry_after_secs: None },
             Self::Lost(cause) | Self::Crashed { cause, .. } | Self::Bad(cause) | Self::Untranslatable { cause, .. } => {
                 CallError::BadGateway { cause }
             }
@@ -54,7 +54,7 @@ impl AttemptError {
         match self {
             Self::Unreachable(_) => "unreachable",
             Self::Lost(_) | Self::Crashed { .. } | Self::Bad(_) | Self::Untranslatable { .. } => "bad_gateway",
-            Self::Ours(_) => "no_connection",
+            Self::LocalFailure(_) => "no_connection",
             Self::Busy { .. } => "busy",
             Self::Final(error) => error.code(),
         }
@@ -77,7 +77,7 @@ impl AttemptError {
             | Self::Crashed { cause, .. }
             | Self::Bad(cause)
             | Self::Untranslatable { cause, .. }
-            | Self::Ours(cause) => Some(cause.clone()),
+            | Self::LocalFailure(cause) => Some(cause.clone()),
             Self::Busy { .. } => Some("the replica is at its capacity".into()),
             Self::Final(_) => None,
         }
@@ -97,7 +97,7 @@ pub(super) fn collect_error(error: CollectError<NoBodyMemory>) -> AttemptError {
 
 pub(super) fn connect_error(error: &io::Error) -> AttemptError {
     let cause = format!("cannot connect: {error}");
-    if is_local_failure(error) { AttemptError::Ours(cause) } else { AttemptError::Unreachable(cause) }
+    if is_local_failure(error) { AttemptError::LocalFailure(cause) } else { AttemptError::Unreachable(cause) }
 }
 
 pub(super) fn send_error(error: &SendError, on_reused: bool) -> AttemptError {

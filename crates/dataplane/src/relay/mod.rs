@@ -2,7 +2,7 @@
 //!
 //! Until the first byte has gone to the client, a replica that fails is replaced by another one, once. A request that was
 //! written and lost may have ended the engine, so it is written at most twice in all, see [`crate::quarantine`]. After the
-//! first byte, a stream goes on at another replica only if its model has failover, see [`crate::failover`].
+//! first byte, a stream continues at another replica only if its model has failover, see [`crate::failover`].
 
 mod attempt_error;
 mod failover;
@@ -51,7 +51,7 @@ struct Attempt<'a> {
     cache_salt: Option<&'a str>,
     /// The estimated tokens of the prompt.
     prompt: u64,
-    /// That of the model.
+    /// The context length of the model.
     context_length: u64,
     needs_fresh_connection: bool,
     /// The stream keeps its text, so that another replica can continue it.
@@ -324,7 +324,7 @@ fn record_failure(replica: &Backend, error: &AttemptError) {
         | AttemptError::Bad(_)
         | AttemptError::Final(CallError::UpstreamTimeout { .. }) => replica.failed(Instant::now()),
         AttemptError::Untranslatable { .. } => replica.succeeded(),
-        AttemptError::Ours(cause) => tracing::error!(cause, "could not open a connection"),
+        AttemptError::LocalFailure(cause) => tracing::error!(cause, "could not open a connection"),
         AttemptError::Crashed { on_reused: true, .. } | AttemptError::Busy { .. } | AttemptError::Final(_) => {}
     }
 }

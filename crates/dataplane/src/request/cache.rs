@@ -44,7 +44,7 @@ impl CacheMembers {
         self.salt.as_ref().filter(|salt| salt.is_text).map(|salt| salt.span.clone())
     }
 
-    /// A client's own salt stays in force among the calls of its workspace.
+    /// A client's own salt stays effective among the calls of its workspace.
     fn put_salt<'a>(&self, salt: &'a str, model_end: usize, edits: &mut Edits<'a>) {
         let at = match &self.salt {
             Some(SaltMember { span, is_text: true }) => return edits.insert(span.start + 1, salt.as_bytes()),

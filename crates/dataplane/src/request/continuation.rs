@@ -45,7 +45,7 @@ const HARMLESS: [&str; 34] = [
 ];
 
 impl ParsedRequest {
-    /// Whether another engine could go on with the response: one choice of plain text that answers another role.
+    /// Whether another engine could continue the response: one choice of plain text that follows another role.
     pub(crate) fn can_be_continued(&self) -> bool {
         self.choices() == 1 && is_continuable(&self.body).unwrap_or(false)
     }

@@ -20,7 +20,7 @@ const LEAST_EXPECTED: u64 = 256;
 pub(crate) struct TokenEstimate {
     /// Bytes of the members that become the prompt, or could: those that the gateway does not know count, too.
     pub(super) prompt_bytes: u64,
-    /// The part of `prompt_bytes` that a translation has left out, but an engine which speaks the client's API gets.
+    /// The part of `prompt_bytes` that a translation has omitted, but an engine which speaks the client's API gets.
     pub(super) native_only: u64,
     /// Messages, or inputs of an embedding.
     pub(super) messages: u64,

@@ -1,4 +1,4 @@
-//! The members that the gateway does not know and passes on.
+//! The members that the gateway does not know and forwards.
 
 use domain::model::RequestRules;
 use json::{JsonError, Reader, ValueKind, folds_to, shorten};

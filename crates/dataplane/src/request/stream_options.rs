@@ -3,7 +3,7 @@
 use json::{Checks, JsonError, Path, Reader, ValueKind, other_spelling, shorten};
 use std::ops::Range;
 
-/// The most options that are passed on without being known.
+/// The most options that are forwarded without being known.
 const MAX_OTHERS: usize = 16;
 
 /// The client's options of a stream.

@@ -40,7 +40,7 @@ pub(super) struct ChunkNormalizer {
     wants_usage: bool,
     wants_running_usage: bool,
     usage_sent: bool,
-    /// The text so far, if the stream may go on at another replica.
+    /// The text so far, if the stream may continue at another replica.
     transcript: Option<Transcript>,
     /// Text of the current chunk, which joins the transcript once the chunk is known to be whole.
     new_text: Vec<u8>,
@@ -96,7 +96,7 @@ impl ChunkNormalizer {
         }
     }
 
-    /// Keeps the text from now on, because the stream may go on at another replica.
+    /// Keeps the text from now on, because the stream may continue at another replica.
     pub(super) fn keep_text(&mut self) {
         self.transcript = Some(Transcript::default());
     }
@@ -109,7 +109,7 @@ impl ChunkNormalizer {
         self.transcript = None;
     }
 
-    /// The stream goes on at another replica, after `gap`, which was sent already.
+    /// The stream continues at another replica, after `gap`, which was sent already.
     pub(super) fn resume(&mut self, gap: String) {
         // Without a chunk so far, the role is still to be sent.
         (self.is_resumed, self.gap) = (self.started != 0, gap);
@@ -197,7 +197,7 @@ impl ChunkNormalizer {
         }
         let was_sent = self.usage_sent;
         self.settle_usage(chunk, usage, choices, meter, &mut edits);
-        // A chunk without choices is passed on only if it is the first one with the usage.
+        // A chunk without choices is forwarded only if it is the first one with the usage.
         if choices == 0 && (was_sent || !self.usage_sent) {
             return Ok(());
         }

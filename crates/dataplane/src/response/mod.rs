@@ -24,7 +24,7 @@ use crate::error::{CallError, UpstreamRejection};
 use dialects::TranslateError;
 use upstream_error::UpstreamError;
 
-/// A response that cannot be passed on; the cause is for our log.
+/// A response that cannot be forwarded; the cause is for our log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadUpstreamResponse {
     #[error("not JSON: {0}")]

@@ -1,4 +1,4 @@
-//! Passes on the responses of engines that speak the client's API themselves.
+//! Forwards the responses of engines that speak the client's API themselves.
 //!
 //! Only the id and the name of the model change. Usage is read as it passes; until it arrives, which is at the end of most
 //! streams, the text is counted. Example in Anthropic's API:
@@ -115,7 +115,7 @@ impl Resource {
     }
 }
 
-/// Passes on the events of a stream.
+/// Forwards the events of a stream.
 pub(crate) struct NativeEvents {
     own: OwnMembers,
     dialect: Dialect,
@@ -163,7 +163,7 @@ impl NativeEvents {
         self.is_done
     }
 
-    /// Passes on the data of an event.
+    /// Forwards the data of an event.
     pub(super) fn pass(
         &mut self,
         data: &[u8],

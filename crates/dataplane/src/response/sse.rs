@@ -96,7 +96,7 @@ pub(super) fn read_event(event: &[u8]) -> Event<'_> {
     let mut comment = false;
     let mut rest = event;
     while !rest.is_empty() {
-        // A lone carriage return ends a line, too. Passed on within one, it would break the line at the client.
+        // A lone carriage return ends a line, too. Forwarded within one, it would break the line at the client.
         let end = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
         let line = &rest[..end];
         rest = &rest[rest.len().min(end + 1)..];

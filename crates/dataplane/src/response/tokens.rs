@@ -201,7 +201,7 @@ impl TokenMeter {
         });
     }
 
-    /// The response goes on at another replica, whose prompt contains what was generated so far unless it starts over. The
+    /// The response continues at another replica, whose prompt contains what was generated so far unless it starts over. The
     /// counts so far are kept, and the prompt is not counted again.
     pub(super) fn resume(&mut self, starts_over: bool) {
         let (prompt, cached, completion) = (self.reported_prompt(), self.reported_cached(), self.completion());

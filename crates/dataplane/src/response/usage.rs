@@ -24,7 +24,7 @@ pub(super) struct ReportedUsage {
     pub(super) cached: Option<u64>,
 }
 
-/// The member `prompt_tokens_details`, which strict clients require and engines leave out or set to null.
+/// The member `prompt_tokens_details`, which strict clients require and engines omit or set to null.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 enum PromptDetails {
     #[default]

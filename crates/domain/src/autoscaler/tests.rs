@@ -3,7 +3,7 @@
 use super::signal::{Concurrency, EngineLoad, NodeReport};
 use super::*;
 use crate::endpoint::scaling::{ScalingPatch, Windows};
-use crate::endpoint::state::{self, Standing, State, StateReason, Trigger};
+use crate::endpoint::state::{self, State, StateInput, StateReason, Trigger};
 use proptest::prelude::*;
 
 const CALLS: Target = Target::Concurrency(10);
@@ -180,7 +180,7 @@ fn vector_25_a_missing_replica_counts_as_if_at_its_target() {
 #[test]
 fn vector_28_a_lower_ceiling_applies_at_once() {
     let setup = setup(8);
-    let standing = Standing {
+    let standing = StateInput {
         state: State::Serving,
         reason: StateReason::Plain,
         scaling: setup.scaling(),

@@ -91,7 +91,7 @@ pub struct Model {
     pub optimized: bool,
     /// Whether workspaces may reuse each other's cached prefixes at the engines of the serverless model.
     pub share_prefix_cache: bool,
-    /// Whether a stream goes on at another replica if its own is lost.
+    /// Whether a stream continues at another replica if its own fails.
     pub failover: bool,
     pub chat: ChatTraits,
     pub rules: RequestRules,

@@ -1,6 +1,6 @@
 //! What calls to a serverless model may not contain, because many tenants share its engines.
 //!
-//! Members that Forebay does not know are passed on. These are the exceptions.
+//! Members that Forebay does not know are forwarded. These are the exceptions.
 
 /// Members that make an engine generate more than the limits that the quota counts: `n_predict` overrides `max_tokens`
 /// at llama.cpp, for instance. No serverless model accepts them.

@@ -6,7 +6,7 @@ use super::name::EndpointName;
 use super::replica::Status;
 use super::scaling::Scaling;
 use super::shape::Shape;
-use super::state::{Standing, State, StateReason};
+use super::state::{State, StateInput, StateReason};
 use crate::gpu_type::GpuType;
 use crate::ids::{EndpointId, OrganizationId, WorkspaceId};
 use crate::model::ModelId;
@@ -48,8 +48,8 @@ impl Endpoint {
         self.shape.flavor.gpu_count
     }
 
-    pub const fn standing(&self) -> Standing {
-        Standing {
+    pub const fn state_input(&self) -> StateInput {
+        StateInput {
             state: self.state,
             reason: self.reason,
             scaling: self.scaling,

@@ -68,7 +68,7 @@ fn a_flavor_that_the_catalogue_dropped_or_moved_to_other_gpus_is_kept() {
         Catalogue::new(vec![model], "hash")
     };
     let weights =
-        |catalogue: &Catalogue| endpoint.shape.in_force(&endpoint.model, catalogue).flavor.weights.clone().unwrap();
+        |catalogue: &Catalogue| endpoint.shape.effective(&endpoint.model, catalogue).flavor.weights.clone().unwrap();
     assert_eq!(weights(&catalogue(vec![flavor(4, "newer")])), "newer");
     assert_eq!(weights(&catalogue(vec![flavor(8, "newer")])), "w");
     assert_eq!(weights(&catalogue(Vec::new())), "w");

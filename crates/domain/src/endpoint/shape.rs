@@ -21,7 +21,7 @@ impl Shape {
 
     /// The flavor as the catalogue lists it now, or this one if it is no longer listed. The hardware of an endpoint never
     /// changes: a listed flavor of the same name with other GPUs is ignored.
-    pub fn in_force<'a>(&'a self, model: &ModelId, catalogue: &Catalogue) -> Cow<'a, Self> {
+    pub fn effective<'a>(&'a self, model: &ModelId, catalogue: &Catalogue) -> Cow<'a, Self> {
         let listed = catalogue.get(model.as_str()).and_then(|model| Self::of(model, &self.flavor.name));
         match listed {
             Some(listed) if listed.has_hardware_of(self) => Cow::Owned(listed),

@@ -40,8 +40,8 @@ pub struct CarriedLevel {
 }
 
 impl Carried {
-    /// Of a node that has no view of the buckets. A Redis that was away may have lost buckets that other nodes have used
-    /// up, so that a new bucket starts with a share then.
+    /// The levels of a node that has no view of the buckets. A Redis that was away may have lost buckets that other nodes
+    /// have used up, so that a new bucket starts with a share then.
     pub fn without_view(limits: PerMinute, nodes: u32, was_away: bool) -> Self {
         let start = if was_away { limits.share(nodes) } else { limits };
         let level = |limit: u64| CarriedLevel { start_milli: milli(i128::from(limit) * PARTS), drawn_milli: 0 };
@@ -87,7 +87,7 @@ impl NodeBuckets {
         Self { view: View::Shared { levels, seen_millis: now_millis }, drawn: Parts::default() }
     }
 
-    /// Of a node that has seen no response of Redis.
+    /// The buckets of a node that has seen no response of Redis.
     pub fn full_share(limits: PerMinute, nodes: u32, now_millis: u64) -> Self {
         let full = Buckets::full(limits.share(nodes), now_millis);
         Self { view: View::Share(Share { left: full, undrawn: full }), drawn: Parts::default() }

@@ -41,7 +41,7 @@ pub struct ReplicaReport {
     pub placed: Vec<PrefixHash>,
 }
 
-/// Encodes reports into messages of at most [`MAX_MESSAGE`] bytes. Placements that do not fit into one are left out.
+/// Encodes reports into messages of at most [`MAX_MESSAGE`] bytes. Placements that do not fit into one are omitted.
 pub fn encode(node: NodeKey, reports: &[ReplicaReport]) -> Vec<Vec<u8>> {
     const MOST_HASHES: usize = (MAX_MESSAGE - HEAD_BYTES - REPLICA_BYTES) / HASH_BYTES;
     let mut messages: Vec<Vec<u8>> = Vec::new();

@@ -180,7 +180,7 @@ fn report_node(parts: &Parts, loops: &Tasks) {
     loops.spawn(heartbeat.run(async move || node.beat(&store, &reporter.report().await).await));
     let reports = loops.register(Loop::on_nudge("node report", changed));
     loops.spawn(reports.run(async move || renewing.renew_report(&renewed, &renewer.report().await).await));
-    let (logs, node, store) = (parts.machine_logs.clone(), Arc::clone(&parts.node), parts.store.for_people());
+    let (logs, node, store) = (parts.machine_logs.clone(), Arc::clone(&parts.node), parts.store.console_pool());
     let mut unwritten = Unwritten::default();
     let engine_logs = loops.every("engine logs", RESPONSE_PERIOD);
     loops.spawn(engine_logs.run(async move || {
@@ -222,7 +222,7 @@ fn report(parts: &Parts, loops: &Tasks, tracer: Option<Arc<Tracer>>, listener: T
         keys: Arc::clone(&parts.keys),
         throttles: Arc::clone(&parts.context.throttles),
         log: Arc::clone(&parts.log),
-        control: parts.control_plane.figures(),
+        control: parts.control_plane.metrics(),
         bill: Arc::clone(&parts.bill),
         rows,
         quarantined: Arc::clone(&parts.quarantined),

@@ -19,7 +19,7 @@ use crate::surface_context::{OperatorParts, SurfaceContext};
 use anyhow::Context;
 use control::bill_check::Monitor;
 use control::usage::QuarantinedEvents;
-use dataplane::admission::{Admission, MAX_COUNTS, Quota, RateLimiter, RedisLimits, RunningCalls, UsualCompletions};
+use dataplane::admission::{Admission, CompletionAverages, MAX_COUNTS, Quota, RateLimiter, RedisLimits, RunningCalls};
 use dataplane::keys::KeyDirectory;
 use dataplane::quarantine::Quarantine;
 use dataplane::response_memory::BodyMemory;
@@ -196,14 +196,14 @@ pub(super) fn start_workers(
     let timeouts = CallTimeouts { first_byte: config.edge.first_byte_timeout, idle: config.edge.idle_timeout };
     let running = RunningCalls::new(config.edge.max_calls_per_workspace);
     let counting = RunningCalls::new(Some(MAX_COUNTS));
-    let usual = UsualCompletions::default();
+    let averages = CompletionAverages::default();
     let quarantine = Quarantine::default();
     let response_memory: Arc<dyn BodyMemory> = Arc::new(ResponseBudget(Arc::clone(&parts.memory)));
     let dataplane = || {
         let (quota, journal) = (parts.quota.clone(), parts.journal.clone());
-        let (running, counting, usual) = (running.clone(), counting.clone(), usual.clone());
+        let (running, counting, averages) = (running.clone(), counting.clone(), averages.clone());
         let (rate_limiter, defaults) = (rate_limiter(), config.workspace_defaults);
-        let admission = Admission { rate_limiter, quota, journal, defaults, running, counting, usual };
+        let admission = Admission { rate_limiter, quota, journal, defaults, running, counting, averages };
         let (routes, endpoints) = (parts.routes.clone(), parts.endpoints.clone());
         let (salt_secret, quarantine) = (parts.salt_secret.clone(), quarantine.clone());
         let (connector, memory) = (parts.connector.clone(), Arc::clone(&response_memory));

@@ -1,6 +1,6 @@
 //! Stops the parts in the reverse order of their start. Each step has a bound on its time.
 //!
-//! 1. Calls: `/readyz` turns 503, the listening sockets close when no new connections come, and open streams go on up to
+//! 1. Calls: `/readyz` turns 503, the listening sockets close when no new connections come, and open streams continue up to
 //!    `server.drain_timeout`.
 //! 2. Engines and the control plane: replicas of dedicated endpoints keep running unless the operator pressed Ctrl-C.
 //! 3. Quota leases are returned. A lease that changed after its run has ended would stay reserved.

@@ -80,7 +80,7 @@ impl Waiting {
         first_start::forget_listen(data_dir);
     }
 
-    /// Frees the operations port for the node's own. The workers go on until others serve.
+    /// Frees the operations port for the node's own. The workers continue until others serve.
     pub(super) async fn leave_operations(self) -> Workers {
         self.operations.abort().await;
         self.workers

@@ -9,7 +9,7 @@ use anyhow::Context;
 use background::Tasks;
 use control::bill_check::Monitor;
 use control::meters::{self, Meters};
-use control::reconciler::{self, Figures, Follower, Parts, Reach, Reconciler};
+use control::reconciler::{self, Follower, Metrics, Parts, Reach, Reconciler};
 use fleet::drivers::Drivers;
 use fleet::drivers::kubernetes::{self, KubernetesDriver, Pools};
 use fleet::drivers::process::{ProcessDriver, Settings, ShimPolicy, ShimProgram};
@@ -66,8 +66,8 @@ impl ControlPlane {
         };
         let driver = Drivers { process, kubernetes };
         let nudge = Arc::new(Notify::new());
-        let (reach, node, figures) = (Reach::of_node(node.id()), node.id().to_owned(), Arc::default());
-        let parts = Parts { store, driver, routes, endpoints, node, reach, now: clock::now, nudge, figures };
+        let (reach, node, metrics) = (Reach::of_node(node.id()), node.id().to_owned(), Arc::default());
+        let parts = Parts { store, driver, routes, endpoints, node, reach, now: clock::now, nudge, metrics };
         let changed = Arc::default();
         let follower = Follower::new(parts.clone(), Arc::clone(&changed));
         Ok(Self { parts, changed, follower, store_id, loops: Tasks::new(Handle::current()) })
@@ -94,7 +94,7 @@ impl ControlPlane {
     /// The meters of this node's replicas and engines.
     pub(crate) fn meters(&self, connector: Connector, bill: Arc<Monitor>) -> Meters<Drivers> {
         let parts = self.parts.clone();
-        Meters::new(meters::Parts {
+        Meters::new(meters::MeterParts {
             store: parts.store,
             instruments: parts.driver,
             routes: parts.routes,
@@ -122,8 +122,8 @@ impl ControlPlane {
     }
 
     /// Counters of the loops.
-    pub(crate) fn figures(&self) -> Arc<Figures> {
-        Arc::clone(&self.parts.figures)
+    pub(crate) fn metrics(&self) -> Arc<Metrics> {
+        Arc::clone(&self.parts.metrics)
     }
 
     /// A listener for changes of endpoints.

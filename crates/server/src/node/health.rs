@@ -123,7 +123,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Of a node that has not reached the store since its start.
+    /// The report of a node that has not reached the store since its start.
     pub(crate) fn waiting_for_store(node_id: &str, catalogue_hash: &str) -> Self {
         let why = "the store has not responded since this node started: no key is known";
         Self {

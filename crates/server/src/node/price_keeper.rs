@@ -78,7 +78,7 @@ pub(crate) async fn record(store: &Store, served: &watch::Receiver<Declared>) ->
     let opened = declare(store, &declared.catalogue, declared.since).await?;
     if !opened.is_empty() {
         let models: Vec<_> = opened.iter().map(|version| version.model.as_str()).collect();
-        tracing::info!(?models, "new prices are in force");
+        tracing::info!(?models, "new prices are effective");
     }
     Ok(())
 }

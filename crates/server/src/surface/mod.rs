@@ -50,7 +50,8 @@ const MAX_HEADER_BYTES: usize = 32 << 10;
 /// The most bytes of a body, except of inference calls.
 const MAX_BODY_BYTES: u64 = 256 << 10;
 
-/// Before a throttled request is answered. With its connections per address, it bounds how often a client is rejected.
+/// The delay before the response to a throttled request. With the connections per address, it bounds how often a client is
+/// rejected.
 const DELAY: Duration = Duration::from_millis(250);
 
 /// Browsers use only https for a year.

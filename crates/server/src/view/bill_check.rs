@@ -1,4 +1,4 @@
-use control::bill_check::{ReplicaHour, ReplicaTotal, Report};
+use control::bill_check::{BillCheckReport, ReplicaHour, ReplicaTotal};
 use domain::Timestamp;
 use domain::bill_check::{Difference, TokenCounts};
 use serde::Serialize;
@@ -114,8 +114,8 @@ impl From<ReplicaTotal> for ReplicaSumView {
     }
 }
 
-impl From<Report> for BillCheckView {
-    fn from(report: Report) -> Self {
+impl From<BillCheckReport> for BillCheckView {
+    fn from(report: BillCheckReport) -> Self {
         Self {
             from: report.span.from,
             to: report.span.to,

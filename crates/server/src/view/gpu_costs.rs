@@ -1,4 +1,4 @@
-use control::gpu_costs::Report;
+use control::gpu_costs::GpuCostReport;
 use domain::Timestamp;
 use domain::gpu_costs::{Dimension, Group};
 use domain::gpu_time::Measure;
@@ -66,8 +66,8 @@ impl From<Measure> for GpuCostsTotal {
     }
 }
 
-impl From<Report> for GpuCostsView {
-    fn from(report: Report) -> Self {
+impl From<GpuCostReport> for GpuCostsView {
+    fn from(report: GpuCostReport) -> Self {
         let line = |(group, measure): (Group, Measure)| {
             let (endpoint_id, endpoint) = group.endpoint.map(|(id, name)| (id.to_string(), name)).unzip();
             GpuCostsLine {

@@ -1,4 +1,4 @@
-use control::series::{ChartLine, Figures, LineName, Report, SeriesValue};
+use control::series::{ChartLine, LineName, NamedValues, SeriesReport, SeriesValue};
 use domain::Timestamp;
 use domain::usage::Actor;
 use serde::Serialize;
@@ -82,7 +82,7 @@ impl From<SeriesValue> for NumberView {
 }
 
 /// Two records with the same members: the values of all points, and of the whole span.
-macro_rules! figures {
+macro_rules! metrics {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
         /// The members that the metric has; null at points without data.
         #[derive(Debug, Default, Serialize, ToSchema)]
@@ -107,10 +107,10 @@ macro_rules! figures {
             )*
         }
 
-        impl From<Figures<Vec<Option<SeriesValue>>>> for ValuesView {
-            fn from(figures: Figures<Vec<Option<SeriesValue>>>) -> Self {
+        impl From<NamedValues<Vec<Option<SeriesValue>>>> for ValuesView {
+            fn from(named: NamedValues<Vec<Option<SeriesValue>>>) -> Self {
                 let mut view = Self::default();
-                for (name, values) in figures {
+                for (name, values) in named {
                     let values = values.into_iter().map(|value| value.map(NumberView::from)).collect();
                     match name {
                         $(stringify!($name) => view.$name = Some(values),)*
@@ -121,10 +121,10 @@ macro_rules! figures {
             }
         }
 
-        impl From<Figures<Option<SeriesValue>>> for TotalView {
-            fn from(figures: Figures<Option<SeriesValue>>) -> Self {
+        impl From<NamedValues<Option<SeriesValue>>> for TotalView {
+            fn from(named: NamedValues<Option<SeriesValue>>) -> Self {
                 let mut view = Self::default();
-                for (name, value) in figures {
+                for (name, value) in named {
                     match name {
                         $(stringify!($name) => view.$name = Some(value.map(NumberView::from)),)*
                         _ => debug_assert!(false, "{name} is not a member"),
@@ -136,7 +136,7 @@ macro_rules! figures {
     };
 }
 
-figures!(
+metrics!(
     /// Calls, errors or starts.
     count,
     /// Tokens.
@@ -154,8 +154,8 @@ figures!(
     measured,
 );
 
-impl From<Report> for SeriesView {
-    fn from(report: Report) -> Self {
+impl From<SeriesReport> for SeriesView {
+    fn from(report: SeriesReport) -> Self {
         let span = report.points.span();
         Self {
             metric: report.metric.as_str(),

@@ -9,7 +9,7 @@ use sqlx::any::AnyRow;
 const MAX_LISTED: u32 = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct AuditEntry {
     pub at: Timestamp,
     /// `None` for changes that concern the whole platform.
     pub organization: Option<OrganizationId>,
@@ -33,7 +33,7 @@ pub struct Recorded {
     pub id: String,
     pub actor_email: Option<String>,
     pub actor_key_name: Option<String>,
-    pub entry: Entry,
+    pub entry: AuditEntry,
 }
 
 /// Selects entries; `None` matches every entry.
@@ -50,7 +50,7 @@ pub struct Filter {
     pub before_id: Option<String>,
 }
 
-pub async fn append(tx: &mut Tx, entry: &Entry) -> Result<(), StoreError> {
+pub async fn append(tx: &mut Tx, entry: &AuditEntry) -> Result<(), StoreError> {
     let salt = getrandom::u64().map_err(|error| StoreError::Unavailable(Box::new(error)))?;
     let insert = sqlx::query(
         "INSERT INTO audit (id, at, organization_id, actor, action, subject, detail, address, was, became) \
@@ -97,7 +97,7 @@ fn recorded(found: &AnyRow) -> Result<Recorded, StoreError> {
         id: row::text(found, "id")?,
         actor_email: row::optional_text(found, "actor_email")?,
         actor_key_name: row::optional_text(found, "actor_key_name")?,
-        entry: Entry {
+        entry: AuditEntry {
             at: row::moment(found, "at")?,
             organization: row::optional_parsed(found, "organization_id", |text| OrganizationId::parse(text).ok())?,
             actor: row::text(found, "actor")?,

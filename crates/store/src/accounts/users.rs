@@ -226,7 +226,7 @@ async fn insert_as(
     Ok(tx.execute(insert).await? > 0)
 }
 
-/// Stands for the address of an account that shares it, in the column that must be unique.
+/// Replaces the address of an account that shares it, in the column that must be unique.
 fn unique_name(id: &UserId) -> String {
     format!("{id}@shared.invalid")
 }

@@ -12,7 +12,7 @@ pub struct Node {
     pub id: String,
     pub started_at: Timestamp,
     pub seen_at: Timestamp,
-    /// Of the catalogue it serves: see [`domain::Catalogue::hash`].
+    /// The [hash](domain::Catalogue::hash) of the catalogue it serves.
     pub catalogue_hash: String,
 }
 

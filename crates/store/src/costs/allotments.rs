@@ -121,7 +121,7 @@ pub async fn set(
 
 /// A change of a commitment, for the history.
 #[derive(Debug, Clone, Copy)]
-pub struct Entry<'a> {
+pub struct LedgerEntry<'a> {
     pub organization: &'a OrganizationId,
     pub gpu_type: &'a GpuType,
     pub endpoint: &'a EndpointId,
@@ -132,7 +132,7 @@ pub struct Entry<'a> {
 }
 
 /// Appends to the history, which is only informational.
-pub async fn append(tx: &mut Tx, entry: Entry<'_>) -> Result<(), StoreError> {
+pub async fn append(tx: &mut Tx, entry: LedgerEntry<'_>) -> Result<(), StoreError> {
     let salt = getrandom::u64().map_err(|error| StoreError::Unavailable(Box::new(error)))?;
     let insert = sqlx::query(
         "INSERT INTO allotment_entries (id, organization_id, gpu_type, endpoint_id, at, actor, action, released, added) \

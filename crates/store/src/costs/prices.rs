@@ -10,7 +10,7 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PriceVersion {
     pub model: ModelId,
-    /// In force from this moment until the next version of the same model.
+    /// Effective from this moment until the next version of the same model.
     pub valid_from: Timestamp,
     pub price: Price,
 }

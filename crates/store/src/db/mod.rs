@@ -4,7 +4,7 @@
 //! transaction that has begun never fails because of another. PostgreSQL has short timeouts, so that an unreachable store
 //! is noticed quickly; rows are locked where a rule needs it.
 //!
-//! People have connections of their own ([`Store::for_people`]), so that dashboards, exports and sign-ins do not keep calls
+//! People have connections of their own ([`Store::console_pool`]), so that dashboards, exports and sign-ins do not keep calls
 //! from their keys and leases. On SQLite they share the one writer, and take turns before they queue for it.
 
 mod pools;
@@ -87,7 +87,7 @@ impl Store {
     }
 
     /// A handle with the connections that are kept for people: the console, exports and commands.
-    pub fn for_people(&self) -> Self {
+    pub fn console_pool(&self) -> Self {
         Self { pools: self.all.people.clone(), ..self.clone() }
     }
 

@@ -168,7 +168,7 @@ pub async fn list(
 
 fn account_of(found: &AnyRow, default_cap: u64) -> Result<Account, StoreError> {
     Ok(Account {
-        cap: cap_in_force(found, default_cap)?,
+        cap: effective_cap(found, default_cap)?,
         used: row::optional_count(found, "used")?.unwrap_or(0),
         reserved: row::optional_count(found, "reserved")?.unwrap_or(0),
     })
@@ -187,13 +187,13 @@ async fn lock_used(tx: &mut Tx, workspace: &WorkspaceId, month: Month) -> Result
 async fn cap(tx: &mut Tx, workspace: &WorkspaceId, default_cap: u64) -> Result<u64, StoreError> {
     let query = sqlx::query("SELECT monthly_tokens, lowered_monthly_tokens FROM workspaces WHERE id = $1");
     match tx.row(query.bind(workspace.as_str())).await? {
-        Some(found) => cap_in_force(&found, default_cap),
+        Some(found) => effective_cap(&found, default_cap),
         None => Ok(0),
     }
 }
 
 /// The operator's cap, or a lower one set by an administrator.
-fn cap_in_force(found: &AnyRow, default_cap: u64) -> Result<u64, StoreError> {
+fn effective_cap(found: &AnyRow, default_cap: u64) -> Result<u64, StoreError> {
     let own = row::optional_count(found, "monthly_tokens")?;
     let lowered = row::optional_count(found, "lowered_monthly_tokens")?;
     Ok(lower(own.unwrap_or(default_cap), lowered))

@@ -2,10 +2,10 @@ use crate::databases::on_both;
 use crate::people::{self, NOW, later};
 use domain::user::Role;
 use domain::{OrganizationId, Timestamp};
-use store::audit::{self, Entry, Filter};
+use store::audit::{self, AuditEntry, Filter};
 
-fn entry(at: Timestamp, organization: Option<OrganizationId>, action: &str) -> Entry {
-    Entry {
+fn entry(at: Timestamp, organization: Option<OrganizationId>, action: &str) -> AuditEntry {
+    AuditEntry {
         at,
         organization,
         actor: "forebay admin".into(),
@@ -24,7 +24,7 @@ async fn the_audit_log_is_read_newest_first_by_filter_and_by_cursor() {
         let organization = people::organization(&store).await;
         let ada = people::user(&store, "ada@example.com", &organization, Role::Admin).await;
         let ours = entry(NOW, Some(organization.id.clone()), "key.create");
-        let everybodys = Entry { actor: ada.id.to_string(), ..entry(later(1), None, "user.delete") };
+        let everybodys = AuditEntry { actor: ada.id.to_string(), ..entry(later(1), None, "user.delete") };
         let mut tx = store.begin().await.unwrap();
         audit::append(&mut tx, &ours).await.unwrap();
         audit::append(&mut tx, &everybodys).await.unwrap();
@@ -58,7 +58,7 @@ async fn an_actor_is_shown_by_email_or_key_name() {
         let workspace = people::workspace(&store).await;
         let key = people::key(&store, &workspace).await;
         let mut tx = store.begin().await.unwrap();
-        let by_key = Entry { actor: key.id.to_string(), ..entry(NOW, None, "endpoint.create") };
+        let by_key = AuditEntry { actor: key.id.to_string(), ..entry(NOW, None, "endpoint.create") };
         audit::append(&mut tx, &by_key).await.unwrap();
         tx.commit().await.unwrap();
         let listed = audit::list(&store, &Filter::default(), 10).await.unwrap();

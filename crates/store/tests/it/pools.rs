@@ -12,7 +12,7 @@ async fn people_cannot_take_the_connections_of_the_service() {
         let sizes = PoolSizes { service: 2, people: 2 };
         let store = Store::open_sized(&database.url, database.data_dir(), sizes).await.unwrap();
         store.migrate().await.unwrap();
-        let people = store.for_people();
+        let people = store.console_pool();
         let open = match store.engine() {
             Engine::Sqlite => 1,
             Engine::Postgres => sizes.people,
@@ -52,7 +52,7 @@ async fn the_service_waits_for_at_most_one_transaction_of_people() {
         };
         let first = store.begin().await.unwrap();
         for _ in 0..5 {
-            queue(store.for_people(), "people");
+            queue(store.console_pool(), "people");
         }
         for _ in 0..100 {
             tokio::task::yield_now().await;

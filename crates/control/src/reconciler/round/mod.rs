@@ -70,8 +70,8 @@ impl<'a, D: Driver + Clone, S: Rows> Round<'a, D, S> {
         let targets = self.replica_targets();
         for endpoint in std::mem::take(&mut self.snapshot.endpoints) {
             let name = endpoint.name.clone();
-            match self.tend(endpoint).await {
-                Ok(tended) => self.snapshot.endpoints.extend(tended),
+            match self.reconcile_endpoint(endpoint).await {
+                Ok(reconciled) => self.snapshot.endpoints.extend(reconciled),
                 // It was changed meanwhile: the next round sees the new record.
                 Err(RoundError::Store(StoreError::EndpointStale)) => {}
                 Err(RoundError::Store(error @ (StoreError::NotLeader { .. } | StoreError::Unavailable(_)))) => {
@@ -106,7 +106,7 @@ impl<'a, D: Driver + Clone, S: Rows> Round<'a, D, S> {
     }
 
     /// Executes the next steps of one endpoint. Returns its new record; `None` if it was deleted.
-    async fn tend(&mut self, endpoint: Endpoint) -> Result<Option<Endpoint>, RoundError> {
+    async fn reconcile_endpoint(&mut self, endpoint: Endpoint) -> Result<Option<Endpoint>, RoundError> {
         let mut replicas = self.snapshot.replicas_of(&endpoint.id);
         let kept = plan::to_keep(&endpoint, &replicas, self.now);
         for replica in &mut replicas {
@@ -116,12 +116,12 @@ impl<'a, D: Driver + Clone, S: Rows> Round<'a, D, S> {
             self.advance(&endpoint, replica).await?;
         }
         replicas.retain(|replica| !replica.state().is_over());
-        let tended = self.execute_plan(endpoint, &mut replicas).await?;
-        if let Some(endpoint) = &tended {
+        let reconciled = self.execute_plan(endpoint, &mut replicas).await?;
+        if let Some(endpoint) = &reconciled {
             self.snapshot.live.retain(|replica| replica.endpoint != endpoint.id);
             self.snapshot.live.extend(replicas);
         }
-        Ok(tended)
+        Ok(reconciled)
     }
 
     async fn execute_plan(
@@ -179,7 +179,7 @@ impl<'a, D: Driver + Clone, S: Rows> Round<'a, D, S> {
     ) -> Result<(), RoundError> {
         let drain_secs = self.parts.store.drain_secs(&endpoint.id).await?.unwrap_or(0);
         for replica in replicas.iter_mut().filter(|replica| drained.contains(&replica.id)) {
-            replica.intent = Intent::Go;
+            replica.intent = Intent::Remove;
             replica.drain_until = Some(self.now.plus_millis(i64::from(drain_secs) * 1_000));
             if replica.state() == ReplicaState::Ready {
                 replica.transition(ReplicaState::Draining)?;
@@ -197,7 +197,7 @@ impl<'a, D: Driver + Clone, S: Rows> Round<'a, D, S> {
         let catalogue = self.parts.routes.catalogue();
         let id = ReplicaId::new(self.now, entropy::for_id());
         let mut added = Replica::new(id, endpoint.id.clone(), self.now);
-        added.driver = endpoint.shape.in_force(&endpoint.model, &catalogue).flavor.driver;
+        added.driver = endpoint.shape.effective(&endpoint.model, &catalogue).flavor.driver;
         self.commit(&[LeaderWrite::Unchanged(endpoint), LeaderWrite::AddReplica(&added)]).await?;
         fault::point("replica-added");
         Ok(added)
@@ -207,7 +207,7 @@ impl<'a, D: Driver + Clone, S: Rows> Round<'a, D, S> {
     fn replica_targets(&self) -> ReplicaTargets {
         let catalogue = self.parts.routes.catalogue();
         let is_in_cluster = |endpoint: &&Endpoint| {
-            let shape = endpoint.shape.in_force(&endpoint.model, &catalogue);
+            let shape = endpoint.shape.effective(&endpoint.model, &catalogue);
             shape.flavor.driver == DriverKind::Kubernetes && endpoint.state != State::Deleting
         };
         let target = |endpoint: &Endpoint| (endpoint.id.to_string(), endpoint.status.desired);
@@ -242,7 +242,7 @@ impl<'a, D: Driver + Clone, S: Rows> Round<'a, D, S> {
     }
 
     /// Whether this node still leads by its own clock. The store does not fence calls to the driver, so a leader that was
-    /// paused must not go on with them.
+    /// paused must not continue with them.
     pub(super) fn still_leads(&self) -> Result<(), StoreError> {
         let leads = self.leadership.epoch() == Some(self.epoch);
         leads.then_some(()).ok_or(StoreError::NotLeader { epoch: self.epoch })

@@ -41,7 +41,7 @@ impl<D: Driver + Clone, S: Rows> Round<'_, D, S> {
             }
             ReplicaAction::Retire => {
                 replica.transition(ReplicaState::Draining)?;
-                (replica.intent, replica.drain_until) = (Intent::Go, None);
+                (replica.intent, replica.drain_until) = (Intent::Remove, None);
                 self.write(replica).await
             }
             ReplicaAction::End { at: Some(at), .. } if self.holds_gpus(replica, at).await => Ok(()),

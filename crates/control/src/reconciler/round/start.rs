@@ -115,7 +115,7 @@ impl<D: Driver + Clone, S: Rows> Round<'_, D, S> {
 
     fn spec(&self, endpoint: &Endpoint, replica: &Replica) -> ReplicaSpec {
         let catalogue = self.parts.routes.catalogue();
-        let shape = endpoint.shape.in_force(&endpoint.model, &catalogue);
+        let shape = endpoint.shape.effective(&endpoint.model, &catalogue);
         let weights = catalogue.get(endpoint.model.as_str()).and_then(|model| match &model.serving {
             Serving::Engine(pool) => Some(pool.weights.clone()),
             Serving::Upstreams(_) => None,

@@ -112,7 +112,7 @@ impl World {
     pub(super) fn apply(&mut self, slot: u32, trigger: impl FnOnce(&Endpoint) -> Trigger) {
         let found = self.rows.named(&name_of(slot % SLOTS)).map(|row| self.rows.endpoint(row));
         let Some(before) = found else { return };
-        let Ok(step) = state::step(&before.standing(), trigger(&before)) else { return };
+        let Ok(step) = state::step(&before.state_input(), trigger(&before)) else { return };
         let change = Change { released: before.committed_gpus.into(), added: step.committed.into() };
         if self.fits(change) {
             self.write(&before, &step);
@@ -136,7 +136,7 @@ impl World {
         for endpoint in self.rows.endpoints() {
             if endpoint.state == State::ScaledToZero && calls > 0 {
                 let wake = wake_size(endpoint.scaling.target, endpoint.scaling.mode.ceiling(), calls.into());
-                if let Ok(step) = state::step(&endpoint.standing(), Trigger::Request { wake }) {
+                if let Ok(step) = state::step(&endpoint.state_input(), Trigger::Request { wake }) {
                     self.write(&endpoint, &step);
                 }
             }

@@ -196,7 +196,7 @@ impl Pair {
         let state = self.random.pick(&ReplicaState::ALL);
         let created_at = id.made_at();
         let mut replica = Replica::new(id.clone(), endpoint.id.clone(), created_at).restored(state);
-        replica.intent = self.random.pick(&[Intent::Run, Intent::Go]);
+        replica.intent = self.random.pick(&[Intent::Run, Intent::Remove]);
         replica.ready_at = self.random.chance(50).then_some(self.now());
         replica.node = self.random.chance(50).then(|| "a".to_owned());
         replica

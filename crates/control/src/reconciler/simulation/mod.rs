@@ -1,7 +1,7 @@
 //! Simulation of the control plane.
 //!
 //! The real elections, rounds, autoscaler and state machine run on several simulated nodes, against rows and processes in
-//! memory and a simulated clock. A seed stands for a [`Schedule`]: commands, calls, crashes of nodes and processes, clocks
+//! memory and a simulated clock. A seed defines a [`Schedule`]: commands, calls, crashes of nodes and processes, clocks
 //! that are set, and faults of the store and of the driver. Every call of a node to either is a place where it can be
 //! interrupted, fail before or after its effect, or never come back. After every event the rules of [`invariants`] are
 //! checked; at the end faults stop, and the world must come to match the commands. A schedule that breaks a rule is

@@ -48,7 +48,7 @@ impl Node {
             reach,
             now: clock,
             nudge: Arc::default(),
-            figures: Arc::default(),
+            metrics: Arc::default(),
         };
         let leadership = Leadership::default();
         let elector = Elector::new(&parts, leadership.clone());

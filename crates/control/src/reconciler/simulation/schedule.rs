@@ -1,4 +1,4 @@
-//! A schedule: what happens to the world, in order. A seed stands for one; a failing one is made shorter.
+//! A schedule: what happens to the world, in order. A seed defines one; a failing one is made shorter.
 
 use super::random::Random;
 use domain::endpoint::failure::FailureClass;

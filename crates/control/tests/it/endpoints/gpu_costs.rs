@@ -3,7 +3,7 @@
 use super::platform::{Platform, endpoint_ref, gpu_type};
 use crate::NOW;
 use crate::databases::on_both;
-use control::gpu_costs::{Report, report};
+use control::gpu_costs::{GpuCostReport, report};
 use control::{costs, endpoints, gpu_prices, invoices};
 use domain::gpu_costs::Dimension;
 use domain::gpu_time::{GpuBusy, WINDOW_MILLIS};
@@ -63,7 +63,7 @@ impl Plant {
         tx.commit().await.unwrap();
     }
 
-    async fn costs(&self, span: Span, by: &str, now: Timestamp) -> Report {
+    async fn costs(&self, span: Span, by: &str, now: Timestamp) -> GpuCostReport {
         let owner = Owner::Organization(&self.platform.workspace.organization);
         let by = Dimension::parse_all(by).unwrap();
         report(&self.platform.store, owner, None, span, &by, now).await.unwrap()
@@ -71,7 +71,7 @@ impl Plant {
 }
 
 /// `6.0 GPU-hours 15.00 USD 25 %`
-fn shown(report: &Report) -> String {
+fn shown(report: &GpuCostReport) -> String {
     let total = report.total;
     format!("{} GPU-hours {} USD {} %", total.gpu_time, total.cost, total.busy().fraction() * 100.0)
 }

@@ -4,8 +4,8 @@ use super::platform::Platform;
 use crate::NOW;
 use crate::databases::on_both;
 use control::bill_check::{self, Monitor};
-use control::meters::{Instruments, Meters, Parts};
-use control::series::{self, Figures, LineName, Report, SeriesQuery, SeriesValue};
+use control::meters::{Instruments, MeterParts, Meters};
+use control::series::{self, LineName, NamedValues, SeriesQuery, SeriesReport, SeriesValue};
 use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::model::{ChatTraits, EnginePool, Modality, Model, RequestRules, Serving, Upstream};
 use domain::series::{Division, Metric, Step};
@@ -102,7 +102,7 @@ async fn running(platform: &Platform) -> (Endpoint, ReplicaId) {
 
 /// Meters without GPUs and with an engine that reports little, on the node of this name.
 fn meters(platform: &Platform, node: &str, routes: Routes, endpoints: Endpoints) -> Meters<Panel> {
-    Meters::new(Parts {
+    Meters::new(MeterParts {
         store: platform.store.clone(),
         instruments: Panel { busy: Arc::default(), prompt: Arc::default() },
         routes,
@@ -155,10 +155,10 @@ async fn the_prompts_in_flight_of_all_nodes_are_shown_by_replica() {
     .await;
 }
 
-type Line = (LineName, Figures<Option<SeriesValue>>);
+type Line = (LineName, NamedValues<Option<SeriesValue>>);
 
 /// The lines of a chart with their totals, by name.
-fn lines(report: Report) -> Vec<Line> {
+fn lines(report: SeriesReport) -> Vec<Line> {
     let mut lines: Vec<Line> = report.lines.into_iter().map(|line| (line.name, line.total)).collect();
     lines.sort_by(|one, other| one.0.cmp(&other.0));
     lines
@@ -253,7 +253,7 @@ async fn gpus_and_engines_of_this_node_are_measured_and_shown() {
             busy: Arc::new(Mutex::new(vec![card("GPU-a", 60), card("GPU-b", 20), card("GPU-of-others", 100)])),
             prompt: Arc::default(),
         };
-        let mut meters = Meters::new(Parts {
+        let mut meters = Meters::new(MeterParts {
             store: platform.store.clone(),
             instruments: panel.clone(),
             routes: Routes::default(),

@@ -138,7 +138,7 @@ async fn an_endpoint_keeps_its_flavor_when_the_catalogue_drops_it() {
         platform.catalogue = Catalogue::default();
         let resumed = platform.resume("chat", json!({"maxReplicas": 2})).await.unwrap().endpoint.unwrap();
         assert_eq!(resumed.committed_gpus, 4);
-        let shape = resumed.shape.in_force(&resumed.model, &platform.catalogue);
+        let shape = resumed.shape.effective(&resumed.model, &platform.catalogue);
         assert_eq!((shape.flavor.weights.as_deref(), &shape.flavor.gpu_type), (Some("weights"), &gpu_type()));
     })
     .await;

@@ -178,7 +178,7 @@ impl Stage {
             reach: Reach::of_node("me"),
             now,
             nudge: Arc::default(),
-            figures: Arc::default(),
+            metrics: Arc::default(),
         };
         let seen = leader::read(&store).await.unwrap();
         let epoch = leader::take_over(&store, &seen, "me", NOW).await.unwrap().unwrap().epoch;

@@ -19,7 +19,7 @@ named_enum! {
     pub enum Intent {
         Run = "run",
         /// Finish the calls in flight, at the latest by the end of the drain, then stop.
-        Go = "go",
+        Remove = "go",
     }
 }
 
@@ -28,7 +28,7 @@ pub struct Replica {
     pub id: ReplicaId,
     pub endpoint: EndpointId,
     pub intent: Intent,
-    /// Deadline of the drain if the intent is `Go`; `None` once the process was stopped, so that the replica cannot be kept
+    /// Deadline of the drain if the intent is `Remove`; `None` once the process was stopped, so that the replica cannot be kept
     /// whatever a node's clock says.
     pub drain_until: Option<Timestamp>,
     /// Private: changed by [`Replica::transition`] alone.
@@ -97,7 +97,7 @@ impl Replica {
 
     /// Whether it drains and was not stopped yet, so that it can still be kept.
     pub fn may_stay(&self, now: Timestamp) -> bool {
-        let drains = self.intent == Intent::Go && self.state == ReplicaState::Draining;
+        let drains = self.intent == Intent::Remove && self.state == ReplicaState::Draining;
         drains && self.drain_until.is_some_and(|until| now < until)
     }
 }

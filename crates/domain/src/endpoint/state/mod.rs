@@ -9,7 +9,7 @@ mod table;
 use crate::named_enum;
 pub use reason::StateReason;
 pub use table::{
-    Next, SCALE_DOWN_DRAIN_SECS, STOP_DRAIN_SECS, Standing, Step, StepError, Trigger, committed, create,
+    Next, SCALE_DOWN_DRAIN_SECS, STOP_DRAIN_SECS, StateInput, Step, StepError, Trigger, committed, create,
     first_replicas, step,
 };
 

@@ -6,7 +6,7 @@ use crate::endpoint::scaling::{Mode, Scaling};
 
 /// The part of an endpoint that the table depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct StateInput {
     pub state: State,
     pub reason: StateReason,
     pub scaling: Scaling,
@@ -106,7 +106,7 @@ pub fn create(scaling: Scaling, gpu_count: u32) -> Step {
 }
 
 /// The transition table.
-pub fn step(from: &Standing, trigger: Trigger) -> Result<Step, StepError> {
+pub fn step(from: &StateInput, trigger: Trigger) -> Result<Step, StepError> {
     use State::{Deleting, Failed, Provisioning, ScaledToZero, Serving, Suspended};
     let not_applicable = Err(StepError::NotApplicable(from.state));
     match trigger {
@@ -182,8 +182,8 @@ pub fn step(from: &Standing, trigger: Trigger) -> Result<Step, StepError> {
     }
 }
 
-fn rescale(from: &Standing, scaling: Scaling) -> Result<Step, StepError> {
-    let changed = Standing { scaling, ..*from };
+fn rescale(from: &StateInput, scaling: Scaling) -> Result<Step, StepError> {
+    let changed = StateInput { scaling, ..*from };
     match from.state {
         State::Provisioning | State::Serving => {
             Ok(go(&changed, from.state, from.reason, scaling.mode.clamp(from.desired)))
@@ -198,15 +198,15 @@ fn rescale(from: &Standing, scaling: Scaling) -> Result<Step, StepError> {
 
 fn start(scaling: Scaling, gpu_count: u32, reason: StateReason) -> Step {
     let state = State::Provisioning;
-    let new = Standing { state, reason, scaling, gpu_count, desired: 0 };
+    let new = StateInput { state, reason, scaling, gpu_count, desired: 0 };
     go(&new, state, reason, first_replicas(scaling.mode))
 }
 
-fn stay(from: &Standing, reason: StateReason) -> Step {
+fn stay(from: &StateInput, reason: StateReason) -> Step {
     go(from, from.state, reason, from.desired)
 }
 
-fn go(from: &Standing, to: State, reason: StateReason, desired: u32) -> Step {
+fn go(from: &StateInput, to: State, reason: StateReason, desired: u32) -> Step {
     Step {
         to: Next::State(to),
         reason,

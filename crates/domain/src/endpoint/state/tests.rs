@@ -18,8 +18,8 @@ fn ranged(min: u32, max: u32) -> Scaling {
     scaling(ScalingPatch { min: Some(min), max: Some(max), ..ScalingPatch::default() })
 }
 
-fn standing(state: State, scaling: Scaling, desired: u32) -> Standing {
-    Standing { state, reason: StateReason::Plain, scaling, gpu_count: GPUS, desired }
+fn standing(state: State, scaling: Scaling, desired: u32) -> StateInput {
+    StateInput { state, reason: StateReason::Plain, scaling, gpu_count: GPUS, desired }
 }
 
 /// `state (reason) desired/committed`.
@@ -53,7 +53,7 @@ fn row_1_a_create_starts_the_fixed_count_or_the_floor_and_commits_the_ceiling() 
 fn row_2_without_a_free_gpu_it_waits_and_continues_once_there_is_one() {
     let waiting = step(&standing(State::Provisioning, fixed(1), 1), Trigger::NoFreeGpu);
     assert_eq!(shown(waiting), "provisioning (waiting-for-gpus) 1/4");
-    let there = Standing { reason: StateReason::WaitingForGpus, ..standing(State::Provisioning, fixed(1), 1) };
+    let there = StateInput { reason: StateReason::WaitingForGpus, ..standing(State::Provisioning, fixed(1), 1) };
     assert_eq!(shown(step(&there, Trigger::GpusBound)), "provisioning () 1/4");
     assert_eq!(after(State::Serving, fixed(1), 1, Trigger::NoFreeGpu), "not applicable: serving");
     let no_weights = after(State::Provisioning, fixed(1), 1, Trigger::NoWeights);
@@ -88,7 +88,7 @@ fn row_5_scaling_changes_the_number_and_the_commitment_follows_the_ceiling_alone
 #[test]
 fn row_6_a_lost_replica_among_others_degrades_until_one_is_ready_again() {
     assert_eq!(after(State::Serving, fixed(2), 2, Trigger::ReplicaLost { ready: 1 }), "serving (degraded) 2/8");
-    let degraded = Standing { reason: StateReason::Degraded, ..standing(State::Serving, fixed(2), 2) };
+    let degraded = StateInput { reason: StateReason::Degraded, ..standing(State::Serving, fixed(2), 2) };
     assert_eq!(shown(step(&degraded, Trigger::Ready)), "serving () 2/8");
 }
 
@@ -186,7 +186,7 @@ fn row_18_commands_on_a_deleting_endpoint_are_rejected() {
 #[test]
 fn row_19_a_restart_of_the_control_plane_changes_nothing() {
     for state in State::ALL {
-        let standing = Standing { reason: StateReason::Degraded, ..standing(state, fixed(2), 2) };
+        let standing = StateInput { reason: StateReason::Degraded, ..standing(state, fixed(2), 2) };
         let found = step(&standing, Trigger::Found).unwrap();
         assert_eq!((found.to, found.reason, found.desired), (Next::State(state), standing.reason, 2));
     }

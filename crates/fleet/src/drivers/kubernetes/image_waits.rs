@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// Of each Pod, by name: which wait it is, by the cluster's clock, and when we first saw it.
+/// The wait of each Pod, by name: which one it is, by the cluster's clock, and when we first saw it.
 #[derive(Debug, Default)]
 pub(super) struct ImageWaits(Mutex<HashMap<String, (Timestamp, Instant)>>);
 

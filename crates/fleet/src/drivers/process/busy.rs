@@ -13,7 +13,7 @@ use std::time::Duration;
 const MAX_PROCESSES: usize = 10_000;
 
 impl ProcessDriver {
-    /// Busy share of each GPU over its last sampling period, in percent. GPUs that do not report one are left out.
+    /// Busy share of each GPU over its last sampling period, in percent. GPUs that do not report one are omitted.
     pub async fn gpu_busy(&self) -> Vec<(DeviceId, u32)> {
         self.blocking(|shared| Ok(shared.devices.nvml().map(read_gpu_busy).unwrap_or_default()))
             .await

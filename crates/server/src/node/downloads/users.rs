@@ -16,7 +16,7 @@ impl WeightsUsers {
         let shapes = endpoints::list_shapes(store).await?;
         let merged = catalogue.merged();
         let kept = shapes.into_iter().filter_map(|StoredShape { name, model, shape }| {
-            let is_kept = matches!(shape.in_force(&model, &merged), Cow::Borrowed(_));
+            let is_kept = matches!(shape.effective(&model, &merged), Cow::Borrowed(_));
             is_kept.then(|| (name.model_id().to_string(), shape.flavor.weights.into_iter().collect()))
         });
         let of_file = catalogue.file_models().map(|model| &**model);

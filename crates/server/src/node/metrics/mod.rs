@@ -7,7 +7,7 @@ pub(crate) use rows::{REFRESH_PERIOD, Rows};
 
 use crate::node::health::Health;
 use control::bill_check::Monitor;
-use control::reconciler::Figures;
+use control::reconciler;
 use control::responses::ResponseStorage;
 use control::usage::QuarantinedEvents;
 use dataplane::admission::Quota;
@@ -34,7 +34,7 @@ pub(crate) struct Metrics {
     pub keys: Arc<KeyDirectory>,
     pub throttles: Arc<Throttles>,
     pub log: Arc<AccessLog>,
-    pub control: Arc<Figures>,
+    pub control: Arc<reconciler::Metrics>,
     pub bill: Arc<Monitor>,
     pub rows: Arc<Rows>,
     pub quarantined: Arc<QuarantinedEvents>,

@@ -30,7 +30,7 @@ pub(in crate::surface) struct PendingSave {
     /// Its own input, as a JSON array.
     pub(in crate::surface) input: Vec<u8>,
     pub(in crate::surface) finished: FinishedResponse,
-    /// Of the input, which is kept until the response is complete.
+    /// The memory of the input, which is kept until the response is complete.
     pub(in crate::surface) memory: MemoryGrant,
 }
 

@@ -52,7 +52,7 @@ impl Requests {
         response
     }
 
-    /// Makes a request that the server passes on to a kubelet: a timeout does not mean that the server is unreachable.
+    /// Makes a request that the server forwards to a kubelet: a timeout does not mean that the server is unreachable.
     pub(in crate::drivers::kubernetes) async fn send_to_kubelet<T>(
         &self,
         timeout: Duration,

@@ -1,7 +1,7 @@
 //! What a request refers to, and how its response is stored.
 //!
 //! Stored items are loaded before the request is translated: those of the previous responses come before its own input,
-//! and references are replaced by the items they stand for. The response is stored with the request's own input.
+//! and references are replaced by their items. The response is stored with the request's own input.
 
 use super::error::StoredResponseError;
 use crate::clock;
@@ -45,7 +45,7 @@ pub(super) struct LoadedHistory {
     pub(super) history: History,
     /// The items in the places of references; one that is referred to again counts again.
     pub(super) referenced_bytes: usize,
-    /// Of the items; `None` if there are none.
+    /// The memory of the items; `None` if there are none.
     pub(super) memory: Option<MemoryGrant>,
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// Counters of one process. No decision depends on them.
 #[derive(Debug, Default)]
-pub struct Figures {
+pub struct Metrics {
     finished_rounds: AtomicU64,
     failed_rounds: AtomicU64,
     round_micros: AtomicU64,
@@ -15,7 +15,7 @@ pub struct Figures {
     ledger_differences: AtomicU64,
 }
 
-impl Figures {
+impl Metrics {
     pub(super) fn count_round(&self, finished: bool, took: Duration) {
         let rounds = if finished { &self.finished_rounds } else { &self.failed_rounds };
         rounds.fetch_add(1, Ordering::Relaxed);

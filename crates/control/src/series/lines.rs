@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// A chart with all its lines.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Report {
+pub struct SeriesReport {
     pub metric: Metric,
     pub division: Option<Division>,
     pub points: Points,
@@ -35,11 +35,11 @@ pub enum LineName {
 pub struct ChartLine {
     pub name: LineName,
     /// One value per point, by the names of values, which are the same for all lines of a metric.
-    pub values: Figures<Vec<Option<SeriesValue>>>,
-    pub total: Figures<Option<SeriesValue>>,
+    pub values: NamedValues<Vec<Option<SeriesValue>>>,
+    pub total: NamedValues<Option<SeriesValue>>,
 }
 
-pub type Figures<T> = Vec<(&'static str, T)>;
+pub type NamedValues<T> = Vec<(&'static str, T)>;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SeriesValue {

@@ -21,7 +21,7 @@ const MAX_AVERAGE: u64 = (1 << AVERAGE_BITS) - 1;
 
 /// The averages of this node. Clones share them.
 #[derive(Clone)]
-pub struct UsualCompletions {
+pub struct CompletionAverages {
     shared: Arc<Table>,
 }
 
@@ -32,25 +32,25 @@ struct Table {
 }
 
 /// The average of one workspace and model.
-pub(super) struct UsualCompletion {
+pub(super) struct CompletionAverage {
     shared: Arc<Table>,
     hash: u64,
 }
 
-impl Default for UsualCompletions {
+impl Default for CompletionAverages {
     fn default() -> Self {
         let places = (0..PLACES).map(|_| AtomicU64::new(0)).collect();
         Self { shared: Arc::new(Table { hasher: RandomState::default(), places }) }
     }
 }
 
-impl UsualCompletions {
-    pub(super) fn of(&self, workspace: &WorkspaceId, model: &ModelId) -> UsualCompletion {
-        UsualCompletion { hash: self.shared.hasher.hash_one((workspace, model)), shared: Arc::clone(&self.shared) }
+impl CompletionAverages {
+    pub(super) fn of(&self, workspace: &WorkspaceId, model: &ModelId) -> CompletionAverage {
+        CompletionAverage { hash: self.shared.hasher.hash_one((workspace, model)), shared: Arc::clone(&self.shared) }
     }
 }
 
-impl UsualCompletion {
+impl CompletionAverage {
     /// The tokens of one choice; `None` before the first call.
     pub(super) fn tokens(&self) -> Option<u64> {
         self.average().map(|average| average / FRACTION)
@@ -92,34 +92,34 @@ mod tests {
 
     #[test]
     fn the_average_follows_the_calls_of_its_workspace_and_model() {
-        let all = UsualCompletions::default();
+        let all = CompletionAverages::default();
         let [small, large] = ["a/small", "a/large"].map(|id| ModelId::parse(id).unwrap());
-        let usual = all.of(&workspace(1), &small);
-        assert_eq!(usual.tokens(), None);
-        usual.learn(300);
-        assert_eq!(usual.tokens(), Some(300));
-        usual.learn(1_100);
-        assert_eq!(usual.tokens(), Some(400));
+        let average = all.of(&workspace(1), &small);
+        assert_eq!(average.tokens(), None);
+        average.learn(300);
+        assert_eq!(average.tokens(), Some(300));
+        average.learn(1_100);
+        assert_eq!(average.tokens(), Some(400));
         (0..100).for_each(|_| all.clone().of(&workspace(1), &small).learn(50));
-        assert!((50..60).contains(&usual.tokens().unwrap()), "{:?}", usual.tokens());
+        assert!((50..60).contains(&average.tokens().unwrap()), "{:?}", average.tokens());
         assert_eq!(all.of(&workspace(1), &large).tokens(), None);
         assert_eq!(all.of(&workspace(2), &small).tokens(), None);
     }
 
     #[test]
     fn the_table_is_bounded_and_absurd_counts_do_no_harm() {
-        let all = UsualCompletions::default();
+        let all = CompletionAverages::default();
         let model = ModelId::parse("a/b").unwrap();
         for number in 0..100_000 {
-            let usual = all.of(&workspace(number), &model);
-            assert!(usual.tokens().is_none_or(|tokens| tokens < 10), "another average is never taken for this one");
-            usual.learn(7);
-            assert_eq!(usual.tokens(), Some(7));
+            let average = all.of(&workspace(number), &model);
+            assert!(average.tokens().is_none_or(|tokens| tokens < 10), "another average is never taken for this one");
+            average.learn(7);
+            assert_eq!(average.tokens(), Some(7));
         }
-        let usual = all.of(&workspace(1), &model);
-        usual.learn(u64::MAX);
-        usual.learn(u64::MAX);
-        assert!(usual.tokens().unwrap() <= MAX_AVERAGE);
-        usual.learn(0);
+        let average = all.of(&workspace(1), &model);
+        average.learn(u64::MAX);
+        average.learn(u64::MAX);
+        assert!(average.tokens().unwrap() <= MAX_AVERAGE);
+        average.learn(0);
     }
 }

@@ -4,7 +4,9 @@ mod session;
 pub(crate) mod session_cookie;
 
 use crate::surface_context::SurfaceContext;
+use control::Author;
 use dataplane::keys::{Credential, IdentifyError, KeyDirectory};
+use domain::usage::Actor;
 use domain::{Caller, KeyText, Timestamp};
 use edge::Headers;
 use edge::throttle::{Throttled, Throttles};
@@ -92,6 +94,15 @@ pub(crate) async fn identify(
     match keys.cached(&key, now) {
         Some(caller) => Ok(caller),
         None => Box::pin(look_up(keys, &context.throttles, &key, client(), now)).await,
+    }
+}
+
+/// The author of changes that the caller makes.
+pub(crate) fn author(caller: &Caller, client: IpAddr) -> Author {
+    let address = client.to_string();
+    match &caller.actor {
+        Actor::Key(id) => Author::Key { id: id.clone(), address },
+        Actor::User(id) => Author::User { id: id.clone(), address },
     }
 }
 

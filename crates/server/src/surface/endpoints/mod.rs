@@ -28,7 +28,6 @@ use crate::surface::Body;
 use crate::surface_context::SurfaceContext;
 use axum::Router;
 use bytes::Bytes;
-use control::Author;
 use control::endpoints::EndpointErrorKind;
 use control::reconciler::Follower;
 use dataplane::keys::KeyDirectory;
@@ -146,7 +145,7 @@ impl EndpointsSurface {
             Some(Err(error)) => (Err(error), None),
             None => (Ok(Bytes::new()), None),
         };
-        let author = author_of(&caller, client);
+        let author = credential::author(&caller, client);
         let mut head = head.into_parts();
         if is_read {
             head.method = Method::GET; // the edge removes the body of a response to HEAD
@@ -221,14 +220,6 @@ pub(super) fn respond_without_store(console_url: &str, request_id: &str) -> Resp
 
 fn is_read(method: &Method) -> bool {
     method == Method::GET || method == Method::HEAD
-}
-
-fn author_of(caller: &Caller, client: IpAddr) -> Author {
-    let address = client.to_string();
-    match &caller.actor {
-        Actor::Key(id) => Author::Key { id: id.clone(), address },
-        Actor::User(id) => Author::User { id: id.clone(), address },
-    }
 }
 
 /// The error as the caller gets to see it. An endpoint of another workspace is the plain 401 for a key, and a 405 names

@@ -5,21 +5,18 @@
 use super::error::StoredResponseError;
 use super::stored::{finished, memory_of};
 use crate::clock;
+use crate::credential;
 use crate::surface::inference::{Exchange, InferenceError};
-use crate::surface::json;
 use crate::surface::response_memory::{ContentGrant, ResponseGrant};
-use crate::surface::{Body, EdgeResponse};
-use control::Author;
+use crate::surface::{Body, EdgeResponse, json};
 use control::responses::{ConversationError, Item, ItemOrder, ItemPage, ItemQuery};
 use dataplane::response_memory::BodyGrant;
 use dataplane::{CallError, ResponseBody};
 use domain::Caller;
-use domain::caller::Actor;
 use edge::memory_budget::MemoryGrant;
 use http::StatusCode;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
-use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use utoipa::ToSchema;
@@ -83,7 +80,7 @@ pub(in crate::surface::openai) async fn delete(
     id: &str,
 ) -> Result<EdgeResponse, InferenceError> {
     let surface = exchange.surface;
-    let author = author(caller, surface.client(exchange.peer, exchange.headers));
+    let author = credential::author(caller, surface.client(exchange.peer, exchange.headers));
     let (storage, own, wanted) = (surface.context.responses.clone(), Arc::clone(caller), id.to_owned());
     let delete = async move {
         let is_deleted = storage.delete(&own, &author, &wanted, clock::now()).await?;
@@ -152,14 +149,6 @@ async fn serve<T: Send + 'static>(
     let found = finished(surface.context.background.spawn(work)).await?;
     let not_found = || StoredResponseError::NotFound { id: id.chars().take(SHOWN_ID_LEN).collect() };
     Ok(respond(found.ok_or_else(not_found)?, exchange))
-}
-
-fn author(caller: &Caller, client: IpAddr) -> Author {
-    let address = client.to_string();
-    match &caller.actor {
-        Actor::Key(id) => Author::Key { id: id.clone(), address },
-        Actor::User(id) => Author::User { id: id.clone(), address },
-    }
 }
 
 /// Parameters that are not known are ignored.

@@ -1,170 +1,205 @@
 //! Reads the first choice of a normalized chat response: a chunk with its delta, or a whole response with its message.
 
-use crate::MAX_TOOL_CALLS;
-use json::{JsonError, RawStr, Reader, ValueKind};
+use crate::raw_text::RawText;
+use crate::{MAX_TOOL_CALLS, TranslateError};
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use std::fmt;
+use std::marker::PhantomData;
 
-/// One choice, or a piece of it. Texts are as the engine escaped them.
+/// One choice, or a piece of it. Texts are as the engine escaped them, and not empty.
 #[derive(Debug, Default)]
-pub(super) struct ChatPart<'a> {
+pub(crate) struct ChatPart<'a> {
     /// The text of a thinking model before its response.
-    pub(super) reasoning: Option<RawStr<'a>>,
-    pub(super) content: Option<RawStr<'a>>,
-    pub(super) tool_calls: Vec<ToolPart<'a>>,
-    pub(super) finish: Option<FinishReason>,
+    pub(crate) reasoning: Option<RawText<'a>>,
+    pub(crate) content: Option<RawText<'a>>,
+    pub(crate) tool_calls: Vec<ToolPart<'a>>,
+    pub(crate) finish: Option<FinishReason>,
     /// The stop sequence that ended the text, if the engine reports it.
-    pub(super) matched_stop: Option<RawStr<'a>>,
-    pub(super) reasoning_tokens: Option<u64>,
+    pub(crate) matched_stop: Option<RawText<'a>>,
+    pub(crate) reasoning_tokens: Option<u64>,
     /// The array of log probabilities of the tokens of `content`.
-    pub(super) logprobs: Option<&'a [u8]>,
+    pub(crate) logprobs: Option<&'a RawValue>,
 }
 
 /// A tool call, or a piece of it.
-#[derive(Debug, Default)]
-pub(super) struct ToolPart<'a> {
+#[derive(Debug)]
+pub(crate) struct ToolPart<'a> {
     /// The number of the call within the response.
-    pub(super) index: u64,
-    pub(super) id: Option<RawStr<'a>>,
-    pub(super) name: Option<RawStr<'a>>,
-    pub(super) arguments: Option<RawStr<'a>>,
+    pub(crate) index: u64,
+    pub(crate) id: Option<RawText<'a>>,
+    pub(crate) name: Option<RawText<'a>>,
+    pub(crate) arguments: Option<RawText<'a>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FinishReason {
+pub(crate) enum FinishReason {
     Stop,
     Length,
     ToolCalls,
     ContentFilter,
 }
 
+#[derive(Deserialize)]
+struct ChatResponse<'a> {
+    #[serde(borrow, default, deserialize_with = "bounded")]
+    choices: Vec<Choice<'a>>,
+    #[serde(default)]
+    usage: Option<Usage<'a>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Choice<'a> {
+    #[serde(borrow, alias = "message")]
+    delta: Option<Delta<'a>>,
+    finish_reason: Option<&'a RawValue>,
+    logprobs: Option<Logprobs<'a>>,
+    /// In vLLM and forebay-engine.
+    stop_reason: Option<&'a RawValue>,
+    /// In SGLang.
+    matched_stop: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Delta<'a> {
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    refusal: Option<&'a RawValue>,
+    reasoning_content: Option<&'a RawValue>,
+    /// Some engines send both, with the same text.
+    reasoning: Option<&'a RawValue>,
+    #[serde(deserialize_with = "bounded")]
+    tool_calls: Vec<ToolCall<'a>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Logprobs<'a> {
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct ToolCall<'a> {
+    #[serde(borrow)]
+    index: Option<&'a RawValue>,
+    id: Option<&'a RawValue>,
+    function: Option<Function<'a>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Function<'a> {
+    #[serde(borrow)]
+    name: Option<&'a RawValue>,
+    arguments: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Usage<'a> {
+    #[serde(borrow)]
+    completion_tokens_details: Option<UsageDetails<'a>>,
+    /// SGLang has no details.
+    reasoning_tokens: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct UsageDetails<'a> {
+    #[serde(borrow)]
+    reasoning_tokens: Option<&'a RawValue>,
+}
+
 impl<'a> ChatPart<'a> {
-    pub(super) fn read(json: &'a [u8]) -> Result<Self, JsonError> {
-        let mut part = Self::default();
-        let mut reader = Reader::new(json);
-        reader.object(|reader, name, _| match name.raw() {
-            b"choices" if reader.kind()? == ValueKind::Array => reader.array(|reader, position| {
-                if position > 0 || reader.kind()? != ValueKind::Object {
-                    return reader.skip();
-                }
-                part.read_choice(reader)
-            }),
-            b"usage" if reader.kind()? == ValueKind::Object => part.read_usage(reader),
-            _ => reader.skip(),
-        })?;
+    pub(crate) fn read(json: &'a str) -> Result<Self, TranslateError> {
+        let unexpected = |_| TranslateError::Unexpected("a member of the chat response has an unexpected type");
+        let ChatResponse { choices, usage } = serde_json::from_str(json).map_err(unexpected)?;
+        let mut part = choices.into_iter().next().map(Self::of).unwrap_or_default();
+        part.reasoning_tokens = usage.and_then(|usage| {
+            let details = usage.completion_tokens_details.and_then(|details| details.reasoning_tokens);
+            number(details).or(number(usage.reasoning_tokens))
+        });
         Ok(part)
     }
 
-    fn read_choice(&mut self, reader: &mut Reader<'a>) -> Result<(), JsonError> {
-        reader.object(|reader, name, _| match name.raw() {
-            b"delta" | b"message" if reader.kind()? == ValueKind::Object => self.read_delta(reader),
-            b"finish_reason" => {
-                self.finish = text(reader)?.map(FinishReason::read);
-                Ok(())
-            }
-            b"logprobs" if reader.kind()? == ValueKind::Object => reader.object(|reader, name, _| {
-                if name.raw() != b"content" || reader.kind()? != ValueKind::Array {
-                    return reader.skip();
-                }
-                self.logprobs = Some(reader.slice()?);
-                Ok(())
-            }),
-            // vLLM and forebay-engine; SGLang.
-            b"stop_reason" | b"matched_stop" => {
-                self.matched_stop = text(reader)?.or(self.matched_stop);
-                Ok(())
-            }
-            _ => reader.skip(),
-        })
-    }
-
-    fn read_delta(&mut self, reader: &mut Reader<'a>) -> Result<(), JsonError> {
-        let mut refusal = None;
-        reader.object(|reader, name, _| {
-            match name.raw() {
-                b"content" => self.content = text(reader)?,
-                b"refusal" => refusal = text(reader)?,
-                // Some engines send both, with the same text.
-                b"reasoning_content" | b"reasoning" => self.reasoning = self.reasoning.or(text(reader)?),
-                b"tool_calls" if reader.kind()? == ValueKind::Array => reader.array(|reader, position| {
-                    if reader.kind()? != ValueKind::Object {
-                        return reader.skip();
-                    }
-                    if self.tool_calls.len() == MAX_TOOL_CALLS {
-                        return Err(JsonError { why: "there are too many tool calls", at: reader.position() });
-                    }
-                    self.tool_calls.push(ToolPart::read(reader, position)?);
-                    Ok(())
-                })?,
-                _ => reader.skip()?,
-            }
-            Ok::<(), JsonError>(())
-        })?;
-        self.content = self.content.or(refusal);
-        Ok(())
-    }
-
-    fn read_usage(&mut self, reader: &mut Reader<'a>) -> Result<(), JsonError> {
-        reader.object(|reader, name, _| {
-            if name.raw() == b"completion_tokens_details" && reader.kind()? == ValueKind::Object {
-                return reader.object(|reader, name, _| self.read_reasoning_tokens(reader, name));
-            }
-            // SGLang has no details.
-            self.read_reasoning_tokens(reader, name)
-        })
-    }
-
-    fn read_reasoning_tokens(&mut self, reader: &mut Reader<'a>, name: RawStr<'a>) -> Result<(), JsonError> {
-        if name.raw() != b"reasoning_tokens" || reader.kind()? != ValueKind::Number {
-            return reader.skip();
+    fn of(choice: Choice<'a>) -> Self {
+        let delta = choice.delta.unwrap_or_default();
+        let calls = delta.tool_calls.into_iter().enumerate();
+        Self {
+            reasoning: text(delta.reasoning_content).or(text(delta.reasoning)),
+            content: text(delta.content).or(text(delta.refusal)),
+            tool_calls: calls.map(|(position, call)| ToolPart::of(call, position)).collect(),
+            finish: text(choice.finish_reason).map(FinishReason::of),
+            matched_stop: text(choice.matched_stop).or(text(choice.stop_reason)),
+            reasoning_tokens: None,
+            logprobs: choice.logprobs.and_then(|all| all.content).filter(|list| list.get().starts_with('[')),
         }
-        self.reasoning_tokens = number(reader)?;
-        Ok(())
     }
 }
 
 impl<'a> ToolPart<'a> {
-    fn read(reader: &mut Reader<'a>, position: usize) -> Result<Self, JsonError> {
-        let mut part = Self { index: position as u64, ..Self::default() };
-        reader.object(|reader, name, _| {
-            match name.raw() {
-                b"index" if reader.kind()? == ValueKind::Number => part.index = number(reader)?.unwrap_or(part.index),
-                b"id" => part.id = text(reader)?,
-                b"function" if reader.kind()? == ValueKind::Object => reader.object(|reader, name, _| {
-                    match name.raw() {
-                        b"name" => part.name = text(reader)?,
-                        b"arguments" => part.arguments = text(reader)?,
-                        _ => reader.skip()?,
-                    }
-                    Ok::<(), JsonError>(())
-                })?,
-                _ => reader.skip()?,
-            }
-            Ok::<(), JsonError>(())
-        })?;
-        Ok(part)
+    fn of(call: ToolCall<'a>, position: usize) -> Self {
+        let function = call.function.unwrap_or_default();
+        Self {
+            index: number(call.index).unwrap_or(position as u64),
+            id: text(call.id),
+            name: text(function.name),
+            arguments: text(function.arguments),
+        }
     }
 }
 
 impl FinishReason {
     /// Other words were replaced before.
-    fn read(word: RawStr<'_>) -> Self {
-        match word.raw() {
-            b"length" => Self::Length,
-            b"tool_calls" | b"function_call" => Self::ToolCalls,
-            b"content_filter" => Self::ContentFilter,
+    fn of(word: RawText<'_>) -> Self {
+        match word.escaped() {
+            "length" => Self::Length,
+            "tool_calls" | "function_call" => Self::ToolCalls,
+            "content_filter" => Self::ContentFilter,
             _ => Self::Stop,
         }
     }
 }
 
 /// A string that is not empty; `None` for every other value.
-fn text<'a>(reader: &mut Reader<'a>) -> Result<Option<RawStr<'a>>, JsonError> {
-    if reader.kind()? != ValueKind::String {
-        return reader.skip().map(|()| None);
-    }
-    Ok(Some(reader.string()?).filter(|text| !text.raw().is_empty()))
+fn text(value: Option<&RawValue>) -> Option<RawText<'_>> {
+    RawText::of(value?).filter(|text| !text.escaped().is_empty())
 }
 
-fn number(reader: &mut Reader<'_>) -> Result<Option<u64>, JsonError> {
-    let digits = reader.number()?;
-    Ok(std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()))
+fn number(value: Option<&RawValue>) -> Option<u64> {
+    value?.get().parse().ok()
+}
+
+/// Reads an array of at most [`MAX_TOOL_CALLS`] elements. Null is an empty array.
+fn bounded<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    struct Bounded<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Bounded<T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("an array")
+        }
+
+        fn visit_unit<E: Error>(self) -> Result<Vec<T>, E> {
+            Ok(Vec::new())
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<T>, A::Error> {
+            let mut elements = Vec::new();
+            while let Some(element) = list.next_element()? {
+                if elements.len() == MAX_TOOL_CALLS {
+                    return Err(A::Error::custom("too many elements"));
+                }
+                elements.push(element);
+            }
+            Ok(elements)
+        }
+    }
+    deserializer.deserialize_any(Bounded(PhantomData))
 }

@@ -8,8 +8,10 @@ mod chat_messages;
 mod chat_part;
 pub mod messages;
 mod native;
+mod raw_text;
 mod request_members;
 pub mod responses;
+mod sse;
 mod values;
 mod writer;
 

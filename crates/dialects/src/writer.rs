@@ -7,10 +7,6 @@ use json::quote;
 pub(crate) trait Output {
     fn put(&mut self, bytes: &[u8]);
 
-    fn put_number(&mut self, number: u64) {
-        self.put(itoa::Buffer::new().format(number).as_bytes());
-    }
-
     /// A string with quotes.
     fn put_text(&mut self, text: &str) {
         self.put(&quote(text));

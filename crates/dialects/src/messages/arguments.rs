@@ -2,7 +2,8 @@
 //! parameters.
 
 use crate::TranslateError;
-use json::{JsonPieces, RawStr};
+use crate::raw_text::RawText;
+use json::JsonPieces;
 
 const NULL: &[u8] = b"null";
 
@@ -21,18 +22,18 @@ impl Default for Arguments {
 
 impl Arguments {
     /// Adds a piece. Returns whether it belongs to the object, and so has to be sent to the client.
-    pub(super) fn push(&mut self, piece: RawStr<'_>) -> Result<bool, TranslateError> {
+    pub(super) fn push(&mut self, piece: RawText<'_>) -> Result<bool, TranslateError> {
         let decoded = piece.decoded();
         match self {
             Self::Object(pieces) => {
-                pieces.push(&decoded).map_err(|_| invalid())?;
+                pieces.push(decoded.as_bytes()).map_err(|_| invalid())?;
                 Ok(true)
             }
             Self::Before(start) => {
-                start.extend_from_slice(decoded.trim_ascii());
+                start.extend_from_slice(decoded.trim_ascii().as_bytes());
                 if start.first() == Some(&b'{') {
                     let mut pieces = JsonPieces::default();
-                    pieces.push(&decoded).map_err(|_| invalid())?;
+                    pieces.push(decoded.as_bytes()).map_err(|_| invalid())?;
                     *self = Self::Object(pieces);
                     return Ok(true);
                 }

@@ -11,6 +11,7 @@ pub(super) mod response;
 mod stream;
 mod thinking;
 mod tools;
+mod wire;
 
 #[cfg(test)]
 mod request_tests;

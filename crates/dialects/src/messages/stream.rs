@@ -17,13 +17,13 @@
 use super::MessageOptions;
 use super::arguments::Arguments;
 use super::ending::Ending;
-use super::response::{SIGNATURE, write_start, write_tool_use_start};
+use super::wire::{self, Delta, Event, Input, Message, SIGNATURE, Stop, Text};
 use crate::chat_part::{ChatPart, ToolPart};
-use crate::writer::Output;
+use crate::raw_text::{RawText, TextBuilder};
 use crate::{StreamTranslator, TranslateError};
 use bytes::BytesMut;
 use domain::usage::Tokens;
-use json::RawStr;
+use serde_json::value::RawValue;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -64,13 +64,13 @@ impl HeldBytes {
 struct KnownCall {
     /// The engine's number of the call.
     index: u64,
-    id: Option<Box<[u8]>>,
+    id: Option<Box<RawValue>>,
 }
 
 struct Block {
     kind: BlockKind,
-    /// Escaped text that was not sent yet.
-    held: Vec<u8>,
+    /// Text that was not sent yet.
+    held: TextBuilder,
     is_open: bool,
 }
 
@@ -84,7 +84,7 @@ struct ToolCall {
     /// The position in `calls`.
     position: usize,
     /// `None` until the engine has sent it.
-    name: Option<Box<[u8]>>,
+    name: Option<Box<RawValue>>,
     arguments: Arguments,
 }
 
@@ -106,15 +106,9 @@ impl MessageStream {
             return;
         }
         self.has_started = true;
-        out.put(b"event: message_start\ndata: {\"type\":\"message_start\",\"message\":");
-        write_start(&self.options, out);
-        out.put(
-            b",\"content\":[],\"stop_reason\":null,\"stop_sequence\":null,\"stop_details\":null,\"container\":null",
-        );
-        out.put(b",\"usage\":");
-        self.ending.write_usage(tokens, out);
-        out.put(b"}}\n\n");
-        write_ping(out);
+        let message = Message::new(&self.options, Vec::new(), Stop::default(), self.ending.usage(tokens));
+        Event::MessageStart { message }.write(out);
+        Event::Ping.write(out);
     }
 
     fn add(&mut self, part: &ChatPart<'_>, out: &mut BytesMut) -> Result<(), TranslateError> {
@@ -132,7 +126,7 @@ impl MessageStream {
     /// Adds to the last block if it is of this kind, else to a new one.
     fn add_text(
         &mut self,
-        text: RawStr<'_>,
+        text: RawText<'_>,
         continues: bool,
         kind: BlockKind,
         out: &mut BytesMut,
@@ -140,7 +134,7 @@ impl MessageStream {
         if !continues {
             self.push_block(kind)?;
         }
-        self.append(self.queue.len() - 1, text.raw(), out)?;
+        self.append(self.queue.len() - 1, text, out)?;
         self.advance(out);
         Ok(())
     }
@@ -148,7 +142,7 @@ impl MessageStream {
     /// Adds a block to the end of the queue.
     fn push_block(&mut self, kind: BlockKind) -> Result<(), TranslateError> {
         self.held.add(size_of::<Block>())?;
-        self.queue.push_back(Block { kind, held: Vec::new(), is_open: false });
+        self.queue.push_back(Block { kind, held: TextBuilder::default(), is_open: false });
         Ok(())
     }
 
@@ -168,13 +162,13 @@ impl MessageStream {
             if call.name.is_none()
                 && let Some(name) = piece.name
             {
-                self.held.add(name.raw().len())?;
-                call.name = Some(name.raw().into());
+                self.held.add(name.escaped().len())?;
+                call.name = Some(name.as_raw().to_owned());
             }
             if let Some(arguments) = piece.arguments
                 && call.arguments.push(arguments)?
             {
-                self.append(place, arguments.raw(), out)?;
+                self.append(place, arguments, out)?;
             }
         }
         self.advance(out);
@@ -187,11 +181,11 @@ impl MessageStream {
         let call = &mut self.calls[position];
         if let Some(id) = piece.id {
             match &call.id {
-                Some(known) if **known != *id.raw() => return Ok(None),
+                Some(known) if known.get() != id.as_raw().get() => return Ok(None),
                 Some(_) => {}
                 None => {
-                    self.held.add(id.raw().len())?;
-                    call.id = Some(id.raw().into());
+                    self.held.add(id.escaped().len())?;
+                    call.id = Some(id.as_raw().to_owned());
                 }
             }
         }
@@ -203,33 +197,33 @@ impl MessageStream {
             return Err(TranslateError::Unexpected("too many tool calls"));
         }
         let position = self.calls.len();
-        self.held.add(piece.id.map_or(0, |id| id.raw().len()))?;
-        self.calls.push(KnownCall { index: piece.index, id: piece.id.map(|id| id.raw().into()) });
+        self.held.add(piece.id.map_or(0, |id| id.escaped().len()))?;
+        self.calls.push(KnownCall { index: piece.index, id: piece.id.map(|id| id.as_raw().to_owned()) });
         let call = ToolCall { position, name: None, arguments: Arguments::default() };
         self.push_block(BlockKind::Tool(call))?;
         Ok(position)
     }
 
     /// Sends text of the open block; holds that of the others.
-    fn append(&mut self, place: usize, text: &[u8], out: &mut BytesMut) -> Result<(), TranslateError> {
+    fn append(&mut self, place: usize, text: RawText<'_>, out: &mut BytesMut) -> Result<(), TranslateError> {
         let block = &mut self.queue[place];
         if block.is_open {
-            block.write_delta(self.ended, text, out);
+            block.write_delta(self.ended, Text::Raw(text), out);
             return Ok(());
         }
-        self.held.add(text.len())?;
-        block.held.extend_from_slice(text);
+        self.held.add(text.escaped().len())?;
+        block.held.push(text.escaped());
         Ok(())
     }
 
     /// Opens the first block of the queue, and ends it if it is complete and others follow.
     fn advance(&mut self, out: &mut BytesMut) {
         while let Some(first) = self.queue.front_mut() {
+            let held = first.held.len();
             if !first.is_open && !first.open(self.ended, &self.options, &self.calls, out) {
                 return;
             }
-            self.held.release(first.held.len());
-            first.held = Vec::new();
+            self.held.release(held);
             let is_complete = match &first.kind {
                 BlockKind::Text | BlockKind::Thinking => true,
                 BlockKind::Tool(call) => call.arguments.are_complete(),
@@ -246,7 +240,7 @@ impl MessageStream {
     fn end_cut_calls(&mut self, out: &mut BytesMut) {
         if self.queue.front().is_some_and(|first| first.is_open && first.is_unfinished_call()) {
             self.queue.pop_front();
-            write_stop(self.ended, out);
+            Event::ContentBlockStop { index: self.ended }.write(out);
             self.ended += 1;
         }
         self.queue.retain(|block| !block.is_unfinished_call());
@@ -272,75 +266,55 @@ impl Block {
 
     /// Opens the block and sends what it holds. Returns false if it is not known yet what to open.
     fn open(&mut self, index: u64, options: &MessageOptions, calls: &[KnownCall], out: &mut BytesMut) -> bool {
-        let name = match &self.kind {
+        let content_block = match &self.kind {
+            BlockKind::Text => wire::Block::Text { text: Text::Plain(""), citations: [] },
+            BlockKind::Thinking => wire::Block::Thinking { thinking: Text::Plain(""), signature: "" },
             BlockKind::Tool(ToolCall { name: None, .. }) => return false,
-            BlockKind::Tool(ToolCall { name: Some(name), .. }) => &name[..],
-            BlockKind::Text | BlockKind::Thinking => &b""[..],
-        };
-        out.put(b"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":");
-        out.put_number(index);
-        out.put(b",\"content_block\":");
-        match &self.kind {
-            BlockKind::Text => out.put(b"{\"type\":\"text\",\"text\":\"\",\"citations\":[]}"),
-            BlockKind::Thinking => out.put(b"{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"\"}"),
-            BlockKind::Tool(call) => {
-                let id = calls[call.position].id.as_deref();
-                write_tool_use_start(id, name, call.position as u64, options, out);
-                out.put(b",\"input\":{}}");
+            BlockKind::Tool(ToolCall { name: Some(name), position, .. }) => {
+                wire::Block::tool_use(calls[*position].id.as_deref(), name, *position, Input::Empty {}, options)
             }
-        }
-        out.put(b"}\n\n");
+        };
+        Event::ContentBlockStart { index, content_block }.write(out);
         self.is_open = true;
         if !self.held.is_empty() {
-            self.write_delta(index, &self.held, out);
+            let held = std::mem::take(&mut self.held).finish();
+            if let Some(text) = RawText::of(&held) {
+                self.write_delta(index, Text::Raw(text), out);
+            }
         }
         true
     }
 
-    fn write_delta(&self, index: u64, text: &[u8], out: &mut BytesMut) {
-        match &self.kind {
-            BlockKind::Text => write_delta(index, b"{\"type\":\"text_delta\",\"text\":", text, out),
-            BlockKind::Thinking => write_delta(index, b"{\"type\":\"thinking_delta\",\"thinking\":", text, out),
-            BlockKind::Tool(_) => write_delta(index, b"{\"type\":\"input_json_delta\",\"partial_json\":", text, out),
-        }
+    fn write_delta(&self, index: u64, text: Text<'_>, out: &mut BytesMut) {
+        let delta = match &self.kind {
+            BlockKind::Text => Delta::TextDelta { text },
+            BlockKind::Thinking => Delta::ThinkingDelta { thinking: text },
+            BlockKind::Tool(_) => Delta::InputJsonDelta { partial_json: text },
+        };
+        Event::ContentBlockDelta { index, delta }.write(out);
     }
 
     fn end(&self, index: u64, out: &mut BytesMut) {
         match &self.kind {
             BlockKind::Text => {}
-            BlockKind::Thinking => write_delta(index, b"{\"type\":\"signature_delta\",\"signature\":", SIGNATURE, out),
+            BlockKind::Thinking => {
+                let delta = Delta::SignatureDelta { signature: SIGNATURE };
+                Event::ContentBlockDelta { index, delta }.write(out);
+            }
             BlockKind::Tool(call) => {
                 if let Arguments::Before(_) = call.arguments {
-                    self.write_delta(index, b"{}", out);
+                    self.write_delta(index, Text::Plain("{}"), out);
                 }
             }
         }
-        write_stop(index, out);
+        Event::ContentBlockStop { index }.write(out);
     }
-}
-
-fn write_stop(index: u64, out: &mut BytesMut) {
-    out.put(b"event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":");
-    out.put_number(index);
-    out.put(b"}\n\n");
-}
-
-fn write_delta(index: u64, start: &[u8], text: &[u8], out: &mut BytesMut) {
-    out.put(b"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":");
-    out.put_number(index);
-    out.put(b",\"delta\":");
-    out.put(start);
-    out.put_raw_text(text);
-    out.put(b"}}\n\n");
-}
-
-fn write_ping(out: &mut BytesMut) {
-    out.put(b"event: ping\ndata: {\"type\":\"ping\"}\n\n");
 }
 
 impl StreamTranslator for MessageStream {
     fn chunk(&mut self, chunk: &[u8], tokens: Tokens, out: &mut BytesMut) -> Result<(), TranslateError> {
-        let part = ChatPart::read(chunk)?;
+        let chunk = String::from_utf8_lossy(chunk);
+        let part = ChatPart::read(&chunk)?;
         self.start(tokens, out);
         self.ending.note(&part);
         self.add(&part, out)
@@ -352,7 +326,7 @@ impl StreamTranslator for MessageStream {
 
     fn keep_alive(&mut self, out: &mut BytesMut) {
         if self.has_started {
-            write_ping(out);
+            Event::Ping.write(out);
         }
     }
 
@@ -362,7 +336,7 @@ impl StreamTranslator for MessageStream {
             self.end_cut_calls(out);
         }
         if self.ended == 0 && self.queue.is_empty() {
-            let mut empty = Block { kind: BlockKind::Text, held: Vec::new(), is_open: false };
+            let mut empty = Block { kind: BlockKind::Text, held: TextBuilder::default(), is_open: false };
             empty.open(0, &self.options, &[], out);
             empty.end(0, out);
         }
@@ -375,11 +349,9 @@ impl StreamTranslator for MessageStream {
             }
             self.end_first(out);
         }
-        out.put(b"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{");
-        self.ending.stop_reason(&self.options, tokens, !self.calls.is_empty()).write(out);
-        out.put(b"},\"usage\":");
-        self.ending.write_usage(tokens, out);
-        out.put(b"}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
+        let delta = self.ending.stop(&self.options, tokens, !self.calls.is_empty());
+        Event::MessageDelta { delta, usage: self.ending.usage(tokens) }.write(out);
+        Event::MessageStop.write(out);
         Ok(())
     }
 }

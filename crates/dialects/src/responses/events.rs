@@ -2,14 +2,11 @@
 
 use super::ResponseOptions;
 use super::output::{OutputItem, OutputKind};
-use super::resource::{self, Status, Usage};
 use super::tool_table::ToolKind;
-use crate::writer::Output;
+use super::wire::{ContentEvent, Event, EventMembers, Logprobs, Response, Text};
+use crate::sse;
 use bytes::BytesMut;
-use std::ops::Range;
-
-/// How often the events that end a message repeat it.
-pub(super) const WRITES_AT_END: usize = 3;
+use serde_json::value::RawValue;
 
 /// Numbers the events.
 #[derive(Debug, Default)]
@@ -21,7 +18,7 @@ pub(super) struct Events {
 #[derive(Clone, Copy)]
 pub(super) struct Placed<'a> {
     pub(super) item: &'a OutputItem,
-    pub(super) index: usize,
+    pub(super) output_index: usize,
     pub(super) options: &'a ResponseOptions,
 }
 
@@ -36,174 +33,132 @@ impl Events {
         self.written == 0
     }
 
-    /// `event: …`, `data: {"type":…,"sequence_number":…`.
-    fn begin(&mut self, name: &[u8], out: &mut BytesMut) {
-        out.put(b"event: ");
-        out.put(name);
-        out.put(b"\ndata: {\"type\":\"");
-        out.put(name);
-        out.put(b"\",\"sequence_number\":");
-        out.put_number(self.written);
+    fn write(&mut self, name: &'static str, members: EventMembers<'_>, out: &mut BytesMut) {
+        sse::write_event(name, &Event { r#type: name, sequence_number: self.written, members }, out);
         self.written += 1;
     }
 
-    /// Begins an event about an item, with its id.
-    fn begin_of(&mut self, name: &[u8], placed: Placed<'_>, out: &mut BytesMut) {
-        self.begin(name, out);
-        out.put(b",\"item_id\":");
-        placed.item.write_id(placed.index, placed.options, out);
-        out.put(b",\"output_index\":");
-        out.put_number(placed.index as u64);
+    /// An event with the whole response.
+    pub(super) fn response(&mut self, name: &'static str, response: &Response<'_>, out: &mut BytesMut) {
+        self.write(name, EventMembers::Response { response }, out);
     }
 
-    /// An event with the whole response. Returns where the response is in `out`.
-    pub(super) fn response(
-        &mut self,
-        name: &[u8],
-        options: &ResponseOptions,
-        status: Status<'_>,
-        output: &[OutputItem],
-        usage: Option<Usage>,
-        out: &mut BytesMut,
-    ) -> Range<usize> {
-        self.begin(name, out);
-        out.put(b",\"response\":");
-        out.reserve(options.members.len() + output.iter().map(OutputItem::bytes).sum::<usize>());
-        let start = out.len();
-        resource::write(options, status, output, usage, out);
-        if matches!(status, Status::Failed { .. }) && options.finished.is_some() {
-            let unstored = resource::unstored(&out[start..]);
-            out.truncate(start);
-            out.put(&unstored);
-        }
-        let end = out.len();
-        out.put(b"}\n\n");
-        start..end
+    fn item(&mut self, name: &'static str, placed: Placed<'_>, out: &mut BytesMut) {
+        let Placed { item, output_index, options } = placed;
+        self.write(name, EventMembers::Item { output_index, item: item.wire(options) }, out);
+    }
+
+    fn content(&mut self, name: &'static str, content: ContentEvent<'_>, out: &mut BytesMut) {
+        self.write(name, EventMembers::Content(content), out);
     }
 
     /// The item begins.
     pub(super) fn added(&mut self, placed: Placed<'_>, out: &mut BytesMut) {
-        self.item(b"response.output_item.added", placed, out);
+        self.item("response.output_item.added", placed, out);
         if let OutputKind::Call(_) = placed.item.kind {
             return;
         }
-        self.content_part(b"response.content_part.added", placed, out);
+        self.content("response.content_part.added", placed.part(), out);
         if placed.has_summary() {
-            self.summary_part(b"response.reasoning_summary_part.added", placed, out);
+            self.content("response.reasoning_summary_part.added", placed.summary_part(), out);
         }
     }
 
-    fn item(&mut self, name: &[u8], placed: Placed<'_>, out: &mut BytesMut) {
-        self.begin(name, out);
-        out.put(b",\"output_index\":");
-        out.put_number(placed.index as u64);
-        out.put(b",\"item\":");
-        placed.item.write(placed.index, placed.options, out);
-        out.put(b"}\n\n");
-    }
-
-    fn content_part(&mut self, name: &[u8], placed: Placed<'_>, out: &mut BytesMut) {
-        self.begin_of(name, placed, out);
-        out.put(b",\"content_index\":0,\"part\":");
-        placed.item.write_part(out);
-        out.put(b"}\n\n");
-    }
-
-    fn summary_part(&mut self, name: &[u8], placed: Placed<'_>, out: &mut BytesMut) {
-        self.begin_of(name, placed, out);
-        out.put(b",\"summary_index\":0,\"part\":");
-        placed.item.write_summary_part(out);
-        out.put(b"}\n\n");
-    }
-
-    /// A piece of escaped text, with the log probabilities of its tokens as a JSON array.
-    pub(super) fn delta(&mut self, placed: Placed<'_>, text: &[u8], logprobs: Option<&[u8]>, out: &mut BytesMut) {
+    /// A piece of text, with the log probabilities of its tokens as a JSON array.
+    pub(super) fn delta(
+        &mut self,
+        placed: Placed<'_>,
+        delta: Text<'_>,
+        logprobs: Option<&RawValue>,
+        out: &mut BytesMut,
+    ) {
+        let delta = Some(delta);
         match &placed.item.kind {
             OutputKind::Message => {
-                self.begin_of(b"response.output_text.delta", placed, out);
-                out.put(b",\"content_index\":0,\"delta\":");
-                out.put_raw_text(text);
-                out.put(b",\"logprobs\":");
-                out.put(logprobs.unwrap_or(b"[]"));
-                out.put(b"}\n\n");
+                let logprobs = Some(Logprobs(logprobs));
+                let event = ContentEvent { delta, logprobs, ..placed.content() };
+                self.content("response.output_text.delta", event, out);
             }
             OutputKind::Reasoning => {
-                self.text(b"response.reasoning_text.delta", b",\"content_index\":0,\"delta\":", placed, text, out);
+                let event = ContentEvent { delta, ..placed.content() };
+                self.content("response.reasoning_text.delta", event, out);
                 if placed.has_summary() {
-                    let name = b"response.reasoning_summary_text.delta";
-                    self.text(name, b",\"summary_index\":0,\"delta\":", placed, text, out);
+                    let event = ContentEvent { delta, ..placed.summary() };
+                    self.content("response.reasoning_summary_text.delta", event, out);
                 }
             }
             // The input of a custom tool is inside of the arguments, and known when they are complete.
-            OutputKind::Call(_) => {
-                if placed.tool_kind() == ToolKind::Function {
-                    self.text(b"response.function_call_arguments.delta", b",\"delta\":", placed, text, out);
+            OutputKind::Call(call) => {
+                if call.kind == ToolKind::Function {
+                    let event = ContentEvent { delta, ..placed.event() };
+                    self.content("response.function_call_arguments.delta", event, out);
                 }
             }
         }
     }
 
-    /// An event with a text as its last member.
-    fn text(&mut self, name: &[u8], member: &[u8], placed: Placed<'_>, text: &[u8], out: &mut BytesMut) {
-        self.begin_of(name, placed, out);
-        out.put(member);
-        out.put_raw_text(text);
-        out.put(b"}\n\n");
-    }
-
-    /// The item is complete, or cut off.
-    pub(super) fn done(&mut self, placed: Placed<'_>, out: &mut BytesMut) {
-        let text = &placed.item.text;
-        out.reserve(WRITES_AT_END * placed.item.bytes());
+    /// The item is complete, or cut off. `had_text` tells whether there was a delta before.
+    pub(super) fn done(&mut self, placed: Placed<'_>, had_text: bool, out: &mut BytesMut) {
+        let text = Some(placed.item.text());
         match &placed.item.kind {
             OutputKind::Message => {
-                self.begin_of(b"response.output_text.done", placed, out);
-                out.put(b",\"content_index\":0,\"text\":");
-                out.put_raw_text(text);
-                out.put(b",\"logprobs\":[");
-                out.put(&placed.item.logprobs);
-                out.put(b"]}\n\n");
-                self.content_part(b"response.content_part.done", placed, out);
+                let event = ContentEvent { text, logprobs: Some(placed.item.logprobs()), ..placed.content() };
+                self.content("response.output_text.done", event, out);
+                self.content("response.content_part.done", placed.part(), out);
             }
             OutputKind::Reasoning => {
-                self.text(b"response.reasoning_text.done", b",\"content_index\":0,\"text\":", placed, text, out);
-                self.content_part(b"response.content_part.done", placed, out);
+                let event = ContentEvent { text, ..placed.content() };
+                self.content("response.reasoning_text.done", event, out);
+                self.content("response.content_part.done", placed.part(), out);
                 if placed.has_summary() {
-                    let name = b"response.reasoning_summary_text.done";
-                    self.text(name, b",\"summary_index\":0,\"text\":", placed, text, out);
-                    self.summary_part(b"response.reasoning_summary_part.done", placed, out);
+                    let event = ContentEvent { text, ..placed.summary() };
+                    self.content("response.reasoning_summary_text.done", event, out);
+                    self.content("response.reasoning_summary_part.done", placed.summary_part(), out);
                 }
             }
-            OutputKind::Call(_) => self.call_done(placed, out),
-        }
-        self.item(b"response.output_item.done", placed, out);
-    }
-
-    fn call_done(&mut self, placed: Placed<'_>, out: &mut BytesMut) {
-        match placed.tool_kind() {
-            ToolKind::Function => {
-                let arguments = placed.item.arguments();
-                if placed.item.text.is_empty() {
-                    self.delta(placed, arguments, None, out);
+            OutputKind::Call(call) => match call.kind {
+                ToolKind::Function => {
+                    if !had_text {
+                        self.delta(placed, placed.item.text(), None, out);
+                    }
+                    let event = ContentEvent { arguments: text, ..placed.event() };
+                    self.content("response.function_call_arguments.done", event, out);
                 }
-                self.text(b"response.function_call_arguments.done", b",\"arguments\":", placed, arguments, out);
-            }
-            ToolKind::Custom => {
-                let input = placed.item.custom_input();
-                self.text(b"response.custom_tool_call_input.delta", b",\"delta\":", placed, &input, out);
-                self.text(b"response.custom_tool_call_input.done", b",\"input\":", placed, &input, out);
-            }
-            ToolKind::Search => {}
+                ToolKind::Custom => {
+                    let event = ContentEvent { delta: text, ..placed.event() };
+                    self.content("response.custom_tool_call_input.delta", event, out);
+                    let event = ContentEvent { input: text, ..placed.event() };
+                    self.content("response.custom_tool_call_input.done", event, out);
+                }
+                ToolKind::Search => {}
+            },
         }
+        self.item("response.output_item.done", placed, out);
     }
 }
 
-impl Placed<'_> {
+impl<'a> Placed<'a> {
     fn has_summary(self) -> bool {
         self.options.has_summary && matches!(self.item.kind, OutputKind::Reasoning)
     }
 
-    fn tool_kind(self) -> ToolKind {
-        self.item.tool_kind(self.options)
+    fn event(self) -> ContentEvent<'a> {
+        ContentEvent { item_id: &self.item.id, output_index: self.output_index, ..ContentEvent::default() }
+    }
+
+    fn content(self) -> ContentEvent<'a> {
+        ContentEvent { content_index: Some(0), ..self.event() }
+    }
+
+    fn summary(self) -> ContentEvent<'a> {
+        ContentEvent { summary_index: Some(0), ..self.event() }
+    }
+
+    fn part(self) -> ContentEvent<'a> {
+        ContentEvent { part: Some(self.item.part()), ..self.content() }
+    }
+
+    fn summary_part(self) -> ContentEvent<'a> {
+        ContentEvent { part: Some(self.item.summary_part()), ..self.summary() }
     }
 }

@@ -1,5 +1,7 @@
 //! The format of the response's text.
 
+use super::wire::{FormatEcho, TextEcho};
+use crate::raw_text::{checked, of_raw};
 use crate::values::value;
 use crate::writer::Output;
 use json::{Checks, ParseError, RawStr, Reader, ValueKind};
@@ -111,21 +113,17 @@ impl<'a> TextFormat<'a> {
     }
 
     /// The member `text` of the response.
-    pub(super) fn echo(&self, out: &mut Vec<u8>) {
-        out.put(b"{\"format\":{\"type\":");
-        out.put_text(self.kind.unwrap_or("text"));
-        if self.kind == Some("json_schema") {
-            out.put(b",");
-            if self.description.is_none() {
-                out.put(b"\"description\":null,");
-            }
-            self.write_schema(out);
-        }
-        out.put(b"}");
-        if let Some(verbosity) = self.verbosity {
-            out.put(b",\"verbosity\":");
-            out.put_raw_text(verbosity.raw());
-        }
-        out.put(b"}");
+    pub(super) fn echo(&self) -> TextEcho {
+        let format = match self.kind {
+            Some("json_schema") => FormatEcho::JsonSchema {
+                description: self.description.map(of_raw),
+                name: self.name.map(of_raw),
+                schema: self.schema.map(checked),
+                strict: self.is_strict,
+            },
+            Some("json_object") => FormatEcho::JsonObject,
+            _ => FormatEcho::Text,
+        };
+        TextEcho { format, verbosity: self.verbosity.map(of_raw) }
     }
 }

@@ -1,8 +1,10 @@
 //! Reads, checks and copies single members of a Responses request.
 
 use super::request::ResponsesRequest;
+use crate::raw_text::checked;
 use crate::writer::write_member;
 use json::{Checks, ParseError, Path, RawStr, Reader, ValueKind};
+use serde_json::value::RawValue;
 
 /// The most pairs of `metadata`, and the most characters of their keys and values.
 const MAX_METADATA: usize = 16;
@@ -141,9 +143,10 @@ impl ResponsesRequest {
         Ok(includes)
     }
 
-    /// The value of a member as the client wrote it; `None` if it is absent.
-    pub(super) fn echo(&self, name: &str) -> Option<&[u8]> {
-        Some(self.value(name)).filter(|value| !value.is_empty())
+    /// The value of a member as the client wrote it, or else the default.
+    pub(super) fn echo(&self, name: &str, default: &str) -> Box<RawValue> {
+        let value = self.value(name);
+        checked(if value.is_empty() { default.as_bytes() } else { value })
     }
 }
 

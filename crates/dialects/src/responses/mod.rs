@@ -1,7 +1,7 @@
 //! OpenAI's Responses API.
 //!
-//! [`request`] turns a request into a chat request. A response consists of [`output`] items; [`resource`] writes them
-//! with the other members of a response, and [`stream`] their events.
+//! [`request`] turns a request into a chat request, [`response`] and [`stream`] turn chat responses into responses with
+//! their [`output`] items, and into events. [`wire`] are the types that clients get.
 
 mod events;
 mod format;
@@ -12,12 +12,12 @@ mod output;
 mod parts;
 mod reasoning;
 mod request;
-mod resource;
 pub(super) mod response;
 mod stream;
 mod tool_choice;
 mod tool_table;
 mod tools;
+mod wire;
 
 #[cfg(test)]
 mod request_tests;
@@ -30,16 +30,21 @@ pub use request::{History, ItemReference, ResponseContext, ResponsesRequest};
 pub(crate) use stream::ResponseStream;
 
 use bytes::Bytes;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use tool_table::ToolTable;
+use wire::{RequestEcho, Response};
 
 /// What the response needs to know of the request.
 #[derive(Debug, Clone)]
 pub struct ResponseOptions {
     /// The part of all ids that belongs to this response.
     unique: String,
-    /// The members of the response that are known from the beginning, without brackets.
-    members: Vec<u8>,
+    /// The members of the response that are known from the beginning.
+    echo: RequestEcho,
+    /// The size of `echo` and of the tools.
+    echo_bytes: usize,
     tools: ToolTable,
     /// Reasoning is also sent as its own summary.
     has_summary: bool,
@@ -54,7 +59,7 @@ pub struct ResponseOptions {
 impl ResponseOptions {
     /// The memory of what the response repeats, which lasts as long as the call.
     pub(crate) fn echo_bytes(&self) -> usize {
-        self.members.len() + self.tools.bytes()
+        self.echo_bytes
     }
 
     pub(super) fn id(&self) -> String {
@@ -74,11 +79,13 @@ impl FinishedResponse {
 
     /// The response as it reads if it could not be stored.
     pub fn unstored(&self) -> Option<Bytes> {
-        self.get().map(|response| resource::unstored(response))
+        let mut members: BTreeMap<&str, &RawValue> = serde_json::from_slice(self.get()?).ok()?;
+        members.insert("store", RawValue::FALSE);
+        serde_json::to_vec(&members).ok().map(Bytes::from)
     }
 
-    fn set(&self, response: Bytes) {
-        // A response ends once.
-        let _ = self.0.set(response);
+    /// A response ends once.
+    fn set(&self, response: &Response<'_>) -> Bytes {
+        self.0.get_or_init(|| response.to_json()).clone()
     }
 }

@@ -1,23 +1,18 @@
-//! The items of a response's output.
+//! The items of a response's output, while they are put together and after.
 
 use super::ResponseOptions;
-use super::reasoning;
-use super::tool_table::{DeclaredTool, ToolKind};
-use crate::writer::Output;
-use json::{JsonError, Reader, ValueKind, quote};
-use std::borrow::Cow;
-use std::sync::OnceLock;
+use super::tool_table::ToolKind;
+use super::wire::{CallHead, Item, ItemStatus, Logprobs, Object, Part, Text};
+use crate::raw_text::{ListBuilder, RawText, TextBuilder, encode};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 #[derive(Debug)]
 pub(super) struct OutputItem {
+    pub(super) id: String,
     pub(super) kind: OutputKind,
-    /// Its text, or the arguments of a call, escaped.
-    pub(super) text: Vec<u8>,
-    /// The log probabilities of the text's tokens, as JSON without brackets.
-    pub(super) logprobs: Vec<u8>,
-    /// The sealed text: sealing it again would give another value.
-    pub(super) sealed: OnceLock<String>,
     pub(super) status: ItemStatus,
+    content: Content,
 }
 
 #[derive(Debug)]
@@ -27,231 +22,213 @@ pub(super) enum OutputKind {
     Call(ToolCall),
 }
 
-/// Names a call. Both are escaped.
+/// A call, with the tool as the client declared it.
 #[derive(Debug)]
 pub(super) struct ToolCall {
-    pub(super) id: Box<[u8]>,
-    /// In chat.
-    pub(super) name: Box<[u8]>,
+    pub(super) kind: ToolKind,
+    id: Box<RawValue>,
+    name: Box<RawValue>,
+    namespace: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ItemStatus {
-    InProgress,
-    Completed,
-    /// The response was cut off here.
-    Incomplete,
+/// What the model wrote: text, or the arguments of a call.
+#[derive(Debug)]
+enum Content {
+    Growing {
+        text: TextBuilder,
+        logprobs: ListBuilder,
+    },
+    Complete {
+        /// A string; the arguments of a search are an object.
+        text: Box<RawValue>,
+        logprobs: Option<Box<RawValue>>,
+        /// The sealed text. It is kept because sealing it again would give another value.
+        sealed: Option<String>,
+    },
 }
 
-impl ItemStatus {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::InProgress => "in_progress",
-            Self::Completed => "completed",
-            Self::Incomplete => "incomplete",
+/// The arguments of a custom tool.
+#[derive(Deserialize)]
+struct CustomArguments<'a> {
+    #[serde(borrow)]
+    input: &'a RawValue,
+}
+
+impl ToolCall {
+    /// The call at this position of the response. A call without an id gets one from its position, and a name that was not
+    /// declared is that of a function.
+    pub(super) fn new(id: Option<&str>, name: RawText<'_>, position: usize, options: &ResponseOptions) -> Self {
+        let tool = options.tools.find(name.escaped().as_bytes());
+        Self {
+            kind: tool.map_or(ToolKind::Function, |tool| tool.kind),
+            id: match id {
+                Some(escaped) => raw_string(escaped),
+                None => encode(&format!("call_{}_{position}", options.unique)),
+            },
+            name: tool.map_or_else(|| name.as_raw().to_owned(), |tool| encode(&tool.name)),
+            namespace: tool.and_then(|tool| tool.namespace.clone()),
         }
+    }
+
+    /// The bytes of its names.
+    pub(super) fn bytes(&self) -> usize {
+        self.id.get().len() + self.name.get().len()
     }
 }
 
 impl OutputItem {
-    pub(super) fn new(kind: OutputKind) -> Self {
-        let (text, logprobs, sealed) = (Vec::new(), Vec::new(), OnceLock::new());
-        Self { kind, text, logprobs, sealed, status: ItemStatus::InProgress }
+    /// The item at this place of the output.
+    pub(super) fn new(kind: OutputKind, index: usize, options: &ResponseOptions) -> Self {
+        let prefix = match &kind {
+            OutputKind::Reasoning => "rs",
+            OutputKind::Message => "msg",
+            OutputKind::Call(call) => match call.kind {
+                ToolKind::Function => "fc",
+                ToolKind::Custom => "ctc",
+                ToolKind::Search => "tsc",
+            },
+        };
+        Self {
+            id: format!("{prefix}_{}_{index}", options.unique),
+            kind,
+            status: ItemStatus::InProgress,
+            content: Content::Growing { text: TextBuilder::default(), logprobs: ListBuilder::default() },
+        }
     }
 
-    /// What the client declared under the name of the call; `None` for other items and for a name of the model's own.
-    pub(super) fn tool<'o>(&self, options: &'o ResponseOptions) -> Option<&'o DeclaredTool> {
+    /// The kind of tool that the item calls; `None` for other items.
+    pub(super) fn tool_kind(&self) -> Option<ToolKind> {
         match &self.kind {
-            OutputKind::Call(call) => options.tools.find(&call.name),
+            OutputKind::Call(call) => Some(call.kind),
             OutputKind::Reasoning | OutputKind::Message => None,
         }
     }
 
-    /// The kind of tool that the item calls. A name that was not declared is that of a function.
-    pub(super) fn tool_kind(&self, options: &ResponseOptions) -> ToolKind {
-        self.tool(options).map_or(ToolKind::Function, |tool| tool.kind)
+    pub(super) fn is_in_progress(&self) -> bool {
+        self.status == ItemStatus::InProgress
     }
 
-    /// The bytes of what its last events repeat.
-    pub(super) fn bytes(&self) -> usize {
-        self.text.len() + self.logprobs.len()
+    /// Adds escaped text and log probabilities, which are a JSON array. Returns how many bytes of the array are kept.
+    pub(super) fn push(&mut self, escaped: &str, list: Option<&RawValue>) -> usize {
+        let Content::Growing { text, logprobs } = &mut self.content else { return 0 };
+        text.push(escaped);
+        list.map_or(0, |list| logprobs.extend(list))
     }
 
-    /// Adds log probabilities, which are a JSON array. Returns how many bytes of it are kept.
-    pub(super) fn add_logprobs(&mut self, array: &[u8]) -> usize {
-        let inside = array.trim_ascii().strip_prefix(b"[").and_then(|rest| rest.strip_suffix(b"]"));
-        let Some(inside) = inside.map(<[u8]>::trim_ascii).filter(|inside| !inside.is_empty()) else { return 0 };
-        if !self.logprobs.is_empty() {
-            self.logprobs.put(b",");
-        }
-        self.logprobs.put(inside);
-        inside.len() + 1
+    /// Whether nothing was written yet.
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(&self.content, Content::Growing { text, .. } if text.is_empty())
     }
 
-    /// The id of the item at this place of the output, with quotes.
-    pub(super) fn write_id(&self, index: usize, options: &ResponseOptions, out: &mut impl Output) {
-        let prefix: &[u8] = match &self.kind {
-            OutputKind::Reasoning => b"\"rs_",
-            OutputKind::Message => b"\"msg_",
-            OutputKind::Call(_) => match self.tool_kind(options) {
-                ToolKind::Function => b"\"fc_",
-                ToolKind::Custom => b"\"ctc_",
-                ToolKind::Search => b"\"tsc_",
-            },
+    /// Ends the item.
+    pub(super) fn end(&mut self, status: ItemStatus, options: &ResponseOptions) {
+        self.status = status;
+        let growing = Content::Growing { text: TextBuilder::default(), logprobs: ListBuilder::default() };
+        let Content::Growing { text, logprobs } = std::mem::replace(&mut self.content, growing) else { return };
+        let is_empty = text.is_empty();
+        let text = text.finish();
+        let seal = options.seal.as_ref().filter(|_| matches!(self.kind, OutputKind::Reasoning));
+        let sealed = seal.map(|seal| seal.seal(RawText::of(&text).map_or("", RawText::escaped)));
+        let text = match self.tool_kind() {
+            // Engines send nothing for a function without parameters.
+            Some(ToolKind::Function) if is_empty => encode("{}"),
+            Some(ToolKind::Function) | None => text,
+            Some(ToolKind::Custom) => custom_input(&text).unwrap_or(text),
+            Some(ToolKind::Search) => search_arguments(&text),
         };
-        out.put(prefix);
-        out.put(options.unique.as_bytes());
-        out.put(b"_");
-        out.put_number(index as u64);
-        out.put(b"\"");
+        self.content = Content::Complete { text, logprobs: logprobs.finish(), sealed };
     }
 
-    /// The item as JSON. One in progress has no content yet.
-    pub(super) fn write(&self, index: usize, options: &ResponseOptions, out: &mut impl Output) {
-        out.put(b"{\"id\":");
-        self.write_id(index, options, out);
-        match &self.kind {
-            OutputKind::Reasoning => self.write_reasoning(options, out),
-            OutputKind::Message => {
-                out.put(b",\"type\":\"message\",\"role\":\"assistant\",\"content\":[");
-                if self.status != ItemStatus::InProgress {
-                    self.write_part(out);
-                }
-                out.put(b"]");
-                self.write_status(out);
-            }
-            OutputKind::Call(call) => self.write_call(call, options, out),
+    /// The whole text; empty while the item is in progress.
+    pub(super) fn text(&self) -> Text<'_> {
+        match &self.content {
+            Content::Growing { .. } => Text::EMPTY,
+            Content::Complete { text, .. } => Text::Json(text),
         }
-        out.put(b"}");
     }
 
-    fn write_status(&self, out: &mut impl Output) {
-        out.put(b",\"status\":");
-        out.put_text(self.status.name());
-    }
-
-    fn write_reasoning(&self, options: &ResponseOptions, out: &mut impl Output) {
-        let is_done = self.status != ItemStatus::InProgress;
-        out.put(b",\"type\":\"reasoning\",\"summary\":[");
-        if is_done && options.has_summary {
-            self.write_summary_part(out);
-        }
-        out.put(b"],\"content\":[");
-        if is_done {
-            self.write_part(out);
-        }
-        out.put(b"]");
-        if is_done && let Some(seal) = &options.seal {
-            out.put(b",\"encrypted_content\":");
-            out.put_text(self.sealed.get_or_init(|| reasoning::seal(&**seal, &self.text)));
+    pub(super) fn logprobs(&self) -> Logprobs<'_> {
+        match &self.content {
+            Content::Growing { .. } => Logprobs(None),
+            Content::Complete { logprobs, .. } => Logprobs(logprobs.as_deref()),
         }
     }
 
     /// The only part of the content.
-    pub(super) fn write_part(&self, out: &mut impl Output) {
+    pub(super) fn part(&self) -> Part<'_> {
         match &self.kind {
-            OutputKind::Message => {
-                out.put(b"{\"type\":\"output_text\",\"text\":");
-                out.put_raw_text(&self.text);
-                out.put(b",\"annotations\":[],\"logprobs\":[");
-                out.put(&self.logprobs);
-                out.put(b"]}");
-            }
-            OutputKind::Reasoning | OutputKind::Call(_) => {
-                out.put(b"{\"type\":\"reasoning_text\",\"text\":");
-                out.put_raw_text(&self.text);
-                out.put(b"}");
-            }
+            OutputKind::Message => Part::OutputText { text: self.text(), annotations: [], logprobs: self.logprobs() },
+            OutputKind::Reasoning | OutputKind::Call(_) => Part::ReasoningText { text: self.text() },
         }
     }
 
     /// The reasoning as its own summary.
-    pub(super) fn write_summary_part(&self, out: &mut impl Output) {
-        out.put(b"{\"type\":\"summary_text\",\"text\":");
-        out.put_raw_text(&self.text);
-        out.put(b"}");
+    pub(super) fn summary_part(&self) -> Part<'_> {
+        Part::SummaryText { text: self.text() }
     }
 
-    fn write_call(&self, call: &ToolCall, options: &ResponseOptions, out: &mut impl Output) {
-        let tool = self.tool(options);
-        let is_done = self.status != ItemStatus::InProgress;
-        out.put(b",\"call_id\":");
-        out.put_raw_text(&call.id);
-        match tool.map_or(ToolKind::Function, |tool| tool.kind) {
-            ToolKind::Function => {
-                out.put(b",\"type\":\"function_call\"");
-                write_name(tool, call, out);
-                out.put(b",\"arguments\":");
-                out.put_raw_text(if is_done { self.arguments() } else { b"" });
+    pub(super) fn wire(&self, options: &ResponseOptions) -> Item<'_> {
+        let (id, status) = (self.id.as_str(), self.status);
+        let content: Vec<Part<'_>> = (!self.is_in_progress()).then(|| self.part()).into_iter().collect();
+        match &self.kind {
+            OutputKind::Reasoning => {
+                let has_summary = options.has_summary && !self.is_in_progress();
+                let summary = has_summary.then(|| self.summary_part()).into_iter().collect();
+                let encrypted_content = match &self.content {
+                    Content::Complete { sealed, .. } => sealed.as_deref(),
+                    Content::Growing { .. } => None,
+                };
+                Item::Reasoning { id, r#type: "reasoning", summary, content, encrypted_content }
             }
-            ToolKind::Custom => {
-                out.put(b",\"type\":\"custom_tool_call\"");
-                write_name(tool, call, out);
-                out.put(b",\"input\":");
-                out.put_raw_text(&if is_done { self.custom_input() } else { Vec::new() });
-            }
-            ToolKind::Search => {
-                out.put(b",\"type\":\"tool_search_call\",\"execution\":\"client\",\"arguments\":");
-                let arguments = decoded(&self.text);
-                out.put(if is_done && is_object(&arguments) { &arguments } else { b"{}" });
+            OutputKind::Message => Item::Message { id, r#type: "message", role: "assistant", content, status },
+            OutputKind::Call(call) => {
+                let head = |r#type, name| CallHead {
+                    id,
+                    call_id: &call.id,
+                    r#type,
+                    name,
+                    namespace: call.namespace.as_deref().filter(|_| name.is_some()),
+                };
+                match call.kind {
+                    ToolKind::Function => {
+                        let call = head("function_call", Some(&*call.name));
+                        Item::FunctionCall { call, arguments: self.text(), status }
+                    }
+                    ToolKind::Custom => {
+                        let call = head("custom_tool_call", Some(&*call.name));
+                        Item::CustomToolCall { call, input: self.text(), status }
+                    }
+                    ToolKind::Search => {
+                        let arguments = match self.text() {
+                            Text::Json(object) => Object::Json(object),
+                            Text::Empty(_) => Object::Empty {},
+                        };
+                        let call = head("tool_search_call", None);
+                        Item::ToolSearchCall { call, execution: "client", arguments, status }
+                    }
+                }
             }
         }
-        self.write_status(out);
-    }
-
-    /// The arguments of a function, escaped. Engines send nothing for a function without parameters.
-    pub(super) fn arguments(&self) -> &[u8] {
-        if self.text.is_empty() { b"{}" } else { &self.text }
-    }
-
-    /// The input of a custom tool, escaped: the text that the model wrote as its argument, or else all that it wrote.
-    pub(super) fn custom_input(&self) -> Vec<u8> {
-        let arguments = decoded(&self.text);
-        read_input(&arguments).ok().flatten().unwrap_or_else(|| self.text.clone())
     }
 }
 
-/// The name as the client declared it.
-fn write_name(tool: Option<&DeclaredTool>, call: &ToolCall, out: &mut impl Output) {
-    out.put(b",\"name\":");
-    match tool {
-        Some(tool) => out.put_text(&tool.name),
-        None => out.put_raw_text(&call.name),
-    }
-    if let Some(namespace) = tool.and_then(|tool| tool.namespace.as_ref()) {
-        out.put(b",\"namespace\":");
-        out.put_text(namespace);
-    }
+fn raw_string(escaped: &str) -> Box<RawValue> {
+    let mut text = TextBuilder::default();
+    text.push(escaped);
+    text.finish()
 }
 
-/// The text of an escaped one.
-fn decoded(raw: &[u8]) -> Vec<u8> {
-    let quoted = [b"\"", raw, b"\""].concat();
-    Reader::new(&quoted).string().map_or_else(|_| raw.to_vec(), |text| text.decoded().into_owned())
+/// The text that the model wrote as the argument of a custom tool; `None` if it wrote something else.
+fn custom_input(arguments: &RawValue) -> Option<Box<RawValue>> {
+    let arguments = RawText::of(arguments)?.decoded();
+    let object = Some(arguments.trim_start()).filter(|json| json.starts_with('{'))?;
+    let CustomArguments { input } = serde_json::from_str(object).ok()?;
+    Some(RawText::of(input).map_or_else(|| encode(input.get()), |text| text.as_raw().to_owned()))
 }
 
-fn is_object(json: &[u8]) -> bool {
-    let mut reader = Reader::new(json);
-    matches!(reader.kind(), Ok(ValueKind::Object)) && reader.skip().is_ok() && reader.end().is_ok()
-}
-
-/// The member `input` of the arguments, escaped; `None` if there is none.
-fn read_input(arguments: &[u8]) -> Result<Option<Vec<u8>>, JsonError> {
-    let mut input = None;
-    let mut reader = Reader::new(arguments);
-    if reader.kind()? != ValueKind::Object {
-        return Ok(None);
-    }
-    reader.object(|reader, name, _| {
-        if !name.is("input") {
-            return reader.skip();
-        }
-        let is_string = reader.kind()? == ValueKind::String;
-        let json = reader.slice()?;
-        let raw = if is_string { Cow::Borrowed(json) } else { Cow::Owned(quote(&String::from_utf8_lossy(json))) };
-        input = Some(raw[1..raw.len() - 1].to_vec());
-        Ok(())
-    })?;
-    reader.end()?;
-    Ok(input)
+/// The arguments of a search, which are an object.
+fn search_arguments(arguments: &RawValue) -> Box<RawValue> {
+    let arguments = RawText::of(arguments).map(RawText::decoded).unwrap_or_default();
+    let object = serde_json::from_str::<&RawValue>(&arguments).ok().filter(|json| json.get().starts_with('{'));
+    object.map_or_else(|| RawValue::from_string("{}".into()).expect("an object"), ToOwned::to_owned)
 }

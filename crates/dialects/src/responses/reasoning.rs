@@ -1,5 +1,7 @@
 //! How much the model should think, and reasoning that clients send back unread.
 
+use super::wire::ReasoningEcho;
+use crate::raw_text::of_raw;
 use crate::writer::write_member;
 use domain::model::ThinkingSwitch;
 use json::{Checks, ParseError, RawStr, Reader, ValueKind, quote};
@@ -56,11 +58,9 @@ impl<'a> ReasoningRequest<'a> {
         }
     }
 
-    /// `{"effort":…,"summary":…}`.
-    pub(super) fn echo(&self) -> Vec<u8> {
-        let effort = self.effort.map_or(b"null".to_vec(), quote);
-        let summary = self.summary.map_or(b"null".to_vec(), |kind| [b"\"", kind.raw(), b"\""].concat());
-        [b"{\"effort\":", &effort[..], b",\"summary\":", &summary[..], b"}"].concat()
+    /// The member of the response.
+    pub(super) fn echo(&self) -> ReasoningEcho {
+        ReasoningEcho { effort: self.effort, summary: self.summary.map(of_raw) }
     }
 }
 
@@ -70,11 +70,6 @@ pub trait ReasoningSeal: fmt::Debug + Send + Sync {
 
     /// `None` for what other services have sealed, which only they can read, and for what other workspaces have.
     fn open(&self, sealed: &str) -> Option<String>;
-}
-
-/// Seals escaped text.
-pub(super) fn seal(seal: &dyn ReasoningSeal, raw: &[u8]) -> String {
-    seal.seal(&String::from_utf8_lossy(raw))
 }
 
 /// The escaped text of our own `encrypted_content`.

@@ -1,63 +1,98 @@
 //! Turns a chat response into a response with its output items.
 
 use super::ResponseOptions;
-use super::output::{ItemStatus, OutputItem, OutputKind, ToolCall};
-use super::resource::{self, Status, Usage};
+use super::output::{OutputItem, OutputKind, ToolCall};
+use super::wire::{IncompleteDetails, ItemStatus, Response, ResponseError, Usage};
 use crate::TranslateError;
-use crate::chat_part::{ChatPart, FinishReason, ToolPart};
+use crate::chat_part::{ChatPart, FinishReason};
+use crate::raw_text::RawText;
 use bytes::Bytes;
 use domain::usage::Tokens;
-use json::RawStr;
 
-pub(crate) fn translate(response: &[u8], options: &ResponseOptions, tokens: Tokens) -> Result<Bytes, TranslateError> {
-    let part = ChatPart::read(response)?;
-    let mut items = Vec::new();
-    if let Some(text) = part.reasoning {
-        items.push(with_text(OutputKind::Reasoning, text));
+/// How a response stands or ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Status<'a> {
+    InProgress,
+    Completed,
+    /// With the reason.
+    Incomplete(&'static str),
+    Failed {
+        code: &'static str,
+        message: &'a str,
+    },
+}
+
+/// The response with this output. `usage` is not known before the end.
+pub(super) fn response<'a>(
+    options: &'a ResponseOptions,
+    status: Status<'a>,
+    output: &'a [OutputItem],
+    usage: Option<Usage>,
+) -> Response<'a> {
+    let mut response = Response {
+        request: &options.echo,
+        store: options.finished.is_some(),
+        // Prompts are never cut, calls are never deferred, and there is one tier.
+        truncation: "disabled",
+        background: false,
+        service_tier: "default",
+        status: "in_progress",
+        completed_at: None,
+        incomplete_details: None,
+        error: None,
+        output: output.iter().map(|item| item.wire(options)).collect(),
+        usage,
+    };
+    match status {
+        Status::InProgress => {}
+        Status::Completed => {
+            response.status = "completed";
+            response.completed_at = Some((options.now)());
+        }
+        Status::Incomplete(reason) => {
+            response.status = "incomplete";
+            response.incomplete_details = Some(IncompleteDetails { reason });
+        }
+        Status::Failed { code, message } => {
+            response.status = "failed";
+            response.error = Some(ResponseError { code, message });
+            response.store = false;
+        }
     }
-    if part.content.is_some() || (items.is_empty() && part.tool_calls.is_empty()) {
-        let mut message = OutputItem::new(OutputKind::Message);
-        message.text.extend_from_slice(part.content.map_or(&b""[..], RawStr::raw));
-        message.add_logprobs(part.logprobs.unwrap_or_default());
-        items.push(message);
+    response
+}
+
+pub(crate) fn translate(body: &[u8], options: &ResponseOptions, tokens: Tokens) -> Result<Bytes, TranslateError> {
+    let body = String::from_utf8_lossy(body);
+    let part = ChatPart::read(&body)?;
+    let mut items: Vec<OutputItem> = Vec::new();
+    let mut add = |kind: OutputKind, text: Option<RawText<'_>>, logprobs| {
+        let mut item = OutputItem::new(kind, items.len(), options);
+        item.push(text.map_or("", RawText::escaped), logprobs);
+        items.push(item);
+    };
+    if part.reasoning.is_some() {
+        add(OutputKind::Reasoning, part.reasoning, None);
+    }
+    if part.content.is_some() || (part.reasoning.is_none() && part.tool_calls.is_empty()) {
+        add(OutputKind::Message, part.content, part.logprobs);
     }
     for (position, call) in part.tool_calls.iter().enumerate() {
-        items.push(call_item(call, position, options)?);
+        let name = call.name.ok_or(TranslateError::Unexpected("a tool call has no name"))?;
+        let tool_call = ToolCall::new(call.id.map(RawText::escaped), name, position, options);
+        add(OutputKind::Call(tool_call), call.arguments, None);
     }
     let status = end_status(part.finish);
-    for item in &mut items {
-        item.status = ItemStatus::Completed;
+    let last = items.len() - 1;
+    for (index, item) in items.iter_mut().enumerate() {
+        let is_cut = index == last && matches!(status, Status::Incomplete(_));
+        item.end(if is_cut { ItemStatus::Incomplete } else { ItemStatus::Completed }, options);
     }
-    if let (Status::Incomplete(_), Some(last)) = (status, items.last_mut()) {
-        last.status = ItemStatus::Incomplete;
-    }
-    let usage = Usage { tokens, reasoning_tokens: part.reasoning_tokens.unwrap_or(0) };
-    let mut out = Vec::with_capacity(response.len() + options.members.len() + 1024);
-    resource::write(options, status, &items, Some(usage), &mut out);
-    let response = Bytes::from(out);
-    if let Some(finished) = &options.finished {
-        finished.set(response.clone());
-    }
-    Ok(response)
-}
-
-fn with_text(kind: OutputKind, text: RawStr<'_>) -> OutputItem {
-    OutputItem { text: text.raw().to_vec(), ..OutputItem::new(kind) }
-}
-
-fn call_item(call: &ToolPart<'_>, position: usize, options: &ResponseOptions) -> Result<OutputItem, TranslateError> {
-    let name = call.name.ok_or(TranslateError::Unexpected("a tool call has no name"))?;
-    let id = call_id(call.id.map(RawStr::raw), position, options);
-    let kind = OutputKind::Call(ToolCall { id, name: name.raw().into() });
-    let arguments = call.arguments.map_or(&b""[..], RawStr::raw);
-    Ok(OutputItem { text: arguments.to_vec(), ..OutputItem::new(kind) })
-}
-
-/// The engine's id of a call, or one from its position.
-pub(super) fn call_id(id: Option<&[u8]>, position: usize, options: &ResponseOptions) -> Box<[u8]> {
-    match id {
-        Some(id) => id.into(),
-        None => format!("call_{}_{position}", options.unique).into_bytes().into(),
+    let usage = Usage::new(tokens, part.reasoning_tokens.unwrap_or(0));
+    let response = response(options, status, &items, Some(usage));
+    match &options.finished {
+        Some(finished) => Ok(finished.set(&response)),
+        None => Ok(response.to_json()),
     }
 }
 

@@ -2,28 +2,31 @@
 //!
 //! The output of a response consists of items, each of which is added, gets text in pieces, and is done. Text and reasoning
 //! are done as soon as another item follows. Events name their item, so several tool calls may be open at once, as chat
-//! interleaves them; a call whose arguments are complete is done when another item follows, the others at the end. Example:
+//! interleaves them; a call whose arguments are complete is done when another item follows, the others at the end. Text and
+//! reasoning wait until the calls are complete: clients expect nothing but calls beside an open call. Example:
 //!
 //! ```text
 //! chunk            events, besides those of parts
 //! "Hi"             added 0, "Hi"
 //! call a: {"x"     done 0, added 1, {"x"
 //! call b: {}       added 2, {}
-//! call a: :1}      1 goes on: :1}
-//! end              done 1, done 2, completed
+//! "Bye"
+//! call a: :1}      1 goes on: :1}; done 1, done 2, added 3, "Bye"
+//! end              done 3, completed
 //! ```
 
 use super::ResponseOptions;
-use super::events::{Events, Placed, WRITES_AT_END};
-use super::output::{ItemStatus, OutputItem, OutputKind, ToolCall};
-use super::resource::{Status, Usage};
-use super::response::{call_id, end_status};
+use super::events::{Events, Placed};
+use super::output::{OutputItem, OutputKind, ToolCall};
+use super::response::{Status, end_status, response};
+use super::wire::{ItemStatus, Text, Usage};
 use crate::chat_part::{ChatPart, FinishReason, ToolPart};
-use crate::writer::Output;
-use crate::{Failure, FailureKind, MAX_TOOL_CALLS, StreamTranslator, TranslateError};
-use bytes::{Bytes, BytesMut};
+use crate::raw_text::{ListBuilder, RawText, TextBuilder};
+use crate::{Failure, FailureKind, MAX_TOOL_CALLS, StreamTranslator, TranslateError, sse};
+use bytes::BytesMut;
 use domain::usage::Tokens;
-use json::{JsonPieces, RawStr};
+use json::JsonPieces;
+use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -32,6 +35,8 @@ const MAX_OUTPUT_BYTES: usize = 16 << 20;
 /// The most bytes of log probabilities, which the last event repeats, too. A token takes about 1.5 KiB with its 20
 /// alternatives, so this is enough for 20,000 tokens.
 const MAX_LOGPROB_BYTES: usize = 32 << 20;
+/// How often the events that end a message repeat it.
+const WRITES_AT_END: usize = 3;
 /// The most copies of the output that exist while a stream ends: what was kept, the events that end a message, and the
 /// last event. A response that is to be stored has one more.
 const COPIES_AT_END: usize = WRITES_AT_END + 2;
@@ -40,13 +45,13 @@ const ITEM_BYTES: usize = 256;
 
 pub(crate) struct ResponseStream {
     options: Arc<ResponseOptions>,
-    /// The memory of `options`.
-    echo_bytes: usize,
     events: Events,
     /// In the order in which they were added.
     items: Vec<OutputItem>,
     /// The message or the reasoning that goes on.
     open_text: Option<usize>,
+    /// Text and reasoning that came while calls were open.
+    waiting: Vec<WaitingText>,
     calls: Vec<StreamedCall>,
     /// The place of the last call with each of the engine's numbers.
     numbered: HashMap<u64, usize>,
@@ -57,13 +62,46 @@ pub(crate) struct ResponseStream {
     reasoning_tokens: u64,
 }
 
+/// The kinds of items that have text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TextKind {
+    Reasoning,
+    Message,
+}
+
+impl TextKind {
+    fn item(self) -> OutputKind {
+        match self {
+            Self::Reasoning => OutputKind::Reasoning,
+            Self::Message => OutputKind::Message,
+        }
+    }
+
+    fn is_of(self, item: &OutputItem) -> bool {
+        match item.kind {
+            OutputKind::Reasoning => self == Self::Reasoning,
+            OutputKind::Message => self == Self::Message,
+            OutputKind::Call(_) => false,
+        }
+    }
+}
+
+struct WaitingText {
+    kind: TextKind,
+    text: TextBuilder,
+    logprobs: ListBuilder,
+    /// The size of the log probabilities.
+    logprob_bytes: usize,
+}
+
 /// A tool call whose pieces arrive.
 struct StreamedCall {
     /// The engine's number of the call.
     index: u64,
-    id: Option<Box<[u8]>>,
+    /// Escaped.
+    id: Option<Box<str>>,
     /// Arguments that came before the name.
-    held: Vec<u8>,
+    held: TextBuilder,
     /// The place of its item; `None` until the name is known.
     item: Option<usize>,
     /// `None` once they are not JSON.
@@ -71,9 +109,9 @@ struct StreamedCall {
 }
 
 impl StreamedCall {
-    fn push(&mut self, piece: RawStr<'_>) {
+    fn push(&mut self, piece: RawText<'_>) {
         if let Some(pieces) = &mut self.arguments
-            && pieces.push(&piece.decoded()).is_err()
+            && pieces.push(piece.decoded().as_bytes()).is_err()
         {
             self.arguments = None;
         }
@@ -87,11 +125,11 @@ impl StreamedCall {
 impl ResponseStream {
     pub(crate) fn new(options: Arc<ResponseOptions>) -> Self {
         Self {
-            echo_bytes: options.echo_bytes(),
             options,
             events: Events::default(),
             items: Vec::new(),
             open_text: None,
+            waiting: Vec::new(),
             calls: Vec::new(),
             numbered: HashMap::new(),
             bytes: 0,
@@ -108,8 +146,8 @@ impl ResponseStream {
 
     fn start(&mut self, out: &mut BytesMut) {
         if self.events.is_empty() {
-            for name in [&b"response.created"[..], b"response.in_progress"] {
-                self.events.response(name, &self.options, Status::InProgress, &[], None, out);
+            for name in ["response.created", "response.in_progress"] {
+                self.events.response(name, &response(&self.options, Status::InProgress, &[], None), out);
             }
         }
     }
@@ -126,29 +164,64 @@ impl ResponseStream {
         Ok(())
     }
 
-    /// Adds to the open item of this kind, or to a new one.
+    /// Adds to the open item of this kind, or to a new one. Text waits while a call is open.
     fn add_text(
         &mut self,
-        kind: OutputKind,
-        text: RawStr<'_>,
-        logprobs: Option<&[u8]>,
+        kind: TextKind,
+        text: &RawValue,
+        logprobs: Option<&RawValue>,
         out: &mut BytesMut,
     ) -> Result<(), TranslateError> {
-        let continues = |place: &usize| {
-            matches!(
-                (&self.items[*place].kind, &kind),
-                (OutputKind::Message, OutputKind::Message) | (OutputKind::Reasoning, OutputKind::Reasoning)
-            )
-        };
-        let place = match self.open_text.filter(continues) {
+        let place = match self.open_text.filter(|place| kind.is_of(&self.items[*place])) {
             Some(place) => place,
+            None if self.has_open_call() => return self.keep_waiting(kind, text, logprobs),
             None => {
-                let place = self.add_item(kind, out)?;
+                let place = self.add_item(kind.item(), out)?;
                 self.open_text = Some(place);
                 place
             }
         };
-        self.append(place, text.raw(), logprobs, out)
+        self.append(place, text, logprobs, out)
+    }
+
+    /// Whether a call may get further arguments.
+    fn has_open_call(&self) -> bool {
+        let is_open = |call: &StreamedCall| call.item.is_some_and(|place| self.items[place].is_in_progress());
+        self.calls.iter().any(|call| is_open(call) && !call.is_complete())
+    }
+
+    fn keep_waiting(
+        &mut self,
+        kind: TextKind,
+        text: &RawValue,
+        logprobs: Option<&RawValue>,
+    ) -> Result<(), TranslateError> {
+        if self.waiting.last().is_none_or(|last| last.kind != kind) {
+            self.grow(ITEM_BYTES)?;
+            let (text, logprobs) = (TextBuilder::default(), ListBuilder::default());
+            self.waiting.push(WaitingText { kind, text, logprobs, logprob_bytes: 0 });
+        }
+        if let Some(last) = self.waiting.last_mut() {
+            let (escaped, before) = (RawText::of(text).map_or("", RawText::escaped), last.logprob_bytes);
+            last.text.push(escaped);
+            last.logprob_bytes += logprobs.map_or(0, |list| last.logprobs.extend(list));
+            self.logprob_bytes += last.logprob_bytes - before;
+            self.bytes += escaped.len();
+        }
+        self.check_bounds()
+    }
+
+    /// Adds the text that has waited, if no call is open any more.
+    fn add_waiting(&mut self, out: &mut BytesMut) -> Result<(), TranslateError> {
+        if self.waiting.is_empty() || self.has_open_call() {
+            return Ok(());
+        }
+        for WaitingText { kind, text, logprobs, logprob_bytes } in std::mem::take(&mut self.waiting) {
+            self.bytes -= ITEM_BYTES + text.len();
+            self.logprob_bytes -= logprob_bytes;
+            self.add_text(kind, &text.finish(), logprobs.finish().as_deref(), out)?;
+        }
+        Ok(())
     }
 
     /// Ends what is complete and adds an item. Returns its place.
@@ -156,27 +229,26 @@ impl ResponseStream {
         self.grow(ITEM_BYTES)?;
         self.end_text(ItemStatus::Completed, out);
         self.end_calls(StreamedCall::is_complete, out);
-        let index = self.items.len();
-        self.items.push(OutputItem::new(kind));
-        let placed = Placed { item: &self.items[index], index, options: &self.options };
+        let output_index = self.items.len();
+        self.items.push(OutputItem::new(kind, output_index, &self.options));
+        let placed = Placed { item: &self.items[output_index], output_index, options: &self.options };
         self.events.added(placed, out);
-        Ok(index)
+        Ok(output_index)
     }
 
     fn append(
         &mut self,
-        index: usize,
-        text: &[u8],
-        logprobs: Option<&[u8]>,
+        output_index: usize,
+        text: &RawValue,
+        logprobs: Option<&RawValue>,
         out: &mut BytesMut,
     ) -> Result<(), TranslateError> {
-        self.grow(text.len())?;
-        let item = &mut self.items[index];
-        item.text.extend_from_slice(text);
-        self.logprob_bytes += item.add_logprobs(logprobs.unwrap_or_default());
+        let escaped = RawText::of(text).map_or("", RawText::escaped);
+        self.grow(escaped.len())?;
+        self.logprob_bytes += self.items[output_index].push(escaped, logprobs);
         self.check_bounds()?;
-        let placed = Placed { item: &self.items[index], index, options: &self.options };
-        self.events.delta(placed, text, logprobs, out);
+        let placed = Placed { item: &self.items[output_index], output_index, options: &self.options };
+        self.events.delta(placed, Text::Json(text), logprobs, out);
         Ok(())
     }
 
@@ -194,16 +266,16 @@ impl ResponseStream {
         let call = &mut self.calls[position];
         call.push(arguments);
         let Some(item) = call.item else {
-            call.held.extend_from_slice(arguments.raw());
-            return self.grow(arguments.raw().len());
+            call.held.push(arguments.escaped());
+            return self.grow(arguments.escaped().len());
         };
-        if self.items[item].status != ItemStatus::InProgress {
+        if !self.items[item].is_in_progress() {
             // The arguments were complete. Some engines send an empty piece at the end.
             let is_rest = arguments.decoded().trim_ascii().is_empty();
             let error = TranslateError::Unexpected("a tool call goes on after its arguments are complete");
             return if is_rest { Ok(()) } else { Err(error) };
         }
-        self.append(item, arguments.raw(), None, out)
+        self.append(item, arguments.as_raw(), None, out)
     }
 
     /// The call that a piece belongs to. Some engines number all calls alike, but give each its id.
@@ -213,13 +285,13 @@ impl ResponseStream {
             Some(last) if last.index == piece.index => Some(self.calls.len() - 1),
             _ => self.numbered.get(&piece.index).copied(),
         };
-        if let (Some(position), Some(id)) = (position, piece.id) {
+        if let (Some(position), Some(id)) = (position, piece.id.map(RawText::escaped)) {
             match &self.calls[position].id {
-                Some(known) if **known != *id.raw() => return Ok(None),
+                Some(known) if **known != *id => return Ok(None),
                 Some(_) => {}
                 None => {
-                    self.grow(id.raw().len())?;
-                    self.calls[position].id = Some(id.raw().into());
+                    self.grow(id.len())?;
+                    self.calls[position].id = Some(id.into());
                 }
             }
         }
@@ -230,30 +302,24 @@ impl ResponseStream {
         if self.calls.len() == MAX_TOOL_CALLS {
             return Err(TranslateError::Unexpected("there are too many tool calls"));
         }
-        self.grow(ITEM_BYTES + piece.id.map_or(0, |id| id.raw().len()))?;
+        let id = piece.id.map(|id| Box::from(id.escaped()));
+        self.grow(ITEM_BYTES + id.as_deref().map_or(0, str::len))?;
         self.numbered.insert(piece.index, self.calls.len());
-        self.calls.push(StreamedCall {
-            index: piece.index,
-            id: piece.id.map(|id| id.raw().into()),
-            held: Vec::new(),
-            item: None,
-            arguments: Some(JsonPieces::default()),
-        });
+        let (held, arguments) = (TextBuilder::default(), Some(JsonPieces::default()));
+        self.calls.push(StreamedCall { index: piece.index, id, held, item: None, arguments });
         Ok(self.calls.len() - 1)
     }
 
     /// Adds the item of a call, with what it holds.
-    fn name_call(&mut self, position: usize, name: RawStr<'_>, out: &mut BytesMut) -> Result<(), TranslateError> {
-        let call = &self.calls[position];
-        let id = call_id(call.id.as_deref(), position, &self.options);
-        self.grow(id.len() + name.raw().len())?;
-        let kind = OutputKind::Call(ToolCall { id, name: name.raw().into() });
-        let item = self.add_item(kind, out)?;
+    fn name_call(&mut self, position: usize, name: RawText<'_>, out: &mut BytesMut) -> Result<(), TranslateError> {
+        let call = ToolCall::new(self.calls[position].id.as_deref(), name, position, &self.options);
+        self.grow(call.bytes())?;
+        let item = self.add_item(OutputKind::Call(call), out)?;
         let call = &mut self.calls[position];
         call.item = Some(item);
         let held = std::mem::take(&mut call.held);
         self.bytes -= held.len();
-        if held.is_empty() { Ok(()) } else { self.append(item, &held, None, out) }
+        if held.is_empty() { Ok(()) } else { self.append(item, &held.finish(), None, out) }
     }
 
     fn end_text(&mut self, status: ItemStatus, out: &mut BytesMut) {
@@ -267,7 +333,7 @@ impl ResponseStream {
         for position in 0..self.calls.len() {
             let call = &self.calls[position];
             if let Some(index) = call.item
-                && self.items[index].status == ItemStatus::InProgress
+                && self.items[index].is_in_progress()
                 && is_due(call)
             {
                 self.end_item(index, ItemStatus::Completed, out);
@@ -275,47 +341,57 @@ impl ResponseStream {
         }
     }
 
-    fn end_item(&mut self, index: usize, status: ItemStatus, out: &mut BytesMut) {
-        self.items[index].status = status;
-        let placed = Placed { item: &self.items[index], index, options: &self.options };
-        self.events.done(placed, out);
+    fn end_item(&mut self, output_index: usize, status: ItemStatus, out: &mut BytesMut) {
+        let item = &mut self.items[output_index];
+        let had_text = !item.is_empty();
+        item.end(status, &self.options);
+        let placed = Placed { item, output_index, options: &self.options };
+        self.events.done(placed, had_text, out);
     }
 
-    /// Ends what was cut off by the end of the response.
-    fn end_cut(&mut self, out: &mut BytesMut) {
-        self.end_text(ItemStatus::Incomplete, out);
+    /// Ends what is open, and then what has waited for that.
+    fn end_items(&mut self, is_cut: bool, out: &mut BytesMut) -> Result<(), TranslateError> {
+        let last = if is_cut { ItemStatus::Incomplete } else { ItemStatus::Completed };
+        self.end_text(last, out);
         self.end_calls(StreamedCall::is_complete, out);
         for index in 0..self.items.len() {
-            if self.items[index].status == ItemStatus::InProgress {
-                self.end_item(index, ItemStatus::Incomplete, out);
+            if self.items[index].is_in_progress() {
+                self.end_item(index, last, out);
             }
         }
+        self.add_waiting(out)?;
+        self.end_text(last, out);
+        Ok(())
     }
 }
 
 impl StreamTranslator for ResponseStream {
     fn chunk(&mut self, chunk: &[u8], _tokens: Tokens, out: &mut BytesMut) -> Result<(), TranslateError> {
-        let part = ChatPart::read(chunk)?;
+        let chunk = String::from_utf8_lossy(chunk);
+        let part = ChatPart::read(&chunk)?;
         self.start(out);
         self.finish = part.finish.or(self.finish);
         self.reasoning_tokens = part.reasoning_tokens.unwrap_or(self.reasoning_tokens);
         if let Some(text) = part.reasoning {
-            self.add_text(OutputKind::Reasoning, text, None, out)?;
+            self.add_text(TextKind::Reasoning, text.as_raw(), None, out)?;
         }
         if let Some(text) = part.content {
-            self.add_text(OutputKind::Message, text, part.logprobs, out)?;
+            self.add_text(TextKind::Message, text.as_raw(), part.logprobs, out)?;
         }
-        part.tool_calls.iter().try_for_each(|piece| self.add_tool_piece(piece, out))
+        for piece in &part.tool_calls {
+            self.add_tool_piece(piece, out)?;
+        }
+        self.add_waiting(out)
     }
 
     fn kept_bytes(&self) -> usize {
         let copies = COPIES_AT_END + usize::from(self.options.finished.is_some());
-        self.echo_bytes + copies * (self.bytes + self.logprob_bytes)
+        self.options.echo_bytes() + copies * (self.bytes + self.logprob_bytes)
     }
 
     fn keep_alive(&mut self, out: &mut BytesMut) {
         if !self.events.is_empty() {
-            out.put(b": ping\n\n");
+            sse::write_comment(out);
         }
     }
 
@@ -329,28 +405,24 @@ impl StreamTranslator for ResponseStream {
         if self.items.is_empty() {
             self.open_text = Some(self.add_item(OutputKind::Message, out)?);
         }
-        if is_cut {
-            self.end_cut(out);
-        } else {
-            self.end_text(ItemStatus::Completed, out);
-            self.end_calls(|_| true, out);
-        }
-        let usage = Usage { tokens, reasoning_tokens: self.reasoning_tokens };
-        let name: &[u8] = if is_cut { b"response.incomplete" } else { b"response.completed" };
-        let response = self.events.response(name, &self.options, status, &self.items, Some(usage), out);
+        self.end_items(is_cut, out)?;
+        let usage = Usage::new(tokens, self.reasoning_tokens);
+        let name = if is_cut { "response.incomplete" } else { "response.completed" };
+        let response = response(&self.options, status, &self.items, Some(usage));
+        self.events.response(name, &response, out);
         if let Some(finished) = &self.options.finished {
-            finished.set(Bytes::copy_from_slice(&out[response]));
+            finished.set(&response);
         }
         Ok(())
     }
 
     fn fail(&mut self, failure: Failure<'_>, out: &mut BytesMut) -> bool {
         self.start(out);
-        for item in self.items.iter_mut().filter(|item| item.status == ItemStatus::InProgress) {
-            item.status = ItemStatus::Incomplete;
+        for item in self.items.iter_mut().filter(|item| item.is_in_progress()) {
+            item.end(ItemStatus::Incomplete, &self.options);
         }
         let status = Status::Failed { code: failure_code(failure.kind), message: failure.message };
-        self.events.response(b"response.failed", &self.options, status, &self.items, None, out);
+        self.events.response("response.failed", &response(&self.options, status, &self.items, None), out);
         true
     }
 }

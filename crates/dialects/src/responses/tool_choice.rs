@@ -17,14 +17,12 @@ struct NamedTool {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct ToolChoice<'a> {
+pub(super) struct ToolChoice {
     mode: Option<&'static str>,
     /// The only tool that the model may call, and must.
     forced: Option<NamedTool>,
     /// `None` if all tools are allowed.
     allowed: Option<Vec<NamedTool>>,
-    /// As the client wrote it; `None` if it left the choice to us.
-    json: Option<&'a [u8]>,
 }
 
 #[derive(Default)]
@@ -36,12 +34,12 @@ struct ChoiceMembers<'a> {
     tools: Option<&'a [u8]>,
 }
 
-impl<'a> ToolChoice<'a> {
-    pub(super) fn read(json: &'a [u8], checks: &mut Checks) -> Result<Self, ParseError> {
+impl ToolChoice {
+    pub(super) fn read(json: &[u8], checks: &mut Checks) -> Result<Self, ParseError> {
         if json.is_empty() {
             return Ok(Self::default());
         }
-        let mut choice = Self { json: Some(json), ..Self::default() };
+        let mut choice = Self::default();
         let mut reader = Reader::new(json);
         if reader.kind()? == ValueKind::String {
             choice.mode = read_mode(reader.string()?, "tool_choice", checks);
@@ -88,11 +86,6 @@ impl<'a> ToolChoice<'a> {
             out.put(b",\"tool_choice\":");
             out.put_text(mode);
         }
-    }
-
-    /// The member of the response.
-    pub(super) fn echo(&self) -> &[u8] {
-        self.json.unwrap_or(b"\"auto\"")
     }
 }
 

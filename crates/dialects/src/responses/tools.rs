@@ -7,6 +7,8 @@
 use super::item::{Item, ItemKind};
 use super::tool_choice::ToolChoice;
 use super::tool_table::{DeclaredTool, MAX_TOOLS, TOOL_SEARCH, ToolKind, ToolTable, text};
+use super::wire::ToolEcho;
+use crate::raw_text::{checked, encode, of_raw};
 use crate::values::value;
 use crate::writer::Output;
 use json::{Checks, ParseError, Path, RawStr, Reader, ValueKind, quote, shorten};
@@ -25,8 +27,8 @@ pub(super) struct ToolSet {
     table: ToolTable,
     /// The definitions in chat, in the order of the table.
     definitions: Vec<Vec<u8>>,
-    /// The member `tools` of the response, without its brackets.
-    echo: Vec<u8>,
+    /// The member `tools` of the response.
+    echo: Vec<ToolEcho>,
     left_out: Vec<String>,
 }
 
@@ -47,12 +49,9 @@ impl ToolSet {
         &self.table
     }
 
-    pub(super) fn echo(&self) -> &[u8] {
-        &self.echo
-    }
-
-    pub(super) fn into_parts(self) -> (ToolTable, Vec<String>) {
-        (self.table, self.left_out)
+    /// The table, the member of the response, and the types of tools that are left out.
+    pub(super) fn into_parts(self) -> (ToolTable, Vec<ToolEcho>, Vec<String>) {
+        (self.table, self.echo, self.left_out)
     }
 
     /// Adds the tools of a request.
@@ -70,7 +69,7 @@ impl ToolSet {
             let tool = ToolMembers::read(&mut Reader::new(json), &path, checks)?;
             let is_kept = self.add(&tool, &path, checks)?;
             if is_kept {
-                self.add_echo(&tool, json);
+                self.echo.push(tool.echo(json));
             }
             Ok::<(), ParseError>(())
         })
@@ -163,29 +162,8 @@ impl ToolSet {
         }
     }
 
-    /// Functions with every member that strict clients require, others as they came.
-    fn add_echo(&mut self, tool: &ToolMembers<'_>, json: &[u8]) {
-        if !self.echo.is_empty() {
-            self.echo.put(b",");
-        }
-        if !tool.kind.is_some_and(|kind| kind.is("function")) {
-            self.echo.put(json);
-            return;
-        }
-        self.echo.put(b"{\"type\":\"function\",\"name\":");
-        self.echo.put_raw_text(tool.name.map_or(&b""[..], RawStr::raw));
-        self.echo.put(b",\"description\":");
-        match tool.description {
-            Some(description) => self.echo.put_raw_text(description.raw()),
-            None => self.echo.put(b"null"),
-        }
-        self.echo.put(b",\"parameters\":");
-        self.echo.put(tool.parameters.unwrap_or(b"null"));
-        self.echo.put(if tool.strict == Some(true) { b",\"strict\":true}" } else { b",\"strict\":false}" });
-    }
-
     /// Writes `tools` and `tool_choice`.
-    pub(super) fn write(&self, choice: &ToolChoice<'_>, is_parallel: bool, out: &mut Vec<u8>) {
+    pub(super) fn write(&self, choice: &ToolChoice, is_parallel: bool, out: &mut Vec<u8>) {
         let mut is_first = true;
         for (tool, definition) in self.table.tools.iter().zip(&self.definitions) {
             if choice.allows(tool) {
@@ -236,6 +214,19 @@ impl<'a> ToolMembers<'a> {
         let known = [("function", ToolKind::Function), ("custom", ToolKind::Custom), (TOOL_SEARCH, ToolKind::Search)];
         let (_, found) = known.into_iter().find(|(name, _)| kind.is(name))?;
         (found != ToolKind::Search || is_client).then_some(found)
+    }
+
+    fn echo(&self, json: &[u8]) -> ToolEcho {
+        if !self.kind.is_some_and(|kind| kind.is("function")) {
+            return ToolEcho::Other(checked(json));
+        }
+        ToolEcho::Function {
+            r#type: "function",
+            name: self.name.map_or_else(|| encode(""), of_raw),
+            description: self.description.map(of_raw),
+            parameters: self.parameters.map(checked),
+            strict: self.strict == Some(true),
+        }
     }
 
     fn definition(&self, kind: ToolKind, chat_name: &str) -> Vec<u8> {

@@ -188,6 +188,20 @@ fn a_complete_call_is_done_when_another_item_follows() {
 }
 
 #[test]
+fn text_waits_until_no_call_is_open() {
+    for (deltas, finish, expected) in [
+        // Engines send nothing for a function without parameters.
+        (vec![call(0, "a", "f0", ""), json!({"content": "x"}), json!({"content": "y"})], "stop", ["{}", "xy"]),
+        (vec![call(0, "a", "f0", "{"), json!({"content": "xy"}), arguments(0, "}")], "stop", ["{}", "xy"]),
+        (vec![call(0, "a", "f0", "{"), json!({"content": "xy"})], "length", ["{", "xy"]),
+    ] {
+        let output = read_events(&translated(json!({}), &deltas, finish))["response"]["output"].clone();
+        let found = [&output[0]["arguments"], &output[1]["content"][0]["text"]];
+        assert_eq!(found, expected, "{deltas:?}");
+    }
+}
+
+#[test]
 fn a_call_that_goes_on_after_its_end_and_one_without_a_name_are_errors() {
     for deltas in [vec![call(0, "a", "g", "{}"), json!({"content": "x"}), arguments(0, "{}")], vec![arguments(0, "{}")]]
     {

@@ -4,9 +4,9 @@
 //! collected in pieces of one size and joined at the end: a buffer that grows by doubling would be copied, and one that is
 //! dropped unmapped, in steps of milliseconds, between which no call on the same core is served.
 
+use crate::body_error::BodyError;
 use crate::heavy_work::{self, HeavyWork};
 use crate::memory_budget::MemoryGrant;
-use crate::request_body::BodyError;
 use bytes::buf::Reader;
 use bytes::{Buf, Bytes};
 use flate2::bufread::GzDecoder;

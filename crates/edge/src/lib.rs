@@ -5,6 +5,7 @@
 
 mod backlog;
 mod body;
+mod body_error;
 pub mod client_address;
 mod connection;
 pub mod cors;

@@ -1,12 +1,13 @@
 //! Reads the body of a request, within limits of size and time.
 
+pub use crate::body_error::BodyError;
 use crate::gunzip::gunzip;
 use crate::heavy_work::{self, HeavyWork};
-use crate::memory_budget::{Holder, MemoryBudget, MemoryGrant, NoMemoryError};
+use crate::memory_budget::{Holder, MemoryBudget, MemoryGrant};
 use crate::{Headers, Incoming};
 use bytes::{Bytes, BytesMut};
 use http::header;
-use http1::server::{ReceiveError, RequestBody};
+use http1::server::RequestBody;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -63,35 +64,6 @@ pub fn keep_translation(memory: &mut MemoryGrant, kept: usize, bytes: usize) -> 
     memory.grow_to(needed)?;
     memory.shrink_to(needed);
     Ok(())
-}
-
-/// Why a body could not be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BodyError {
-    #[error("the body exceeds {limit} bytes")]
-    TooLarge { limit: u64 },
-    #[error("the body did not arrive within {} s", .limit.as_secs_f64())]
-    TooSlow { limit: Duration },
-    /// Neither JSON nor a type that may contain JSON.
-    #[error("unsupported Content-Type `{0}`; send application/json")]
-    UnsupportedType(String),
-    #[error("unsupported Content-Encoding `{0}`; send gzip or identity")]
-    UnsupportedEncoding(String),
-    #[error("the body is not valid gzip")]
-    BadEncoding,
-    #[error("the decompressed body has more than {ratio} times the size of the compressed one")]
-    RatioTooHigh { ratio: u64 },
-    #[error("the gzip body has more than {limit} members")]
-    TooManyMembers { limit: u32 },
-    /// The process has no memory left for bodies.
-    #[error("the server is busy; retry")]
-    ServerBusy,
-    /// The workspace has its share of the memory.
-    #[error("the running calls of this workspace use up its share of memory; retry when some have ended")]
-    WorkspaceBusy,
-    /// The client stopped sending.
-    #[error("the body ended early")]
-    Incomplete,
 }
 
 /// Limits on what is read of an unwanted body, so that the client gets to read the response.
@@ -173,21 +145,6 @@ impl BodyBounds {
             }
         }
         Err(BodyError::TooLarge { limit: self.limit })
-    }
-}
-
-impl From<NoMemoryError> for BodyError {
-    fn from(error: NoMemoryError) -> Self {
-        match error {
-            NoMemoryError::Process => Self::ServerBusy,
-            NoMemoryError::Workspace => Self::WorkspaceBusy,
-        }
-    }
-}
-
-impl From<ReceiveError> for BodyError {
-    fn from(ReceiveError: ReceiveError) -> Self {
-        Self::Incomplete
     }
 }
 

@@ -2,11 +2,10 @@
 
 use crate::access_log::{AccessLog, micros, status_of};
 use crate::metrics::CoreCalls;
-use crate::rejections::Rejections;
+use crate::rejections::{Rejections, origin_of};
 use dataplane::record::CallRecord;
 use dataplane::usage_tap::Sink;
 use domain::UsageEvent;
-use domain::usage::{CallOrigin, CallSurface};
 use std::sync::Arc;
 use store::Journal;
 
@@ -58,9 +57,4 @@ fn event_of(record: &CallRecord) -> Option<UsageEvent> {
         origin: origin_of(record),
         failovers: record.failovers.continued.into(),
     })
-}
-
-/// Routes that call models have the names of their surfaces.
-pub(crate) fn origin_of(record: &CallRecord) -> CallOrigin {
-    CallOrigin { surface: CallSurface::parse(record.route), requested_model: record.requested_model.clone() }
 }

@@ -4,9 +4,8 @@
 //! process dies, those of its last second are lost.
 
 use crate::access_log::{micros, status_of};
-use crate::recorder::origin_of;
 use dataplane::record::{CallRecord, Outcome};
-use domain::usage::CallSurface;
+use domain::usage::{CallOrigin, CallSurface};
 use domain::{Caller, ModelId, Timestamp};
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -126,6 +125,11 @@ impl Pending {
             self.lost += calls;
         }
     }
+}
+
+/// Routes that call models have the names of their surfaces.
+pub(crate) fn origin_of(record: &CallRecord) -> CallOrigin {
+    CallOrigin { surface: CallSurface::parse(record.route), requested_model: record.requested_model.clone() }
 }
 
 async fn write(store: &Store, pending: &Pending) -> Result<(), StoreError> {

@@ -139,7 +139,7 @@ impl Hub {
             headers.insert(header::AUTHORIZATION, token.clone());
         }
         let lost = |error: std::io::Error| HubError::Unavailable(format!("{} is unreachable: {error}", address.host));
-        let stream = match self.proxy.of(&address)? {
+        let stream = match self.proxy.of(&address).map_err(|error| HubError::Unexpected(error.to_string()))? {
             Some(proxy) => self.connector.connect_through(proxy, &address).await,
             None => self.connector.connect(&address).await,
         };

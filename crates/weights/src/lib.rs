@@ -16,6 +16,6 @@ pub use cache::{HubCache, or_gone};
 pub use disk::{DISK_RESERVE, free_disk, rough};
 pub use fetch::{FetchError, Phase, Selection, Watcher, fetch};
 pub use hub::{DEFAULT_HUB, HUB_VARIABLE, Hub, HubError, TOKEN_VARIABLE};
-pub use proxy::ProxyRules;
+pub use proxy::{ProxyError, ProxyRules};
 pub use reference::{HUB_PREFIX, HubReference, is_hub_source, may_use, pinned};
 pub use repository::{ChoiceError, Repository, RepositoryFile, Variant, VariantKind};

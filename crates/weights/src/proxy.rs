@@ -1,13 +1,15 @@
 //! The proxy between Forebay and the hub, as `HTTPS_PROXY` and `NO_PROXY` name it.
 
-use crate::hub::HubError;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
 use outbound::{Address, Proxy};
 use percent_encoding::percent_decode_str;
 
-const UNUSABLE: &str = "HTTPS_PROXY is not of the form http://host:port or http://user:password@host:port";
+/// The setting cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("HTTPS_PROXY is not of the form http://host:port or http://user:password@host:port")]
+pub struct ProxyError;
 
 /// Which connections take the proxy.
 #[derive(Debug, Default)]
@@ -37,14 +39,14 @@ impl ProxyRules {
     }
 
     /// The proxy of a connection; `None` if it is direct. Those without TLS always are.
-    pub fn of(&self, address: &Address) -> Result<Option<&Proxy>, HubError> {
+    pub fn of(&self, address: &Address) -> Result<Option<&Proxy>, ProxyError> {
         if !address.tls || self.is_exception(&address.host) {
             return Ok(None);
         }
         match &self.setting {
             Setting::Direct => Ok(None),
             Setting::Through(proxy) => Ok(Some(proxy)),
-            Setting::Unusable => Err(HubError::Unexpected(UNUSABLE.to_owned())),
+            Setting::Unusable => Err(ProxyError),
         }
     }
 

@@ -22,6 +22,8 @@ FUZZ_FLAGS := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3 \
 SIMULATION_SEEDS ?= 20000
 SIMULATION_FIRST_SEED ?= 0
 DATA_DIR ?= data
+# Built first and not started by cargo, whose environment would become that of the steps.
+XTASK = cargo build --quiet --package xtask && MAKE="$(MAKE)" $(TARGET_DIR)/debug/xtask
 NEXTEST = $(shell cargo nextest --version 2>/dev/null)
 TEST_ALL = $(if $(NEXTEST),cargo nextest run,cargo test --lib --bins --tests) --workspace
 
@@ -56,7 +58,7 @@ test: ## Format, language, dependencies, lints, all tests with PostgreSQL, Redis
 	@scripts/system-packages test
 # Everything is built first: in parallel, cargo would wait for its lock, and tests read the console's files. The Rust tests
 # leave time for the others; the browser needs both cores.
-	+@MAKE="$(MAKE)" scripts/test-steps fmt-check language-check supply-chain-check lint console test-build \
+	+@$(XTASK) run-steps fmt-check language-check supply-chain-check lint console test-build \
 		all-tests+console-checks,docs-check,helm-checks,client-tests,openapi-tests,oidc-tests,tracing-tests console-tests
 	@echo "==> All good"
 
@@ -66,7 +68,7 @@ docs: openapi ## Build the documentation site into target/book (offline, once md
 
 docs-check: docs ## Build the site and check its links, anchors and the paths it names
 	@echo "==> Documents: pages, links, paths"
-	@scripts/check-docs "$(TARGET_DIR)/book"
+	@$(XTASK) check-docs "$(TARGET_DIR)/book"
 
 console-types: $(CONSOLE_PACKAGES) openapi ## Write the console's types, which its checks and editors need, from the description of the API
 	@cd web && npm run --silent schema -- "$(abspath $(OPENAPI))"
@@ -84,7 +86,7 @@ help: ## Show this list
 
 test-slow: ## What CI runs after test: a short campaign of faults, the autoscaler at its real pace, every page in both themes, a large scan of the API
 	@scripts/system-packages test
-	+@MAKE="$(MAKE)" scripts/test-steps console test-build campaign-short story-tests openapi-tests-slow console-tests-slow
+	+@$(XTASK) run-steps console test-build campaign-short story-tests openapi-tests-slow console-tests-slow
 	@echo "==> All good"
 
 test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane that is built once (CI runs it after test)
@@ -113,6 +115,10 @@ test-engines: ## Metering with llama.cpp's real server (Debian sid's, unpacked o
 	@echo "==> Tests, with llama.cpp's server"
 	@scripts/with-llama-server $(if $(NEXTEST),cargo nextest run --package server --no-tests fail --run-ignored only \
 		-E 'test(/^metering::real::/)',cargo test --package server --test it metering::real:: -- --ignored)
+
+test-caches: ## Every step that fills a cache, with empty caches, such as the build of Kubernetes and of mdBook (half an hour)
+	@scripts/system-packages test-caches
+	@$(XTASK) test-caches
 
 test-memory: ## Attack Forebay under a memory limit of 512 MiB; needs root (MEMORY_ARGS="--seconds 20" for a short run)
 	@scripts/system-packages test
@@ -241,11 +247,15 @@ fmt-check:
 
 language-check:
 	@echo "==> Language"
-	@scripts/check-language
+	@$(XTASK) check-language
 
 supply-chain-check:
 	@echo "==> Dependencies: licences, sources, bans, advisories"
-	@scripts/check-supply-chain
+	@$(XTASK) check-dependencies
+
+caches-check: # those steps of test-caches whose files have changed since they passed
+	@echo "==> Steps that fill caches"
+	@$(XTASK) test-caches --changed
 
 lint:
 	@echo "==> Lints"

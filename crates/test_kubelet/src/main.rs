@@ -7,7 +7,7 @@ use test_kubelet::{Kubelet, NodeOptions};
 
 #[derive(Parser)]
 struct Arguments {
-    /// The kubeconfig printed by `scripts/kubernetes-control-plane start DIR`.
+    /// The kubeconfig printed by `tests/cluster/kubernetes-control-plane start DIR`.
     #[arg(long)]
     kubeconfig: PathBuf,
     /// Number of nodes.

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Our crates, and which of our crates each may use.
-const CRATES: [(&str, &[&str]); 22] = [
+const CRATES: &[(&str, &[&str])] = &[
     ("background", &[]),
     ("domain", &[]),
     ("fuzz", &[]),
@@ -19,6 +19,7 @@ const CRATES: [(&str, &[&str]); 22] = [
     ("json", &[]),
     ("json_line", &[]),
     ("dialects", &["domain", "json"]),
+    ("xtask", &[]),
     ("engine", &["background", "outbound", "weights"]),
     ("test_kubelet", &[]),
     ("testkit", &["http1"]),

@@ -41,7 +41,7 @@ impl Cluster {
     /// Starts one node per number, with that many GPUs.
     pub(crate) async fn start(gpus: &[u32]) -> Self {
         let folder = PathBuf::from(std::env::var("FOREBAY_TEST_KUBERNETES").expect(
-            "FOREBAY_TEST_KUBERNETES is not set: run `make test-kubernetes`, or `scripts/with-kubernetes scripts/test-kubernetes`",
+            "FOREBAY_TEST_KUBERNETES is not set: run `make test-kubernetes`, or `tests/cluster/with-kubernetes tests/cluster/test-kubernetes`",
         ));
         let client = test_kubelet::client(&folder.join("admin.kubeconfig")).await.unwrap();
         let namespace = format!("story-{:012x}", getrandom::u64().unwrap() >> 16);

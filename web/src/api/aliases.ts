@@ -1,4 +1,4 @@
-/** Aliases of a workspace: further names of models. */
+/** Aliases of a workspace: other names of models. */
 
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { client, type Schemas, unwrap } from './client'

@@ -97,6 +97,10 @@ const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const text = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
+/** The member of the request that an error names, as the path of a form's field: `upstreams[0].url` is `upstreams.0.url`. */
+export const fieldPath = (error: unknown) =>
+  error instanceof ApiError ? error.field?.replaceAll(/\[(\d+)\]/g, '.$1') : undefined
+
 /** The current record, if the error is a version conflict. */
 export function conflictingRecord<T>(error: unknown): T | undefined {
   const isConflict = error instanceof ApiError && error.code === 'version_conflict'

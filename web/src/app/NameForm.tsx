@@ -1,22 +1,18 @@
 import { Button, Stack, TextInput } from '@mantine/core'
-import { type FormEvent, useState } from 'react'
+import { useForm } from '@mantine/form'
 import { ErrorPanel } from '../ui/ErrorPanel'
 
 type Mutation = { mutate: (name: string) => void; isPending: boolean; error: unknown }
 
 /** Form for creating something that only needs a name. */
 export function NameForm({ label, action, mutation }: { label: string; action: string; mutation: Mutation }) {
-  const [name, setName] = useState('')
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    mutation.mutate(name.trim())
-  }
+  const form = useForm({ initialValues: { name: '' } })
   return (
-    <form onSubmit={submit}>
+    <form onSubmit={form.onSubmit(({ name }) => mutation.mutate(name.trim()))}>
       <Stack gap="sm" ta="start" miw={280}>
-        <TextInput label={label} required value={name} onChange={(event) => setName(event.currentTarget.value)} />
+        <TextInput label={label} required {...form.getInputProps('name')} />
         {mutation.error ? <ErrorPanel error={mutation.error} /> : null}
-        <Button type="submit" loading={mutation.isPending} disabled={!name.trim()}>
+        <Button type="submit" loading={mutation.isPending} disabled={!form.values.name.trim()}>
           {action}
         </Button>
       </Stack>

@@ -1,5 +1,6 @@
 import { Button, Code, Group, Modal, Stack, Text, TextInput } from '@mantine/core'
-import { type FormEvent, type ReactNode, useState } from 'react'
+import { useForm } from '@mantine/form'
+import type { ReactNode } from 'react'
 import { ErrorPanel } from './ErrorPanel'
 
 type Props = {
@@ -33,14 +34,10 @@ export function ConfirmByTyping(props: Props) {
 
 /** A separate component, so that a reopened dialog starts empty. */
 function Fields({ onClose, expected, action, onConfirm, isPending, error, children }: Props) {
-  const [typed, setTyped] = useState('')
-  const matches = typed.trim() === expected
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    if (matches) onConfirm()
-  }
+  const form = useForm({ initialValues: { typed: '' } })
+  const matches = form.values.typed.trim() === expected
   return (
-    <form onSubmit={submit}>
+    <form onSubmit={form.onSubmit(() => (matches ? onConfirm() : undefined))}>
       <Stack gap="sm">
         <Text component="div">{children}</Text>
         <TextInput
@@ -52,8 +49,7 @@ function Fields({ onClose, expected, action, onConfirm, isPending, error, childr
               Type <Code>{expected}</Code> to confirm
             </>
           }
-          value={typed}
-          onChange={(event) => setTyped(event.currentTarget.value)}
+          {...form.getInputProps('typed')}
         />
         {error ? <ErrorPanel error={error} /> : null}
         <Group justify="flex-end" gap="xs">

@@ -1,6 +1,7 @@
 import { Button, Group, Modal, Select, SimpleGrid, Stack, TextInput } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useApiForm } from '../../api/form'
 import { createKey, keysQuery, type NewKey } from '../../api/keys'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { OptionalNumber } from '../../ui/OptionalNumber'
@@ -42,7 +43,18 @@ export function CreateKey({ opened, workspaceId, onClose }: Props) {
   )
 }
 
-type Fields = { name: string; days: string; requests: number | undefined; tokens: number | undefined }
+const EMPTY = {
+  name: '',
+  days: '',
+  requestsPerMinute: undefined as number | undefined,
+  tokensPerMinute: undefined as number | undefined,
+}
+
+const toKey = ({ name, days, ...limits }: typeof EMPTY): NewKey => ({
+  name: name.trim(),
+  expiresAt: days ? new Date(Date.now() + Number(days) * DAY_MS).toISOString() : undefined,
+  ...limits,
+})
 
 /** A separate component, so that a reopened dialog starts empty. */
 function Fields({
@@ -55,23 +67,13 @@ function Fields({
   onClose: () => void
 }) {
   const queries = useQueryClient()
-  const [fields, setFields] = useState<Fields>({ name: '', days: '', requests: undefined, tokens: undefined })
-  const set = (change: Partial<Fields>) => setFields({ ...fields, ...change })
-  const create = useMutation({
-    mutationFn: (body: NewKey) => createKey(workspaceId, body),
+  const { form, sending, submit, error } = useApiForm({
+    initialValues: EMPTY,
+    send: (values) => createKey(workspaceId, toKey(values)),
     onSuccess: onSecret,
     onSettled: () => queries.invalidateQueries(keysQuery(workspaceId)),
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    create.mutate({
-      name: fields.name.trim(),
-      expiresAt: fields.days ? new Date(Date.now() + Number(fields.days) * DAY_MS).toISOString() : undefined,
-      requestsPerMinute: fields.requests,
-      tokensPerMinute: fields.tokens,
-    })
-  }
-  if (create.data?.key) return <NewSecret secret={create.data.key} onClose={onClose} />
+  if (sending.data?.key) return <NewSecret secret={sending.data.key} onClose={onClose} />
   return (
     <form onSubmit={submit}>
       <Stack gap="sm">
@@ -82,16 +84,9 @@ function Fields({
           data-autofocus
           required
           maxLength={MAX_NAME}
-          value={fields.name}
-          onChange={(event) => set({ name: event.currentTarget.value })}
+          {...form.getInputProps('name')}
         />
-        <Select
-          label="Expires"
-          data={LIFETIMES}
-          value={fields.days}
-          allowDeselect={false}
-          onChange={(days) => set({ days: days ?? '' })}
-        />
+        <Select label="Expires" data={LIFETIMES} allowDeselect={false} {...form.getInputProps('days')} />
         <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
           <OptionalNumber
             label="Requests per minute"
@@ -99,8 +94,7 @@ function Fields({
             min={1}
             allowDecimal={false}
             thousandSeparator=","
-            value={fields.requests}
-            onChange={(requests) => set({ requests })}
+            {...form.getInputProps('requestsPerMinute')}
           />
           <OptionalNumber
             label="Tokens per minute"
@@ -108,16 +102,15 @@ function Fields({
             min={1}
             allowDecimal={false}
             thousandSeparator=","
-            value={fields.tokens}
-            onChange={(tokens) => set({ tokens })}
+            {...form.getInputProps('tokensPerMinute')}
           />
         </SimpleGrid>
-        {create.error ? <ErrorPanel error={create.error} title="Could not create the key" /> : null}
+        {error ? <ErrorPanel error={error} title="Could not create the key" /> : null}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button type="submit" loading={create.isPending} disabled={!fields.name.trim()}>
+          <Button type="submit" loading={sending.isPending} disabled={!form.values.name.trim()}>
             Create key
           </Button>
         </Group>

@@ -1,7 +1,7 @@
 import { Alert, Button, Code, Group, Modal, MultiSelect, Radio, Stack, TextInput } from '@mantine/core'
 import { IconMailForward } from '@tabler/icons-react'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useApiForm } from '../../api/form'
 import { type Invitation, invitationsQuery, invite, type Role } from '../../api/members'
 import { useSessionContext } from '../../api/session'
 import { CopyTextButton } from '../../ui/CopyButton'
@@ -23,21 +23,18 @@ export function Invite({ opened, organizationId, onClose }: Props) {
 function Fields({ organizationId, onClose }: Omit<Props, 'opened'>) {
   const { session } = useSessionContext()
   const queries = useQueryClient()
-  const [email, setEmail] = useState('')
-  const [role, setRole] = useState<Role>('member')
-  const [workspaceIds, setWorkspaceIds] = useState<string[]>(
-    session.currentWorkspaceId ? [session.currentWorkspaceId] : [],
-  )
-  const send = useMutation({
-    mutationFn: () =>
+  const { form, sending, submit, error } = useApiForm({
+    initialValues: {
+      email: '',
+      role: 'member' as Role,
+      workspaceIds: session.currentWorkspaceId ? [session.currentWorkspaceId] : [],
+    },
+    send: ({ email, role, workspaceIds }) =>
       invite(organizationId, { email: email.trim(), role, workspaceIds: role === 'admin' ? [] : workspaceIds }),
     onSettled: () => queries.invalidateQueries(invitationsQuery(organizationId)),
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    send.mutate()
-  }
-  if (send.data?.url) return <InvitationLink invitation={send.data} url={send.data.url} onClose={onClose} />
+  const { email, role, workspaceIds } = form.values
+  if (sending.data?.url) return <InvitationLink invitation={sending.data} url={sending.data.url} onClose={onClose} />
   const workspaces = session.workspaces.filter((one) => one.organizationId === organizationId)
   return (
     <form onSubmit={submit}>
@@ -48,10 +45,9 @@ function Fields({ organizationId, onClose }: Omit<Props, 'opened'>) {
           placeholder="ada@example.com"
           required
           data-autofocus
-          value={email}
-          onChange={(event) => setEmail(event.currentTarget.value)}
+          {...form.getInputProps('email')}
         />
-        <Radio.Group label="Role" value={role} onChange={(value) => setRole(value as Role)}>
+        <Radio.Group label="Role" {...form.getInputProps('role')}>
           <Stack gap="xs" mt={4}>
             {ROLES.map(({ value, label, meaning }) => (
               <Radio key={value} value={value} label={label} description={meaning} />
@@ -63,16 +59,15 @@ function Fields({ organizationId, onClose }: Omit<Props, 'opened'>) {
             label="Workspaces"
             placeholder={workspaceIds.length ? undefined : 'None yet'}
             data={workspaces.map(({ id, name }) => ({ value: id, label: name }))}
-            value={workspaceIds}
-            onChange={setWorkspaceIds}
+            {...form.getInputProps('workspaceIds')}
           />
         ) : null}
-        {send.error ? <ErrorPanel error={send.error} title="Could not create the invitation" /> : null}
+        {error ? <ErrorPanel error={error} title="Could not create the invitation" /> : null}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button type="submit" loading={send.isPending} disabled={!email.trim()}>
+          <Button type="submit" loading={sending.isPending} disabled={!email.trim()}>
             Create invitation
           </Button>
         </Group>

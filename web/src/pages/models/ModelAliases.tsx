@@ -5,7 +5,7 @@ import { aliasesQuery, type Model } from '../../api/models'
 import { useWorkspace } from '../../api/session'
 import classes from './Models.module.css'
 
-/** Further names of a model; nothing if it has none. */
+/** Aliases of a model; nothing if it has none. */
 export function ModelAliases({ model }: { model: Model }) {
   const workspace = useWorkspace()
   const { data: aliases = [] } = useQuery(aliasesQuery(workspace.id, model.id))

@@ -1,7 +1,8 @@
 import { Button, Group, Select, Stack, Text, Textarea } from '@mantine/core'
+import { useForm } from '@mantine/form'
 import { IconCode, IconVector } from '@tabler/icons-react'
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { embed } from '../../api/inference'
 import { EmptyState } from '../../ui/EmptyState'
 import { ErrorPanel } from '../../ui/ErrorPanel'
@@ -30,7 +31,7 @@ async function compute({ model, input }: EmbeddingsRequest) {
 /** Computes embeddings of texts and shows their similarity. */
 export function EmbeddingsTab({ options }: { options: ModelOption[] }) {
   const [filters, change] = useFilters(FILTERS)
-  const [lines, setLines] = useState(EXAMPLE)
+  const form = useForm({ initialValues: { lines: EXAMPLE } })
   const [shownCode, showCode] = useState<EmbeddingsRequest>()
   const computed = useMutation({ mutationFn: compute })
 
@@ -42,7 +43,7 @@ export function EmbeddingsTab({ options }: { options: ModelOption[] }) {
     )
   }
   const model = initialModel(options, filters.model)
-  const input = textsOf(lines)
+  const input = textsOf(form.values.lines)
   const blocked =
     blockedReason([model], options) ??
     (input.length === 0
@@ -50,10 +51,9 @@ export function EmbeddingsTab({ options }: { options: ModelOption[] }) {
       : input.length > MAX_TEXTS
         ? `At most ${MAX_TEXTS} texts.`
         : undefined)
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = form.onSubmit(() => {
     if (!blocked) computed.mutate({ model, input })
-  }
+  })
   return (
     <Stack gap="md">
       <Panel title="Texts" description="Each line becomes a vector">
@@ -67,12 +67,7 @@ export function EmbeddingsTab({ options }: { options: ModelOption[] }) {
               allowDeselect={false}
               onChange={(value) => value && change({ model: value })}
             />
-            <Textarea
-              label="Texts, one per line"
-              rows={6}
-              value={lines}
-              onChange={(event) => setLines(event.currentTarget.value)}
-            />
+            <Textarea label="Texts, one per line" rows={6} {...form.getInputProps('lines')} />
             <Group gap="xs">
               <Button type="submit" loading={computed.isPending} disabled={!!blocked} title={blocked}>
                 Compute embeddings

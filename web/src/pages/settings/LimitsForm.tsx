@@ -1,33 +1,29 @@
 import { Button, Group, SimpleGrid, Stack, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
 import { SESSION_KEY } from '../../api/client'
-import { ApiError, conflictingRecord } from '../../api/errors'
-import { changeWorkspace, type Workspace, type WorkspaceEdit, workspaceQuery } from '../../api/workspaces'
+import { conflictingRecord } from '../../api/errors'
+import { useApiForm } from '../../api/form'
+import { changeWorkspace, type Workspace, workspaceQuery } from '../../api/workspaces'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { OptionalNumber } from '../../ui/OptionalNumber'
 import { Conflict } from './Conflict'
-import { editOf, FIELDS, type FieldName, isChanged, type Settings, settingsOf, type Value } from './limits'
+import { editOf, FIELDS, isChanged, settingsOf } from './limits'
 
 const MAX_NAME = 100
+
+/** The settings, and the record that they were read from. */
+const fieldsOf = (workspace: Workspace) => ({ ...settingsOf(workspace), read: workspace })
 
 /** Edits a snapshot of the record, so that a refetch does not change fields while the user types. */
 export function LimitsForm({ workspace }: { workspace: Workspace }) {
   const queries = useQueryClient()
-  const [snapshot, setSnapshot] = useState(workspace)
-  const [mine, setMine] = useState(() => settingsOf(workspace))
-  const base = settingsOf(snapshot)
-  const isEdited = isChanged(base, mine)
-  if (!isEdited && workspace.version !== snapshot.version) {
-    setSnapshot(workspace)
-    setMine(settingsOf(workspace))
-  }
-  const save = useMutation({
-    mutationFn: (edit: WorkspaceEdit) => changeWorkspace(workspace.id, edit),
+  const { form, sending, submit, error } = useApiForm({
+    initialValues: fieldsOf(workspace),
+    send: ({ read, ...mine }) => changeWorkspace(workspace.id, editOf(settingsOf(read), mine, read.version)),
     onSuccess: (saved) => {
-      setSnapshot(saved)
-      setMine(settingsOf(saved))
+      form.setValues(fieldsOf(saved))
       queries.setQueryData(workspaceQuery(workspace.id).queryKey, saved)
       void queries.invalidateQueries({ queryKey: ['quota', workspace.id] })
       if (saved.name !== workspace.name) void queries.invalidateQueries({ queryKey: SESSION_KEY })
@@ -35,87 +31,65 @@ export function LimitsForm({ workspace }: { workspace: Workspace }) {
     },
   })
   const startFrom = (current: Workspace) => {
-    save.reset()
-    setSnapshot(current)
-    setMine(settingsOf(current))
+    sending.reset()
+    form.setValues(fieldsOf(current))
     queries.setQueryData(workspaceQuery(workspace.id).queryKey, current)
   }
-  const current = conflictingRecord<Workspace>(save.error)
+  const { read, ...mine } = form.values
+  const base = settingsOf(read)
+  const isEdited = isChanged(base, mine)
+  useEffect(() => {
+    if (!isEdited && workspace.version !== read.version) form.setValues(fieldsOf(workspace))
+  })
+  const current = conflictingRecord<Workspace>(error)
   if (current) {
     return (
       <Conflict
         base={base}
         theirs={settingsOf(current)}
         mine={mine}
-        isPending={save.isPending}
+        isPending={sending.isPending}
         onDiscard={() => startFrom(current)}
         onSave={(merged) => {
-          setSnapshot(current)
-          setMine(merged)
-          if (isChanged(settingsOf(current), merged)) save.mutate(editOf(settingsOf(current), merged, current.version))
+          const fields = { ...merged, read: current }
+          form.setValues(fields)
+          if (isChanged(settingsOf(current), merged)) sending.mutate(fields)
           else startFrom(current)
         }}
       />
     )
   }
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    save.mutate(editOf(base, mine, snapshot.version))
-  }
-  const field = save.error instanceof ApiError ? save.error.field : undefined
-  const errorOf = (name: FieldName) => (field === name ? save.error?.message : undefined)
-  const set = (name: FieldName, value: Value) => setMine({ ...mine, [name]: value })
   return (
     <form onSubmit={submit}>
       <Stack gap="md">
-        <TextInput
-          label="Name"
-          required
-          maxLength={MAX_NAME}
-          maw={420}
-          value={String(mine.name ?? '')}
-          error={errorOf('name')}
-          onChange={(event) => set('name', event.currentTarget.value)}
-        />
-        <Numbers mine={mine} errorOf={errorOf} onChange={set} />
-        {save.error && !field ? <ErrorPanel error={save.error} title="Could not save the settings" /> : null}
+        <TextInput label="Name" required maxLength={MAX_NAME} maw={420} {...form.getInputProps('name')} />
+        <SimpleGrid cols={{ base: 1, sm: 2, xl: 4 }} spacing="md">
+          {FIELDS.filter(({ name }) => name !== 'name').map(({ name, label, unit }) => (
+            <OptionalNumber
+              key={name}
+              label={label}
+              description={unit}
+              placeholder="Platform default"
+              min={0}
+              allowDecimal={false}
+              allowNegative={false}
+              thousandSeparator=","
+              {...form.getInputProps(name)}
+              value={typeof mine[name] === 'number' ? mine[name] : undefined}
+              onChange={(value) => form.setFieldValue(name, value ?? null)}
+            />
+          ))}
+        </SimpleGrid>
+        {error ? <ErrorPanel error={error} title="Could not save the settings" /> : null}
         <Group gap="xs">
-          <Button type="submit" loading={save.isPending} disabled={!isEdited || !mine.name}>
+          <Button type="submit" loading={sending.isPending} disabled={!isEdited || !mine.name}>
             Save
           </Button>
-          <Button variant="default" disabled={!isEdited || save.isPending} onClick={() => startFrom(workspace)}>
+          <Button variant="default" disabled={!isEdited || sending.isPending} onClick={() => startFrom(workspace)}>
             Undo changes
           </Button>
         </Group>
       </Stack>
     </form>
-  )
-}
-
-type NumbersProps = {
-  mine: Settings
-  errorOf: (name: FieldName) => string | undefined
-  onChange: (name: FieldName, value: Value) => void
-}
-
-function Numbers({ mine, errorOf, onChange }: NumbersProps) {
-  return (
-    <SimpleGrid cols={{ base: 1, sm: 2, xl: 4 }} spacing="md">
-      {FIELDS.filter(({ name }) => name !== 'name').map(({ name, label, unit }) => (
-        <OptionalNumber
-          key={name}
-          label={label}
-          description={unit}
-          placeholder="Platform default"
-          min={0}
-          allowDecimal={false}
-          allowNegative={false}
-          thousandSeparator=","
-          value={typeof mine[name] === 'number' ? mine[name] : undefined}
-          error={errorOf(name)}
-          onChange={(value) => onChange(name, value ?? null)}
-        />
-      ))}
-    </SimpleGrid>
   )
 }

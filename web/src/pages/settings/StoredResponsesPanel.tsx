@@ -1,8 +1,7 @@
 import { Button, Group, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
-import { ApiError } from '../../api/errors'
+import { useQueryClient } from '@tanstack/react-query'
+import { useApiForm } from '../../api/form'
 import { changeWorkspace, type Workspace, workspaceQuery } from '../../api/workspaces'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { OptionalNumber } from '../../ui/OptionalNumber'
@@ -31,21 +30,19 @@ export function StoredResponsesPanel({ workspace, isAdmin }: Props) {
 function RetentionForm({ workspace }: { workspace: Workspace }) {
   const queries = useQueryClient()
   const current = workspace.responseRetentionDays ?? undefined
-  const [days, setDays] = useState(current)
-  const save = useMutation({
-    mutationFn: () =>
-      changeWorkspace(workspace.id, { version: workspace.version, responseRetentionDays: days ?? null }),
+  const { form, sending, submit, error } = useApiForm({
+    initialValues: { responseRetentionDays: current },
+    send: ({ responseRetentionDays }) =>
+      changeWorkspace(workspace.id, {
+        version: workspace.version,
+        responseRetentionDays: responseRetentionDays ?? null,
+      }),
     onSuccess: (saved) => {
       queries.setQueryData(workspaceQuery(workspace.id).queryKey, saved)
       notifications.show({ title: 'Settings saved', message: retentionText(saved.responseRetentionDays) })
     },
-    onError: () => void queries.invalidateQueries(workspaceQuery(workspace.id)),
+    onSettled: (_, error) => (error ? queries.invalidateQueries(workspaceQuery(workspace.id)) : undefined),
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    save.mutate()
-  }
-  const isFieldError = save.error instanceof ApiError && save.error.field === 'responseRetentionDays'
   return (
     <form onSubmit={submit}>
       <Group align="flex-end" gap="sm">
@@ -57,15 +54,13 @@ function RetentionForm({ workspace }: { workspace: Workspace }) {
           max={MAX_DAYS}
           allowDecimal={false}
           allowNegative={false}
-          value={days}
-          error={isFieldError ? save.error?.message : undefined}
-          onChange={setDays}
+          {...form.getInputProps('responseRetentionDays')}
         />
-        <Button type="submit" loading={save.isPending} disabled={days === current}>
+        <Button type="submit" loading={sending.isPending} disabled={form.values.responseRetentionDays === current}>
           Save days
         </Button>
       </Group>
-      {save.error && !isFieldError ? <ErrorPanel error={save.error} title="Could not save the setting" /> : null}
+      {error ? <ErrorPanel error={error} title="Could not save the setting" /> : null}
     </form>
   )
 }

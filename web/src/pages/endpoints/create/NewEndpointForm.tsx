@@ -1,6 +1,7 @@
 import { Button, Group, Select, Text, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef } from 'react'
 import { allotmentsQuery, dryRunEndpoint, type NewEndpoint } from '../../../api/endpoints'
 import { toApiError } from '../../../api/errors'
 import { flavorsQuery, type Model } from '../../../api/models'
@@ -21,9 +22,6 @@ const FILTERS = { model: text(), flavor: text() }
 /** Form for model, flavor and scaling, with a review by dry run. Any change after the review requires a new one. */
 export function NewEndpointForm({ models, workspaceId }: { models: Model[]; workspaceId: string }) {
   const [selection, select] = useFilters(FILTERS)
-  const [name, setName] = useState('')
-  const [editedScaling, setScaling] = useState<ScalingFields>()
-  const [wasSubmitted, setSubmitted] = useState(false)
   const flavors = useQuery({ ...flavorsQuery(workspaceId, selection.model), enabled: !!selection.model })
   const allotments = useQuery(allotmentsQuery(workspaceId))
   const review = useMutation({ mutationFn: dryRunEndpoint })
@@ -36,19 +34,27 @@ export function NewEndpointForm({ models, workspaceId }: { models: Model[]; work
     if (isReviewed) outcome.current?.scrollIntoView({ block: 'nearest' })
   }, [isReviewed])
   const flavor = flavors.data?.find((one) => one.flavor === selection.flavor) ?? single(flavors.data)
-  const scaling = editedScaling ?? defaultScaling(flavor?.defaultTarget)
-  const errors = fieldErrorsOf(scaling)
-  const invalidName = nameError(name)
   const resetReview = () => {
     if (!review.isIdle) review.reset()
   }
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    setSubmitted(true)
-    if (invalidName || !selection.model || !flavor || Object.keys(errors).length > 0) return
+  const scalingFrom = (edited: ScalingFields | undefined) => edited ?? defaultScaling(flavor?.defaultTarget)
+  const form = useForm({
+    initialValues: { name: '', scaling: undefined as ScalingFields | undefined },
+    onValuesChange: resetReview,
+    validateInputOnChange: ['name'],
+    validate: ({ name, scaling }) => ({
+      name: nameError(name),
+      model: selection.model ? undefined : 'Choose a model',
+      flavor: flavor ? undefined : 'Choose a flavor',
+      ...fieldErrorsOf(scalingFrom(scaling)),
+    }),
+  })
+  const scaling = scalingFrom(form.values.scaling)
+  const submit = form.onSubmit(({ name }) => {
+    if (!selection.model || !flavor) return
     idempotencyKey.current = crypto.randomUUID?.() ?? `console-${Date.now()}-${Math.random().toString(36).slice(2)}`
     review.mutate(newEndpointOf(name, selection.model, flavor.flavor, scaling))
-  }
+  })
   return (
     <form onSubmit={submit} noValidate>
       <div className={classes.columns}>
@@ -63,7 +69,7 @@ export function NewEndpointForm({ models, workspaceId }: { models: Model[]; work
                 placeholder="Choose a model"
                 data={models.map((model) => ({ value: model.id, label: model.name }))}
                 value={selection.model || null}
-                error={wasSubmitted && !selection.model ? 'Choose a model' : undefined}
+                error={selection.model ? undefined : form.errors.model}
                 onChange={(model) => {
                   resetReview()
                   select({ model: model ?? '', flavor: '' })
@@ -71,16 +77,11 @@ export function NewEndpointForm({ models, workspaceId }: { models: Model[]; work
               />
               <TextInput
                 label="Name"
-                description={`Called as dedicated/${name || '<name>'}`}
+                description={`Called as dedicated/${form.values.name || '<name>'}`}
                 placeholder="chat-prod"
                 autoComplete="off"
                 spellCheck={false}
-                value={name}
-                error={(wasSubmitted || name) && invalidName ? invalidName : undefined}
-                onChange={(event) => {
-                  resetReview()
-                  setName(event.currentTarget.value)
-                }}
+                {...form.getInputProps('name')}
               />
             </div>
           </Panel>
@@ -98,7 +99,7 @@ export function NewEndpointForm({ models, workspaceId }: { models: Model[]; work
             ) : (
               <Text c="dimmed">Choose a model to see its flavors.</Text>
             )}
-            {wasSubmitted && selection.model && !flavor && flavors.data?.length ? (
+            {form.errors.flavor && selection.model && !flavor && flavors.data?.length ? (
               <Text size="sm" c="var(--mantine-color-error)" mt="xs" role="alert">
                 Choose a flavor
               </Text>
@@ -108,10 +109,7 @@ export function NewEndpointForm({ models, workspaceId }: { models: Model[]; work
             <ScalingForm
               fields={scaling}
               defaultTarget={flavor?.defaultTarget ?? 16}
-              onChange={(fields) => {
-                resetReview()
-                setScaling(fields)
-              }}
+              onChange={(fields) => form.setFieldValue('scaling', fields)}
             />
           </Panel>
         </div>

@@ -1,27 +1,10 @@
 import { Checkbox, Select, SimpleGrid, TextInput } from '@mantine/core'
+import type { FormPart } from '../../../api/form'
 import { OptionalNumber } from '../../../ui/OptionalNumber'
-import type { FieldErrors } from './errors'
-import type { DetailFields, Modality } from './fields'
+import type { DetailFields } from './fields'
 
-type Props = {
-  fields: DetailFields
-  errors: FieldErrors
-  onChange: (change: Partial<DetailFields>) => void
-}
+type Props = { part: FormPart<DetailFields> }
 
-/** Fields whose errors this part of a form shows. */
-export const DETAIL_NAMES = [
-  'name',
-  'modality',
-  'contextLength',
-  'inputPer1m',
-  'cachedInputPer1m',
-  'outputPer1m',
-  'failover',
-  'mediaUrls',
-  'mergeSystem',
-  'thinking',
-]
 const MODALITIES = [
   { value: 'chat', label: 'Chat' },
   { value: 'embedding', label: 'Embedding' },
@@ -40,35 +23,20 @@ const THINKING = [
 ]
 
 /** Name, context, prices and the sharing of prompt caches. */
-export function DetailsFields({ fields, errors, onChange }: Props) {
+export function DetailsFields({ part }: Props) {
+  const { fields, input, checkbox } = part
   return (
     <>
       <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="md">
-        <TextInput
-          label="Name"
-          placeholder="As the Model ID"
-          maxLength={100}
-          value={fields.name}
-          error={errors.of('name')}
-          onChange={(event) => onChange({ name: event.currentTarget.value })}
-        />
-        <Select
-          label="Modality"
-          data={MODALITIES}
-          allowDeselect={false}
-          value={fields.modality}
-          error={errors.of('modality')}
-          onChange={(modality) => onChange({ modality: (modality ?? 'chat') as Modality })}
-        />
+        <TextInput label="Name" placeholder="As the Model ID" maxLength={100} {...input('name')} />
+        <Select label="Modality" data={MODALITIES} allowDeselect={false} {...input('modality')} />
         <OptionalNumber
           label="Context length"
           placeholder="Default"
           min={1}
           allowDecimal={false}
           thousandSeparator=","
-          value={fields.contextLength}
-          error={errors.of('contextLength')}
-          onChange={(contextLength) => onChange({ contextLength })}
+          {...input('contextLength')}
         />
       </SimpleGrid>
       <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="md">
@@ -81,9 +49,7 @@ export function DetailsFields({ fields, errors, onChange }: Props) {
               placeholder={placeholder}
               inputMode="decimal"
               autoComplete="off"
-              value={fields[name]}
-              error={errors.of(name)}
-              onChange={(event) => onChange({ [name]: event.currentTarget.value })}
+              {...input(name)}
             />
           ),
         )}
@@ -91,48 +57,39 @@ export function DetailsFields({ fields, errors, onChange }: Props) {
       <Checkbox
         label="Workspaces share prompt caches"
         description="Faster for equal system prompts, but one tenant can measure whether another sent the same prompt"
-        checked={fields.sharePrefixCache}
-        onChange={(event) => onChange({ sharePrefixCache: event.currentTarget.checked })}
+        {...checkbox('sharePrefixCache')}
       />
-      {fields.modality === 'chat' ? <ChatFields fields={fields} errors={errors} onChange={onChange} /> : null}
+      {fields.modality === 'chat' ? <ChatFields part={part} /> : null}
     </>
   )
 }
 
 /** What applies to chat models only. */
-function ChatFields({ fields, errors, onChange }: Props) {
+function ChatFields({ part: { input, checkbox } }: Props) {
   return (
     <>
       <Checkbox
         label="Continue streams at another server"
-        description="If a server is lost, the client still sees one stream. Every server’s engine must be known"
-        checked={fields.failover}
-        error={errors.of('failover')}
-        onChange={(event) => onChange({ failover: event.currentTarget.checked })}
+        description="If a server fails, the client still sees one stream. Every server’s engine must be known"
+        {...checkbox('failover')}
       />
       <Checkbox
         label="Accept addresses of images and files"
         description="The engine fetches them, also from inside your network"
-        checked={fields.mediaUrls}
-        error={errors.of('mediaUrls')}
-        onChange={(event) => onChange({ mediaUrls: event.currentTarget.checked })}
+        {...checkbox('mediaUrls')}
       />
       <Checkbox
         label="Merge system messages"
         description="For chat templates that accept only one, at the start"
-        checked={fields.mergeSystem}
-        error={errors.of('mergeSystem')}
-        onChange={(event) => onChange({ mergeSystem: event.currentTarget.checked })}
+        {...checkbox('mergeSystem')}
       />
       <Select
-        label="Switch of thinking"
+        label="Thinking toggle"
         description="The member of a request that turns thinking on and off, for Messages and Responses"
         maw={360}
         data={THINKING}
         allowDeselect={false}
-        value={fields.thinking}
-        error={errors.of('thinking')}
-        onChange={(thinking) => onChange({ thinking: thinking ?? '' })}
+        {...input('thinking')}
       />
     </>
   )

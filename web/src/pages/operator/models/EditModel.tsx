@@ -1,11 +1,11 @@
 import { Button, Group, Stack } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import { partOf, useApiForm } from '../../../api/form'
 import {
   catalogueQuery,
   editModel,
-  type ModelEdit,
   type OperatorModel,
   operatorModelQuery,
   pricesQuery,
@@ -13,41 +13,33 @@ import {
 } from '../../../api/operator/catalogue'
 import { Panel } from '../../../ui/Panel'
 import { SaveError } from '../../../ui/SaveError'
-import { DETAIL_NAMES, DetailsFields } from './DetailsFields'
-import { fieldErrors } from './errors'
+import { DetailsFields } from './DetailsFields'
 import { detailsOf, editOf, hasChanges, upstreamsOf } from './fields'
-import { UpstreamsFields, upstreamNames } from './UpstreamsFields'
+import { UpstreamsFields } from './UpstreamsFields'
+
+/** The fields of a model, and the record that they were read from. */
+const fieldsOf = (model: OperatorModel) => ({ ...detailsOf(model), upstreams: upstreamsOf(model), read: model })
 
 /** Edits a snapshot of the record, so that a refetch does not change fields while the operator types. */
 export function EditModel({ model }: { model: OperatorModel }) {
   const queries = useQueryClient()
   const catalogue = useQuery(catalogueQuery)
-  const [snapshot, setSnapshot] = useState(model)
-  const [details, setDetails] = useState(() => detailsOf(model))
-  const [upstreams, setUpstreams] = useState(() => upstreamsOf(model))
-  const startFrom = (record: OperatorModel) => {
-    setSnapshot(record)
-    setDetails(detailsOf(record))
-    setUpstreams(upstreamsOf(record))
-  }
-  const edit = editOf(snapshot, details, upstreams)
-  const isEdited = hasChanges(edit)
-  if (!isEdited && model.version !== snapshot.version) startFrom(model)
-  const save = useMutation({
-    mutationFn: (body: ModelEdit) => editModel(model.id, body),
+  const { form, sending, submit, error } = useApiForm({
+    initialValues: fieldsOf(model),
+    send: ({ read, upstreams, ...details }) => editModel(model.id, editOf(read, details, upstreams)),
     onSuccess: (saved) => {
-      startFrom(saved)
+      form.setValues(fieldsOf(saved))
       queries.setQueryData(operatorModelQuery(model.id).queryKey, (known) => ({ ...saved, usedBy: known?.usedBy }))
       void refreshModels(queries)
       void queries.invalidateQueries(pricesQuery(model.id))
       notifications.show({ title: 'Model saved', message: 'All nodes apply the change within a second.' })
     },
   })
-  const errors = fieldErrors(save.error, [...DETAIL_NAMES, ...upstreamNames(upstreams.length)])
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    save.mutate(edit)
-  }
+  const { read, upstreams, ...details } = form.values
+  const isEdited = hasChanges(editOf(read, details, upstreams))
+  useEffect(() => {
+    if (!isEdited && model.version !== read.version) form.setValues(fieldsOf(model))
+  })
   return (
     <form onSubmit={submit} noValidate>
       <Stack gap="md">
@@ -56,38 +48,33 @@ export function EditModel({ model }: { model: OperatorModel }) {
           description="A new price applies to calls from now on; earlier ones keep theirs"
         >
           <Stack gap="md">
-            <DetailsFields
-              fields={details}
-              errors={errors}
-              onChange={(change) => setDetails({ ...details, ...change })}
-            />
+            <DetailsFields part={partOf(form, '')} />
           </Stack>
         </Panel>
         {upstreams.length > 0 ? (
           <Panel title="Servers" description="Calls go to the server with the least prompt work">
-            <UpstreamsFields
-              upstreams={upstreams}
-              canStoreKeys={catalogue.data?.canStoreKeys ?? false}
-              errors={errors}
-              onChange={setUpstreams}
-            />
+            <UpstreamsFields form={form} canStoreKeys={catalogue.data?.canStoreKeys ?? false} />
           </Panel>
         ) : null}
-        {errors.rest ? (
+        {error ? (
           <SaveError<OperatorModel>
-            error={errors.rest}
+            error={error}
             title="Could not save the model"
             onLoad={(current) => {
-              save.reset()
-              startFrom(current)
+              sending.reset()
+              form.setValues(fieldsOf(current))
             }}
           />
         ) : null}
         <Group gap="xs">
-          <Button type="submit" loading={save.isPending} disabled={!isEdited}>
+          <Button type="submit" loading={sending.isPending} disabled={!isEdited}>
             Save
           </Button>
-          <Button variant="default" disabled={!isEdited || save.isPending} onClick={() => startFrom(model)}>
+          <Button
+            variant="default"
+            disabled={!isEdited || sending.isPending}
+            onClick={() => form.setValues(fieldsOf(model))}
+          >
             Undo changes
           </Button>
         </Group>

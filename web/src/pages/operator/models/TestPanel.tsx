@@ -1,6 +1,5 @@
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useApiForm } from '../../../api/form'
 import { type ModelTest, type OperatorModel, testModel } from '../../../api/operator/catalogue'
 import { ErrorPanel } from '../../../ui/ErrorPanel'
 import { Facts } from '../../../ui/Facts'
@@ -13,12 +12,10 @@ const PROMPT = 'Say hello.'
 
 /** Sends a real call to the model. */
 export function TestPanel({ model }: { model: OperatorModel }) {
-  const [prompt, setPrompt] = useState(PROMPT)
-  const test = useMutation({ mutationFn: () => testModel(model.id, prompt) })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    test.mutate()
-  }
+  const { form, sending, submit, error } = useApiForm({
+    initialValues: { prompt: PROMPT },
+    send: ({ prompt }) => testModel(model.id, prompt),
+  })
   return (
     <Panel title="Test" description="A real call to one server of the model. It is neither metered nor billed">
       <form onSubmit={submit}>
@@ -26,10 +23,14 @@ export function TestPanel({ model }: { model: OperatorModel }) {
           <TextInput
             label={model.modality === 'embedding' ? 'Text' : 'Prompt'}
             maxLength={2_000}
-            value={prompt}
-            onChange={(event) => setPrompt(event.currentTarget.value)}
+            {...form.getInputProps('prompt')}
           />
-          <Button type="submit" w="fit-content" loading={test.isPending} disabled={!model.enabled || !prompt.trim()}>
+          <Button
+            type="submit"
+            w="fit-content"
+            loading={sending.isPending}
+            disabled={!model.enabled || !form.values.prompt.trim()}
+          >
             Send test call
           </Button>
           {model.enabled ? null : (
@@ -37,8 +38,8 @@ export function TestPanel({ model }: { model: OperatorModel }) {
               A disabled model has no servers to call.
             </Text>
           )}
-          {test.error ? <ErrorPanel error={test.error} title="The test could not be sent" /> : null}
-          {test.data ? <Outcome test={test.data} /> : null}
+          {error ? <ErrorPanel error={error} title="The test could not be sent" /> : null}
+          {sending.data ? <Outcome test={sending.data} /> : null}
         </Stack>
       </form>
     </Panel>

@@ -1,6 +1,7 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useApiForm } from '../../../api/form'
 import { type OperatorOrganization, refreshOrganizations, setAllotment } from '../../../api/operator/organizations'
 import { type Column, DataTable } from '../../../ui/DataTable'
 import { ErrorPanel } from '../../../ui/ErrorPanel'
@@ -63,16 +64,12 @@ export function Allotments({ organization }: { organization: OperatorOrganizatio
 
 function AllotmentForm({ organizationId, line, onClose }: { organizationId: string; line: Line; onClose: () => void }) {
   const queries = useQueryClient()
-  const [allotment, setValue] = useState<number | undefined>(line.allotment)
-  const save = useMutation({
-    mutationFn: () => setAllotment(organizationId, line.gpuType, allotment ?? null),
+  const { form, sending, submit, error } = useApiForm({
+    initialValues: { allotment: line.allotment as number | undefined },
+    send: ({ allotment }) => setAllotment(organizationId, line.gpuType, allotment ?? null),
     onSuccess: onClose,
     onSettled: () => refreshOrganizations(queries),
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    save.mutate()
-  }
   return (
     <form onSubmit={submit}>
       <Stack gap="sm">
@@ -83,15 +80,14 @@ function AllotmentForm({ organizationId, line, onClose }: { organizationId: stri
           data-autofocus
           min={0}
           allowDecimal={false}
-          value={allotment}
-          onChange={setValue}
+          {...form.getInputProps('allotment')}
         />
-        {save.error ? <ErrorPanel error={save.error} title="Could not save the allotment" /> : null}
+        {error ? <ErrorPanel error={error} title="Could not save the allotment" /> : null}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button type="submit" loading={save.isPending}>
+          <Button type="submit" loading={sending.isPending}>
             Save
           </Button>
         </Group>

@@ -1,6 +1,7 @@
 import { Button, Group, Select, Stack, Text } from '@mantine/core'
+import { useForm } from '@mantine/form'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import {
   type OrganizationMember,
   organizationMembersQuery,
@@ -122,14 +123,12 @@ type AddProps = {
 
 function AddMember({ members, isPending, onAdd }: AddProps) {
   const users = useQuery(usersQuery)
-  const [userId, setUserId] = useState<string | null>(null)
-  const [role, setRole] = useState<Role>('member')
+  const form = useForm({ initialValues: { userId: null as string | null, role: 'member' as Role } })
   const others = (users.data ?? []).filter((user) => !members.some((member) => member.userId === user.id))
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = form.onSubmit(({ userId, role }) => {
     if (userId) onAdd(userId, role)
-    setUserId(null)
-  }
+    form.setFieldValue('userId', null)
+  })
   return (
     <form onSubmit={submit}>
       <Group align="flex-end" gap="sm">
@@ -138,18 +137,10 @@ function AddMember({ members, isPending, onAdd }: AddProps) {
           placeholder={others.length === 0 ? 'All users are members' : 'Choose a user'}
           searchable
           data={others.map((user) => ({ value: user.id, label: user.email }))}
-          value={userId}
-          onChange={setUserId}
+          {...form.getInputProps('userId')}
         />
-        <Select
-          label="Role"
-          w={160}
-          data={ROLES}
-          value={role}
-          allowDeselect={false}
-          onChange={(value) => setRole((value ?? 'member') as Role)}
-        />
-        <Button type="submit" variant="default" loading={isPending} disabled={!userId}>
+        <Select label="Role" w={160} data={ROLES} allowDeselect={false} {...form.getInputProps('role')} />
+        <Button type="submit" variant="default" loading={isPending} disabled={!form.values.userId}>
           Add
         </Button>
       </Group>

@@ -2,7 +2,8 @@ import { Anchor, Breadcrumbs, Button, Code, Group, TextInput } from '@mantine/co
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useParams, useRouter } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
+import { useApiForm } from '../../../api/form'
 import {
   deleteOrganization,
   type OperatorOrganization,
@@ -66,32 +67,24 @@ function OrganizationDetail({ id }: { id: string }) {
 
 function Rename({ organization }: { organization: OperatorOrganization }) {
   const queries = useQueryClient()
-  const [name, setName] = useState(organization.name)
-  const rename = useMutation({
-    mutationFn: () => renameOrganization(organization.id, name.trim()),
-    onSuccess: () => notifications.show({ title: 'Organization renamed', message: `It is now called ${name.trim()}.` }),
+  const { form, sending, submit, error } = useApiForm({
+    initialValues: { name: organization.name },
+    send: ({ name }) => renameOrganization(organization.id, name.trim()),
+    onSuccess: (_, { name }) =>
+      notifications.show({ title: 'Organization renamed', message: `It is now called ${name.trim()}.` }),
     onSettled: () => refreshOrganizations(queries),
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    rename.mutate()
-  }
+  const name = form.values.name.trim()
   return (
     <Panel title="Name">
       <form onSubmit={submit}>
         <Group align="flex-end" gap="sm">
-          <TextInput
-            label="Name of the organization"
-            required
-            maxLength={100}
-            value={name}
-            onChange={(event) => setName(event.currentTarget.value)}
-          />
-          <Button type="submit" loading={rename.isPending} disabled={!name.trim() || name.trim() === organization.name}>
+          <TextInput label="Name of the organization" required maxLength={100} {...form.getInputProps('name')} />
+          <Button type="submit" loading={sending.isPending} disabled={!name || name === organization.name}>
             Rename
           </Button>
         </Group>
-        {rename.error ? <ErrorPanel error={rename.error} title="Could not rename the organization" /> : null}
+        {error ? <ErrorPanel error={error} title="Could not rename the organization" /> : null}
       </form>
     </Panel>
   )

@@ -1,8 +1,8 @@
 import { Button, Group, Modal, SimpleGrid, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
-import { ApiError } from '../../../api/errors'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useApiForm } from '../../../api/form'
 import { changeAnyWorkspace, organizationWorkspacesQuery, type Workspace } from '../../../api/operator/organizations'
 import { type Column, DataTable } from '../../../ui/DataTable'
 import { formatCount } from '../../../ui/format'
@@ -71,23 +71,16 @@ type FormProps = { organizationId: string; workspace: Workspace; onClose: () => 
 
 function LimitsForm({ organizationId, workspace, onClose }: FormProps) {
   const queries = useQueryClient()
-  const [snapshot, setSnapshot] = useState(workspace)
-  const [limits, setLimits] = useState(() => limitsOf(workspace))
-  const edit = limitsEdit(snapshot, limits)
-  const save = useMutation({
-    mutationFn: () => changeAnyWorkspace(workspace.id, edit),
+  const { form, sending, submit, error } = useApiForm({
+    initialValues: { ...limitsOf(workspace), read: workspace },
+    send: ({ read, ...limits }) => changeAnyWorkspace(workspace.id, limitsEdit(read, limits)),
     onSuccess: (saved) => {
       notifications.show({ title: 'Limits saved', message: `They apply to ${saved.name} from the next call.` })
       onClose()
     },
     onSettled: () => queries.invalidateQueries(organizationWorkspacesQuery(organizationId)),
   })
-  const field = save.error instanceof ApiError ? save.error.field : undefined
-  const isShown = LIMITS.some(({ name }) => name === field)
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    save.mutate()
-  }
+  const isEdited = Object.keys(limitsEdit(form.values.read, form.values)).length > 1
   return (
     <form onSubmit={submit}>
       <Stack gap="sm">
@@ -101,20 +94,17 @@ function LimitsForm({ organizationId, workspace, onClose }: FormProps) {
               allowDecimal={false}
               allowNegative={false}
               thousandSeparator=","
-              value={limits[name]}
-              error={field === name ? save.error?.message : undefined}
-              onChange={(value) => setLimits({ ...limits, [name]: value })}
+              {...form.getInputProps(name)}
             />
           ))}
         </SimpleGrid>
-        {save.error && !isShown ? (
+        {error ? (
           <SaveError<Workspace>
-            error={save.error}
+            error={error}
             title="Could not save the limits"
             onLoad={(current) => {
-              save.reset()
-              setSnapshot(current)
-              setLimits(limitsOf(current))
+              sending.reset()
+              form.setValues({ ...limitsOf(current), read: current })
             }}
           />
         ) : null}
@@ -122,7 +112,7 @@ function LimitsForm({ organizationId, workspace, onClose }: FormProps) {
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button type="submit" loading={save.isPending} disabled={Object.keys(edit).length === 1}>
+          <Button type="submit" loading={sending.isPending} disabled={!isEdited}>
             Save
           </Button>
         </Group>

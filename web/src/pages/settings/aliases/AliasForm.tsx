@@ -1,41 +1,31 @@
 import { Autocomplete, Button, SimpleGrid, Stack, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type Alias, refreshAliases, setAlias } from '../../../api/aliases'
 import { endpointsQuery } from '../../../api/endpoints'
-import { ApiError } from '../../../api/errors'
+import { useApiForm } from '../../../api/form'
 import { modelsQuery } from '../../../api/models'
 import { ErrorPanel } from '../../../ui/ErrorPanel'
 
 type Props = { workspaceId: string; existing: readonly Alias[] }
 
 const EMPTY: Alias = { name: '', model: '' }
+const trimmed = ({ name, model }: Alias): Alias => ({ name: name.trim(), model: model.trim() })
 
 /** Creates an alias, or changes the model of an existing one. */
 export function AliasForm({ workspaceId, existing }: Props) {
   const queries = useQueryClient()
-  const [fields, setFields] = useState(EMPTY)
-  const alias = { name: fields.name.trim(), model: fields.model.trim() }
-  const replaced = existing.find((one) => one.name === alias.name)
-  const save = useMutation({
-    mutationFn: () => setAlias(workspaceId, alias),
+  const { form, sending, submit, error } = useApiForm({
+    initialValues: EMPTY,
+    send: (alias) => setAlias(workspaceId, trimmed(alias)),
     onSuccess: (saved) => {
-      setFields(EMPTY)
+      form.reset()
       notifications.show({ title: 'Alias saved', message: `${saved.name} now means ${saved.model}.` })
     },
     onSettled: () => refreshAliases(queries, workspaceId),
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    save.mutate()
-  }
-  const edit = (change: Partial<Alias>) => {
-    if (save.error) save.reset()
-    setFields({ ...fields, ...change })
-  }
-  const field = save.error instanceof ApiError ? save.error.field : undefined
-  const errorOf = (name: keyof Alias) => (field === name ? save.error?.message : undefined)
+  const alias = trimmed(form.values)
+  const replaced = existing.find((one) => one.name === alias.name)
   return (
     <form onSubmit={submit}>
       <Stack gap="sm">
@@ -46,28 +36,22 @@ export function AliasForm({ workspaceId, existing }: Props) {
             required
             autoComplete="off"
             spellCheck={false}
-            value={fields.name}
-            error={errorOf('name')}
             description={
               replaced ? `Exists and means ${replaced.model}; saving changes it` : 'The name that clients send'
             }
-            onChange={(event) => edit({ name: event.currentTarget.value })}
+            {...form.getInputProps('name')}
           />
           <Autocomplete
             label="Model"
             placeholder="acme/tiny-chat or dedicated/mine"
             required
             data={useTargets(workspaceId)}
-            value={fields.model}
-            error={errorOf('model')}
             description="A Model ID, or dedicated/ and an endpoint’s name"
-            onChange={(model) => edit({ model })}
+            {...form.getInputProps('model')}
           />
         </SimpleGrid>
-        {save.error && !(field === 'name' || field === 'model') ? (
-          <ErrorPanel error={save.error} title="Could not save the alias" />
-        ) : null}
-        <Button type="submit" w="fit-content" loading={save.isPending} disabled={!alias.name || !alias.model}>
+        {error ? <ErrorPanel error={error} title="Could not save the alias" /> : null}
+        <Button type="submit" w="fit-content" loading={sending.isPending} disabled={!alias.name || !alias.model}>
           {replaced ? 'Change alias' : 'Save alias'}
         </Button>
       </Stack>

@@ -11,8 +11,9 @@ import { PageHeader } from '../../../../ui/PageHeader'
 import { PanelSkeleton } from '../../../../ui/Skeletons'
 import { useFilters } from '../../../../ui/useFilters'
 import classes from '../../Operator.module.css'
+import { EMPTY_FLAVOR } from '../flavors/flavor-fields'
 import { ConnectServer } from './ConnectServer'
-import { OfferFlavor } from './OfferFlavor'
+import { NewModelForm } from './NewModelForm'
 import { RunHere } from './RunHere'
 
 const FILTERS = { how: oneOf(['connect', 'run', 'dedicated']) }
@@ -59,7 +60,12 @@ function AddModel() {
               />
               {how === 'connect' ? <ConnectServer canStoreKeys={canStoreKeys} /> : null}
               {how === 'run' ? <RunHere /> : null}
-              {how === 'dedicated' ? <OfferFlavor /> : null}
+              {how === 'dedicated' ? (
+                <NewModelForm
+                  title="Offer a model for dedicated endpoints"
+                  found={{ id: '', flavors: [EMPTY_FLAVOR] }}
+                />
+              ) : null}
             </div>
           ) : (
             <EmptyState title="The catalogue is read from the configuration file">

@@ -1,40 +1,33 @@
 import { Alert, Button, PasswordInput, Select, SimpleGrid, Stack, TextInput } from '@mantine/core'
 import { IconPlugConnectedX } from '@tabler/icons-react'
-import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useApiForm } from '../../../../api/form'
 import { probeUpstream, type UpstreamProbe } from '../../../../api/operator/catalogue'
 import { ErrorPanel } from '../../../../ui/ErrorPanel'
 import { Facts } from '../../../../ui/Facts'
 import { formatCount, formatDuration } from '../../../../ui/format'
-import { OptionalNumber } from '../../../../ui/OptionalNumber'
 import { Panel } from '../../../../ui/Panel'
 import { StatusBadge } from '../../../../ui/StatusBadge'
-import { fieldErrors } from '../errors'
-import { EMPTY_UPSTREAM, suggestId, toUpstream } from '../fields'
+import { EMPTY_UPSTREAM, suggestId, type UpstreamFields } from '../fields'
 import { NO_KEYS } from '../UpstreamsFields'
 import { NewModelForm } from './NewModelForm'
 
 /** Address and key, what the server says about itself, and then the new model. */
 export function ConnectServer({ canStoreKeys }: { canStoreKeys: boolean }) {
-  const [url, setUrl] = useState('')
-  const [apiKey, setApiKey] = useState('')
-  const probe = useMutation({
-    mutationFn: (model: string | undefined) =>
+  const {
+    form,
+    sending: probe,
+    submit,
+    error,
+  } = useApiForm({
+    initialValues: { url: '', apiKey: '', model: '' },
+    send: ({ url, apiKey, model }) =>
       probeUpstream({
         url: url.trim(),
         ...(apiKey.trim() ? { apiKey: apiKey.trim() } : {}),
         ...(model ? { model } : {}),
       }),
+    resetsOnEdit: true,
   })
-  const errors = fieldErrors(probe.error, ['url', 'apiKey'])
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    probe.mutate(undefined)
-  }
-  const edit = (change: () => void) => {
-    probe.reset()
-    change()
-  }
   return (
     <>
       <form onSubmit={submit} noValidate>
@@ -52,34 +45,30 @@ export function ConnectServer({ canStoreKeys }: { canStoreKeys: boolean }) {
                 inputMode="url"
                 autoComplete="off"
                 spellCheck={false}
-                value={url}
-                error={errors.of('url')}
-                onChange={(event) => edit(() => setUrl(event.target.value))}
+                {...form.getInputProps('url')}
               />
               <PasswordInput
                 label="Key"
                 description={canStoreKeys ? 'If the server needs one. Stored encrypted, never shown again' : NO_KEYS}
                 autoComplete="off"
                 disabled={!canStoreKeys}
-                value={apiKey}
-                error={errors.of('apiKey')}
-                onChange={(event) => edit(() => setApiKey(event.target.value))}
+                {...form.getInputProps('apiKey')}
               />
             </SimpleGrid>
-            {errors.rest ? <ErrorPanel error={errors.rest} title="The server could not be asked" /> : null}
-            <Button type="submit" w="fit-content" loading={probe.isPending} disabled={!url.trim()}>
+            {error ? <ErrorPanel error={error} title="The server could not be asked" /> : null}
+            <Button type="submit" w="fit-content" loading={probe.isPending} disabled={!form.values.url.trim()}>
               Connect
             </Button>
           </Stack>
         </Panel>
       </form>
       {probe.data ? (
-        <Found
+        <FoundServer
           key={probe.data.url}
           probe={probe.data}
-          apiKey={apiKey}
+          apiKey={form.values.apiKey}
           isAsking={probe.isPending}
-          onModel={(model) => probe.mutate(model)}
+          onModel={(model) => probe.mutate({ ...form.values, model })}
         />
       ) : null}
     </>
@@ -88,12 +77,10 @@ export function ConnectServer({ canStoreKeys }: { canStoreKeys: boolean }) {
 
 type FoundProps = { probe: UpstreamProbe; apiKey: string; isAsking: boolean; onModel: (model: string) => void }
 
-function Found({ probe, apiKey, isAsking, onModel }: FoundProps) {
-  const [maxInFlight, setMaxInFlight] = useState<number>()
+function FoundServer({ probe, apiKey, isAsking, onModel }: FoundProps) {
   const model = probe.call?.model ?? probe.models[0]?.id ?? ''
   if (!probe.reachable) return <NotReachable error={probe.error} />
   const offered = probe.models.find((one) => one.id === model)
-  const upstream = { ...EMPTY_UPSTREAM, url: probe.url, model, apiKey, maxInFlight }
   return (
     <>
       <Panel title="2. What the server offers">
@@ -128,35 +115,23 @@ function Found({ probe, apiKey, isAsking, onModel }: FoundProps) {
       <NewModelForm
         key={model}
         title="3. Name, prices and limits"
-        initial={{
+        found={{
           id: suggestId(model),
           modality: probe.call?.modality === 'embedding' ? 'embedding' : 'chat',
           contextLength: offered?.contextLength ?? undefined,
+          upstreams: [upstreamOf(probe, model, apiKey)],
         }}
-        serving={() => ({ upstreams: [toUpstream(withProbe(upstream, probe))] })}
-        servingNames={['upstreams[0].maxInFlight']}
-      >
-        {(errors) => (
-          <OptionalNumber
-            label="Most calls at once"
-            description="Further calls wait or are rejected"
-            placeholder="No limit"
-            min={1}
-            maw={520}
-            allowDecimal={false}
-            value={maxInFlight}
-            error={errors.of('upstreams[0].maxInFlight')}
-            onChange={setMaxInFlight}
-          />
-        )}
-      </NewModelForm>
+      />
     </>
   )
 }
 
 /** Keeps what the server said about itself. */
-const withProbe = (upstream: typeof EMPTY_UPSTREAM, probe: UpstreamProbe) => ({
-  ...upstream,
+const upstreamOf = (probe: UpstreamProbe, model: string, apiKey: string): UpstreamFields => ({
+  ...EMPTY_UPSTREAM,
+  url: probe.url,
+  model,
+  apiKey,
   engine: probe.engine ?? '',
   rest: probe.healthPath
     ? { healthPath: probe.healthPath, continuousUsage: probe.call?.continuousUsage ?? false, native: [] }

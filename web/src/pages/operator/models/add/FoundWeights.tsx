@@ -12,13 +12,13 @@ import {
 import { ErrorPanel } from '../../../../ui/ErrorPanel'
 import { Facts } from '../../../../ui/Facts'
 import { formatBytes, formatCount } from '../../../../ui/format'
-import { OptionalNumber } from '../../../../ui/OptionalNumber'
 import { Panel } from '../../../../ui/Panel'
 import { StatusBadge } from '../../../../ui/StatusBadge'
 import { suggestId } from '../fields'
 import { DownloadProgress } from './DownloadProgress'
 import { downloadOf } from './downloads'
 import { NewModelForm } from './NewModelForm'
+import type { Found } from './new-model'
 
 /** An engine allocates memory for a whole context; longer ones are a choice. */
 const SUGGESTED_CONTEXT = 8_192
@@ -74,7 +74,9 @@ export function FoundWeights({ lookup, downloads, nodeId }: Props) {
           )}
         </Stack>
       </Panel>
-      {isHere ? <StartModel key={model.weights} lookup={lookup} model={model} /> : null}
+      {isHere ? (
+        <NewModelForm key={model.weights} title="3. Name, prices and limits" found={foundModel(lookup, model)} />
+      ) : null}
     </>
   )
 }
@@ -115,52 +117,16 @@ function StartDownload({ model }: { model: RunnableWeights }) {
   )
 }
 
-function StartModel({ lookup, model }: { lookup: WeightsLookup; model: RunnableWeights }) {
-  const [engine, setEngine] = useState<{ replicas?: number; parallel?: number }>({ replicas: 1 })
+function foundModel(lookup: WeightsLookup, model: RunnableWeights): Found {
   const stem = (model.name.split('/').pop() ?? '').replace(/\.gguf$/i, '').replace(/-00001-of-\d{5}$/, '')
   const owner = lookup.repository?.split('/')[0] ?? 'local'
   const embeds = model.modality === 'embedding'
-  return (
-    <NewModelForm
-      title="3. Name, prices and limits"
-      initial={{
-        id: suggestId(embeds && lookup.repository ? lookup.repository : `${owner}/${stem}`),
-        modality: embeds ? 'embedding' : 'chat',
-        contextLength: embeds ? undefined : Math.min(lookup.contextLength ?? SUGGESTED_CONTEXT, SUGGESTED_CONTEXT),
-      }}
-      serving={() => ({ engine: { weights: model.weights, ...engine } })}
-      servingNames={['engine', 'engine.weights', 'engine.replicas', 'engine.parallel']}
-      added="The engine starts now; it can be called when it is available."
-    >
-      {(errors) => (
-        <>
-          <OptionalNumber
-            label="Engines"
-            description="On every node; each needs the memory above"
-            min={1}
-            maw={520}
-            allowDecimal={false}
-            value={engine.replicas}
-            error={errors.of('engine.replicas') ?? errors.of('engine.weights') ?? errors.of('engine')}
-            onChange={(replicas) => setEngine({ ...engine, replicas })}
-          />
-          {embeds ? null : (
-            <OptionalNumber
-              label="Calls at once"
-              description="That an engine computes; further ones wait. Default: 8"
-              min={1}
-              max={64}
-              maw={520}
-              allowDecimal={false}
-              value={engine.parallel}
-              error={errors.of('engine.parallel')}
-              onChange={(parallel) => setEngine({ ...engine, parallel })}
-            />
-          )}
-        </>
-      )}
-    </NewModelForm>
-  )
+  return {
+    id: suggestId(embeds && lookup.repository ? lookup.repository : `${owner}/${stem}`),
+    modality: embeds ? 'embedding' : 'chat',
+    contextLength: embeds ? undefined : Math.min(lookup.contextLength ?? SUGGESTED_CONTEXT, SUGGESTED_CONTEXT),
+    engine: { weights: model.weights, replicas: 1, parallel: undefined },
+  }
 }
 
 const CannotRun = ({ why }: { why: string | null | undefined }) => (

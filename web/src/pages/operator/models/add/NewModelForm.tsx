@@ -1,49 +1,40 @@
 import { Button, Stack, TextInput } from '@mantine/core'
+import type { UseFormReturnType } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
-import { type FormEvent, type ReactNode, useState } from 'react'
-import { createModel, type NewModel, refreshModels } from '../../../../api/operator/catalogue'
+import { fieldPath } from '../../../../api/errors'
+import { partOf, useApiForm } from '../../../../api/form'
+import { createModel, refreshModels } from '../../../../api/operator/catalogue'
 import { paths } from '../../../../paths'
 import { ErrorPanel } from '../../../../ui/ErrorPanel'
+import { OptionalNumber } from '../../../../ui/OptionalNumber'
 import { Panel } from '../../../../ui/Panel'
-import { DETAIL_NAMES, DetailsFields } from '../DetailsFields'
-import { type FieldErrors, fieldErrors } from '../errors'
-import { type DetailFields, EMPTY_DETAILS, toDetails } from '../fields'
+import { DetailsFields } from '../DetailsFields'
+import { FlavorFieldset } from '../flavors/FlavorFieldset'
+import { type Found, fieldsOf, type NewModelFields, toNewModel } from './new-model'
 
-type Props = {
-  title: string
-  initial: Partial<DetailFields> & { id: string }
-  /** The part of the request that says how the model is served. */
-  serving: () => Partial<NewModel>
-  /** Fields of `children`, whose errors they show. */
-  servingNames: readonly string[]
-  /** What happens next, for the notification. */
-  added?: string
-  children: (errors: FieldErrors) => ReactNode
-}
+type Props = { title: string; found: Found }
 
-/** The last step: id, name, prices and limits of the new model. */
-export function NewModelForm({ title, initial, serving, servingNames, added, children }: Props) {
+/** The last step of all sources: id, what serves the model, name, prices and limits. */
+export function NewModelForm({ title, found }: Props) {
   const queries = useQueryClient()
   const router = useRouter()
-  const { id: suggested, ...details } = initial
-  const [id, setId] = useState(suggested)
-  const [fields, setFields] = useState<DetailFields>({ ...EMPTY_DETAILS, ...details })
-  const create = useMutation({
-    mutationFn: () => createModel({ id: id.trim(), ...toDetails(fields), ...serving() }),
+  const { form, sending, submit, error } = useApiForm({
+    initialValues: fieldsOf(found),
+    send: (fields) => createModel(toNewModel(fields)),
+    // The weights were chosen in a step before.
+    pathOf: (error) => fieldPath(error)?.replace(/^engine(\.weights)?$/, 'engine.replicas'),
     onSuccess: (model) => {
-      const message = added ?? `${model.id} can be called now. Send it a test call.`
+      const message =
+        'engine' in found
+          ? 'The engine starts now; it can be called when it is available.'
+          : `${model.id} can be called now. Send it a test call.`
       notifications.show({ title: 'Model added', message })
       void refreshModels(queries)
       router.history.push(paths.operatorModel(model.id))
     },
   })
-  const errors = fieldErrors(create.error, ['id', ...DETAIL_NAMES, ...servingNames])
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    create.mutate()
-  }
   return (
     <form onSubmit={submit} noValidate>
       <Panel title={title}>
@@ -56,18 +47,56 @@ export function NewModelForm({ title, initial, serving, servingNames, added, chi
             maw={520}
             autoComplete="off"
             spellCheck={false}
-            value={id}
-            error={errors.of('id')}
-            onChange={(event) => setId(event.currentTarget.value)}
+            {...form.getInputProps('id')}
           />
-          {children(errors)}
-          <DetailsFields fields={fields} errors={errors} onChange={(change) => setFields({ ...fields, ...change })} />
-          {errors.rest ? <ErrorPanel error={errors.rest} title="Could not add the model" /> : null}
-          <Button type="submit" w="fit-content" loading={create.isPending} disabled={!id.trim()}>
+          <ServingFields form={form} />
+          <DetailsFields part={partOf(form, '')} />
+          {error ? <ErrorPanel error={error} title="Could not add the model" /> : null}
+          <Button type="submit" w="fit-content" loading={sending.isPending} disabled={!form.values.id.trim()}>
             Add model
           </Button>
         </Stack>
       </Panel>
     </form>
+  )
+}
+
+function ServingFields({ form }: { form: UseFormReturnType<NewModelFields> }) {
+  if ('flavors' in form.values) return <FlavorFieldset part={partOf(form, 'flavors.0')} modelWeights={undefined} />
+  if ('upstreams' in form.values) {
+    return (
+      <OptionalNumber
+        label="Most calls at once"
+        description="Further calls wait or are rejected"
+        placeholder="No limit"
+        min={1}
+        maw={520}
+        allowDecimal={false}
+        {...form.getInputProps('upstreams.0.maxInFlight')}
+      />
+    )
+  }
+  return (
+    <>
+      <OptionalNumber
+        label="Engines"
+        description="On every node; each needs the memory above"
+        min={1}
+        maw={520}
+        allowDecimal={false}
+        {...form.getInputProps('engine.replicas')}
+      />
+      {form.values.modality === 'embedding' ? null : (
+        <OptionalNumber
+          label="Calls at once"
+          description="That an engine computes; further ones wait. Default: 8"
+          min={1}
+          max={64}
+          maw={520}
+          allowDecimal={false}
+          {...form.getInputProps('engine.parallel')}
+        />
+      )}
+    </>
   )
 }

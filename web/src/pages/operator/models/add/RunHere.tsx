@@ -1,6 +1,6 @@
 import { Autocomplete, Button, Stack } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import { useApiForm } from '../../../../api/form'
 import { downloadsQuery, lookUpWeights, type OperatorWeights, weightsQuery } from '../../../../api/operator/weights'
 import { ErrorPanel } from '../../../../ui/ErrorPanel'
 import { Facts } from '../../../../ui/Facts'
@@ -8,25 +8,23 @@ import { formatBytes } from '../../../../ui/format'
 import { Loaded } from '../../../../ui/Loaded'
 import { Panel } from '../../../../ui/Panel'
 import { PanelSkeleton } from '../../../../ui/Skeletons'
-import { fieldErrors } from '../errors'
 import { DownloadsPanel } from './DownloadsPanel'
 import { FoundWeights } from './FoundWeights'
 
 /** Finds weights on the hub or on this machine, downloads them, and runs them with the built-in engine. */
 export function RunHere() {
-  const [reference, setReference] = useState('')
   const sources = useQuery(weightsQuery)
   const downloads = useQuery(downloadsQuery)
-  const lookUp = useMutation({ mutationFn: (text: string) => lookUpWeights(text.trim()) })
-  const errors = fieldErrors(lookUp.error, ['reference'])
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    lookUp.mutate(reference)
-  }
-  const choose = (text: string) => {
-    lookUp.reset()
-    setReference(text)
-  }
+  const {
+    form,
+    sending: lookUp,
+    submit,
+    error,
+  } = useApiForm({
+    initialValues: { reference: '' },
+    send: ({ reference }) => lookUpWeights(reference.trim()),
+    resetsOnEdit: true,
+  })
   return (
     <>
       <form onSubmit={submit} noValidate>
@@ -44,9 +42,7 @@ export function RunHere() {
               autoComplete="off"
               spellCheck={false}
               data={sources.data?.files.map(({ path }) => path) ?? []}
-              value={reference}
-              error={errors.of('reference')}
-              onChange={choose}
+              {...form.getInputProps('reference')}
             />
             <Loaded
               query={sources}
@@ -55,8 +51,8 @@ export function RunHere() {
             >
               {(weights) => <Machine weights={weights} />}
             </Loaded>
-            {errors.rest ? <ErrorPanel error={errors.rest} title="The model could not be looked up" /> : null}
-            <Button type="submit" w="fit-content" loading={lookUp.isPending} disabled={!reference.trim()}>
+            {error ? <ErrorPanel error={error} title="The model could not be looked up" /> : null}
+            <Button type="submit" w="fit-content" loading={lookUp.isPending} disabled={!form.values.reference.trim()}>
               Look up
             </Button>
           </Stack>
@@ -82,9 +78,9 @@ export function RunHere() {
           downloads={downloads.data}
           // What was found says that the files are here.
           onDeleted={lookUp.reset}
-          onUse={(weights) => {
-            choose(weights)
-            lookUp.mutate(weights)
+          onUse={(reference) => {
+            form.setValues({ reference })
+            lookUp.mutate({ reference })
           }}
         />
       ) : null}

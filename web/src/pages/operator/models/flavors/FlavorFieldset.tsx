@@ -1,8 +1,8 @@
 import { Autocomplete, Select, SimpleGrid, Stack, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import type { FormPart } from '../../../../api/form'
 import { gpuTypesQuery } from '../../../../api/operator/catalogue'
 import { OptionalNumber } from '../../../../ui/OptionalNumber'
-import type { FieldErrors } from '../errors'
 import { FlavorFit } from './FlavorFit'
 import { type FlavorFields, placesOf, suggestName } from './flavor-fields'
 
@@ -13,21 +13,15 @@ const DRIVERS = [
 const ENGINES = ['forebay-engine', 'vllm', 'sglang', 'llama-server']
 
 type Props = {
-  fields: FlavorFields
-  /** The place of the flavor in the request, for errors. */
-  index: number
+  part: FormPart<FlavorFields>
   /** Those of the model, which a flavor without its own has. */
   modelWeights: string | undefined
-  errors: FieldErrors
-  onChange: (fields: FlavorFields) => void
 }
 
 /** The hardware of a flavor, with a check whether it fits, and what endpoints on it cost. */
-export function FlavorFieldset({ fields, index, modelWeights, errors, onChange }: Props) {
+export function FlavorFieldset({ part: { fields, input, change }, modelWeights }: Props) {
   const types = useQuery(gpuTypesQuery)
   const known = types.data ?? []
-  const of = (name: keyof FlavorFields) => errors.of(`flavors[${index}].${name}`)
-  const change = (edit: Partial<FlavorFields>) => onChange({ ...fields, ...edit })
   /** A name that was not typed follows the hardware; the type chooses what runs it. */
   const setHardware = (gpuType: string, gpuCount: number | undefined) => {
     const isSuggested = fields.name === '' || fields.name === suggestName(fields.gpuType, fields.gpuCount)
@@ -53,8 +47,7 @@ export function FlavorFieldset({ fields, index, modelWeights, errors, onChange }
                 .join(', ')}
             </span>
           )}
-          value={fields.gpuType}
-          error={of('gpuType')}
+          {...input('gpuType')}
           onChange={(gpuType) => setHardware(gpuType, fields.gpuCount)}
         />
         <OptionalNumber
@@ -63,26 +56,11 @@ export function FlavorFieldset({ fields, index, modelWeights, errors, onChange }
           min={1}
           max={1024}
           allowDecimal={false}
-          value={fields.gpuCount}
-          error={of('gpuCount')}
+          {...input('gpuCount')}
           onChange={(gpuCount) => setHardware(fields.gpuType, gpuCount)}
         />
-        <Select
-          label="Run as"
-          data={DRIVERS}
-          allowDeselect={false}
-          value={fields.driver}
-          error={of('driver')}
-          onChange={(driver) => change({ driver: driver ?? 'process' })}
-        />
-        <Select
-          label="Engine of replicas"
-          data={ENGINES}
-          allowDeselect={false}
-          value={fields.engine}
-          error={of('engine')}
-          onChange={(engine) => change({ engine: engine ?? 'forebay-engine' })}
-        />
+        <Select label="Run as" data={DRIVERS} allowDeselect={false} {...input('driver')} />
+        <Select label="Engine of replicas" data={ENGINES} allowDeselect={false} {...input('engine')} />
       </SimpleGrid>
       <FlavorFit
         gpuType={fields.gpuType}
@@ -98,9 +76,7 @@ export function FlavorFieldset({ fields, index, modelWeights, errors, onChange }
           required
           autoComplete="off"
           spellCheck={false}
-          value={fields.name}
-          error={of('name')}
-          onChange={(event) => change({ name: event.currentTarget.value })}
+          {...input('name')}
         />
         <TextInput
           label="Price per GPU-hour"
@@ -108,9 +84,7 @@ export function FlavorFieldset({ fields, index, modelWeights, errors, onChange }
           placeholder="0"
           inputMode="decimal"
           autoComplete="off"
-          value={fields.pricePerGpuHour}
-          error={of('pricePerGpuHour')}
-          onChange={(event) => change({ pricePerGpuHour: event.currentTarget.value })}
+          {...input('pricePerGpuHour')}
         />
         <TextInput
           label="Weights of the flavor"
@@ -118,9 +92,7 @@ export function FlavorFieldset({ fields, index, modelWeights, errors, onChange }
           placeholder={modelWeights ? 'As the model' : '/srv/models/tiny.gguf'}
           autoComplete="off"
           spellCheck={false}
-          value={fields.weights}
-          error={of('weights')}
-          onChange={(event) => change({ weights: event.currentTarget.value })}
+          {...input('weights')}
         />
         <TextInput
           label="Precision"
@@ -128,9 +100,7 @@ export function FlavorFieldset({ fields, index, modelWeights, errors, onChange }
           placeholder="auto"
           autoComplete="off"
           spellCheck={false}
-          value={fields.precision}
-          error={of('precision')}
-          onChange={(event) => change({ precision: event.currentTarget.value })}
+          {...input('precision')}
         />
         <OptionalNumber
           label="Calls per replica"
@@ -138,9 +108,7 @@ export function FlavorFieldset({ fields, index, modelWeights, errors, onChange }
           placeholder="Default"
           min={1}
           allowDecimal={false}
-          value={fields.defaultTarget}
-          error={of('defaultTarget')}
-          onChange={(defaultTarget) => change({ defaultTarget })}
+          {...input('defaultTarget')}
         />
         <OptionalNumber
           label="Prompt tokens per replica"
@@ -149,9 +117,7 @@ export function FlavorFieldset({ fields, index, modelWeights, errors, onChange }
           min={0}
           allowDecimal={false}
           thousandSeparator=","
-          value={fields.prefillTarget}
-          error={of('prefillTarget')}
-          onChange={(prefillTarget) => change({ prefillTarget })}
+          {...input('prefillTarget')}
         />
         <OptionalNumber
           label="Longest context"
@@ -160,9 +126,7 @@ export function FlavorFieldset({ fields, index, modelWeights, errors, onChange }
           min={1}
           allowDecimal={false}
           thousandSeparator=","
-          value={fields.maxLen}
-          error={of('maxLen')}
-          onChange={(maxLen) => change({ maxLen })}
+          {...input('maxLen')}
         />
       </SimpleGrid>
     </Stack>

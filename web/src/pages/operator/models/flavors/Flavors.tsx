@@ -1,16 +1,17 @@
 import { Button, Code, Group, Modal, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
+import { fieldPath } from '../../../../api/errors'
+import { partOf, useApiForm } from '../../../../api/form'
 import { editModel, type OperatorModel, refreshModels } from '../../../../api/operator/catalogue'
 import { ConfirmDialog } from '../../../../ui/ConfirmDialog'
 import { type Column, DataTable } from '../../../../ui/DataTable'
 import { ErrorPanel } from '../../../../ui/ErrorPanel'
 import { formatCount, formatPrice } from '../../../../ui/format'
 import { Panel } from '../../../../ui/Panel'
-import { fieldErrors } from '../errors'
 import { FlavorFieldset } from './FlavorFieldset'
-import { EMPTY_FLAVOR, fieldsOf, flavorNames, flavorsWith } from './flavor-fields'
+import { EMPTY_FLAVOR, fieldsOf, flavorsWith } from './flavor-fields'
 
 type Flavor = OperatorModel['flavors'][number]
 type Props = { model: OperatorModel; isWritable: boolean }
@@ -117,45 +118,41 @@ const usesOf = (model: OperatorModel, flavor: string) =>
 /** A change of the whole list, unless the model has changed since it was read. */
 function useFlavors(model: OperatorModel, done: () => void) {
   const queries = useQueryClient()
-  return useMutation({
-    mutationFn: (flavors: ReturnType<typeof flavorsWith>) =>
-      editModel(model.id, { version: model.version ?? 0, flavors }),
+  return {
+    send: (flavors: ReturnType<typeof flavorsWith>) => editModel(model.id, { version: model.version ?? 0, flavors }),
     onSuccess: () => {
       notifications.show({ title: 'Flavors saved', message: 'All nodes offer them within a second.' })
       done()
     },
     onSettled: () => refreshModels(queries),
-  })
+  }
 }
 
 type FormProps = { model: OperatorModel; flavor: Flavor | undefined; onClose: () => void }
 
 function FlavorForm({ model, flavor, onClose }: FormProps) {
   const index = flavor ? model.flavors.findIndex(({ name }) => name === flavor.name) : undefined
-  const [fields, setFields] = useState(() => (flavor ? fieldsOf(flavor, model.engine?.weights) : EMPTY_FLAVOR))
-  const save = useFlavors(model, onClose)
-  const place = index ?? model.flavors.length
-  const errors = fieldErrors(save.error, flavorNames(place))
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    save.mutate(flavorsWith(model, index, fields))
-  }
+  const { send, ...effects } = useFlavors(model, onClose)
+  const { form, sending, submit, error } = useApiForm({
+    initialValues: flavor ? fieldsOf(flavor, model.engine?.weights) : EMPTY_FLAVOR,
+    send: (fields) => send(flavorsWith(model, index, fields)),
+    pathOf: (error) => fieldPath(error)?.replace(`flavors.${index ?? model.flavors.length}.`, ''),
+    ...effects,
+  })
   return (
     <form onSubmit={submit} noValidate>
       <Stack gap="sm">
-        <FlavorFieldset
-          fields={fields}
-          index={place}
-          modelWeights={model.engine?.weights}
-          errors={errors}
-          onChange={setFields}
-        />
-        {errors.rest ? <ErrorPanel error={errors.rest} title="Could not save the flavor" /> : null}
+        <FlavorFieldset part={partOf(form, '')} modelWeights={model.engine?.weights} />
+        {error ? <ErrorPanel error={error} title="Could not save the flavor" /> : null}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button type="submit" loading={save.isPending} disabled={!fields.name.trim() || !fields.gpuType.trim()}>
+          <Button
+            type="submit"
+            loading={sending.isPending}
+            disabled={!form.values.name.trim() || !form.values.gpuType.trim()}
+          >
             Save
           </Button>
         </Group>
@@ -167,7 +164,8 @@ function FlavorForm({ model, flavor, onClose }: FormProps) {
 type DeleteProps = { model: OperatorModel; flavor: Flavor | undefined; onClose: () => void }
 
 function DeleteFlavor({ model, flavor, onClose }: DeleteProps) {
-  const save = useFlavors(model, onClose)
+  const { send, ...effects } = useFlavors(model, onClose)
+  const save = useMutation({ mutationFn: send, ...effects })
   const index = model.flavors.findIndex(({ name }) => name === flavor?.name)
   const uses = usesOf(model, flavor?.name ?? '')
   return (

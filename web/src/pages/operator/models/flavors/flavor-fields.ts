@@ -70,9 +70,6 @@ export function flavorsWith(model: OperatorModel, index: number | undefined, cha
   return index === undefined ? [...kept, ...added] : [...kept.slice(0, index), ...added, ...kept.slice(index + 1)]
 }
 
-/** The members of a flavor in a request, whose errors the form shows. */
-export const flavorNames = (index: number) => Object.keys(EMPTY_FLAVOR).map((name) => `flavors[${index}].${name}`)
-
 /** `nvidia/h100-sxm-80gb` on two GPUs is `h100-sxm-80gb-2x`. */
 export const suggestName = (gpuType: string, gpuCount: number | undefined) => {
   const kind = gpuType.trim().split('/')[1]

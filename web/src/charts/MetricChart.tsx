@@ -4,12 +4,13 @@ import { SeriesChart, type SeriesChartStyle } from './SeriesChart'
 
 type Props = SeriesChartStyle & {
   workspaceId: string
-  query: Omit<MetricParameters, 'from' | 'to'>
+  metric: MetricParameters['metric']
+  query: Omit<MetricParameters, 'from' | 'to' | 'metric'>
   window: Window
 }
 
 /** Panel with one metric of a workspace over time. */
-export function MetricChart({ workspaceId, query, window, ...style }: Props) {
-  const series = useQuery(metricQuery(workspaceId, query, window))
+export function MetricChart({ workspaceId, metric, query, window, ...style }: Props) {
+  const series = useQuery(metricQuery(workspaceId, { metric, ...query }, window))
   return <SeriesChart {...style} series={series} hasGroups={!!query.groupBy} />
 }

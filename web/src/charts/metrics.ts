@@ -1,24 +1,24 @@
 /** Lines, names and formats of metrics. The three kinds of "utilization" have distinct names. */
 
-import type { Series } from '../api/series'
+import type { MetricParameters, Series } from '../api/series'
 import { formatCompact, formatCount, formatDuration, formatShare } from '../ui/format'
-import type { Member, MemberLine } from './shape'
-import { totalOf } from './shape'
+import type { SeriesChartStyle } from './SeriesChart'
+import { cacheHitRate, type Member, type MemberLine, totalOf } from './shape'
 
-export const COUNT: readonly MemberLine[] = [{ member: 'count', label: 'Calls' }]
-export const ERRORS: readonly MemberLine[] = [{ member: 'count', label: 'Errors', tone: 'red' }]
-export const TOKENS: readonly MemberLine[] = [
+const COUNT: readonly MemberLine[] = [{ member: 'count', label: 'Calls' }]
+const ERRORS: readonly MemberLine[] = [{ member: 'count', label: 'Errors', tone: 'red' }]
+const TOKENS: readonly MemberLine[] = [
   { member: 'prompt', label: 'Prompt', tone: 'blue' },
   { member: 'cached', label: 'Prompt, cached', tone: 'gray' },
   { member: 'completion', label: 'Completion', tone: 'orange' },
 ]
-export const PERCENTILES: readonly MemberLine[] = [
+const PERCENTILES: readonly MemberLine[] = [
   { member: 'p50', label: 'p50', tone: 'blue' },
   { member: 'p95', label: 'p95', tone: 'orange' },
   { member: 'p99', label: 'p99', tone: 'red' },
 ]
-export const MEAN: readonly MemberLine[] = [{ member: 'mean', label: 'Mean' }]
-export const MEAN_AND_MAX: readonly MemberLine[] = [
+const MEAN: readonly MemberLine[] = [{ member: 'mean', label: 'Mean' }]
+const MEAN_AND_MAX: readonly MemberLine[] = [
   { member: 'mean', label: 'Mean' },
   { member: 'max', label: 'Maximum', tone: 'orange' },
 ]
@@ -39,46 +39,145 @@ export const UTILIZATIONS = {
 } as const
 
 export const seconds = (value: number) => formatDuration(value * 1_000)
-export const share = (value: number) => formatShare(value)
+const share = (value: number) => formatShare(value)
 export const calls = (value: number) => (value < 1 ? String(Number(value.toFixed(2))) : formatCompact(value))
-
-/** Texts of the chart of prompt tokens in flight. */
-export const PREFILL_QUEUE = {
-  title: 'Prefill queue',
-  description: 'Prompt tokens sent to each replica and not cached there, until the response begins',
-  empty: 'No replica was ready in this time range',
-} as const
-
-/** Texts of the chart of cached prompt tokens. */
-export const HIT_RATE = {
-  title: 'Cache hit rate',
-  description: 'Prompt tokens that the engine had cached, as a share of all prompt tokens',
-  empty: 'No prompts in this time range',
-  members: [],
-} as const
 
 const formatTotal = (series: Series, member: Member, format: (value: number) => string) => {
   const value = totalOf(series, member)
   return value === undefined ? undefined : format(value)
 }
 
-export const totalCount = (series: Series) => `${formatCount(totalOf(series, 'count') ?? 0)} total`
-export const overallPercentiles = (series: Series) => {
+const totalCount = (series: Series) => `${formatCount(totalOf(series, 'count') ?? 0)} total`
+const overallPercentiles = (series: Series) => {
   const [p50, p95] = [formatTotal(series, 'p50', seconds), formatTotal(series, 'p95', seconds)]
   return p50 && p95 ? `p50 ${p50}, p95 ${p95}` : ''
 }
-export const overallMean = (format: (value: number) => string) => (series: Series) => {
+const overallMean = (format: (value: number) => string) => (series: Series) => {
   const mean = formatTotal(series, 'mean', format)
   return mean ? `${mean} on average` : ''
 }
 /** Mean GPU busy share, and the share of the held time that was measured. */
-export function overallBusyShare(series: Series): string {
+function overallBusyShare(series: Series): string {
   const only = series.data.length === 1 ? series.data[0]?.total : undefined
   if (only?.measured == null) return ''
   const measured = `${formatShare(only.measured)} of the time measured`
   return only.mean == null ? measured : `${formatShare(only.mean)} on average, ${measured}`
 }
-export function overallHitRate(series: Series): string {
+function overallHitRate(series: Series): string {
   const [cached, prompt] = [totalOf(series, 'cached'), totalOf(series, 'prompt')]
   return cached === undefined || !prompt ? '' : `${formatShare(cached / prompt)} overall`
 }
+
+type Chart = Omit<SeriesChartStyle, 'nameOf' | 'onZoom'> & { metric: MetricParameters['metric'] }
+const chart = <T extends Chart>(style: T) => style
+
+/** Metrics and how they are drawn. */
+export const CHARTS = {
+  requests: chart({
+    metric: 'requests',
+    title: 'Requests',
+    kind: 'bar',
+    members: COUNT,
+    groupMember: 'count',
+    formatValue: calls,
+    total: totalCount,
+    empty: 'No calls in this time range',
+  }),
+  errors: chart({
+    metric: 'errors',
+    title: 'Errors by code',
+    kind: 'bar',
+    members: ERRORS,
+    groupMember: 'count',
+    formatValue: calls,
+    total: totalCount,
+    empty: 'No errors in this time range',
+  }),
+  tokens: chart({
+    metric: 'tokens',
+    title: 'Tokens',
+    kind: 'bar',
+    members: TOKENS,
+    groupMember: 'completion',
+    formatValue: calls,
+    empty: 'No tokens in this time range',
+  }),
+  rateLimitHits: chart({
+    metric: 'rate_limit_hits',
+    title: 'Rate-limit hits',
+    description: 'Calls rejected with 429: a per-minute limit or the monthly quota',
+    kind: 'bar',
+    members: ERRORS,
+    groupMember: 'count',
+    formatValue: calls,
+    total: totalCount,
+    empty: 'No calls were rejected by a limit',
+  }),
+  hitRate: chart({
+    metric: 'tokens',
+    title: 'Cache hit rate',
+    description: 'Prompt tokens that the engine had cached, as a share of all prompt tokens',
+    members: [],
+    shape: cacheHitRate,
+    formatValue: share,
+    total: overallHitRate,
+    empty: 'No prompts in this time range',
+  }),
+  ttft: chart({
+    metric: 'ttft',
+    title: 'Time to first token',
+    members: PERCENTILES,
+    groupMember: 'p95',
+    formatValue: seconds,
+    total: overallPercentiles,
+    empty: 'No streamed responses in this time range',
+  }),
+  latency: chart({
+    metric: 'latency',
+    title: 'Latency',
+    description: 'From the request to the end of its response',
+    members: PERCENTILES,
+    groupMember: 'p95',
+    formatValue: seconds,
+    total: overallPercentiles,
+    empty: 'No responses in this time range',
+  }),
+  inFlight: chart({
+    metric: 'in_flight',
+    title: 'Calls in progress',
+    description: 'In flight and held; the autoscaler can scale on it',
+    members: MEAN,
+    formatValue: calls,
+    total: overallMean(calls),
+    empty: 'No calls in this time range',
+  }),
+  gpuBusy: chart({
+    metric: 'gpu_busy',
+    title: UTILIZATIONS.gpuBusy.name,
+    description: UTILIZATIONS.gpuBusy.meaning,
+    members: MEAN,
+    groupMember: 'mean',
+    formatValue: share,
+    total: overallBusyShare,
+    empty: 'Not measured in this time range: no GPU was held, or the driver reports no data',
+  }),
+  kvCache: chart({
+    metric: 'kv_cache',
+    title: UTILIZATIONS.kvCache.name,
+    description: UTILIZATIONS.kvCache.meaning,
+    members: MEAN_AND_MAX,
+    groupMember: 'mean',
+    formatValue: share,
+    total: overallMean(share),
+    empty: 'No replica reported it in this time range',
+  }),
+  prefillQueue: chart({
+    metric: 'prefill_queue',
+    title: 'Prefill queue',
+    description: 'Prompt tokens sent to each replica and not cached there, until the response begins',
+    members: MEAN,
+    groupMember: 'mean',
+    formatValue: calls,
+    empty: 'No replica was ready in this time range',
+  }),
+} as const

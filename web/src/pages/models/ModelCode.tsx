@@ -1,16 +1,14 @@
-import { Group, Tabs, Text } from '@mantine/core'
+import { Group } from '@mantine/core'
 import type { Model } from '../../api/models'
-import { CodeBlock } from '../../ui/CodeBlock'
+import { snippetsFor } from '../../snippets/model-snippets'
+import { SnippetTabs } from '../../snippets/SnippetTabs'
+import { BASE_URL } from '../../snippets/snippets'
 import { CopyButton } from '../../ui/CopyButton'
 import { text } from '../../ui/filters'
 import { Panel } from '../../ui/Panel'
 import { useFilters } from '../../ui/useFilters'
-import { snippetsFor } from './snippets'
 
 const FILTERS = { code: text() }
-
-/** The API has the same origin as the console. */
-const BASE_URL = `${window.location.origin}/v1`
 
 export function ModelCode({ model }: { model: Model }) {
   const [{ code }, change] = useFilters(FILTERS)
@@ -27,25 +25,12 @@ export function ModelCode({ model }: { model: Model }) {
         </Group>
       }
     >
-      <Tabs value={shown} onChange={(value) => change({ code: value === first ? '' : (value ?? '') })}>
-        <Tabs.List mb="sm" aria-label="Language or tool">
-          {snippets.map((snippet) => (
-            <Tabs.Tab key={snippet.id} value={snippet.id}>
-              {snippet.label}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-        {snippets.map((snippet) => (
-          <Tabs.Panel key={snippet.id} value={snippet.id}>
-            <CodeBlock code={snippet.code} label={`Code for ${snippet.label}`} />
-            {snippet.note ? (
-              <Text size="sm" c="dimmed" mt="xs">
-                {snippet.note}
-              </Text>
-            ) : null}
-          </Tabs.Panel>
-        ))}
-      </Tabs>
+      <SnippetTabs
+        label="Language or tool"
+        snippets={snippets}
+        shown={shown}
+        onShow={(id) => change({ code: id === first ? '' : id })}
+      />
     </Panel>
   )
 }

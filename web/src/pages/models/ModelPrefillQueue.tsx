@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { prefillQueueQuery } from '../../api/operator/catalogue'
-import { calls, MEAN, PREFILL_QUEUE } from '../../charts/metrics'
+import { CHARTS } from '../../charts/metrics'
 import { SeriesChart } from '../../charts/SeriesChart'
 import { type TimeRangeName, windowOf } from '../../charts/time-range'
 
@@ -12,15 +12,12 @@ export function ModelPrefillQueue({ modelId, span }: Props) {
   if (series.isPending || series.data?.data.length === 0) return null
   return (
     <SeriesChart
-      {...PREFILL_QUEUE}
+      {...CHARTS.prefillQueue}
       title="Prefill queue by replica"
-      description={`${PREFILL_QUEUE.description}. Calls of all workspaces count, so only operators see it.`}
+      description={`${CHARTS.prefillQueue.description}. Calls of all workspaces count, so only operators see it.`}
       series={series}
       hasGroups
-      members={MEAN}
-      groupMember="mean"
       nameOf={(line) => line.replica ?? 'All others'}
-      formatValue={calls}
     />
   )
 }

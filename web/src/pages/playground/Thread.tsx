@@ -2,10 +2,10 @@ import { ActionIcon, Button, Group, Text, Textarea, Title, Tooltip } from '@mant
 import { IconMessages, IconPencil } from '@tabler/icons-react'
 import { useLayoutEffect, useRef, useState } from 'react'
 import type { ChatRequest } from '../../api/inference'
-import { AnswerView } from './AnswerView'
 import { type Conversation, isStreaming, requestFor, type Turn } from './conversation'
 import type { ModelOption } from './model-options'
 import classes from './Playground.module.css'
+import { ResponseView } from './ResponseView'
 
 type Props = {
   conversation: Conversation
@@ -34,7 +34,7 @@ export function Thread({ conversation, options, blocked, onResend, onShowCode }:
             <Prompt turn={turn} onEdit={canRepeat ? onResend : undefined} />
             <div className={classes.answers} data-lanes={turn.answers.length}>
               {turn.answers.map((answer, lane) => (
-                <AnswerView
+                <ResponseView
                   // biome-ignore lint/suspicious/noArrayIndexKey: a lane is identified by its index; both may use the same model.
                   key={lane}
                   answer={answer}

@@ -11,7 +11,7 @@ import {
 } from './conversation'
 import { newId } from './new-id'
 import { loadConversations, saveConversation } from './stored-conversations'
-import { streamAnswer } from './stream-answer'
+import { streamResponse } from './stream-response'
 
 /** The current conversation. `requestedId` comes from the URL; `onStarted` receives the id of a new one. */
 export function useChat(storageKey: string, requestedId: string, onStarted: (id: string) => void) {
@@ -55,7 +55,7 @@ export function useChat(storageKey: string, requestedId: string, onStarted: (id:
       onStarted(latest.current.id)
       setup.models.forEach((model, lane) => {
         const request = requestFor(latest.current.turns, lane, model, setup)
-        void streamAnswer(request, controller.signal, (progress) =>
+        void streamResponse(request, controller.signal, (progress) =>
           change((before) => withProgress(before, turn.id, lane, progress)),
         )
       })

@@ -16,7 +16,7 @@ const PARAMETERS = { next: text(), error: text() }
 /** Messages for errors of single sign-on. */
 const OIDC_ERRORS: Record<string, string> = {
   sign_in_failed: 'The sign-in did not complete. Try again; if it keeps failing, ask the operator.',
-  email_not_verified: 'Your provider has not verified your email parameters. Verify it there, then sign in again.',
+  email_not_verified: 'Your provider has not verified your email address. Verify it there, then sign in again.',
   no_account: 'You do not have an account here. Ask an administrator for an invitation.',
 }
 

@@ -1,24 +1,6 @@
 import type { Endpoint } from '../../../api/endpoints'
 import { MetricChart } from '../../../charts/MetricChart'
-import {
-  COUNT,
-  calls,
-  ERRORS,
-  HIT_RATE,
-  MEAN,
-  MEAN_AND_MAX,
-  overallBusyShare,
-  overallHitRate,
-  overallMean,
-  overallPercentiles,
-  PERCENTILES,
-  PREFILL_QUEUE,
-  seconds,
-  share,
-  totalCount,
-  UTILIZATIONS,
-} from '../../../charts/metrics'
-import { cacheHitRate } from '../../../charts/shape'
+import { CHARTS } from '../../../charts/metrics'
 import { TimeRangePicker } from '../../../charts/TimeRangePicker'
 import { TIME_RANGE_FILTERS, windowOf, zoomTo } from '../../../charts/time-range'
 import { useFilters } from '../../../ui/useFilters'
@@ -32,89 +14,26 @@ export function EndpointCharts({ endpoint }: { endpoint: Endpoint }) {
     window: windowOf(values),
     onZoom: (from: number, to: number) => change(zoomTo(from, to)),
   }
-  const target = { endpoint: endpoint.name }
+  const query = { endpoint: endpoint.name }
+  const byCode = { ...query, groupBy: 'code' } as const
+  const byReplica = { ...query, groupBy: 'replica' } as const
   return (
     <div className={classes.stack}>
       <TimeRangePicker values={values} change={change} />
       <div className={classes.charts}>
+        <MetricChart {...common} {...CHARTS.requests} query={query} />
+        <MetricChart {...common} {...CHARTS.errors} query={byCode} nameOf={({ code }) => code ?? 'others'} />
+        <MetricChart {...common} {...CHARTS.kvCache} query={query} />
+        <MetricChart {...common} {...CHARTS.gpuBusy} query={query} />
+        <MetricChart {...common} {...CHARTS.hitRate} query={query} />
         <MetricChart
           {...common}
-          title="Requests"
-          kind="bar"
-          query={{ metric: 'requests', ...target }}
-          members={COUNT}
-          formatValue={calls}
-          total={totalCount}
-          empty="No calls in this time range"
+          {...CHARTS.prefillQueue}
+          query={byReplica}
+          nameOf={({ replica }) => replica ?? 'All others'}
         />
-        <MetricChart
-          {...common}
-          title="Errors"
-          kind="bar"
-          query={{ metric: 'errors', ...target, groupBy: 'code' }}
-          members={ERRORS}
-          groupMember="count"
-          nameOf={(line) => line.code ?? 'others'}
-          formatValue={calls}
-          total={totalCount}
-          empty="No errors in this time range"
-        />
-        <MetricChart
-          {...common}
-          title={UTILIZATIONS.kvCache.name}
-          description="Share of the engines’ key-value cache in use"
-          query={{ metric: 'kv_cache', ...target }}
-          members={MEAN_AND_MAX}
-          formatValue={share}
-          total={overallMean(share)}
-          empty="No replica reported it in this time range"
-        />
-        <MetricChart
-          {...common}
-          title={UTILIZATIONS.gpuBusy.name}
-          description="Share of the time held GPUs were busy"
-          query={{ metric: 'gpu_busy', ...target }}
-          members={MEAN}
-          formatValue={share}
-          total={overallBusyShare}
-          empty="Not measured in this time range: no GPU was held, or the driver reports no data"
-        />
-        <MetricChart
-          {...common}
-          {...HIT_RATE}
-          query={{ metric: 'tokens', ...target }}
-          shape={cacheHitRate}
-          formatValue={share}
-          total={overallHitRate}
-        />
-        <MetricChart
-          {...common}
-          {...PREFILL_QUEUE}
-          query={{ metric: 'prefill_queue', ...target, groupBy: 'replica' }}
-          members={MEAN}
-          groupMember="mean"
-          nameOf={(line) => line.replica ?? 'All others'}
-          formatValue={calls}
-        />
-        <MetricChart
-          {...common}
-          title="Time to first token"
-          query={{ metric: 'ttft', ...target }}
-          members={PERCENTILES}
-          formatValue={seconds}
-          total={overallPercentiles}
-          empty="No streamed responses in this time range"
-        />
-        <MetricChart
-          {...common}
-          title="Calls in progress"
-          description="In flight and held; the autoscaler can scale on it"
-          query={{ metric: 'in_flight', ...target }}
-          members={MEAN}
-          formatValue={calls}
-          total={overallMean(calls)}
-          empty="No calls in this time range"
-        />
+        <MetricChart {...common} {...CHARTS.ttft} query={query} />
+        <MetricChart {...common} {...CHARTS.inFlight} query={query} />
       </div>
     </div>
   )

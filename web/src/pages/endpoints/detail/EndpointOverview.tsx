@@ -4,6 +4,7 @@ import { allotmentsQuery, type Endpoint, endpointUsageQuery } from '../../../api
 import { modelsQuery } from '../../../api/models'
 import { UTILIZATIONS } from '../../../charts/metrics'
 import { paths } from '../../../paths'
+import { firstCall } from '../../../snippets/snippets'
 import { CodeBlock } from '../../../ui/CodeBlock'
 import { formatHours, formatMoney, formatShare } from '../../../ui/format'
 import { Link } from '../../../ui/Link'
@@ -29,7 +30,7 @@ export function EndpointOverview({ endpoint }: { endpoint: Endpoint }) {
         <Panel title="Call this endpoint" description="With an API key of this workspace">
           <CodeBlock
             label={`Call ${endpoint.modelId} with curl`}
-            code={curlOf(endpoint.modelId, model?.modality === 'embedding')}
+            code={firstCall(endpoint.modelId, model?.modality ?? 'chat')}
           />
         </Panel>
       </div>
@@ -103,15 +104,4 @@ function CommitmentPanel({ endpoint }: { endpoint: Endpoint }) {
       <AllotmentBar projection={project(line, endpoint.committedGpus, endpoint.committedGpus)} />
     </Panel>
   )
-}
-
-const curlOf = (modelId: string, isEmbedding: boolean) => {
-  const base = globalThis.location?.origin ?? ''
-  const [path, body] = isEmbedding
-    ? ['embeddings', { model: modelId, input: 'Hello' }]
-    : ['chat/completions', { model: modelId, messages: [{ role: 'user', content: 'Hello' }] }]
-  return `curl ${base}/v1/${path} \\
-  -H "Authorization: Bearer $FOREBAY_API_KEY" \\
-  -H "Content-Type: application/json" \\
-  -d '${JSON.stringify(body)}'`
 }

@@ -24,7 +24,7 @@ export function Gpus() {
   return (
     <Panel
       title="GPUs"
-      description="What has each GPU or slot, by node"
+      description="GPU usage by node: what each GPU or slot runs"
       figure={gpus.data?.length ? summaryOf(gpus.data) : null}
     >
       <Loaded query={gpus} skeleton={<TableSkeleton rows={2} />} errorTitle="The GPUs could not be loaded">

@@ -6,6 +6,7 @@ import { catalogueQuery, operatorModelsQuery } from '../../../api/operator/catal
 import { metricQuery } from '../../../api/series'
 import { useSessionContext } from '../../../api/session'
 import { paths } from '../../../paths'
+import { firstCall } from '../../../snippets/snippets'
 import { CodeBlock } from '../../../ui/CodeBlock'
 import { Link } from '../../../ui/Link'
 import { Panel } from '../../../ui/Panel'
@@ -13,7 +14,7 @@ import { StatusBadge } from '../../../ui/StatusBadge'
 import classes from '../Operator.module.css'
 import { StarterModel } from './StarterModel'
 import { offersStarter } from './starter'
-import { doneSteps, firstCall } from './steps'
+import { doneSteps } from './steps'
 
 /** Calls of the last 30 days count, and a new one appears within seconds. */
 const CALLS = { spanMs: 30 * 86_400_000, liveMs: 3_000 }
@@ -65,7 +66,7 @@ export function FirstSteps() {
           <Text size="sm">
             {done.call ? 'Calls arrive in this workspace.' : 'This card turns green when the call has arrived.'}
           </Text>
-          <CodeBlock code={firstCall(window.location.origin, chat)} label="First call" />
+          <CodeBlock code={firstCall(chat, 'chat')} label="First call" />
         </Card>
       </ol>
     </Panel>

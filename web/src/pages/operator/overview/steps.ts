@@ -9,9 +9,3 @@ export const doneSteps = ({ models, keys, calls }: Progress): Record<Step, boole
   key: keys > 0,
   call: calls > 0,
 })
-
-/** The first call as curl; `model` may be unknown yet. */
-export const firstCall = (origin: string, model: string) => `curl ${origin}/v1/chat/completions \\
-  -H "Authorization: Bearer $FOREBAY_API_KEY" \\
-  -H "Content-Type: application/json" \\
-  -d '{"model": "${model}", "messages": [{"role": "user", "content": "Hello"}]}'`

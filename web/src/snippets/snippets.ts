@@ -2,7 +2,17 @@
 
 import { bodyFor, type Request, type Surface } from './surfaces'
 
-export type CodeSnippet = { id: string; label: string; code: string }
+export type Snippet = {
+  id: string
+  label: string
+  code: string
+  /** Prerequisites, or where the code belongs. */
+  note?: string
+}
+export type CodeSnippet = Snippet & { id: 'curl' | 'python' | 'node' }
+
+/** The API has the same origin as the console. */
+export const BASE_URL = `${globalThis.location?.origin ?? ''}/v1`
 
 /** `baseUrl` ends with `/v1`. */
 export function codeFor(surface: Surface, request: Request, baseUrl: string): CodeSnippet[] {
@@ -12,6 +22,17 @@ export function codeFor(surface: Surface, request: Request, baseUrl: string): Co
     { id: 'python', label: 'Python', code: python(surface, body, baseUrl) },
     { id: 'node', label: 'Node', code: node(surface, body, baseUrl) },
   ]
+}
+
+/** A first request to a model. */
+export const helloTo = (model: string, modality: string): [Surface, Request] =>
+  modality === 'embedding'
+    ? ['embeddings', { model, input: ['water', 'river'] }]
+    : ['chat', { model, messages: [{ role: 'user', content: 'Hello' }] }]
+
+export function firstCall(model: string, modality: string, baseUrl: string = BASE_URL): string {
+  const [surface, request] = helloTo(model, modality)
+  return curl(surface, request, baseUrl)
 }
 
 /** How an API is called: its route, the method of its SDK, and how to print a response. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { snippetsFor } from './snippets'
+import { snippetsFor } from './model-snippets'
 
 const baseUrl = 'https://ai.example.com/v1'
 

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
-import { codeFor } from './snippets'
+import { codeFor, firstCall } from './snippets'
 import { bodyFor, CHAT_SURFACES, type ChatSurface } from './surfaces'
 
 const request = {
@@ -46,6 +46,12 @@ describe('code for a request', () => {
     const code = shown('python', 'messages', { ...request, temperature: 0.5 } as typeof request)
     expect(code).toContain('extra_body={"temperature": 0.5},')
     expect(code).not.toContain('    temperature=')
+  })
+
+  it('is a first call with the address and a model', () => {
+    const call = firstCall('acme/x', 'chat', URL)
+    expect(call).toContain(`curl ${URL}/chat/completions`)
+    expect(call).toContain('"acme/x"')
   })
 
   it('calls the embeddings API for embeddings', () => {

@@ -17,7 +17,7 @@ type Props = {
   onShowCode: () => void
 }
 
-export function AnswerView({ answer, option, onRegenerate, onShowCode }: Props) {
+export function ResponseView({ answer, option, onRegenerate, onShowCode }: Props) {
   const isStreaming = answer.state === 'streaming'
   return (
     <section className={classes.answer} aria-label={`Response from ${answer.model}`} data-state={answer.state}>

@@ -1,11 +1,9 @@
-import { Modal, SegmentedControl, Stack, Tabs, Text } from '@mantine/core'
+import { Modal, SegmentedControl, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import { CodeBlock } from '../../../ui/CodeBlock'
-import { type CodeSnippet, codeFor } from './snippets'
-import { type ChatSurface, droppedMembers, type Request } from './surfaces'
+import { SnippetTabs } from '../../snippets/SnippetTabs'
+import { BASE_URL, codeFor } from '../../snippets/snippets'
+import { type ChatSurface, droppedMembers, type Request } from '../../snippets/surfaces'
 
-/** The API has the same origin as the console. */
-const BASE_URL = `${window.location.origin}/v1`
 const SURFACES: { value: ChatSurface; label: string }[] = [
   { value: 'chat', label: 'Chat' },
   { value: 'messages', label: 'Messages' },
@@ -43,34 +41,18 @@ export function ShowCode({ kind, request, onClose }: Props) {
           />
         ) : null}
         {shown ? (
-          <Tabs value={language} onChange={(value) => setLanguage(value ?? 'curl')}>
-            <Snippets snippets={codeFor(surface, shown, BASE_URL)} />
-          </Tabs>
+          <SnippetTabs
+            label="Language"
+            snippets={codeFor(surface, shown, BASE_URL)}
+            shown={language}
+            onShow={setLanguage}
+          />
         ) : null}
         <Text size="sm" c="dimmed">
           {shown ? noteOn(droppedMembers(surface, shown)) : null} Set FOREBAY_API_KEY to a key of this workspace.
         </Text>
       </Stack>
     </Modal>
-  )
-}
-
-function Snippets({ snippets }: { snippets: CodeSnippet[] }) {
-  return (
-    <>
-      <Tabs.List mb="sm" aria-label="Language">
-        {snippets.map(({ id, label }) => (
-          <Tabs.Tab key={id} value={id}>
-            {label}
-          </Tabs.Tab>
-        ))}
-      </Tabs.List>
-      {snippets.map(({ id, label, code }) => (
-        <Tabs.Panel key={id} value={id}>
-          <CodeBlock code={code} label={`Code for ${label}`} />
-        </Tabs.Panel>
-      ))}
-    </>
   )
 }
 

@@ -1,4 +1,4 @@
-/** Streams one answer and reports its progress. The stream and the clock are parameters, for tests. */
+/** Streams one response and reports its progress. The stream and the clock are parameters, for tests. */
 
 import { toApiError } from '../../api/errors'
 import { type ChatRequest, streamChat } from '../../api/inference'
@@ -10,7 +10,7 @@ const UPDATE_INTERVAL_MS = 50
 type Environment = { stream: typeof streamChat; now: () => number }
 const browser: Environment = { stream: streamChat, now: () => performance.now() }
 
-export async function streamAnswer(
+export async function streamResponse(
   request: ChatRequest,
   signal: AbortSignal,
   onProgress: (progress: Progress) => void,

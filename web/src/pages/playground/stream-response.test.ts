@@ -3,7 +3,7 @@ import type { ChatEvent } from '../../api/chat-stream'
 import { ApiError } from '../../api/errors'
 import type { ChatRequest } from '../../api/inference'
 import type { Progress } from './conversation'
-import { streamAnswer } from './stream-answer'
+import { streamResponse } from './stream-response'
 
 const request = { model: 'm', messages: [] } as unknown as ChatRequest
 
@@ -18,7 +18,7 @@ async function run(events: (ChatEvent | Error)[], controller = new AbortControll
       yield event
     }
   }
-  await streamAnswer(request, controller.signal, (progress) => updates.push(progress), { stream, now: () => ms })
+  await streamResponse(request, controller.signal, (progress) => updates.push(progress), { stream, now: () => ms })
   return updates
 }
 

@@ -118,8 +118,8 @@ async fn wait(endpoint: &Arc<LiveEndpoint>, search: SlotSearch<'_>) -> Result<Sl
 mod tests {
     use super::*;
     use crate::request::{ParsedRequest, chat};
-    use domain::model::{ChatTraits, Modality, Model, ModelId, RequestRules, Serving, Upstream};
-    use domain::{OrganizationId, Price, Timestamp, WorkspaceId};
+    use domain::model::{Model, ModelId, Upstream};
+    use domain::{OrganizationId, Timestamp, WorkspaceId};
     use fleet::Endpoints;
     use fleet::endpoints::EndpointUpdate;
     use parking_lot::Mutex;
@@ -135,20 +135,7 @@ mod tests {
             organization: OrganizationId::new(now, 1),
             workspace: WorkspaceId::new(now, 1),
             name: "chat".into(),
-            model: Arc::new(Model {
-                name: "chat".into(),
-                modality: Modality::Chat,
-                context_length: 100,
-                price: Price::default(),
-                optimized: false,
-                share_prefix_cache: false,
-                failover: false,
-                chat: ChatTraits::default(),
-                rules: RequestRules::default(),
-                serving: Serving::Upstreams(Vec::new()),
-                flavors: Vec::new(),
-                id,
-            }),
+            model: Arc::new(Model::plain(id)),
             condition,
             replicas: replicas.iter().map(|name| ((*name).to_owned(), upstream(name))).collect(),
             draining: Vec::new(),

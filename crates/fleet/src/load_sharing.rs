@@ -153,7 +153,7 @@ fn machine(node: NodeKey) -> String {
 mod tests {
     use super::*;
     use crate::routing::{Fingerprint, FingerprintBuilder};
-    use domain::model::{Model, ModelId, Serving, Upstream};
+    use domain::model::{Model, ModelId, Upstream};
     use domain::{OrganizationId, Timestamp, WorkspaceId};
 
     /// A node that serves an endpoint with these replicas.
@@ -172,20 +172,7 @@ mod tests {
             organization: OrganizationId::new(now, 1),
             workspace: WorkspaceId::new(now, 1),
             name: "chat".into(),
-            model: Arc::new(Model {
-                id: ModelId::parse("dedicated/chat").unwrap(),
-                name: "chat".into(),
-                modality: domain::model::Modality::Chat,
-                context_length: 100,
-                price: domain::Price::default(),
-                optimized: false,
-                share_prefix_cache: false,
-                failover: false,
-                chat: domain::model::ChatTraits::default(),
-                rules: domain::model::RequestRules::default(),
-                serving: Serving::Upstreams(Vec::new()),
-                flavors: Vec::new(),
-            }),
+            model: Arc::new(Model::plain(ModelId::parse("dedicated/chat").unwrap())),
             condition: Condition::Serving,
             replicas: ports.iter().map(upstream).collect(),
             draining: Vec::new(),

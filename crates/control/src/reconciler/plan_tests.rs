@@ -8,8 +8,8 @@ use domain::endpoint::scaling::{Scaling, ScalingPatch};
 use domain::endpoint::state::StateReason;
 use domain::endpoint::{EndpointName, Generation, Shape};
 use domain::endpoint_load::{LoadReport, ReplicaCalls};
-use domain::model::{DriverKind, Flavor, Launch, Modality};
-use domain::{EndpointId, GpuType, ModelId, NanoUsd, OrganizationId, WorkspaceId};
+use domain::model::{EngineKind, Flavor, Launch, Modality};
+use domain::{EndpointId, GpuType, ModelId, OrganizationId, WorkspaceId};
 use fleet::drivers::{Exit, Running};
 use fleet::engine::Failure;
 
@@ -133,18 +133,9 @@ fn the_end_of_a_stopped_replica_has_the_reason_of_the_stop() {
 
 fn endpoint(state: State, desired: u32) -> Endpoint {
     let flavor = Flavor {
-        name: "1x".into(),
-        gpu_type: GpuType::parse("nvidia/h100").unwrap(),
-        gpu_count: 1,
         precision: "fp8".into(),
-        driver: DriverKind::Process,
-        image: None,
         launch: Launch::Argv(Vec::new()),
-        price_per_gpu_hour: NanoUsd::ZERO,
-        weights: None,
-        default_target: None,
-        prefill_target: None,
-        max_len: None,
+        ..Flavor::plain("1x", GpuType::parse("nvidia/h100").unwrap(), EngineKind::ForebayEngine)
     };
     let max = ScalingPatch { max: Some(9), ..ScalingPatch::default() };
     Endpoint {

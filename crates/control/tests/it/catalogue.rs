@@ -2,27 +2,14 @@ use crate::command;
 use crate::databases::on_both;
 use control::catalogue::{self, FixedPart, Import, ImportError, ImportProblem, KeyChange, ModelDraft};
 use domain::alias::{Alias, AliasName};
-use domain::model::{ChatTraits, Modality, Model, RequestRules, Serving};
-use domain::{Catalogue, CatalogueMode, ModelId, Price};
+use domain::model::Model;
+use domain::{Catalogue, CatalogueMode, ModelId};
 use serde_json::{Map, json};
 use store::audit::{self, Filter};
 
 /// A file with the model `acme/file`.
 fn file() -> Catalogue {
-    let model = Model {
-        id: ModelId::parse("acme/file").unwrap(),
-        name: "File".into(),
-        modality: Modality::Chat,
-        context_length: 4096,
-        price: Price::default(),
-        optimized: false,
-        share_prefix_cache: false,
-        failover: false,
-        chat: ChatTraits::default(),
-        rules: RequestRules::default(),
-        serving: Serving::Upstreams(Vec::new()),
-        flavors: Vec::new(),
-    };
+    let model = Model::plain(ModelId::parse("acme/file").unwrap());
     Catalogue::new(vec![model], "hash")
 }
 

@@ -1,7 +1,7 @@
 use crate::NOW;
 use crate::databases::on_both;
 use control::{CommandErrorKind, prices};
-use domain::model::{ChatTraits, Modality, Model, RequestRules, Serving};
+use domain::model::Model;
 use domain::{Catalogue, ModelId, NanoUsd, Price, Timestamp};
 use store::Store;
 use store::prices::PriceVersion;
@@ -13,18 +13,8 @@ fn later(millis: i64) -> Timestamp {
 
 fn catalogue(prices: &[(&str, i64)]) -> Catalogue {
     let model = |(id, input): &(&str, i64)| Model {
-        id: ModelId::parse(id).unwrap(),
-        name: (*id).to_owned(),
-        modality: Modality::Chat,
-        context_length: 4_096,
         price: Price { input_per_1m: NanoUsd::from_nanos(*input), ..Price::default() },
-        optimized: false,
-        share_prefix_cache: false,
-        failover: false,
-        chat: ChatTraits::default(),
-        rules: RequestRules::default(),
-        serving: Serving::Upstreams(Vec::new()),
-        flavors: Vec::new(),
+        ..Model::plain(ModelId::parse(id).unwrap())
     };
     Catalogue::new(prices.iter().map(model).collect(), "hash")
 }

@@ -4,11 +4,11 @@ use super::quota::{QuotaError, Reservation};
 use super::*;
 use crate::request::chat;
 use domain::limits::LimitStatus;
-use domain::model::{ChatTraits, Modality, Model, RequestRules, Serving};
+use domain::model::Model;
 use domain::quota::{Account, TokenBound};
 use domain::usage::Actor;
 use domain::workspace::OwnLimits;
-use domain::{KeyId, ModelId, Month, Organization, OrganizationId, Price, RunId, Workspace, WorkspaceId};
+use domain::{KeyId, ModelId, Month, Organization, OrganizationId, RunId, Workspace, WorkspaceId};
 use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 use store::{Store, organizations, workspaces};
@@ -88,20 +88,7 @@ impl Node {
 }
 
 fn model() -> Model {
-    Model {
-        id: ModelId::parse("a/b").unwrap(),
-        name: "b".into(),
-        modality: Modality::Chat,
-        context_length: 8_192,
-        price: Price::default(),
-        optimized: false,
-        share_prefix_cache: false,
-        failover: false,
-        chat: ChatTraits::default(),
-        rules: RequestRules::default(),
-        serving: Serving::Upstreams(Vec::new()),
-        flavors: Vec::new(),
-    }
+    Model::plain(ModelId::parse("a/b").unwrap())
 }
 
 fn is_spent(outcome: &Result<Reservation, QuotaError>) -> bool {

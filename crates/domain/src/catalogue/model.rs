@@ -3,7 +3,7 @@
 pub use super::request_rules::RequestRules;
 
 use crate::gpu_type::GpuType;
-use crate::money::Price;
+use crate::money::{NanoUsd, Price};
 use crate::{named_enum, shown_as_text};
 use std::fmt;
 use std::sync::Arc;
@@ -80,6 +80,16 @@ named_enum! {
     }
 }
 
+impl Modality {
+    /// The context length of a model that states none.
+    pub const fn default_context(self) -> u64 {
+        match self {
+            Self::Chat => 8192,
+            Self::Embedding => 512,
+        }
+    }
+}
+
 /// One entry of the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Model {
@@ -121,6 +131,24 @@ named_enum! {
 }
 
 impl Model {
+    /// A chat model with default settings that nothing serves.
+    pub fn plain(id: ModelId) -> Self {
+        Self {
+            name: id.to_string(),
+            id,
+            modality: Modality::Chat,
+            context_length: Modality::Chat.default_context(),
+            price: Price::default(),
+            optimized: false,
+            share_prefix_cache: false,
+            failover: false,
+            chat: ChatTraits::default(),
+            rules: RequestRules::default(),
+            serving: Serving::Upstreams(Vec::new()),
+            flavors: Vec::new(),
+        }
+    }
+
     /// The configured switch, else that of most chat templates where the engine passes it on to them.
     pub fn thinking_switch(&self) -> ThinkingSwitch {
         let Serving::Upstreams(upstreams) = &self.serving else {
@@ -238,13 +266,33 @@ pub struct Flavor {
     pub launch: Launch,
     /// The container image; `None` for the default image of the engine.
     pub image: Option<String>,
-    pub price_per_gpu_hour: crate::money::NanoUsd,
+    pub price_per_gpu_hour: NanoUsd,
     pub weights: Option<String>,
     /// Target number of concurrent calls per replica.
     pub default_target: Option<u32>,
     /// Prompt tokens in flight per replica above which an endpoint scales up; 0 to ignore them.
     pub prefill_target: Option<u64>,
     pub max_len: Option<u64>,
+}
+
+impl Flavor {
+    /// One GPU for an engine with default settings.
+    pub fn plain(name: impl Into<String>, gpu_type: GpuType, engine: EngineKind) -> Self {
+        Self {
+            name: name.into(),
+            gpu_type,
+            gpu_count: 1,
+            precision: "auto".into(),
+            driver: DriverKind::Process,
+            launch: Launch::Engine(engine),
+            image: None,
+            price_per_gpu_hour: NanoUsd::ZERO,
+            weights: None,
+            default_target: None,
+            prefill_target: None,
+            max_len: None,
+        }
+    }
 }
 
 /// How the engine of a flavor is started.

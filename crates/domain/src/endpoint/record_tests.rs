@@ -1,23 +1,16 @@
 use super::*;
 use crate::catalogue::Catalogue;
 use crate::endpoint::scaling::ScalingPatch;
-use crate::model::{ChatTraits, EngineKind, Flavor, Launch, Modality, Model, RequestRules, Serving};
-use crate::money::{NanoUsd, Price};
+use crate::model::{EngineKind, Flavor, Modality, Model};
+use crate::money::NanoUsd;
 
 fn flavor(gpu_count: u32, weights: &str) -> Flavor {
     Flavor {
-        name: "h100-4x-fp8".into(),
-        gpu_type: GpuType::parse("nvidia/h100-sxm-80gb").unwrap(),
         gpu_count,
         precision: "fp8".into(),
-        driver: crate::model::DriverKind::Process,
-        image: None,
-        launch: Launch::Engine(EngineKind::Vllm),
         price_per_gpu_hour: NanoUsd::parse("2.50").unwrap(),
         weights: Some(weights.into()),
-        default_target: None,
-        prefill_target: None,
-        max_len: None,
+        ..Flavor::plain("h100-4x-fp8", GpuType::parse("nvidia/h100-sxm-80gb").unwrap(), EngineKind::Vllm)
     }
 }
 
@@ -51,20 +44,7 @@ fn endpoint(scaling: ScalingPatch) -> Endpoint {
 fn a_flavor_that_the_catalogue_dropped_or_moved_to_other_gpus_is_kept() {
     let endpoint = endpoint(ScalingPatch::default());
     let catalogue = |flavors| {
-        let model = Model {
-            id: endpoint.model.clone(),
-            name: "Llama".into(),
-            modality: Modality::Chat,
-            context_length: 9_000,
-            price: Price::default(),
-            optimized: false,
-            share_prefix_cache: false,
-            failover: false,
-            chat: ChatTraits::default(),
-            rules: RequestRules::default(),
-            serving: Serving::Upstreams(Vec::new()),
-            flavors,
-        };
+        let model = Model { context_length: 9_000, flavors, ..Model::plain(endpoint.model.clone()) };
         Catalogue::new(vec![model], "hash")
     };
     let weights =

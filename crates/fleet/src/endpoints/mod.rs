@@ -343,8 +343,7 @@ fn view(update: &EndpointUpdate, before: Option<&Pool>, present: &[Arc<Backend>]
 mod tests {
     use super::*;
     use crate::routing::Fingerprint;
-    use domain::model::{ChatTraits, Modality, RequestRules, Serving};
-    use domain::{ModelId, Price, Timestamp};
+    use domain::{ModelId, Timestamp};
 
     const NOW: Timestamp = Timestamp::from_millis(1);
 
@@ -355,20 +354,7 @@ mod tests {
             organization: OrganizationId::new(NOW, 1),
             workspace: WorkspaceId::new(NOW, 1),
             name: "chat".into(),
-            model: Arc::new(Model {
-                id: ModelId::parse("dedicated/chat").unwrap(),
-                name: "chat".into(),
-                modality: Modality::Chat,
-                context_length: 100,
-                price: Price::default(),
-                optimized: false,
-                share_prefix_cache: false,
-                failover: false,
-                chat: ChatTraits::default(),
-                rules: RequestRules::default(),
-                serving: Serving::Upstreams(Vec::new()),
-                flavors: Vec::new(),
-            }),
+            model: Arc::new(Model::plain(ModelId::parse("dedicated/chat").unwrap())),
             condition,
             replicas: replicas.iter().map(|id| ((*id).to_owned(), upstream(id))).collect(),
             draining: Vec::new(),

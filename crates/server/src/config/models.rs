@@ -17,8 +17,6 @@ use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use weights::is_hub_source;
 
-const DEFAULT_CHAT_CONTEXT: u64 = 8192;
-const DEFAULT_EMBEDDING_CONTEXT: u64 = 512;
 const DEFAULT_HEALTH_PATH: &str = "/health";
 const ENGINES: &str = "\"forebay-engine\", \"vllm\", \"sglang\" or \"llama-server\"";
 const THINKING_SWITCHES: &str = "\"reasoning_effort\", \"enable_thinking\" or \"none\"";
@@ -116,11 +114,7 @@ fn read_model(section: &Section<'_>, id: Option<ModelId>, operator_prefix: &str)
     let name = section
         .parsed("name", "a name of 1 to 100 characters on one line", |text| domain::workspace::check_name(text).ok());
     let modality = section.parsed("modality", "\"chat\" or \"embedding\"", parse_modality).unwrap_or(Modality::Chat);
-    let default_context = match modality {
-        Modality::Chat => DEFAULT_CHAT_CONTEXT,
-        Modality::Embedding => DEFAULT_EMBEDDING_CONTEXT,
-    };
-    let context_length = section.integer("context_length", TOKENS_RANGE).unwrap_or(default_context);
+    let context_length = section.integer("context_length", TOKENS_RANGE).unwrap_or(modality.default_context());
     let price = read_price(section);
     let optimized = section.boolean("optimized").unwrap_or(false);
     if optimized && id.as_ref().is_some_and(|id| id.provider() != operator_prefix) {

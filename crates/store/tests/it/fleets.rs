@@ -8,7 +8,7 @@ use domain::endpoint::scaling::{Scaling, ScalingPatch};
 use domain::endpoint::state::{self, Next};
 use domain::endpoint::{Generation, Shape, State};
 use domain::leadership::Term;
-use domain::model::{DriverKind, EngineKind, Flavor, Launch, Modality};
+use domain::model::{EngineKind, Flavor, Modality};
 use domain::{Endpoint, EndpointId, EndpointName, GpuType, ModelId, NanoUsd, ReplicaId, Workspace};
 use store::{Fenced, Store, endpoints, leader};
 
@@ -22,18 +22,12 @@ pub(crate) fn defaults(gpus: u32) -> Defaults {
 
 pub(crate) fn new_endpoint(workspace: &Workspace, name: &str, gpu_count: u32, patch: ScalingPatch) -> Endpoint {
     let flavor = Flavor {
-        name: "cpu".into(),
-        gpu_type: cpu(),
         gpu_count,
         precision: "q4".into(),
-        driver: DriverKind::Process,
-        image: None,
-        launch: Launch::Engine(EngineKind::ForebayEngine),
         price_per_gpu_hour: NanoUsd::parse("2.50").unwrap(),
         weights: Some("models/tiny.gguf".into()),
         default_target: Some(4),
-        prefill_target: None,
-        max_len: None,
+        ..Flavor::plain("cpu", cpu(), EngineKind::ForebayEngine)
     };
     let scaling = Scaling::create(&patch, flavor.default_target).unwrap();
     let step = state::create(scaling, gpu_count);

@@ -2,9 +2,9 @@
 
 use super::*;
 use dataplane::record::{Failovers, NotContinued, Outcome};
-use domain::model::{ChatTraits, Modality, Model, RequestRules, Serving, Upstream};
+use domain::model::{Model, Upstream};
 use domain::usage::{Actor, Certainty, Tokens};
-use domain::{Caller, KeyId, ModelId, OrganizationId, Price, RequestId, Timestamp, WorkspaceId};
+use domain::{Caller, KeyId, ModelId, OrganizationId, RequestId, Timestamp, WorkspaceId};
 use expect_test::expect;
 use fleet::{Backend, Pool, Route};
 use std::time::Duration;
@@ -15,30 +15,8 @@ const NOW: Timestamp = Timestamp::from_millis(0);
 fn record(workspace: u128, model: &str) -> CallRecord {
     let actor = Actor::Key(KeyId::new(NOW, 1));
     let caller = Caller::new(OrganizationId::new(NOW, 1), WorkspaceId::new(NOW, workspace), actor);
-    let model = Model {
-        id: ModelId::parse(model).unwrap(),
-        name: String::new(),
-        modality: Modality::Chat,
-        context_length: 100,
-        price: Price::default(),
-        optimized: false,
-        share_prefix_cache: false,
-        failover: false,
-        chat: ChatTraits::default(),
-        rules: RequestRules::default(),
-        serving: Serving::Upstreams(Vec::new()),
-        flavors: Vec::new(),
-    };
-    let upstream = Upstream {
-        url: "http://127.0.0.1:9/v1".into(),
-        model: "m".into(),
-        api_key: None,
-        max_in_flight: None,
-        health_path: "/health".into(),
-        continuous_usage: false,
-        engine: None,
-        native: Vec::new(),
-    };
+    let model = Model::plain(ModelId::parse(model).unwrap());
+    let upstream = Upstream::plain("http://127.0.0.1:9/v1", "m");
     CallRecord {
         request: RequestId::new(NOW, 1),
         client_request: None,

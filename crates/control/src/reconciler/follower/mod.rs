@@ -8,8 +8,8 @@ use crate::endpoints::wake;
 use background::{Loop, Tasks};
 use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::endpoint::state::Admission;
-use domain::model::{ChatTraits, DriverKind, EngineKind, Launch, Model, ModelId, RequestRules, Serving, Upstream};
-use domain::{Endpoint, EndpointId, Price};
+use domain::model::{DriverKind, EngineKind, Launch, Model, ModelId, Upstream};
+use domain::{Endpoint, EndpointId};
 use fleet::drivers::Driver;
 use fleet::endpoints::{Condition, EndpointUpdate};
 use report::Reporter;
@@ -115,20 +115,13 @@ fn update_of(
         organization: endpoint.organization.clone(),
         workspace: endpoint.workspace.clone(),
         name: endpoint.name.to_string(),
+        // Without a price: tokens are counted and shown, but GPU-hours are billed.
         model: Arc::new(Model {
             name: endpoint.name.to_string(),
             modality: endpoint.shape.modality,
             context_length: endpoint.shape.flavor.max_len.unwrap_or(endpoint.shape.context_length),
-            // Tokens are counted and shown, but GPU-hours are billed.
-            price: Price::default(),
-            optimized: false,
-            share_prefix_cache: false,
             failover,
-            chat: ChatTraits::default(),
-            rules: RequestRules::default(),
-            serving: Serving::Upstreams(Vec::new()),
-            flavors: Vec::new(),
-            id: id.clone(),
+            ..Model::plain(id.clone())
         }),
         condition: condition(endpoint),
         replicas: replicas.collect(),

@@ -12,43 +12,20 @@ use domain::endpoint::scaling::{Metric, Mode, Scaling, Target, Windows};
 use domain::endpoint::state::{self, State, Step, Trigger};
 use domain::endpoint::{EndpointName, Generation, Shape};
 use domain::endpoint_load::{LoadReport, ReplicaCalls};
-use domain::model::{ChatTraits, DriverKind, EngineKind, Flavor, Launch, Modality, Model, RequestRules, Serving};
-use domain::{
-    Catalogue, Endpoint, EndpointId, GpuType, ModelId, NanoUsd, OrganizationId, Price, Timestamp, WorkspaceId,
-};
+use domain::model::{EngineKind, Flavor, Model};
+use domain::{Catalogue, Endpoint, EndpointId, GpuType, ModelId, OrganizationId, Timestamp, WorkspaceId};
 
 const MODEL: &str = "acme/tiny";
 
 /// One model in flavors of one and two GPUs.
 pub(super) fn catalogue() -> Catalogue {
     let flavor = |gpu_count: u32| Flavor {
-        name: format!("{gpu_count}x"),
-        gpu_type: GpuType::parse("nvidia/h100").unwrap(),
         gpu_count,
         precision: "fp8".into(),
-        driver: DriverKind::Process,
-        image: None,
-        launch: Launch::Engine(EngineKind::Vllm),
-        price_per_gpu_hour: NanoUsd::ZERO,
         weights: Some("weights".into()),
-        default_target: None,
-        prefill_target: None,
-        max_len: None,
+        ..Flavor::plain(format!("{gpu_count}x"), GpuType::parse("nvidia/h100").unwrap(), EngineKind::Vllm)
     };
-    let model = Model {
-        id: ModelId::parse(MODEL).unwrap(),
-        name: "Tiny".into(),
-        modality: Modality::Chat,
-        context_length: 4_096,
-        price: Price::default(),
-        optimized: false,
-        share_prefix_cache: false,
-        failover: false,
-        chat: ChatTraits::default(),
-        rules: RequestRules::default(),
-        serving: Serving::Upstreams(Vec::new()),
-        flavors: vec![flavor(1), flavor(2)],
-    };
+    let model = Model { flavors: vec![flavor(1), flavor(2)], ..Model::plain(ModelId::parse(MODEL).unwrap()) };
     Catalogue::new(vec![model], "hash")
 }
 

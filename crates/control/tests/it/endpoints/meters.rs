@@ -7,9 +7,9 @@ use control::bill_check::{self, Monitor};
 use control::meters::{Instruments, MeterParts, Meters};
 use control::series::{self, LineName, NamedValues, SeriesQuery, SeriesReport, SeriesValue};
 use domain::endpoint::replica::{Replica, ReplicaState};
-use domain::model::{ChatTraits, EnginePool, Modality, Model, RequestRules, Serving, Upstream};
+use domain::model::{EnginePool, Model, Serving, Upstream};
 use domain::series::{Division, Metric, Step};
-use domain::{Catalogue, Endpoint, Grain, ModelId, NanoUsd, Price, ReplicaId, Retention, Span, Timestamp};
+use domain::{Catalogue, Endpoint, Grain, ModelId, NanoUsd, ReplicaId, Retention, Span, Timestamp};
 use fleet::drivers::{DeviceId, ReplicaName};
 use fleet::endpoints::{Condition, EndpointUpdate};
 use fleet::engine::{EngineLoad, EngineMetrics, LoadError, TokenCounters};
@@ -48,20 +48,7 @@ impl Instruments for Panel {
 }
 
 fn model(id: ModelId, serving: Serving) -> Model {
-    Model {
-        name: id.to_string(),
-        id,
-        modality: Modality::Chat,
-        context_length: 100,
-        price: Price::default(),
-        optimized: false,
-        share_prefix_cache: false,
-        failover: false,
-        chat: ChatTraits::default(),
-        rules: RequestRules::default(),
-        serving,
-        flavors: Vec::new(),
-    }
+    Model { serving, ..Model::plain(id) }
 }
 
 fn known(endpoint: &Endpoint) -> EndpointUpdate {

@@ -12,9 +12,9 @@ use domain::endpoint::labels::LabelsPatch;
 use domain::endpoint::request::{Change, NewEndpoint};
 use domain::endpoint::scaling::{Metric, ScalingPatch};
 use domain::leadership::Term;
-use domain::model::{ChatTraits, EngineKind, Flavor, Launch, Modality, Model, RequestRules, Serving};
+use domain::model::{EngineKind, Flavor, Model};
 use domain::workspace::OwnLimits;
-use domain::{Catalogue, Endpoint, GpuType, KeyId, ModelId, NanoUsd, Price, Timestamp, Workspace};
+use domain::{Catalogue, Endpoint, GpuType, KeyId, ModelId, NanoUsd, Timestamp, Workspace};
 use serde_json::Value;
 use store::{Fenced, Store, leader};
 
@@ -36,35 +36,16 @@ pub(crate) fn gpu_type() -> GpuType {
 /// One model in flavors of 1, 2, 3 and 4 GPUs, and one flavor that llama-server runs.
 pub(crate) fn catalogue() -> Catalogue {
     let flavor = |gpu_count: u32, engine| Flavor {
-        name: format!("{gpu_count}x"),
-        gpu_type: gpu_type(),
         gpu_count,
         precision: "fp8".into(),
-        driver: domain::model::DriverKind::Process,
-        image: None,
-        launch: Launch::Engine(engine),
         price_per_gpu_hour: NanoUsd::parse("2.50").unwrap(),
         weights: Some("weights".into()),
         default_target: (gpu_count == 4).then_some(32),
-        prefill_target: None,
-        max_len: None,
+        ..Flavor::plain(format!("{gpu_count}x"), gpu_type(), engine)
     };
     let mut flavors: Vec<Flavor> = (1..=4).map(|count| flavor(count, EngineKind::Vllm)).collect();
     flavors.push(Flavor { name: "llama".into(), ..flavor(1, EngineKind::LlamaServer) });
-    let model = Model {
-        id: ModelId::parse("acme/tiny").unwrap(),
-        name: "Tiny".into(),
-        modality: Modality::Chat,
-        context_length: 4_096,
-        price: Price::default(),
-        optimized: false,
-        share_prefix_cache: false,
-        failover: false,
-        chat: ChatTraits::default(),
-        rules: RequestRules::default(),
-        serving: Serving::Upstreams(Vec::new()),
-        flavors,
-    };
+    let model = Model { flavors, ..Model::plain(ModelId::parse("acme/tiny").unwrap()) };
     Catalogue::new(vec![model], "hash")
 }
 

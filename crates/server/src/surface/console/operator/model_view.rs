@@ -1,8 +1,8 @@
 //! Models as operators see them.
 
 use crate::node::catalogue_keeper::StoreEntry;
-use domain::model::{ChatTraits, EnginePool, Flavor, Launch, Modality, RequestRules, Serving, Upstream};
-use domain::{Model, ModelId, NanoUsd, Price, Timestamp};
+use domain::model::{EnginePool, Flavor, Launch, Serving, Upstream};
+use domain::{Model, ModelId, NanoUsd, Timestamp};
 use fleet::backend::{Backend, Health};
 use fleet::routes::Table;
 use serde::Serialize;
@@ -272,18 +272,5 @@ impl OperatorModelView {
 }
 
 fn without_definition(id: &ModelId) -> Model {
-    Model {
-        id: id.clone(),
-        name: id.to_string(),
-        modality: Modality::Chat,
-        context_length: 0,
-        price: Price::default(),
-        optimized: false,
-        share_prefix_cache: false,
-        failover: false,
-        chat: ChatTraits::default(),
-        rules: RequestRules::default(),
-        serving: Serving::Upstreams(Vec::new()),
-        flavors: Vec::new(),
-    }
+    Model { context_length: 0, ..Model::plain(id.clone()) }
 }

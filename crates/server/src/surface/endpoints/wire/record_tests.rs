@@ -3,24 +3,17 @@ use domain::endpoint::event::EventType;
 use domain::endpoint::scaling::{Scaling, ScalingPatch};
 use domain::endpoint::state::StateReason;
 use domain::endpoint::{EndpointName, Shape};
-use domain::model::{EngineKind, Flavor, Launch, Modality};
+use domain::model::{EngineKind, Flavor, Modality};
 use domain::{EndpointId, EventId, GpuType, KeyId, ModelId, NanoUsd, OrganizationId, WorkspaceId};
 use serde_json::json;
 
 fn flavor(gpu_count: u32, weights: &str) -> Flavor {
     Flavor {
-        name: "h100-4x-fp8".into(),
-        gpu_type: GpuType::parse("nvidia/h100-sxm-80gb").unwrap(),
         gpu_count,
         precision: "fp8".into(),
-        driver: domain::model::DriverKind::Process,
-        image: None,
-        launch: Launch::Engine(EngineKind::Vllm),
         price_per_gpu_hour: NanoUsd::parse("2.50").unwrap(),
         weights: Some(weights.into()),
-        default_target: None,
-        prefill_target: None,
-        max_len: None,
+        ..Flavor::plain("h100-4x-fp8", GpuType::parse("nvidia/h100-sxm-80gb").unwrap(), EngineKind::Vllm)
     }
 }
 

@@ -92,7 +92,7 @@ fn problems_of(config: &Config, models: &[Definition]) -> Vec<String> {
     let mut problems = Vec::new();
     for Definition { table, model } in models {
         if let Err(found) = rules.read(table) {
-            problems.extend(found.iter().map(|problem| format!("model {}: {}", model.id, problem.what)));
+            problems.extend(found.iter().map(|problem| format!("model {}: {problem}", model.id)));
         }
         if config.content_keys.is_none() && upstreams_of(model).iter().any(|upstream| upstream.api_key.is_some()) {
             problems.push(format!("model {}: {}", model.id, CatalogueError::NoContentKey));

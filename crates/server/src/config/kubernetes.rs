@@ -1,6 +1,6 @@
 //! `[drivers.kubernetes]`: the cluster that runs replicas as Pods.
 
-use super::models::HUB_REFERENCE;
+use super::catalogue::HUB_REFERENCE;
 use super::reader::{Entry, Section};
 use super::sections::is_plain_name;
 use domain::GpuType;
@@ -207,29 +207,30 @@ fn object_name(text: &str) -> Option<String> {
     named.then(|| text.to_owned())
 }
 
-/// The problem that keeps a flavor from running on its driver, if any.
-pub(super) fn problem_of(flavor: &Flavor, cluster: Option<&Settings>) -> Option<String> {
+/// The problem that keeps a flavor from running on its driver, if any, with its key.
+pub(super) fn problem_of(flavor: &Flavor, cluster: Option<&Settings>) -> Option<(&'static str, String)> {
     if flavor.driver == DriverKind::Process {
-        return flavor.image.as_ref().map(|_| "image: only allowed with driver = \"kubernetes\"".to_owned());
+        return flavor.image.as_ref().map(|_| ("image", "only allowed with driver = \"kubernetes\"".to_owned()));
     }
     let Some(cluster) = cluster else {
-        return Some("driver: is \"kubernetes\", but there is no [drivers.kubernetes]".to_owned());
+        return Some(("driver", "is \"kubernetes\", but there is no [drivers.kubernetes]".to_owned()));
     };
     if !cluster.gpus.contains_key(flavor.gpu_type.as_str()) {
         let gpu_type = &flavor.gpu_type;
-        return Some(format!("gpu_type: [drivers.kubernetes.gpus] has no entry for \"{gpu_type}\""));
+        return Some(("gpu_type", format!("[drivers.kubernetes.gpus] has no entry for \"{gpu_type}\"")));
     }
     if flavor.image.is_none() && cluster.images.of(&flavor.launch).is_none() {
         return Some(match &flavor.launch {
-            Launch::Engine(kind) => format!("engine: [drivers.kubernetes.images] has none for \"{}\"", kind.as_str()),
-            Launch::Argv(_) => "argv: needs an image".to_owned(),
+            Launch::Engine(kind) => ("engine", format!("[drivers.kubernetes.images] has none for \"{kind}\"")),
+            Launch::Argv(_) => ("argv", "needs an image".to_owned()),
         });
     }
     let from_hub = flavor.weights.as_deref().is_some_and(|weights| weights.starts_with(HUB_REFERENCE));
     if from_hub && flavor.launch == Launch::Engine(EngineKind::LlamaServer) && cluster.weights.fetch.is_none() {
-        return Some(format!(
-            "weights: llama-server cannot download {HUB_REFERENCE} weights; set [drivers.kubernetes.weights] fetch, or use a path"
-        ));
+        let why = format!(
+            "llama-server cannot download {HUB_REFERENCE} weights; set [drivers.kubernetes.weights] fetch, or use a path"
+        );
+        return Some(("weights", why));
     }
     None
 }

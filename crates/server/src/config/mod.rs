@@ -3,15 +3,12 @@
 //! Every key is optional and has its default here. Unknown keys are errors. All problems are reported together, each with
 //! its line. `config/example.toml` lists every key, and a test keeps it equal to the defaults.
 
-mod definitions;
-mod fingerprint;
+mod catalogue;
 mod kubernetes;
-mod models;
 mod oidc;
 mod problems;
 mod reader;
 mod sections;
-mod stored_models;
 mod telemetry;
 #[cfg(test)]
 mod tests;
@@ -19,7 +16,10 @@ mod units;
 mod weights;
 
 pub use self::telemetry::TelemetryConfig;
-pub(crate) use definitions::{Definition, Exported, read_definitions, write_definitions};
+pub(crate) use catalogue::{
+    CatalogueEntry, Definition, EntryProblem, Exported, ModelRules, Why, extend_catalogue, read_definitions,
+    remove_nulls, write_definitions,
+};
 pub use oidc::OidcConfig;
 pub use problems::{Problem, Problems};
 pub(crate) use sections::http_url;
@@ -27,12 +27,9 @@ pub use sections::{
     DriversConfig, EdgeConfig, JournalConfig, LimitsConfig, ServerConfig, SessionsConfig, StoreConfig,
     WORKSPACE_DEFAULTS,
 };
-pub(crate) use stored_models::ModelRules;
 pub(crate) use units::show_size;
 
 use domain::Catalogue;
-use domain::alias::Alias;
-use domain::model::Model;
 use fleet::weights::WeightsConfig;
 use reader::{Reader, Section};
 use std::cell::RefCell;
@@ -41,14 +38,6 @@ use std::path::Path;
 /// Reads the configuration file, with secrets from the environment of this process.
 pub(crate) fn load(path: Option<&Path>) -> anyhow::Result<Config> {
     Config::load(path, &|name| std::env::var(name).ok()).map_err(|problems| anyhow::anyhow!("{problems}"))
-}
-
-/// The catalogue `base` with further models and aliases.
-pub(crate) fn extend_catalogue(base: &Catalogue, models: Vec<Model>, aliases: Vec<Alias>) -> Catalogue {
-    let hash = fingerprint::extend(&base.hash, &models, &aliases);
-    let models = base.iter().map(|model| (**model).clone()).chain(models).collect();
-    let aliases = base.aliases().iter().cloned().chain(aliases).collect();
-    Catalogue::new(models, &hash).with_aliases(aliases)
 }
 
 /// Everything that can be set.
@@ -102,7 +91,7 @@ impl Config {
 
     fn read(root: &Section<'_>) -> Self {
         let server = ServerConfig::read(&root.section("server"));
-        let catalogue = models::read(root, &server.operator_prefix);
+        let catalogue = catalogue::read(root, &server.operator_prefix);
         Self {
             store: StoreConfig::read(&root.section("store")),
             limits: LimitsConfig::read(&root.section("limits")),
@@ -128,8 +117,8 @@ impl Config {
     fn check_flavors(&self, reader: &Reader<'_>) {
         for model in self.catalogue.iter() {
             for flavor in &model.flavors {
-                if let Some(what) = kubernetes::problem_of(flavor, self.drivers.kubernetes.as_ref()) {
-                    reader.report(None, format!("[[models]] {} flavor {} {what}", model.id, flavor.name));
+                if let Some((key, why)) = kubernetes::problem_of(flavor, self.drivers.kubernetes.as_ref()) {
+                    reader.report(None, format!("[[models]] {} flavor {} {key}: {why}", model.id, flavor.name));
                 }
             }
         }

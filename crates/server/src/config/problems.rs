@@ -10,17 +10,6 @@ pub struct Problem {
     pub line: Option<usize>,
     /// Section, key and description, on one line.
     pub what: String,
-    /// The path of the key, such as `upstreams[0].url` in the table of a model; empty if the problem is not about a key.
-    pub field: String,
-    /// The description alone.
-    pub why: String,
-}
-
-impl Problem {
-    /// A problem that is not about a key.
-    pub(super) fn general(line: Option<usize>, what: String) -> Self {
-        Self { line, why: what.clone(), what, field: String::new() }
-    }
 }
 
 /// All problems, in the order of the file.
@@ -37,7 +26,7 @@ impl Problems {
     }
 
     pub(super) fn one(line: Option<usize>, what: String) -> Self {
-        Self { file: None, list: vec![Problem::general(line, what)] }
+        Self { file: None, list: vec![Problem { line, what }] }
     }
 
     pub(super) fn in_file(mut self, file: &Path) -> Self {

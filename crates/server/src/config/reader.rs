@@ -27,7 +27,7 @@ pub(super) struct Reader<'a> {
 
 impl Reader<'_> {
     pub(super) fn report(&self, line: Option<usize>, what: String) {
-        self.problems.borrow_mut().push(Problem::general(line, what));
+        self.problems.borrow_mut().push(Problem { line, what });
     }
 
     pub(super) fn line_at(&self, span: Option<Range<usize>>) -> Option<usize> {
@@ -55,8 +55,6 @@ pub(super) struct Section<'a> {
     pub(super) reader: &'a Reader<'a>,
     /// Its name in problems, such as `[edge]`.
     name: String,
-    /// Its path from the root, such as `upstreams[0]`; empty at the root.
-    path: String,
     table: Option<&'a dyn TableLike>,
     line: Option<usize>,
     read: RefCell<Vec<String>>,
@@ -71,26 +69,38 @@ pub(super) struct Entry<'a> {
 
 impl<'a> Section<'a> {
     pub(super) fn root(reader: &'a Reader<'a>, table: &'a dyn TableLike) -> Self {
-        Self {
-            reader,
-            name: String::new(),
-            path: String::new(),
-            table: Some(table),
-            line: Some(1),
-            read: RefCell::default(),
-        }
+        Self { reader, name: String::new(), table: Some(table), line: Some(1), read: RefCell::default() }
     }
 
     /// Reports a problem with one key of the section.
     pub(super) fn report(&self, line: Option<usize>, key: &str, what: impl Display) {
         let space = if self.name.is_empty() { "" } else { " " };
-        let (field, why) = (self.path_of(key), what.to_string());
-        let what = format!("{}{space}{key}: {why}", self.name);
-        self.reader.problems.borrow_mut().push(Problem { line: line.or(self.line), what, field, why });
+        self.reader.report(line.or(self.line), format!("{}{space}{key}: {what}", self.name));
     }
 
-    fn path_of(&self, key: &str) -> String {
-        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    /// Reports a problem with a member at a path such as `upstreams[0].url`, at the line of the innermost part of it that
+    /// exists. `why` gets the value as written in the file.
+    pub(super) fn report_at(&self, path: &str, why: impl FnOnce(&str) -> String) {
+        let (mut table, mut line, mut value) = (self.table, self.line, None);
+        for part in path.split('.') {
+            let (key, index) = part.split_once('[').unwrap_or((part, ""));
+            value = None;
+            let Some((name, item)) = table.and_then(|table| table.get_key_value(key)) else { break };
+            line = self.reader.line_at(name.span().or_else(|| item.span())).or(line);
+            let index = index.trim_end_matches(']').parse::<usize>();
+            match index.ok().and_then(|index| tables_of(item)?.into_iter().nth(index)) {
+                Some((inner, span)) => (table, line) = (Some(inner), self.reader.line_at(span).or(line)),
+                None => (table, value) = (item.as_table_like(), Some(item)),
+            }
+        }
+        let why = why(&value.map_or_else(|| "the value".to_owned(), |item| self.show(item)));
+        self.reader.report(line, format!("{} {}: {why}", self.name, path.replace('.', " ")));
+    }
+
+    /// The whole table, for code that reports unknown keys itself.
+    pub(super) fn whole(&self) -> Option<&'a dyn TableLike> {
+        self.free_keys();
+        self.table
     }
 
     /// Adds a label to the section's name in problems, such as a model's id.
@@ -139,7 +149,7 @@ impl<'a> Section<'a> {
             Some(parent) if !parent.ends_with(']') => format!("{parent}.{key}]"),
             Some(_) | None => format!("{} {key}", self.name),
         };
-        Section { reader: self.reader, name, path: self.path_of(key), table, line, read: RefCell::default() }
+        Section { reader: self.reader, name, table, line, read: RefCell::default() }
     }
 
     /// `[[key]]` tables, or an array of inline tables.
@@ -154,8 +164,8 @@ impl<'a> Section<'a> {
                 "" => format!("[[{key}]]"),
                 parent => format!("{parent} {key}[{index}]"),
             };
-            let (path, line) = (format!("{}[{index}]", self.path_of(key)), self.reader.line_at(span).or(entry.line));
-            Section { reader: self.reader, name, path, table: Some(table), line, read: RefCell::default() }
+            let line = self.reader.line_at(span).or(entry.line);
+            Section { reader: self.reader, name, table: Some(table), line, read: RefCell::default() }
         };
         tables.into_iter().enumerate().map(make).collect()
     }

@@ -146,7 +146,12 @@ impl Snapshot {
 
 fn read_entry(part: &FilePart, stored: &StoredModel, sealed: &[SealedKey], keys: Option<&ContentKeys>) -> StoreEntry {
     let read = serde_json::from_str::<Map<String, Value>>(&stored.definition).map_err(|error| error.to_string());
-    let read = read.and_then(|definition| part.rules.read(&definition).map_err(|problems| problems.to_string()));
+    let read = read.and_then(|definition| {
+        part.rules.read(&definition).map_err(|problems| {
+            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            lines.join("\n")
+        })
+    });
     let (mut model, mut problem) = match read {
         Ok(model) => (Some(model), None),
         Err(problem) => (None, Some(problem)),

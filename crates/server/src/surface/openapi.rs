@@ -4,8 +4,9 @@
 
 use super::{anthropic, console, endpoints, openai, operations};
 use bytes::Bytes;
+use std::collections::BTreeMap;
 use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem};
-use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Schema, Type};
+use utoipa::openapi::schema::{AnyOfBuilder, Object, ObjectBuilder, Schema, Type};
 use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
 };
@@ -42,7 +43,35 @@ fn describe() -> OpenApi {
     }
     share_errors(&mut whole);
     add_security_schemes(&mut whole);
+    join_flattened(&mut whole.components.get_or_insert_default().schemas);
     whole
+}
+
+/// Makes one object of a struct with a flattened one that knows all of its members: as parts of `allOf`, it would reject
+/// those of the other.
+fn join_flattened(schemas: &mut BTreeMap<String, RefOr<Schema>>) {
+    let join = |(name, schema): (&String, &RefOr<Schema>)| {
+        let RefOr::T(Schema::AllOf(all)) = schema else { return None };
+        let mut whole = Object::new();
+        for part in &all.items {
+            let part = resolve(schemas, part)?;
+            whole.properties.extend(part.properties);
+            whole.required.extend(part.required);
+            whole.additional_properties = part.additional_properties.or(whole.additional_properties);
+        }
+        whole.description.clone_from(&all.description);
+        whole.additional_properties.is_some().then(|| (name.clone(), RefOr::T(Schema::Object(whole))))
+    };
+    let joined: Vec<_> = schemas.iter().filter_map(join).collect();
+    schemas.extend(joined);
+}
+
+fn resolve(schemas: &BTreeMap<String, RefOr<Schema>>, schema: &RefOr<Schema>) -> Option<Object> {
+    match schema {
+        RefOr::Ref(reference) => resolve(schemas, schemas.get(reference.ref_location.rsplit('/').next()?)?),
+        RefOr::T(Schema::Object(object)) => Some(object.clone()),
+        RefOr::T(_) => None,
+    }
 }
 
 /// Moves error responses that several operations have to `components.responses` and refers to them there.

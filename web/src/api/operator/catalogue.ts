@@ -5,15 +5,27 @@ import { client, type Schemas, unwrap } from '../client'
 import { polled } from '../polling'
 import { boundsOf, type Window } from '../series'
 
-export type OperatorModel = Schemas['OperatorModel']
-export type OperatorUpstream = Schemas['OperatorUpstream']
+/** An entry in a response, with the effective value of every member; only those of `Unset` may have none. */
+type Effective<T, Unset extends keyof T> = { [K in keyof T]-?: K extends Unset ? T[K] : NonNullable<T[K]> }
+
+export type OperatorUpstream = Effective<Omit<Schemas['UpstreamEntry'], 'apiKey'>, 'maxInFlight' | 'engine'>
+export type OperatorFlavor = Effective<
+  Schemas['FlavorEntry'],
+  'engine' | 'argv' | 'image' | 'weights' | 'defaultTarget' | 'prefillTarget' | 'maxLen'
+>
+type Parts = {
+  upstreams: OperatorUpstream[]
+  engine: Effective<Schemas['EngineEntry'], 'parallel' | 'flavor'> | null
+  flavors: OperatorFlavor[]
+}
+type Entry = Effective<Omit<Schemas['CatalogueEntry'], keyof Parts | 'driver'>, 'thinking' | 'refusedMembers'>
+export type OperatorModel = Omit<Schemas['OperatorModel'], keyof Schemas['CatalogueEntry']> & Entry & Parts
 export type NewModel = Schemas['NewModel']
 export type ModelEdit = Schemas['ModelEdit']
 export type UpstreamProbe = Schemas['UpstreamProbe']
 export type ModelTest = Schemas['ModelTest']
 export type OperatorAlias = Schemas['OperatorAlias']
-export type OperatorFlavor = Schemas['OperatorFlavor']
-export type FlavorInput = Schemas['FlavorInput']
+export type FlavorInput = Schemas['FlavorEntry']
 export type GpuType = Schemas['OperatorGpuType']
 export type FlavorFit = Schemas['FlavorFit']
 
@@ -27,15 +39,17 @@ export const catalogueQuery = queryOptions({
 
 export const operatorModelsQuery = queryOptions({
   queryKey: KEY,
-  queryFn: async ({ signal }) => (await unwrap(client.GET('/api/operator/models', { signal }))).data,
+  queryFn: async ({ signal }) => (await unwrap(client.GET('/api/operator/models', { signal }))).data as OperatorModel[],
   ...polled(POLL_MS),
 })
 
 export const operatorModelQuery = (modelId: string) =>
   queryOptions({
     queryKey: [...KEY, modelId],
-    queryFn: ({ signal }) =>
-      unwrap(client.GET('/api/operator/models/{modelId}', { params: { path: { modelId } }, signal })),
+    queryFn: async ({ signal }) =>
+      (await unwrap(
+        client.GET('/api/operator/models/{modelId}', { params: { path: { modelId } }, signal }),
+      )) as OperatorModel,
     ...polled(POLL_MS),
   })
 
@@ -60,10 +74,13 @@ export const prefillQueueQuery = (modelId: string, window: Window) =>
     refetchIntervalInBackground: false,
   })
 
-export const createModel = (body: NewModel) => unwrap(client.POST('/api/operator/models', { body }))
+export const createModel = (body: NewModel) =>
+  unwrap(client.POST('/api/operator/models', { body })) as Promise<OperatorModel>
 
 export const editModel = (modelId: string, body: ModelEdit) =>
-  unwrap(client.PATCH('/api/operator/models/{modelId}', { params: { path: { modelId } }, body }))
+  unwrap(
+    client.PATCH('/api/operator/models/{modelId}', { params: { path: { modelId } }, body }),
+  ) as Promise<OperatorModel>
 
 export const deleteModel = (modelId: string) =>
   unwrap(client.DELETE('/api/operator/models/{modelId}', { params: { path: { modelId } } }))

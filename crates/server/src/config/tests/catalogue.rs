@@ -103,7 +103,7 @@ fn a_model_needs_an_id_and_one_way_to_serve_it() {
     expect![[r#"
         line 1: [[models]] id: is missing, for instance "acme/tiny-chat"
         line 1: [[models]] upstreams: is missing: a model needs upstreams, an engine or flavors
-        line 2: [[models]] acme/y upstreams: is missing: a model needs upstreams, an engine or flavors"#]]
+        line 4: [[models]] acme/y upstreams: is missing: a model needs upstreams, an engine or flavors"#]]
     .assert_eq(&problems("[[models]]\n[[models]]\nid = 'acme/y'\nupstreams = []"));
 }
 

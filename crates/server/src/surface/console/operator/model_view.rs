@@ -1,15 +1,15 @@
 //! Models as operators see them.
 
+use crate::config::CatalogueEntry;
 use crate::node::catalogue_keeper::StoreEntry;
-use domain::model::{EnginePool, Flavor, Launch, Serving, Upstream};
-use domain::{Model, ModelId, NanoUsd, Timestamp};
+use domain::{Model, Timestamp};
 use fleet::backend::{Backend, Health};
 use fleet::routes::Table;
 use serde::Serialize;
 use store::catalogue::Uses;
 use utoipa::ToSchema;
 
-/// A model of the catalogue, with the values in force.
+/// A model of the catalogue, with the effective value of every member.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = OperatorModel)]
@@ -24,27 +24,8 @@ pub(crate) struct OperatorModelView {
     created_at: Option<Timestamp>,
     #[schema(value_type = Option<String>, format = DateTime)]
     updated_at: Option<Timestamp>,
-    name: String,
-    /// `chat` or `embedding`.
-    modality: &'static str,
-    context_length: u64,
-    #[schema(value_type = String, example = "0.10")]
-    input_per_1m: NanoUsd,
-    #[schema(value_type = String, example = "0.05")]
-    cached_input_per_1m: NanoUsd,
-    #[schema(value_type = String, example = "0.40")]
-    output_per_1m: NanoUsd,
-    optimized: bool,
-    share_prefix_cache: bool,
-    /// Whether a stream whose replica is lost goes on at another one.
-    failover: bool,
-    media_urls: bool,
-    merge_system: bool,
-    thinking: Option<&'static str>,
-    refused_members: Option<Vec<String>>,
-    upstreams: Vec<UpstreamView>,
-    engine: Option<EngineView>,
-    flavors: Vec<OfferedFlavorView>,
+    #[serde(flatten)]
+    entry: CatalogueEntry,
     /// `available`, `degraded`, `unavailable` or `disabled`.
     status: &'static str,
     /// The servers behind the model, as this node sees them.
@@ -55,102 +36,6 @@ pub(crate) struct OperatorModelView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     used_by: Option<UsesView>,
-}
-
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-#[schema(as = OperatorUpstream)]
-struct UpstreamView {
-    url: String,
-    model: String,
-    /// Whether a key is sent to it. The key itself is never shown.
-    has_key: bool,
-    max_in_flight: Option<u32>,
-    health_path: String,
-    continuous_usage: bool,
-    engine: Option<&'static str>,
-    /// The APIs whose calls are passed through to it: `messages`, `responses`.
-    native: Vec<&'static str>,
-}
-
-impl From<&Upstream> for UpstreamView {
-    fn from(upstream: &Upstream) -> Self {
-        Self {
-            url: upstream.url.clone(),
-            model: upstream.model.clone(),
-            has_key: upstream.api_key.is_some(),
-            max_in_flight: upstream.max_in_flight,
-            health_path: upstream.health_path.clone(),
-            continuous_usage: upstream.continuous_usage,
-            engine: upstream.engine.map(|engine| engine.as_str()),
-            native: upstream.native.iter().map(|api| api.as_str()).collect(),
-        }
-    }
-}
-
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-#[schema(as = OperatorEngine)]
-struct EngineView {
-    weights: String,
-    replicas: u32,
-    /// Calls that one engine computes at once; null for its default.
-    parallel: Option<u32>,
-    flavor: Option<String>,
-}
-
-impl From<&EnginePool> for EngineView {
-    fn from(pool: &EnginePool) -> Self {
-        let flavor = pool.flavor.as_ref().map(|flavor| flavor.name.clone());
-        Self { weights: pool.weights.clone(), replicas: pool.replicas, parallel: pool.parallel, flavor }
-    }
-}
-
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-#[schema(as = OperatorFlavor)]
-struct OfferedFlavorView {
-    name: String,
-    gpu_type: String,
-    gpu_count: u32,
-    precision: String,
-    /// `process` or `kubernetes`.
-    driver: &'static str,
-    engine: Option<&'static str>,
-    /// The command that starts the engine, if the file names one.
-    argv: Option<Vec<String>>,
-    image: Option<String>,
-    #[schema(value_type = String, example = "2.50")]
-    price_per_gpu_hour: NanoUsd,
-    weights: Option<String>,
-    default_target: Option<u32>,
-    /// Prompt tokens in flight per replica above which an endpoint scales up; 0 means never.
-    prefill_target: Option<u64>,
-    max_len: Option<u64>,
-}
-
-impl From<&Flavor> for OfferedFlavorView {
-    fn from(flavor: &Flavor) -> Self {
-        let (engine, argv) = match &flavor.launch {
-            Launch::Engine(kind) => (Some(kind.as_str()), None),
-            Launch::Argv(argv) => (None, Some(argv.clone())),
-        };
-        Self {
-            name: flavor.name.clone(),
-            gpu_type: flavor.gpu_type.to_string(),
-            gpu_count: flavor.gpu_count,
-            precision: flavor.precision.clone(),
-            driver: flavor.driver.as_str(),
-            engine,
-            argv,
-            image: flavor.image.clone(),
-            price_per_gpu_hour: flavor.price_per_gpu_hour,
-            weights: flavor.weights.clone(),
-            default_target: flavor.default_target,
-            prefill_target: flavor.prefill_target,
-            max_len: flavor.max_len,
-        }
-    }
 }
 
 #[derive(Serialize, ToSchema)]
@@ -216,7 +101,7 @@ impl OperatorModelView {
         let stored = &entry.stored;
         let view = match &entry.model {
             Some(model) => Self::new(model, "store", table),
-            None => Self::new(&without_definition(&stored.id), "store", table),
+            None => Self::new(&Model { context_length: 0, ..Model::plain(stored.id.clone()) }, "store", table),
         };
         Self {
             enabled: stored.enabled,
@@ -234,10 +119,6 @@ impl OperatorModelView {
     }
 
     fn new(model: &Model, source: &'static str, table: &Table) -> Self {
-        let (upstreams, engine) = match &model.serving {
-            Serving::Upstreams(upstreams) => (upstreams.iter().map(UpstreamView::from).collect(), None),
-            Serving::Engine(pool) => (Vec::new(), Some(pool.into())),
-        };
         let pool = table.get(model.id.as_str()).map(|route| &route.pool);
         let replicas = pool.map_or(&[][..], |pool| pool.replicas());
         Self {
@@ -247,30 +128,11 @@ impl OperatorModelView {
             version: None,
             created_at: None,
             updated_at: None,
-            name: model.name.clone(),
-            modality: model.modality.as_str(),
-            context_length: model.context_length,
-            input_per_1m: model.price.input_per_1m,
-            cached_input_per_1m: model.price.cached_input_per_1m,
-            output_per_1m: model.price.output_per_1m,
-            optimized: model.optimized,
-            share_prefix_cache: model.share_prefix_cache,
-            failover: model.failover,
-            media_urls: model.rules.media_urls,
-            merge_system: model.chat.merge_system,
-            thinking: model.chat.thinking.map(|switch| switch.as_str()),
-            refused_members: model.rules.refused_members.clone(),
-            upstreams,
-            engine,
-            flavors: model.flavors.iter().map(OfferedFlavorView::from).collect(),
+            entry: model.into(),
             status: pool.map_or("unavailable", |pool| pool.availability().as_str()),
             replicas: replicas.iter().map(|backend| ServerView::from(&**backend)).collect(),
             problem: None,
             used_by: None,
         }
     }
-}
-
-fn without_definition(id: &ModelId) -> Model {
-    Model { context_length: 0, ..Model::plain(id.clone()) }
 }

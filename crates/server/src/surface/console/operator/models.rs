@@ -90,8 +90,9 @@ pub(crate) async fn edit(
     let Ok(Value::Object(definition)) = serde_json::from_str(&stored.definition) else {
         return Err(ConsoleError::INTERNAL);
     };
+    let version = body.version;
     let draft = body.draft(definition, stored.enabled, keeper).await?;
-    let changed = catalogue::change_model(caller.command(), snapshot.fixed(), &draft, body.version).await;
+    let changed = catalogue::change_model(caller.command(), snapshot.fixed(), &draft, version).await;
     match changed {
         Ok(_) => Ok(Json(current(&caller, &id).await?)),
         Err(CommandError::Catalogue(CatalogueError::Stale)) => Err(conflict(&caller, &id).await),

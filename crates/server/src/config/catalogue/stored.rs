@@ -1,16 +1,14 @@
 //! Models outside of the configuration file: the same tables as JSON, read by the same rules.
 
-use super::models::{self, HUB_REFERENCE};
-use super::problems::{Problem, Problems};
-use super::reader::{Reader, Section};
-use super::{Config, kubernetes};
+use super::Source;
+use super::entry::{CatalogueEntry, FlavorEntry};
+use super::model::Checks;
+use super::table::{EntryProblem, HUB_REFERENCE, Why};
+use crate::config::{Config, kubernetes};
 use domain::Model;
-use domain::model::{DriverKind, Flavor, Launch, Serving};
+use domain::model::DriverKind;
 use fleet::drivers::kubernetes::Settings;
 use serde_json::{Map, Value};
-use std::cell::RefCell;
-use std::path::Path;
-use toml_edit::{Array, InlineTable, Item, Table};
 
 /// The settings that decide whether a model is valid.
 #[derive(Debug, Clone)]
@@ -33,109 +31,62 @@ impl ModelRules {
     ///
     /// Unlike in the file, no key can be read from the environment, no command or image can be started, and paths are
     /// absolute: they have to be right on every node.
-    pub(crate) fn read(&self, definition: &Map<String, Value>) -> Result<Model, Problems> {
-        let table = to_table(definition);
-        let reader = Reader { text: "", folder: Path::new(""), environment: &|_| None, problems: RefCell::default() };
-        let model = models::read_one(&Section::root(&reader, &table), &self.operator_prefix);
-        let mut problems = reader.problems.take();
-        if let Some(model) = &model {
-            problems.extend(self.further_problems(model));
-        }
-        match model {
-            Some(model) if problems.is_empty() => Ok(model),
-            _ => Err(Problems::new(problems)),
-        }
-    }
-
-    fn further_problems(&self, model: &Model) -> Vec<Problem> {
-        let mut problems = Vec::new();
-        if let Serving::Engine(pool) = &model.serving
-            && pool.flavor.is_none()
-            && is_relative(&pool.weights)
-        {
-            problems.push(problem("engine.weights", RELATIVE_PATH));
-        }
-        for (index, flavor) in model.flavors.iter().enumerate() {
-            for (key, is_set) in [("argv", matches!(flavor.launch, Launch::Argv(_))), ("image", flavor.image.is_some())]
-            {
-                if is_set {
-                    problems.push(problem(&format!("flavors[{index}].{key}"), ONLY_IN_FILE));
-                }
-            }
-            let found = kubernetes::problem_of(flavor, self.cluster.as_ref());
-            if let Some((key, why)) = found.as_deref().and_then(|what| what.split_once(": ")) {
-                problems.push(problem(&format!("flavors[{index}].{key}"), why));
-            }
-            if has_relative_weights(flavor) {
-                problems.push(problem(&format!("flavors[{index}].weights"), RELATIVE_PATH));
+    pub(crate) fn read(&self, definition: &Map<String, Value>) -> Result<Model, Vec<EntryProblem>> {
+        let source = Source { operator_prefix: &self.operator_prefix, environment: &|_| None, check: &check_stored };
+        let (model, mut problems) = source.read(definition.clone());
+        for (index, flavor) in model.iter().flat_map(|model| &model.flavors).enumerate() {
+            if let Some((key, why)) = kubernetes::problem_of(flavor, self.cluster.as_ref()) {
+                problems.push(EntryProblem { path: format!("flavors[{index}].{key}"), why: Why::Other(why) });
             }
         }
-        problems
+        model.filter(|_| problems.is_empty()).ok_or(problems)
     }
 }
 
 const ONLY_IN_FILE: &str = "is only allowed in the configuration file";
 const RELATIVE_PATH: &str = "is neither an absolute path nor a reference such as hf://owner/model";
 
-fn has_relative_weights(flavor: &Flavor) -> bool {
-    flavor.driver == DriverKind::Process && flavor.weights.as_deref().is_some_and(is_relative)
-}
-
-fn is_relative(weights: &str) -> bool {
-    !weights.starts_with(HUB_REFERENCE) && !weights.starts_with('/')
-}
-
-fn problem(field: &str, why: &str) -> Problem {
-    Problem { line: None, what: format!("{field}: {why}"), field: field.to_owned(), why: why.to_owned() }
-}
-
-fn to_table(members: &Map<String, Value>) -> Table {
-    let mut table = Table::new();
-    for (key, value) in members {
-        if let Some(value) = to_toml(value) {
-            table.insert(key, Item::Value(value));
+fn check_stored(entry: &CatalogueEntry, checks: &Checks<'_>) {
+    if let Some(engine) = entry.engine.as_ref().filter(|engine| engine.flavor.is_none())
+        && is_relative(engine.weights.as_ref())
+    {
+        checks.part("engine").report("weights", RELATIVE_PATH);
+    }
+    for (index, flavor) in entry.flavors.iter().flatten().enumerate() {
+        let checks = checks.element("flavors", index);
+        for (key, is_set) in [("argv", flavor.argv.is_some()), ("image", flavor.image.is_some())] {
+            if is_set {
+                checks.report(key, ONLY_IN_FILE);
+            }
+        }
+        let FlavorEntry { driver, weights, .. } = flavor;
+        let driver = driver.as_ref().or(entry.driver.as_ref());
+        if driver.is_none_or(|driver| driver != DriverKind::Kubernetes.as_str()) && is_relative(weights.as_ref()) {
+            checks.report("weights", RELATIVE_PATH);
         }
     }
-    table
 }
 
-/// `None` for null, which TOML does not have.
-fn to_toml(value: &Value) -> Option<toml_edit::Value> {
-    Some(match value {
-        Value::Null => return None,
-        Value::Bool(flag) => (*flag).into(),
-        Value::Number(number) => match number.as_i64() {
-            Some(whole) => whole.into(),
-            None => number.as_f64()?.into(),
-        },
-        Value::String(text) => text.as_str().into(),
-        Value::Array(values) => values.iter().filter_map(to_toml).collect::<Array>().into(),
-        Value::Object(members) => {
-            let mut table = InlineTable::new();
-            for (key, value) in members {
-                if let Some(value) = to_toml(value) {
-                    table.insert(key.as_str(), value);
-                }
-            }
-            table.into()
-        }
-    })
+fn is_relative(weights: Option<&String>) -> bool {
+    weights
+        .is_some_and(|weights| !weights.is_empty() && !weights.starts_with(HUB_REFERENCE) && !weights.starts_with('/'))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domain::model::Serving;
     use serde_json::json;
+    use std::path::Path;
 
     fn read(definition: Value) -> Result<Model, String> {
         let config =
             Config::parse("", Path::new("/etc/forebay"), &|name| (name == "HOME").then(|| "secret".to_owned()));
         let config = config.unwrap();
         let Value::Object(definition) = definition else { panic!("{definition}") };
-        ModelRules::of(&config).read(&definition).map_err(|problems| {
-            let shown = problems.iter().map(|problem| format!("{}: {}", problem.field, problem.why));
-            shown.collect::<Vec<_>>().join("\n")
-        })
+        ModelRules::of(&config)
+            .read(&definition)
+            .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
     }
 
     #[test]
@@ -185,8 +136,8 @@ mod tests {
         assert!(ModelRules::of(&config).read(&definition).is_ok());
         definition["flavors"][0]["image"] = "acme/other:1".into();
         let problems = ModelRules::of(&config).read(&definition).unwrap_err();
-        let found: Vec<_> = problems.iter().map(|problem| (problem.field.as_str(), problem.why.as_str())).collect();
-        assert_eq!(found, [("flavors[0].image", ONLY_IN_FILE)]);
+        let found: Vec<_> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(found, [format!("flavors[0].image: {ONLY_IN_FILE}")]);
     }
 
     #[test]

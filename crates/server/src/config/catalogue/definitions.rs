@@ -1,17 +1,15 @@
 //! The two notations of the catalogue: tables of the file, and definitions of the store, which are the same tables as
 //! JSON.
 
-use super::load;
-use super::models::HUB_REFERENCE;
+use super::table::{from_toml, resolve_weights, tables_of};
+use crate::config::load;
 use anyhow::Context;
 use domain::Model;
 use domain::alias::Alias;
-use domain::model::DriverKind;
 use serde_json::{Map, Value};
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
-use toml_edit::{Item, TableLike};
 
 /// A model of a file, as the store keeps it.
 pub(crate) struct Definition {
@@ -27,71 +25,20 @@ pub(crate) fn read_definitions(path: &Path) -> anyhow::Result<(Vec<Definition>, 
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let document = toml_edit::Document::parse(text.as_str()).map_err(|error| anyhow::anyhow!("{error}"))?;
     let folder = std::path::absolute(path.parent().unwrap_or(Path::new("")))?;
-    let tables = document.as_table().get("models").map(to_json).unwrap_or_default();
-    let tables = tables.as_array().cloned().unwrap_or_default();
-    let definitions = tables.into_iter().zip(config.catalogue.iter()).filter_map(|(table, model)| {
-        let Value::Object(mut table) = table else { return None };
-        adapt(&mut table, &folder);
-        Some(Definition { table, model: Arc::clone(model) })
+    let mut document = from_toml(document.as_table());
+    let tables = tables_of(&mut document, "models");
+    let definitions = tables.zip(config.catalogue.iter()).map(|(table, model)| {
+        adapt(table, &folder);
+        Definition { table: std::mem::take(table), model: Arc::clone(model) }
     });
     Ok((definitions.collect(), config.catalogue.aliases().to_vec()))
 }
 
 /// Removes the names of environment variables, and makes paths absolute.
 fn adapt(table: &mut Map<String, Value>, folder: &Path) {
-    let list = |value: Option<&mut Value>| value.and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default();
-    let mut upstreams = list(table.get_mut("upstreams"));
-    for upstream in upstreams.iter_mut().filter_map(Value::as_object_mut) {
+    resolve_weights(table, folder);
+    for upstream in tables_of(table, "upstreams") {
         upstream.remove("api_key_env");
-    }
-    let driver = table.get("driver").and_then(Value::as_str).map(str::to_owned);
-    if let Some(engine) = table.get_mut("engine").and_then(Value::as_object_mut) {
-        make_absolute(engine, driver.as_deref(), folder);
-    }
-    let mut flavors = list(table.get_mut("flavors"));
-    for flavor in flavors.iter_mut().filter_map(Value::as_object_mut) {
-        let own = flavor.get("driver").and_then(Value::as_str).map(str::to_owned);
-        make_absolute(flavor, own.or_else(|| driver.clone()).as_deref(), folder);
-    }
-    for (key, values) in [("upstreams", upstreams), ("flavors", flavors)] {
-        match values.is_empty() {
-            true => _ = table.remove(key),
-            false => _ = table.insert(key.to_owned(), Value::Array(values)),
-        }
-    }
-}
-
-fn make_absolute(table: &mut Map<String, Value>, driver: Option<&str>, folder: &Path) {
-    let Some(Value::String(weights)) = table.get_mut("weights") else { return };
-    if driver != Some(DriverKind::Kubernetes.as_str()) && !weights.starts_with(HUB_REFERENCE) {
-        *weights = folder.join(&*weights).to_string_lossy().into_owned();
-    }
-}
-
-fn to_json(item: &Item) -> Value {
-    if let Some(tables) = item.as_array_of_tables() {
-        return tables.iter().map(|table| table_to_json(table)).collect();
-    }
-    match (item.as_table_like(), item.as_value()) {
-        (Some(table), _) => table_to_json(table),
-        (None, Some(value)) => value_to_json(value),
-        (None, None) => Value::Null,
-    }
-}
-
-fn table_to_json(table: &dyn TableLike) -> Value {
-    Value::Object(table.iter().map(|(key, item)| (key.to_owned(), to_json(item))).collect())
-}
-
-fn value_to_json(value: &toml_edit::Value) -> Value {
-    match value {
-        toml_edit::Value::String(text) => text.value().as_str().into(),
-        toml_edit::Value::Integer(number) => (*number.value()).into(),
-        toml_edit::Value::Float(number) => (*number.value()).into(),
-        toml_edit::Value::Boolean(flag) => (*flag.value()).into(),
-        toml_edit::Value::Datetime(moment) => moment.value().to_string().into(),
-        toml_edit::Value::Array(values) => values.iter().map(value_to_json).collect(),
-        toml_edit::Value::InlineTable(table) => table_to_json(table),
     }
 }
 

@@ -35,6 +35,20 @@ impl<'a> RawText<'a> {
     }
 }
 
+/// A text for the client: a word of ours, or what the engine wrote.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Text<'a> {
+    Plain(&'static str),
+    Raw(&'a RawValue),
+}
+
+impl<'a> From<RawText<'a>> for Text<'a> {
+    fn from(text: RawText<'a>) -> Self {
+        Self::Raw(text.0)
+    }
+}
+
 /// The JSON string of a text.
 pub(crate) fn encode(text: &str) -> Box<RawValue> {
     serde_json::value::to_raw_value(text).expect("every text is a JSON string")

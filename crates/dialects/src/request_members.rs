@@ -1,7 +1,9 @@
 //! Finds the members of a request in another API than chat.
 
+use crate::writer::write_member;
 use bytes::Bytes;
-use json::{ParseError, Reader, ValueKind, read_members, without_bom};
+use json::{Checks, ParseError, RawStr, Reader, ValueKind, read_members, without_bom};
+use std::ops::RangeInclusive;
 
 /// A member that an API has.
 #[derive(Debug, Clone, Copy)]
@@ -76,12 +78,51 @@ impl<const N: usize> RequestMembers<N> {
 
     /// `None` if the member is absent or not a string.
     pub(super) fn string(&self, name: &str) -> Result<Option<String>, ParseError> {
-        let value = self.value(name);
-        let mut reader = Reader::new(value);
-        if value.is_empty() || reader.kind()? != ValueKind::String {
+        let Some(mut reader) = self.reader(name) else { return Ok(None) };
+        if reader.kind()? != ValueKind::String {
             return Ok(None);
         }
         Ok(Some(String::from_utf8_lossy(&reader.string()?.decoded()).into_owned()))
+    }
+
+    /// A member that must be a string.
+    pub(super) fn text(&self, name: &'static str, checks: &mut Checks) -> Result<Option<RawStr<'_>>, ParseError> {
+        self.reader(name).map_or(Ok(None), |mut reader| Ok(checks.text(&mut reader, &name)?))
+    }
+
+    pub(super) fn boolean(&self, name: &'static str, checks: &mut Checks) -> Result<Option<bool>, ParseError> {
+        self.reader(name).map_or(Ok(None), |mut reader| Ok(checks.boolean(&mut reader, &name)?))
+    }
+
+    pub(super) fn integer(
+        &self,
+        name: &'static str,
+        range: RangeInclusive<i64>,
+        checks: &mut Checks,
+    ) -> Result<Option<u64>, ParseError> {
+        let Some(mut reader) = self.reader(name) else { return Ok(None) };
+        Ok(checks.integer(&mut reader, &name, range)?.map(i64::unsigned_abs))
+    }
+
+    /// Copies numbers that have the same name and meaning in chat.
+    pub(super) fn write_numbers(
+        &self,
+        ranges: &[(&'static str, RangeInclusive<f64>)],
+        checks: &mut Checks,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ParseError> {
+        for (name, range) in ranges {
+            if let Some(mut reader) = self.reader(name) {
+                checks.number(&mut reader, name, range.clone())?;
+                write_member(name, self.value(name), out);
+            }
+        }
+        Ok(())
+    }
+
+    /// `None` if the member is absent.
+    fn reader(&self, name: &str) -> Option<Reader<'_>> {
+        Some(self.value(name)).filter(|value| !value.is_empty()).map(Reader::again)
     }
 
     /// The members for engines that speak the API, sharing memory with the body.

@@ -90,14 +90,14 @@ impl MessagesRequest {
         let place = if traits.merge_system { SystemPlace::First } else { SystemPlace::AsSent };
         content::write_messages(self.value("system"), self.value("messages"), place, &mut checks, &mut out)?;
         out.put(b"]");
-        let max_tokens = match self.value("max_tokens") {
-            [] => 1,
-            _ => self.integer("max_tokens", 1, &mut checks)?.unwrap_or(1),
-        };
-        if self.boolean("stream", &mut checks)? {
+        let max_tokens = self.members.integer("max_tokens", 1..=i64::MAX, &mut checks)?.unwrap_or(1);
+        if self.members.boolean("stream", &mut checks)?.unwrap_or(false) {
             out.put(b",\"stream\":true,\"stream_options\":{\"include_usage\":true}");
         }
-        self.write_numbers(&mut checks, &mut out)?;
+        self.members.write_numbers(&[("temperature", 0.0..=2.0), ("top_p", 0.0..=1.0)], &mut checks, &mut out)?;
+        if let Some(top_k) = self.members.integer("top_k", 0..=i64::MAX, &mut checks)? {
+            write_member("top_k", top_k.to_string().as_bytes(), &mut out);
+        }
         let stop_sequences = self.write_stop_sequences(&mut checks, &mut out)?;
         self.write_user(&mut checks, &mut out)?;
         let left_out_tools = tools::write(self.value("tools"), self.value("tool_choice"), &mut checks, &mut out)?;
@@ -117,33 +117,6 @@ impl MessagesRequest {
         };
         let soft_limit = Some(max_tokens);
         Ok(Translation { body: out.into(), invalid, remote_media, soft_limit, native, options, left_out_tools })
-    }
-
-    fn integer(&self, name: &'static str, least: i64, checks: &mut Checks) -> Result<Option<u64>, ParseError> {
-        let mut reader = Reader::new(self.value(name));
-        Ok(checks.integer(&mut reader, &name, least..=i64::MAX)?.map(i64::unsigned_abs))
-    }
-
-    fn boolean(&self, name: &'static str, checks: &mut Checks) -> Result<bool, ParseError> {
-        let value = self.value(name);
-        Ok(!value.is_empty() && checks.boolean(&mut Reader::new(value), &name)?.unwrap_or(false))
-    }
-
-    /// Members with the same name and meaning.
-    fn write_numbers(&self, checks: &mut Checks, out: &mut Vec<u8>) -> Result<(), ParseError> {
-        for (name, most) in [("temperature", 2.0), ("top_p", 1.0)] {
-            let value = self.value(name);
-            if !value.is_empty() {
-                checks.number(&mut Reader::new(value), &name, 0.0..=most)?;
-                write_member(name, value, out);
-            }
-        }
-        if !self.value("top_k").is_empty()
-            && let Some(top_k) = self.integer("top_k", 0, checks)?
-        {
-            write_member("top_k", top_k.to_string().as_bytes(), out);
-        }
-        Ok(())
     }
 
     fn write_stop_sequences(&self, checks: &mut Checks, out: &mut Vec<u8>) -> Result<Vec<String>, ParseError> {

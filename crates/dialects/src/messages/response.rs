@@ -3,10 +3,10 @@
 use super::MessageOptions;
 use super::arguments::Arguments;
 use super::ending::Ending;
-use super::wire::{Block, Input, Message, SIGNATURE, Text};
+use super::wire::{Block, Input, Message, SIGNATURE};
 use crate::TranslateError;
 use crate::chat_part::{ChatPart, ToolPart};
-use crate::raw_text::RawText;
+use crate::raw_text::{RawText, Text};
 use bytes::Bytes;
 use domain::usage::Tokens;
 
@@ -33,9 +33,9 @@ fn is_unfinished(call: &ToolPart<'_>) -> bool {
 fn blocks<'a>(part: &ChatPart<'a>, options: &MessageOptions) -> Result<Vec<Block<'a>>, TranslateError> {
     let thinking = part.reasoning.filter(|_| !options.omits_thinking);
     let mut blocks: Vec<Block<'_>> =
-        thinking.map(|text| Block::Thinking { thinking: Text::Raw(text), signature: SIGNATURE }).into_iter().collect();
+        thinking.map(|text| Block::Thinking { thinking: text.into(), signature: SIGNATURE }).into_iter().collect();
     if part.content.is_some() || (blocks.is_empty() && part.tool_calls.is_empty()) {
-        blocks.push(Block::Text { text: part.content.map_or(Text::Plain(""), Text::Raw), citations: [] });
+        blocks.push(Block::Text { text: part.content.map_or(Text::Plain(""), Text::from), citations: [] });
     }
     for (position, call) in part.tool_calls.iter().enumerate() {
         let name = call.name.ok_or(TranslateError::Unexpected("a tool call has no name"))?;

@@ -17,9 +17,9 @@
 use super::MessageOptions;
 use super::arguments::Arguments;
 use super::ending::Ending;
-use super::wire::{self, Delta, Event, Input, Message, SIGNATURE, Stop, Text};
+use super::wire::{self, Delta, Event, Input, Message, SIGNATURE, Stop};
 use crate::chat_part::{ChatPart, ToolPart};
-use crate::raw_text::{RawText, TextBuilder};
+use crate::raw_text::{RawText, Text, TextBuilder};
 use crate::{StreamTranslator, TranslateError};
 use bytes::BytesMut;
 use domain::usage::Tokens;
@@ -208,7 +208,7 @@ impl MessageStream {
     fn append(&mut self, place: usize, text: RawText<'_>, out: &mut BytesMut) -> Result<(), TranslateError> {
         let block = &mut self.queue[place];
         if block.is_open {
-            block.write_delta(self.ended, Text::Raw(text), out);
+            block.write_delta(self.ended, text.into(), out);
             return Ok(());
         }
         self.held.add(text.escaped().len())?;
@@ -278,9 +278,7 @@ impl Block {
         self.is_open = true;
         if !self.held.is_empty() {
             let held = std::mem::take(&mut self.held).finish();
-            if let Some(text) = RawText::of(&held) {
-                self.write_delta(index, Text::Raw(text), out);
-            }
+            self.write_delta(index, Text::Raw(&held), out);
         }
         true
     }

@@ -1,7 +1,7 @@
 //! What clients of Messages get: a message, its blocks, and the events of its stream.
 
 use super::MessageOptions;
-use crate::raw_text::{RawText, encode};
+use crate::raw_text::{Text, encode};
 use crate::sse;
 use bytes::BytesMut;
 use domain::usage::Tokens;
@@ -128,13 +128,6 @@ pub(super) enum Caller {
 pub(super) enum Input {
     Empty {},
     Json(Box<RawValue>),
-}
-
-#[derive(Debug, Clone, Copy, Serialize)]
-#[serde(untagged)]
-pub(super) enum Text<'a> {
-    Plain(&'static str),
-    Raw(RawText<'a>),
 }
 
 #[derive(Debug, Serialize)]

@@ -3,7 +3,8 @@
 use super::ResponseOptions;
 use super::output::{OutputItem, OutputKind};
 use super::tool_table::ToolKind;
-use super::wire::{ContentEvent, Event, EventMembers, Logprobs, Response, Text};
+use super::wire::{ContentEvent, Event, EventMembers, Logprobs, Response};
+use crate::raw_text::Text;
 use crate::sse;
 use bytes::BytesMut;
 use serde_json::value::RawValue;

@@ -14,10 +14,10 @@ const MAX_METADATA_TEXT: usize = 512;
 impl ResponsesRequest {
     /// Members that would change the meaning of the request, but that nothing here can do.
     pub(super) fn check_unsupported(&self, checks: &mut Checks) -> Result<(), ParseError> {
-        if self.boolean("background", checks)? == Some(true) {
+        if self.members.boolean("background", checks)? == Some(true) {
             checks.invalid(&"background", || "is not supported: responses are created while the client waits".into());
         }
-        self.boolean("store", checks)?;
+        self.members.boolean("store", checks)?;
         for (name, instead) in
             [("conversation", "send the whole conversation as `input`"), ("prompt", "send its text as `instructions`")]
         {
@@ -26,14 +26,14 @@ impl ResponsesRequest {
             }
         }
         for name in ["previous_response_id", "prompt_cache_key", "safety_identifier", "user"] {
-            self.text(name, checks)?;
+            self.members.text(name, checks)?;
         }
         self.check_metadata(checks)?;
         for (name, words) in [
             ("truncation", &["auto", "disabled"][..]),
             ("service_tier", &["auto", "default", "flex", "scale", "priority", "fast"][..]),
         ] {
-            if let Some(word) = self.text(name, checks)? {
+            if let Some(word) = self.members.text(name, checks)? {
                 checks.word(word, &name, words);
             }
         }
@@ -66,30 +66,6 @@ impl ResponsesRequest {
         Ok(())
     }
 
-    /// A member that must be a string.
-    pub(super) fn text(&self, name: &'static str, checks: &mut Checks) -> Result<Option<RawStr<'_>>, ParseError> {
-        let value = self.value(name);
-        if value.is_empty() { Ok(None) } else { Ok(checks.text(&mut Reader::new(value), &name)?) }
-    }
-
-    pub(super) fn boolean(&self, name: &'static str, checks: &mut Checks) -> Result<Option<bool>, ParseError> {
-        let value = self.value(name);
-        if value.is_empty() { Ok(None) } else { Ok(checks.boolean(&mut Reader::new(value), &name)?) }
-    }
-
-    fn integer(
-        &self,
-        name: &'static str,
-        range: std::ops::RangeInclusive<i64>,
-        checks: &mut Checks,
-    ) -> Result<Option<u64>, ParseError> {
-        let value = self.value(name);
-        if value.is_empty() {
-            return Ok(None);
-        }
-        Ok(checks.integer(&mut Reader::new(value), &name, range)?.map(i64::unsigned_abs))
-    }
-
     /// Writes the members with the same meaning in chat. Returns the most tokens to generate.
     pub(super) fn write_numbers(
         &self,
@@ -97,30 +73,25 @@ impl ResponsesRequest {
         checks: &mut Checks,
         out: &mut Vec<u8>,
     ) -> Result<Option<u64>, ParseError> {
-        for (name, range) in [
+        let ranges = [
             ("temperature", 0.0..=2.0),
             ("top_p", 0.0..=1.0),
             ("presence_penalty", -2.0..=2.0),
             ("frequency_penalty", -2.0..=2.0),
-        ] {
-            let value = self.value(name);
-            if !value.is_empty() {
-                checks.number(&mut Reader::new(value), &name, range)?;
-                write_member(name, value, out);
-            }
-        }
-        self.integer("max_tool_calls", 1..=i64::MAX, checks)?;
-        let top_logprobs = self.integer("top_logprobs", 0..=20, checks)?;
+        ];
+        self.members.write_numbers(&ranges, checks, out)?;
+        self.members.integer("max_tool_calls", 1..=i64::MAX, checks)?;
+        let top_logprobs = self.members.integer("top_logprobs", 0..=20, checks)?;
         if wants_logprobs || top_logprobs.is_some_and(|count| count > 0) {
             write_member("logprobs", b"true", out);
             write_member("top_logprobs", top_logprobs.unwrap_or(0).to_string().as_bytes(), out);
         }
-        self.integer("max_output_tokens", 1..=i64::MAX, checks)
+        self.members.integer("max_output_tokens", 1..=i64::MAX, checks)
     }
 
     /// Calls with the same key go to the same replica, as in chat.
     pub(super) fn write_key(&self, checks: &mut Checks, out: &mut Vec<u8>) -> Result<(), ParseError> {
-        if self.text("prompt_cache_key", checks)?.is_some() {
+        if self.members.text("prompt_cache_key", checks)?.is_some() {
             write_member("prompt_cache_key", self.value("prompt_cache_key"), out);
         }
         Ok(())

@@ -2,8 +2,8 @@
 
 use super::ResponseOptions;
 use super::tool_table::ToolKind;
-use super::wire::{CallHead, Item, ItemStatus, Logprobs, Object, Part, Text};
-use crate::raw_text::{ListBuilder, RawText, TextBuilder, encode};
+use super::wire::{CallHead, Item, ItemStatus, Logprobs, Object, Part};
+use crate::raw_text::{ListBuilder, RawText, Text, TextBuilder, encode};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -142,8 +142,8 @@ impl OutputItem {
     /// The whole text; empty while the item is in progress.
     pub(super) fn text(&self) -> Text<'_> {
         match &self.content {
-            Content::Growing { .. } => Text::EMPTY,
-            Content::Complete { text, .. } => Text::Json(text),
+            Content::Growing { .. } => Text::Plain(""),
+            Content::Complete { text, .. } => Text::Raw(text),
         }
     }
 
@@ -200,8 +200,8 @@ impl OutputItem {
                     }
                     ToolKind::Search => {
                         let arguments = match self.text() {
-                            Text::Json(object) => Object::Json(object),
-                            Text::Empty(_) => Object::Empty {},
+                            Text::Raw(object) => Object::Json(object),
+                            Text::Plain(_) => Object::Empty {},
                         };
                         let call = head("tool_search_call", None);
                         Item::ToolSearchCall { call, execution: "client", arguments, status }

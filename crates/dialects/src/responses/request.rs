@@ -55,7 +55,7 @@ const MEMBERS: [Member; 28] = [
 /// A Responses request whose members were found.
 #[derive(Debug)]
 pub struct ResponsesRequest {
-    members: RequestMembers<{ MEMBERS.len() }>,
+    pub(super) members: RequestMembers<{ MEMBERS.len() }>,
     /// The name of the model that the client sent; empty if it is not a text.
     pub model: String,
     /// The response that this one continues.
@@ -195,17 +195,22 @@ impl ResponsesRequest {
         out.put_text(&self.model);
         out.put(b",\"messages\":[");
         let mut conversation = Conversation::new(tools.table(), &*seal, &mut out);
-        conversation.begin(self.text("instructions", &mut checks)?, &items, traits.merge_system, &mut checks)?;
+        conversation.begin(
+            self.members.text("instructions", &mut checks)?,
+            &items,
+            traits.merge_system,
+            &mut checks,
+        )?;
         for item in &items {
             conversation.add(item, &mut checks)?;
         }
         conversation.end(&mut checks);
         out.put(b"]");
-        if self.boolean("stream", &mut checks)?.unwrap_or(false) {
+        if self.members.boolean("stream", &mut checks)?.unwrap_or(false) {
             out.put(b",\"stream\":true,\"stream_options\":{\"include_usage\":true}");
         }
         let soft_limit = self.write_numbers(includes.logprobs, &mut checks, &mut out)?;
-        let is_parallel = self.boolean("parallel_tool_calls", &mut checks)?.unwrap_or(true);
+        let is_parallel = self.members.boolean("parallel_tool_calls", &mut checks)?.unwrap_or(true);
         tools.write(&choice, is_parallel, &mut out);
         format.write_chat(&mut out);
         reasoning.write_chat(traits.thinking, &mut out);

@@ -19,9 +19,9 @@ use super::ResponseOptions;
 use super::events::{Events, Placed};
 use super::output::{OutputItem, OutputKind, ToolCall};
 use super::response::{Status, end_status, response};
-use super::wire::{ItemStatus, Text, Usage};
+use super::wire::{ItemStatus, Usage};
 use crate::chat_part::{ChatPart, FinishReason, ToolPart};
-use crate::raw_text::{ListBuilder, RawText, TextBuilder};
+use crate::raw_text::{ListBuilder, RawText, Text, TextBuilder};
 use crate::{Failure, FailureKind, MAX_TOOL_CALLS, StreamTranslator, TranslateError, sse};
 use bytes::BytesMut;
 use domain::usage::Tokens;
@@ -248,7 +248,7 @@ impl ResponseStream {
         self.logprob_bytes += self.items[output_index].push(escaped, logprobs);
         self.check_bounds()?;
         let placed = Placed { item: &self.items[output_index], output_index, options: &self.options };
-        self.events.delta(placed, Text::Json(text), logprobs, out);
+        self.events.delta(placed, Text::Raw(text), logprobs, out);
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! What clients of Responses get: a response, its output items, and the events of its stream.
 
+use crate::raw_text::Text;
 use bytes::Bytes;
 use domain::usage::Tokens;
 use serde::{Serialize, Serializer};
@@ -217,18 +218,6 @@ pub(super) enum Part<'a> {
     OutputText { text: Text<'a>, annotations: [(); 0], logprobs: Logprobs<'a> },
     ReasoningText { text: Text<'a> },
     SummaryText { text: Text<'a> },
-}
-
-/// A text, or a part of it.
-#[derive(Debug, Clone, Copy, Serialize)]
-#[serde(untagged)]
-pub(super) enum Text<'a> {
-    Empty(&'static str),
-    Json(&'a RawValue),
-}
-
-impl Text<'_> {
-    pub(super) const EMPTY: Self = Self::Empty("");
 }
 
 /// A JSON object.

@@ -160,7 +160,8 @@ fn documented() -> (BTreeSet<String>, BTreeSet<String>) {
 /// The words in quotes inside the function `code` of these files, the only place for codes.
 fn in_source() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for path in ["crates/server/src/surface/error.rs", "crates/dataplane/src/error.rs"] {
+    let responses = "crates/server/src/surface/openai/responses/error.rs";
+    for path in ["crates/server/src/surface/error.rs", "crates/dataplane/src/error.rs", responses] {
         let source = read(path);
         let (_, function) = source.split_once("fn code(&self) -> &'static str {").unwrap();
         let (body, _) = function.split_once("\n    }\n").unwrap();

@@ -259,8 +259,8 @@ fn a_store_is_migrated_once() {
     let folder = tempfile::tempdir().unwrap();
     let data_dir = folder.path().to_str().unwrap();
     let migrate = || String::from_utf8(forebay(&["migrate", "--data-dir", data_dir]).stdout).unwrap();
-    expect!["schema version 19 (was 0)\n"].assert_eq(&migrate());
-    expect!["schema version 19 (was 19)\n"].assert_eq(&migrate());
+    expect!["schema version 20 (was 0)\n"].assert_eq(&migrate());
+    expect!["schema version 20 (was 20)\n"].assert_eq(&migrate());
 }
 
 /// Creates a self-signed certificate for the loopback address.

@@ -84,7 +84,7 @@ help: ## Show this list
 
 ##@ Slow
 
-test-slow: ## What CI runs after test: a short campaign of faults, the autoscaler at its real pace, every page in both themes, a large scan of the API
+test-slow: ## What CI runs after test: a short campaign of faults, the autoscaler at its real pace, the console in both themes, a large scan of the API
 	@scripts/system-packages test
 	+@$(XTASK) run-steps console test-build campaign-short story-tests openapi-tests-slow console-tests-slow
 	@echo "==> All good"
@@ -316,7 +316,7 @@ console-tests: $(CONSOLE)
 console-tests-slow: $(CONSOLE)
 	cargo build --workspace --bins
 	@scripts/fetch-models
-	@echo "==> Every page of the console in a browser, in both themes"
+	@echo "==> Console in a browser, in both themes and on a phone"
 	cd web && npm run --silent e2e:slow
 
 tracing-tests:

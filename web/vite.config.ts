@@ -29,5 +29,7 @@ export default defineConfig({
     environment: 'node',
     include: ['src/**/*.test.{ts,tsx}'],
     setupFiles: ['src/test-setup.ts'],
+    // Typing into forms is slow in jsdom, above all on a busy machine.
+    testTimeout: 30_000,
   },
 })

@@ -54,32 +54,6 @@ test('an alias is created, found in the library, changed and deleted', async ({ 
   expect(data.map((one: { name: string }) => one.name)).not.toContain(name)
 })
 
-test('an invalid alias is reported at its field, and nothing is saved', async ({ page, expectProblem }) => {
-  expectProblem(/422.*\/aliases\//)
-  await page.goto('/settings')
-  await loaded(page)
-  const panel = page.getByRole('region', { name: 'Aliases', exact: true })
-  const name = panel.getByRole('textbox', { name: 'Name' })
-  const model = panel.getByRole('combobox', { name: 'Model' })
-  const save = panel.getByRole('button', { name: 'Save alias' })
-  await expect(save).toBeDisabled()
-  for (const wrong of ['no spaces', 'two**', 'dedicated/mine', CHAT]) {
-    await name.fill(wrong)
-    await model.fill(CHAT)
-    await save.click()
-    await expect(name).toHaveAttribute('aria-invalid', 'true')
-    await expect(model).not.toHaveAttribute('aria-invalid', 'true')
-  }
-  await expectAccessible(page)
-  await name.fill('correct')
-  await expect(name).not.toHaveAttribute('aria-invalid', 'true')
-  await model.fill('acme/none')
-  await save.click()
-  await expect(model).toHaveAttribute('aria-invalid', 'true')
-  await expect(panel.getByText(/not the id of a model of the catalogue/i)).toBeVisible()
-  await expect(panel.getByRole('row').filter({ hasText: 'correct' })).toHaveCount(0)
-})
-
 test('deleting an alias that another administrator has deleted says so', async ({ page, forebay, expectProblem }) => {
   expectProblem(/404.*\/aliases\//)
   const name = newName()

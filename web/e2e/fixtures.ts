@@ -10,6 +10,9 @@ import type { Bootstrap } from './forebay'
 export type UnderTest = Bootstrap & { url: string }
 type Watched = { problems: string[]; expected: RegExp[] }
 
+/** Whether this is the long run: `npm run e2e:slow`. */
+export const IS_SLOW = !!process.env.FOREBAY_TEST_SLOW
+
 /** The forebay server started by `global-setup.ts`. */
 export const forebay = (): UnderTest => JSON.parse(process.env.FOREBAY_UNDER_TEST ?? 'null')
 
@@ -74,11 +77,16 @@ function watch(page: Page, { problems }: Watched, url: string) {
   })
 }
 
+/** Checks a state of a page in the long run; `every-page.spec.ts` checks each page in both. */
+export async function expectAccessible(page: Page) {
+  if (IS_SLOW) await expectNoAxeFinding(page)
+}
+
 /**
  * Fails on serious or critical axe findings. Legacy mode skips only what frames of other origins need (a second page that
  * collects their results); the console has no frames.
  */
-export async function expectAccessible(page: Page) {
+export async function expectNoAxeFinding(page: Page) {
   await expect(page.locator('iframe')).toHaveCount(0)
   const { violations } = await new AxeBuilder({ page })
     .setLegacyMode(true)

@@ -1,5 +1,5 @@
 import { mutate } from './api'
-import { expect, expectAccessible, loaded, signInByForm, test } from './fixtures'
+import { expect, expectAccessible, IS_SLOW, loaded, signInByForm, test } from './fixtures'
 import { type ModelServer, SERVER_KEY, startModelServer } from './model-server'
 
 /** Tests share one server and run in parallel. */
@@ -78,33 +78,6 @@ test('a server is added by its address, tested, called, priced, disabled and del
   await dialog.getByRole('button', { name: 'Delete model' }).click()
   await expect(page).toHaveURL(/\/operator\/models$/)
   await expect(page.getByRole('row', { name: new RegExp(id) })).toHaveCount(0)
-})
-
-test('invalid values are reported at their fields', async ({ page, expectProblem }) => {
-  expectProblem(/4\d\d.*\/api\/operator\//)
-  await page.goto('/operator/models/new')
-  await loaded(page)
-  const address = page.getByRole('textbox', { name: 'Address' })
-  await address.fill('ftp://nowhere')
-  await page.getByRole('button', { name: 'Connect' }).click()
-  await expect(address).toHaveAttribute('aria-invalid', 'true')
-
-  await address.fill(server.url)
-  await page.getByRole('textbox', { name: 'Key' }).fill(SERVER_KEY)
-  await page.getByRole('button', { name: 'Connect' }).click()
-  const id = page.getByRole('textbox', { name: 'Model ID' })
-  await id.fill('no slash')
-  await page.getByRole('button', { name: 'Add model' }).click()
-  await expect(id).toHaveAttribute('aria-invalid', 'true')
-  await id.fill(`acme/priced-${unique()}`)
-  const price = page.getByRole('textbox', { name: 'Input price', exact: true })
-  await price.fill('cheap')
-  await page.getByRole('button', { name: 'Add model' }).click()
-  await expect(price).toHaveAttribute('aria-invalid', 'true')
-  await price.fill('')
-  await id.fill('forebay/smollm2-135m-instruct')
-  await page.getByRole('button', { name: 'Add model' }).click()
-  await expect(page.getByRole('alert')).toContainText('name_taken')
 })
 
 test('an edit of an outdated model is a conflict that loses nothing silently', async ({ page, expectProblem }) => {
@@ -206,26 +179,6 @@ test('a model is offered in flavors that are checked against the nodes', async (
   await expect(flavors.getByRole('row', { name: /cpu-1x/ })).toHaveCount(0)
   expect((await saved()).map((flavor: { name: string }) => flavor.name)).toEqual(['b200-1x'])
   await mutate(page.request, 'DELETE', modelPath(id))
-})
-
-test('what cannot be checked is reported', async ({ page, expectProblem }) => {
-  expectProblem(/500.*\/api\/operator\/(findings|flavors\/fit)/)
-  // The responses are mocked: these requests fail only together with the whole page otherwise.
-  const failed = { status: 500, json: { code: 'internal_error', error: 'internal error' } }
-  const checks = /\/api\/operator\/(findings|flavors\/fit)/
-  await page.route(checks, (route) => route.fulfill(failed))
-  await page.goto('/operator')
-  await expect(page.getByRole('alert').filter({ hasText: 'The checks could not be loaded' })).toBeVisible()
-  await page.goto('/operator/models/new?how=dedicated')
-  await loaded(page)
-  await page.getByRole('combobox', { name: 'GPU type' }).fill('local/cpu')
-  const alert = page.getByRole('alert').filter({ hasText: 'Whether a replica fits could not be checked' })
-  await expect(alert).toContainText('internal_error')
-  await page.keyboard.press('Escape') // closes the list of types
-  await page.unroute(checks)
-  await alert.getByRole('button', { name: 'Try again' }).click()
-  await expect(page.getByRole('status', { name: 'Fit' })).toContainText('Fits')
-  await expect(alert).toHaveCount(0)
 })
 
 test('a flavor that another operator changed meanwhile is a conflict', async ({ page, expectProblem }) => {
@@ -417,7 +370,8 @@ test('the page of a model shows the queues of its replicas, if there are several
   signedOut,
   forebay,
 }) => {
-  test.slow() // replicas are sampled every ten seconds
+  test.skip(!IS_SLOW, 'replicas are sampled every ten seconds')
+  test.slow()
   const second = await startModelServer()
   const id = `acme/pair-${unique()}`
   const upstreams = [server.url, second.url].map((url) => ({ url, model: 'Acme/Echo-1', apiKey: SERVER_KEY }))

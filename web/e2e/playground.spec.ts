@@ -45,15 +45,6 @@ test('a message gets a streamed response with tokens, cost and timings', async (
   await expect(page.getByText('Name three rivers.')).toBeVisible()
 })
 
-test('Shift+Enter adds a line break', async ({ page }) => {
-  await open(page)
-  await box(page).pressSequentially('one')
-  await box(page).press('Shift+Enter')
-  await box(page).pressSequentially('two')
-  await expect(box(page)).toHaveValue('one\ntwo')
-  await expect(responses(page)).toHaveCount(0)
-})
-
 test('stop cancels the call and keeps the text received so far', async ({ page }) => {
   await open(page)
   await box(page).fill('Write a very long story about a river, with many chapters.')

@@ -6,6 +6,9 @@ test('signing in leads to the requested page', async ({ signedOut, forebay }) =>
   await signedOut.goto('/models?view=table')
   await expect(signedOut).toHaveURL(/\/sign-in\?next=%2Fmodels%3Fview%3Dtable$/)
   await expect(signedOut.getByRole('button', { name: 'Sign in' })).toBeVisible()
+  // Exactly one control has each name.
+  await expect(signedOut.getByLabel('Email')).toHaveCount(1)
+  await expect(signedOut.getByLabel('Password')).toHaveCount(1)
   const apiPaths = new Set(requested.filter((path) => path.startsWith('/api') || path.startsWith('/v1')))
   expect([...apiPaths].sort(), 'no request that would be rejected').toEqual(['/api/session', '/api/sign-in-methods'])
 
@@ -14,12 +17,6 @@ test('signing in leads to the requested page', async ({ signedOut, forebay }) =>
   await signedOut.getByRole('button', { name: 'Sign in' }).click()
   await expect(signedOut).toHaveURL(/\/models\?view=table$/)
   await expect(signedOut.getByRole('table', { name: 'Models' })).toBeVisible()
-})
-
-test('exactly one control is named Email, and one Password', async ({ signedOut }) => {
-  await signedOut.goto('/sign-in')
-  await expect(signedOut.getByLabel('Email')).toHaveCount(1)
-  await expect(signedOut.getByLabel('Password')).toHaveCount(1)
 })
 
 test('a wrong password shows the error of the API, with the request id to copy', async ({

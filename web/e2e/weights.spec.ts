@@ -60,14 +60,3 @@ test('a model of the hub is looked up, downloaded in two parts, started, called 
   await expect(downloads).toHaveCount(0)
   await expect(found).toHaveCount(0)
 })
-
-test('a model that does not exist is reported at its field', async ({ page, expectProblem }) => {
-  expectProblem(/422.*\/api\/operator\/weights\/lookup/)
-  await page.goto('/operator/models/new?how=run')
-  await loaded(page)
-  const model = page.getByRole('combobox', { name: 'Model' })
-  await model.fill('hf://acme/none')
-  await page.getByRole('button', { name: 'Look up' }).click()
-  await expect(model).toHaveAttribute('aria-invalid', 'true')
-  await expect(page.getByText('the hub has no such model')).toBeVisible()
-})

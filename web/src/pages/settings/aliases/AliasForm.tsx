@@ -17,6 +17,7 @@ export function AliasForm({ workspaceId, existing }: Props) {
   const queries = useQueryClient()
   const { form, sending, submit, error } = useApiForm({
     initialValues: EMPTY,
+    resetsOnEdit: true,
     send: (alias) => setAlias(workspaceId, trimmed(alias)),
     onSuccess: (saved) => {
       form.reset()

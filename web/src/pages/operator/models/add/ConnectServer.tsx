@@ -19,7 +19,7 @@ export function ConnectServer({ canStoreKeys }: { canStoreKeys: boolean }) {
     submit,
     error,
   } = useApiForm({
-    initialValues: { url: '', apiKey: '', model: '' },
+    initialValues: { url: '', apiKey: '' } as { url: string; apiKey: string; model?: string },
     send: ({ url, apiKey, model }) =>
       probeUpstream({
         url: url.trim(),

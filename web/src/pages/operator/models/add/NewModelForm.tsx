@@ -23,8 +23,7 @@ export function NewModelForm({ title, found }: Props) {
   const { form, sending, submit, error } = useApiForm({
     initialValues: fieldsOf(found),
     send: (fields) => createModel(toNewModel(fields)),
-    // The weights were chosen in a step before.
-    pathOf: (error) => fieldPath(error)?.replace(/^engine(\.weights)?$/, 'engine.replicas'),
+    pathOf: shownPath,
     onSuccess: (model) => {
       const message =
         'engine' in found
@@ -59,6 +58,12 @@ export function NewModelForm({ title, found }: Props) {
       </Panel>
     </form>
   )
+}
+
+/** What was chosen in the steps before has no field here; errors of weights are shown at the number of engines. */
+function shownPath(error: Error): string | undefined {
+  const path = fieldPath(error)?.replace(/^engine(\.weights)?$/, 'engine.replicas')
+  return path?.startsWith('upstreams') && path !== 'upstreams.0.maxInFlight' ? undefined : path
 }
 
 function ServingFields({ form }: { form: UseFormReturnType<NewModelFields> }) {

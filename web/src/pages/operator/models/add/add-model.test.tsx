@@ -1,0 +1,65 @@
+// @vitest-environment jsdom
+import { screen, waitFor } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { expect, it, vi } from 'vitest'
+import { fakeApi, invalid, renderInConsole } from '../../../../testing'
+import { EMPTY_UPSTREAM } from '../fields'
+import { ConnectServer } from './ConnectServer'
+import { NewModelForm } from './NewModelForm'
+import { RunHere } from './RunHere'
+
+vi.mock('@tanstack/react-router', () => ({ useRouter: () => ({ history: { push: () => {} } }) }))
+
+const expectInvalid = (field: HTMLElement) => waitFor(() => expect(field.getAttribute('aria-invalid')).toBe('true'))
+const addModel = () => userEvent.click(screen.getByRole('button', { name: 'Add model' }))
+
+it('reports an invalid address of a server at its field', async () => {
+  fakeApi(() => invalid('url'))
+  renderInConsole(<ConnectServer canStoreKeys />)
+  const address = screen.getByRole('textbox', { name: 'Address' })
+  await userEvent.type(address, 'ftp://nowhere')
+  await userEvent.click(screen.getByRole('button', { name: 'Connect' }))
+  await expectInvalid(address)
+})
+
+it('reports invalid fields of a new model, and other errors below them', async () => {
+  const fields = ['id', 'inputPer1m', 'upstreams[0].url', undefined]
+  fakeApi(() => {
+    const field = fields.shift()
+    return field
+      ? invalid(field, `not a valid ${field}`)
+      : { status: 409, body: { code: 'name_taken', error: 'taken' } }
+  })
+  renderInConsole(<NewModelForm title="New" found={{ id: 'no slash', upstreams: [{ ...EMPTY_UPSTREAM, url: 'x' }] }} />)
+  await addModel()
+  await expectInvalid(screen.getByRole('textbox', { name: 'Model ID' }))
+  await addModel()
+  await expectInvalid(screen.getByRole('textbox', { name: 'Input price' }))
+  expect(screen.queryByRole('alert')).toBeNull()
+  await addModel()
+  expect((await screen.findByRole('alert')).textContent).toContain('not a valid upstreams[0].url')
+  await addModel()
+  await screen.findByText('name_taken')
+})
+
+it('reports errors of weights at the number of engines', async () => {
+  fakeApi(() => invalid('engine.weights'))
+  const engine = { weights: 'hf://a/b', replicas: 1, parallel: undefined }
+  renderInConsole(<NewModelForm title="New" found={{ id: 'a/b', engine }} />)
+  await addModel()
+  await expectInvalid(screen.getByLabelText('Engines'))
+})
+
+it('reports a model that the hub does not have at its field', async () => {
+  fakeApi(({ path }) => {
+    if (path.endsWith('/lookup')) return invalid('reference', 'the hub has no such model')
+    if (path.endsWith('/downloads')) return { body: { data: [] } }
+    return { body: { nodeId: 'n', files: [], modelsFolder: '/srv', machine: { gpus: [] } } }
+  })
+  renderInConsole(<RunHere />)
+  const model = screen.getByRole('combobox', { name: 'Model' })
+  await userEvent.type(model, 'hf://acme/none')
+  await userEvent.click(screen.getByRole('button', { name: 'Look up' }))
+  await expectInvalid(model)
+  await screen.findByText('the hub has no such model')
+})

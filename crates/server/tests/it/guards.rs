@@ -142,7 +142,7 @@ pub(crate) fn read(path: &str) -> String {
 }
 
 /// The words in backticks.
-fn quoted(text: &str) -> impl Iterator<Item = String> {
+pub(crate) fn quoted(text: &str) -> impl Iterator<Item = String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned)
 }
 

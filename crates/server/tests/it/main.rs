@@ -13,6 +13,7 @@ mod console;
 mod databases;
 mod dedicated;
 mod doctor;
+mod documents;
 mod endpoints;
 mod engine_failover;
 mod engine_script;

@@ -25,7 +25,8 @@ named_enum! {
 }
 
 named_enum! {
-    /// The API that a call was made through.
+    /// The API that a call was made through. `completions`, `rerank`, `score` and `batch` are names of the contract for
+    /// routes that do not exist yet.
     #[derive(PartialOrd, Ord)]
     pub enum CallSurface {
         Chat = "chat",

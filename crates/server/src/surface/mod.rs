@@ -10,6 +10,7 @@ pub(crate) mod openai;
 pub(crate) mod openapi;
 pub(crate) mod operations;
 pub(crate) mod response_memory;
+mod route_name;
 mod site;
 pub(crate) mod starting;
 
@@ -33,6 +34,7 @@ use error::Delayed;
 use http::{HeaderValue, Response, StatusCode, header};
 use http1::RequestHeadError;
 use inference::Exchange;
+use route_name::RouteName;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,8 +43,6 @@ use telemetry::traces::Tracer;
 pub(crate) type Body = edge::Body<ResponseBody>;
 pub(crate) type EdgeResponse = edge::EdgeResponse<ResponseBody>;
 
-/// The route in logs and metrics of a request whose head was rejected.
-const UNREADABLE_ROUTE: &str = "unreadable";
 const X_CLIENT_REQUEST_ID: &str = "x-client-request-id";
 const MAX_CLIENT_ID: usize = 512;
 /// The most bytes of headers: names, values and separators.
@@ -96,12 +96,13 @@ impl Service for Surface {
         } else {
             match head.uri.path() {
                 path if is_below(path, "/api") => {
-                    let tap = UsageTap::open(Arc::clone(&self.sink), id.clone(), console::ROUTE, now);
+                    let tap = UsageTap::open(Arc::clone(&self.sink), id.clone(), RouteName::Console.as_str(), now);
                     let client = self.client(peer, &head.headers);
                     Box::pin(self.console.respond(head, body, client, tap, now)).await.into()
                 }
                 path if is_below(path, "/v1/endpoints") => {
-                    let mut tap = UsageTap::open(Arc::clone(&self.sink), id.clone(), endpoints::ROUTE, now);
+                    let mut tap =
+                        UsageTap::open(Arc::clone(&self.sink), id.clone(), RouteName::Endpoints.as_str(), now);
                     tap.note(|record| record.client_request = client_id(&head.headers));
                     let client = self.client(peer, &head.headers);
                     Box::pin(self.endpoints.respond(head, body, client, id.as_str(), tap, now)).await.into()
@@ -131,7 +132,7 @@ impl Service for Surface {
     fn reject_head(&self, error: RequestHeadError, peer: IpAddr) -> EdgeResponse {
         let now = clock::now();
         let id = self.ids.next(now);
-        let mut tap = UsageTap::open(Arc::clone(&self.sink), id.clone(), UNREADABLE_ROUTE, now);
+        let mut tap = UsageTap::open(Arc::clone(&self.sink), id.clone(), RouteName::Unreadable.as_str(), now);
         tap.note(|record| record.cause = Some(format!("{error}; from {peer}")));
         tap.settle(Outcome::Rejected { status: error.status().as_u16(), code: head_error_code(error) });
         EdgeResponse { request_id: Some(id), ..head_rejection(error).into() }
@@ -167,7 +168,7 @@ impl Surface {
             Some(route) => (route.name(), &anthropic::ERROR_FORMAT),
             None => (of_openai.name(), &openai::ERROR_FORMAT),
         };
-        let mut tap = UsageTap::open(Arc::clone(&self.sink), id, name, now);
+        let mut tap = UsageTap::open(Arc::clone(&self.sink), id, name.as_str(), now);
         tap.note(|record| record.client_request = client_id(headers));
         let (trace, rate_limits) = (None, None);
         let mut exchange =

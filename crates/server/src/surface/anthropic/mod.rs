@@ -9,6 +9,7 @@ pub(crate) use description::description;
 
 use super::error::SurfaceError;
 use super::inference::{ErrorFormat, Exchange, InferenceError};
+use super::route_name::RouteName;
 use crate::credential::KeyHeaders;
 use crate::surface::{Body, EdgeResponse};
 use domain::RequestId;
@@ -41,11 +42,11 @@ pub(super) fn route<'a>(path: &'a str, headers: &Headers) -> Option<Route<'a>> {
 
 impl Route<'_> {
     /// The name in logs and metrics.
-    pub(super) const fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> RouteName {
         match self {
-            Self::Messages => "messages",
-            Self::CountTokens => "count_tokens",
-            Self::Models | Self::Model(_) => "models",
+            Self::Messages => RouteName::Messages,
+            Self::CountTokens => RouteName::CountTokens,
+            Self::Models | Self::Model(_) => RouteName::Models,
         }
     }
 

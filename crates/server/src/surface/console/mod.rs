@@ -41,9 +41,6 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// The name of this surface in logs and metrics.
-pub(crate) const ROUTE: &str = "console";
-
 /// State of the handlers.
 #[derive(Clone)]
 pub(crate) struct Console {

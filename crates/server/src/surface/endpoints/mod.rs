@@ -49,9 +49,6 @@ use tower::ServiceExt;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// The name of this surface in logs and metrics.
-pub(crate) const ROUTE: &str = "endpoints";
-
 /// All routes, and their description.
 fn router() -> OpenApiRouter {
     OpenApiRouter::new()

@@ -12,6 +12,7 @@ pub(crate) use responses::error::StoredResponseError;
 use super::error::SurfaceError;
 use super::inference::{ErrorFormat, Exchange, InferenceError};
 use super::is_below;
+use super::route_name::RouteName;
 use crate::credential::KeyHeaders;
 use crate::surface::{Body, EdgeResponse};
 use http::{Method, Response};
@@ -65,15 +66,15 @@ pub(super) fn is_route(path: &str) -> bool {
 
 impl Route<'_> {
     /// The name in logs and metrics.
-    pub(super) const fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> RouteName {
         match self {
-            Self::Chat => "chat",
-            Self::Responses => "responses",
-            Self::InputTokens => "input_tokens",
-            Self::Response(_) | Self::ResponseItems(_) => "stored_responses",
-            Self::Embeddings => "embeddings",
-            Self::Models | Self::Model(_) => "models",
-            Self::Unknown => "unknown",
+            Self::Chat => RouteName::Chat,
+            Self::Responses => RouteName::Responses,
+            Self::InputTokens => RouteName::InputTokens,
+            Self::Response(_) | Self::ResponseItems(_) => RouteName::StoredResponses,
+            Self::Embeddings => RouteName::Embeddings,
+            Self::Models | Self::Model(_) => RouteName::Models,
+            Self::Unknown => RouteName::Unknown,
         }
     }
 

@@ -29,4 +29,7 @@ export const isSurface = (text: string): text is SurfaceName => (SURFACES as rea
 export const surfaceLabel = (surface: string | null | undefined): string =>
   surface ? (LABELS[surface as SurfaceName] ?? surface) : 'unknown'
 
-export const SURFACE_OPTIONS = SURFACES.map((value) => ({ value, label: LABELS[value] }))
+/** The others have no route yet. */
+const SERVED: SurfaceName[] = ['chat', 'messages', 'responses', 'embeddings']
+
+export const SURFACE_OPTIONS = SERVED.map((value) => ({ value, label: LABELS[value] }))

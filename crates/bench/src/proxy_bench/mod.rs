@@ -9,7 +9,9 @@ mod phases;
 mod report;
 pub(crate) mod setup;
 
+use anyhow::Context;
 pub use options::Options;
+use report::data::{self, Conditions};
 
 /// Runs the selected phases and prints the table.
 pub async fn run(options: Options) -> anyhow::Result<()> {
@@ -21,6 +23,11 @@ pub async fn run(options: Options) -> anyhow::Result<()> {
     println!("Medians of {} rounds; ratios are taken within a round.", figures.rounds());
     for note in &figures.notes {
         println!("{note}");
+    }
+    if let Some(file) = &options.data {
+        let forebay = options.forebay.as_ref().context("--data needs --forebay")?;
+        std::fs::write(file, data::render(&figures, &Conditions::now(forebay)?))
+            .with_context(|| file.display().to_string())?;
     }
     Ok(())
 }

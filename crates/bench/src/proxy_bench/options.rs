@@ -30,6 +30,9 @@ pub struct Options {
     /// Lines to add to Forebay's configuration.
     #[arg(long)]
     pub extra_config: Option<PathBuf>,
+    /// File for the figures, with date, machine and version: docs/data/performance.toml.
+    #[arg(long, requires = "forebay")]
+    pub data: Option<PathBuf>,
 }
 
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]

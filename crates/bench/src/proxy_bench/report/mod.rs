@@ -1,4 +1,5 @@
-//! Results and their table.
+//! Results, their table, and their data file.
 
+pub(crate) mod data;
 pub(crate) mod figures;
 pub(crate) mod table;

@@ -70,7 +70,7 @@ fn met(figure: &Figure) -> String {
 }
 
 /// Formats a number with about three significant digits.
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     match value {
         _ if value.is_nan() => "-".to_owned(),
         _ if value >= 1_000.0 => {

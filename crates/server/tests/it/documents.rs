@@ -28,6 +28,18 @@ fn the_glossary_names_every_surface() {
 }
 
 #[test]
+fn the_map_names_every_crate() {
+    let architecture = read("ARCHITECTURE.md");
+    let map = architecture.split("```").nth(1).unwrap();
+    let words = map.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let words: BTreeSet<&str> = words.collect();
+    for folder in fs::read_dir(root().join("crates")).unwrap() {
+        let name = folder.unwrap().file_name().into_string().unwrap();
+        assert!(words.contains(name.as_str()), "ARCHITECTURE.md: the map lacks the crate `{name}`");
+    }
+}
+
+#[test]
 fn the_index_lists_every_decision_and_explains_every_gap() {
     let index = read("docs/decisions/index.md");
     let rows: Vec<&str> = index.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| #")).collect();

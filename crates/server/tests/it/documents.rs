@@ -129,3 +129,22 @@ fn published_figures_are_those_of_the_newest_measurement() {
     );
     assert!(read("docs/production.md").replace('\n', " ").contains(&sizing), "docs/production.md: {sizing}");
 }
+
+#[test]
+fn documents_packages_and_the_chart_name_the_version_of_the_program() {
+    let version = env!("CARGO_PKG_VERSION");
+    let named = [
+        ("README.md", format!("Version **{version}**")),
+        ("README.md", format!("forebay_{version}-1_amd64.deb")),
+        ("CHANGELOG.md", format!("\n## {version} - ")),
+        ("docs/index.md", format!("Version {version}.")),
+        ("docs/production.md", format!("forebay-{version}-x86_64-linux.tar.xz")),
+        ("config/example.toml", format!("registry.example.com/forebay:{version}")),
+        ("deploy/helm/forebay/Chart.yaml", format!("\nversion: {version}\nappVersion: \"{version}\"")),
+        ("deploy/kubernetes/overlays/small/kustomization.yaml", format!("newTag: \"{version}\"")),
+        ("web/package.json", format!("\"version\": \"{version}\"")),
+    ];
+    for (path, text) in named {
+        assert!(read(path).contains(&text), "{path} does not contain `{text}`");
+    }
+}

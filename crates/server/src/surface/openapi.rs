@@ -6,7 +6,7 @@ use super::{anthropic, console, endpoints, openai, operations};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem};
-use utoipa::openapi::schema::{AnyOfBuilder, Object, ObjectBuilder, Schema, Type};
+use utoipa::openapi::schema::{AllOf, AnyOfBuilder, ArrayItems, Object, ObjectBuilder, Schema, Type};
 use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
 };
@@ -50,20 +50,39 @@ fn describe() -> OpenApi {
 /// Makes one object of a struct with a flattened one that knows all of its members: as parts of `allOf`, it would reject
 /// those of the other.
 fn join_flattened(schemas: &mut BTreeMap<String, RefOr<Schema>>) {
-    let join = |(name, schema): (&String, &RefOr<Schema>)| {
-        let RefOr::T(Schema::AllOf(all)) = schema else { return None };
-        let mut whole = Object::new();
-        for part in &all.items {
-            let part = resolve(schemas, part)?;
-            whole.properties.extend(part.properties);
-            whole.required.extend(part.required);
-            whole.additional_properties = part.additional_properties.or(whole.additional_properties);
+    let known = schemas.clone();
+    schemas.values_mut().for_each(|schema| join_inside(schema, &known));
+}
+
+fn join_inside(schema: &mut RefOr<Schema>, known: &BTreeMap<String, RefOr<Schema>>) {
+    match schema {
+        RefOr::T(Schema::Object(object)) => {
+            object.properties.values_mut().for_each(|member| join_inside(member, known))
         }
-        whole.description.clone_from(&all.description);
-        whole.additional_properties.is_some().then(|| (name.clone(), RefOr::T(Schema::Object(whole))))
-    };
-    let joined: Vec<_> = schemas.iter().filter_map(join).collect();
-    schemas.extend(joined);
+        RefOr::T(Schema::Array(array)) => {
+            if let ArrayItems::RefOrSchema(items) = &mut array.items {
+                join_inside(items, known);
+            }
+        }
+        RefOr::T(Schema::AllOf(all)) => {
+            if let Some(whole) = joined(all, known) {
+                *schema = RefOr::T(Schema::Object(whole));
+            }
+        }
+        RefOr::Ref(_) | RefOr::T(_) => {}
+    }
+}
+
+fn joined(all: &AllOf, known: &BTreeMap<String, RefOr<Schema>>) -> Option<Object> {
+    let mut whole = Object::new();
+    for part in &all.items {
+        let part = resolve(known, part)?;
+        whole.properties.extend(part.properties);
+        whole.required.extend(part.required);
+        whole.additional_properties = part.additional_properties.or(whole.additional_properties);
+    }
+    whole.description.clone_from(&all.description);
+    whole.additional_properties.is_some().then_some(whole)
 }
 
 fn resolve(schemas: &BTreeMap<String, RefOr<Schema>>, schema: &RefOr<Schema>) -> Option<Object> {

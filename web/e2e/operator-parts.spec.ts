@@ -2,15 +2,14 @@
 
 import type { APIRequestContext, Page } from '@playwright/test'
 import { mutate } from './api'
-import { type Engine, startEngine, WEIGHTS } from './engine'
 import { expect, expectAccessible, IS_SLOW, loaded, signInByForm, test } from './fixtures'
-import { startForebay } from './forebay'
+import { type Server, startEngine, startForebay, WEIGHTS } from './forebay'
 import { startPostgres } from './postgres'
 
 const GENERATED = { timeout: 60_000 }
 const unique = () => `${Date.now()}-${Math.floor(Math.random() * 1e6)}`
 
-let engine: Engine
+let engine: Server
 test.beforeAll(async () => {
   engine = await startEngine('smol')
 })

@@ -25,7 +25,7 @@ impl<'a> RawText<'a> {
         &quoted[1..quoted.len() - 1]
     }
 
-    /// A surrogate without its pair, which is no text, stays escaped.
+    /// A surrogate without its pair, which is not valid text, stays escaped.
     pub(crate) fn decoded(self) -> Cow<'a, str> {
         let escaped = self.escaped();
         if !escaped.contains('\\') {

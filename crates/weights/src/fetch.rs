@@ -52,7 +52,7 @@ pub trait Watcher: Sync {
 
     fn enter(&self, phase: Phase);
 
-    /// So many bytes have arrived.
+    /// This many bytes have arrived.
     fn advance(&self, bytes: u64);
 
     /// A part of this length was discarded.

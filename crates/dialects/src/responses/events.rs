@@ -98,7 +98,7 @@ impl Events {
         }
     }
 
-    /// The item is complete, or cut off. `had_text` tells whether there was a delta before.
+    /// The item is complete, or cut off. `had_text`: whether there was a delta before.
     pub(super) fn done(&mut self, placed: Placed<'_>, had_text: bool, out: &mut BytesMut) {
         let text = Some(placed.item.text());
         match &placed.item.kind {

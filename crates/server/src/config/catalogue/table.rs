@@ -105,7 +105,7 @@ fn remove(table: &mut Value, path: &Path) -> bool {
     false
 }
 
-/// serde tells the kinds of its errors apart only by their messages.
+/// The kinds of serde's errors differ only in their messages.
 fn why_of(message: &str, is_top: bool) -> Why {
     let expected = message.rsplit_once(", expected ").map(|(_, expected)| expected);
     match expected {

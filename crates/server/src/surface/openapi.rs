@@ -57,7 +57,7 @@ fn join_flattened(schemas: &mut BTreeMap<String, RefOr<Schema>>) {
 fn join_inside(schema: &mut RefOr<Schema>, known: &BTreeMap<String, RefOr<Schema>>) {
     match schema {
         RefOr::T(Schema::Object(object)) => {
-            object.properties.values_mut().for_each(|member| join_inside(member, known))
+            object.properties.values_mut().for_each(|member| join_inside(member, known));
         }
         RefOr::T(Schema::Array(array)) => {
             if let ArrayItems::RefOrSchema(items) = &mut array.items {

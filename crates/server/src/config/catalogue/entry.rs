@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 /// A model without its id.
 #[derive(Clone, Default, PartialEq, Deserialize, Serialize, ToSchema)]
-#[serde(deny_unknown_fields, default, rename_all(serialize = "camelCase"))]
+#[serde(deny_unknown_fields, rename_all(serialize = "camelCase"))]
 #[schema(rename_all = "camelCase")]
 pub(crate) struct CatalogueEntry {
     /// Default: the id.
@@ -24,14 +24,14 @@ pub(crate) struct CatalogueEntry {
     #[schema(minimum = 1, maximum = 1_000_000_000)]
     pub context_length: Option<u64>,
     /// USD per million tokens, decimal text; default 0.
-    #[serde(deserialize_with = "amount")]
+    #[serde(default, deserialize_with = "amount")]
     #[schema(value_type = Option<String>, example = "0.10")]
     pub input_per_1m: Option<NanoUsd>,
     /// Default: `inputPer1m`.
-    #[serde(deserialize_with = "amount")]
+    #[serde(default, deserialize_with = "amount")]
     #[schema(value_type = Option<String>, example = "0.05")]
     pub cached_input_per_1m: Option<NanoUsd>,
-    #[serde(deserialize_with = "amount")]
+    #[serde(default, deserialize_with = "amount")]
     #[schema(value_type = Option<String>, example = "0.40")]
     pub output_per_1m: Option<NanoUsd>,
     pub optimized: Option<bool>,
@@ -42,7 +42,7 @@ pub(crate) struct CatalogueEntry {
     pub merge_system: Option<bool>,
     /// `reasoning_effort`, `enable_thinking` or `none`; default: by the kind of the engine.
     pub thinking: Option<String>,
-    #[serde(deserialize_with = "texts")]
+    #[serde(default, deserialize_with = "texts")]
     pub refused_members: Option<Vec<String>>,
     /// `process` (default) or `kubernetes`: what runs the flavors. Only in requests; responses have it in each flavor.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,7 @@ pub(crate) struct CatalogueEntry {
 
 /// A model server outside of Forebay.
 #[derive(Clone, Default, PartialEq, Deserialize, Serialize, ToSchema)]
-#[serde(deny_unknown_fields, default, rename_all(serialize = "camelCase"))]
+#[serde(deny_unknown_fields, rename_all(serialize = "camelCase"))]
 #[schema(rename_all = "camelCase")]
 pub(crate) struct UpstreamEntry {
     #[schema(required = true, nullable = false, example = "http://127.0.0.1:9001/v1")]
@@ -66,11 +66,11 @@ pub(crate) struct UpstreamEntry {
     #[serde(skip_serializing)]
     pub api_key_env: Option<String>,
     /// Stored encrypted for this address, and never shown again. Absent: the stored key stays; null: it is deleted.
-    #[serde(skip_serializing_if = "is_secret", deserialize_with = "api_only")]
+    #[serde(default, skip_serializing_if = "is_secret", deserialize_with = "api_only")]
     #[schema(write_only, format = Password, max_length = 4096)]
     pub api_key: Option<String>,
     /// Whether a key is sent to it. The key itself is never shown.
-    #[serde(deserialize_with = "api_only")]
+    #[serde(default, deserialize_with = "api_only")]
     #[schema(read_only)]
     pub has_key: bool,
     #[schema(minimum = 1, maximum = 1_000_000)]
@@ -82,7 +82,7 @@ pub(crate) struct UpstreamEntry {
     /// `forebay-engine`, `vllm`, `sglang` or `llama-server`, if known.
     pub engine: Option<String>,
     /// The APIs that it speaks itself, `messages` and `responses`: their calls are passed through instead of translated.
-    #[serde(deserialize_with = "texts")]
+    #[serde(default, deserialize_with = "texts")]
     pub native: Option<Vec<String>>,
 }
 
@@ -92,7 +92,7 @@ fn is_secret(_: &Option<String>) -> bool {
 
 /// Engines that Forebay runs itself.
 #[derive(Clone, Default, PartialEq, Deserialize, Serialize, ToSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct EngineEntry {
     /// An absolute path that exists on every node, or a reference such as `hf://owner/model`.
     pub weights: Option<String>,
@@ -107,7 +107,7 @@ pub(crate) struct EngineEntry {
 
 /// A hardware shape for dedicated endpoints.
 #[derive(Clone, Default, PartialEq, Deserialize, Serialize, ToSchema)]
-#[serde(deny_unknown_fields, default, rename_all(serialize = "camelCase"))]
+#[serde(deny_unknown_fields, rename_all(serialize = "camelCase"))]
 #[schema(rename_all = "camelCase")]
 pub(crate) struct FlavorEntry {
     #[schema(required = true, nullable = false, example = "h100-1x-fp8")]
@@ -122,12 +122,12 @@ pub(crate) struct FlavorEntry {
     /// `forebay-engine` (default), `vllm`, `sglang` or `llama-server`.
     pub engine: Option<String>,
     /// The command that starts the engine. Only in the configuration file.
-    #[serde(deserialize_with = "texts")]
+    #[serde(default, deserialize_with = "texts")]
     #[schema(read_only)]
     pub argv: Option<Vec<String>>,
     /// The container image. Only in the configuration file.
     pub image: Option<String>,
-    #[serde(deserialize_with = "amount")]
+    #[serde(default, deserialize_with = "amount")]
     #[schema(value_type = Option<String>, example = "2.50")]
     pub price_per_gpu_hour: Option<NanoUsd>,
     pub weights: Option<String>,

@@ -15,6 +15,9 @@ async function open(page: Page, path = '/playground') {
   await loaded(page)
 }
 
+/** An event of a mocked stream. */
+const chunk = (delta: object) => `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`
+
 /** Fills in a setting. */
 const set = (page: Page, label: string, value: string) => page.getByRole('textbox', { name: label }).fill(value)
 
@@ -85,7 +88,7 @@ test('two models respond side by side', async ({ page }) => {
   await box(page).fill('Hello')
   await box(page).press('Enter')
   // The other model may be an endpoint that another test has just started.
-  const both = page.getByRole('region', { name: /^Response from / })
+  const both = page.getByRole('region', { name: /^Response [12] from / })
   await expect(both).toHaveCount(2)
   for (const lane of [0, 1]) await expect(both.nth(lane)).toHaveAttribute('data-state', 'done', GENERATED)
   await page.getByRole('button', { name: 'End comparison' }).click()
@@ -146,7 +149,6 @@ test('malicious model output executes nothing and loads nothing', async ({ page 
   await open(page)
   const text =
     '# Title\n\n<script>window.pwned = 1</script>\n\n![x](https://evil.example/p.png)\n\n[link](javascript:window.pwned=1)\n\n```js\nconst a = 1\n```'
-  const chunk = (delta: object) => `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`
   // The response is mocked, since a real model cannot be made to produce exactly this.
   await page.route('**/v1/chat/completions', (route) =>
     route.fulfill({ contentType: 'text/event-stream', body: `${chunk({ content: text })}data: [DONE]\n\n` }),
@@ -160,6 +162,24 @@ test('malicious model output executes nothing and loads nothing', async ({ page 
   expect(await page.evaluate(() => 'pwned' in window)).toBe(false)
   await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1)
   await expectAccessible(page)
+})
+
+test('the thread shows the end of each response', async ({ page }) => {
+  await open(page)
+  const lines = Array.from({ length: 60 }, (_, line) => `Line ${line}.`).join('\n\n')
+  // The response is mocked, since only its length matters.
+  await page.route('**/v1/chat/completions', (route) =>
+    route.fulfill({ contentType: 'text/event-stream', body: `${chunk({ content: lines })}data: [DONE]\n\n` }),
+  )
+  const log = page.getByRole('log', { name: 'Conversation' })
+  const hidden = () => log.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight)
+  for (const turn of [1, 2, 3]) {
+    await box(page).fill(`Question ${turn}`)
+    await box(page).press('Enter')
+    await expect(responses(page)).toHaveCount(turn)
+    await expect(responses(page).last()).toHaveAttribute('data-state', 'done')
+    await expect.poll(hidden, 'pixels below the visible part').toBeLessThan(2)
+  }
 })
 
 test('a rejected call shows the error of the API and the request id', async ({ page, expectProblem }) => {

@@ -19,7 +19,9 @@ export function useFilters<F extends Filters>(filters: F): [Values<F>, (change: 
       if (pathname !== page) return
       const written = writeFilters(filters, Object.fromEntries(new URLSearchParams(now)), changed)
       const query = new URLSearchParams(written).toString()
-      router.history.replace(`${pathname}${query ? `?${query}` : ''}${hash}`)
+      const next = `${pathname}${query ? `?${query}` : ''}${hash}`
+      // A navigation restores scroll positions, so that a thread would leave its end.
+      if (next !== router.history.location.href) router.history.replace(next)
     },
     [filters, router, page],
   )

@@ -32,6 +32,8 @@ export function ChatSettings({ options, setup, onModels, onSystem, onParameters 
         label="Model"
         data={optionGroups(options, model)}
         value={model}
+        searchable
+        nothingFoundMessage="No model matches"
         allowDeselect={false}
         onChange={(value) => value && onModels([value, ...models.slice(1)])}
       />
@@ -49,6 +51,8 @@ export function ChatSettings({ options, setup, onModels, onSystem, onParameters 
             label="Compared with"
             data={optionGroups(options, compared)}
             value={compared}
+            searchable
+            nothingFoundMessage="No model matches"
             allowDeselect={false}
             onChange={(value) => value && onModels([model, value])}
           />

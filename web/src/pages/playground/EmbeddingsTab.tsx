@@ -64,6 +64,8 @@ export function EmbeddingsTab({ options }: { options: ModelOption[] }) {
               maw={420}
               data={optionGroups(options, model)}
               value={model}
+              searchable
+              nothingFoundMessage="No model matches"
               allowDeselect={false}
               onChange={(value) => value && change({ model: value })}
             />

@@ -12,15 +12,18 @@ import classes from './Playground.module.css'
 
 type Props = {
   answer: Answer
+  /** Its place beside others, counted from one. */
+  lane: number | undefined
   option: ModelOption | undefined
   onRegenerate: (() => void) | undefined
   onShowCode: () => void
 }
 
-export function ResponseView({ answer, option, onRegenerate, onShowCode }: Props) {
+export function ResponseView({ answer, lane, option, onRegenerate, onShowCode }: Props) {
   const isStreaming = answer.state === 'streaming'
+  const name = lane === undefined ? 'Response' : `Response ${lane}`
   return (
-    <section className={classes.answer} aria-label={`Response from ${answer.model}`} data-state={answer.state}>
+    <section className={classes.answer} aria-label={`${name} from ${answer.model}`} data-state={answer.state}>
       <Group gap="xs" className={classes.answerHead}>
         <Code>{answer.model}</Code>
         {isStreaming ? <StatusBadge tone="busy">Generating</StatusBadge> : null}

@@ -38,6 +38,7 @@ export function Thread({ conversation, options, blocked, onResend, onShowCode }:
                   // biome-ignore lint/suspicious/noArrayIndexKey: a lane is identified by its index; both may use the same model.
                   key={lane}
                   answer={answer}
+                  lane={turn.answers.length > 1 ? lane + 1 : undefined}
                   option={options.find((option) => option.id === answer.model)}
                   onRegenerate={canRepeat && lane === 0 ? () => onResend() : undefined}
                   onShowCode={() => onShowCode(requestFor(turns.slice(0, index + 1), lane, answer.model, answer))}

@@ -68,9 +68,14 @@ test('a key is created, used, rotated, disabled, enabled and revoked', async ({ 
   await expect(row(page, name)).toContainText('Disabled')
   expect(await call(forebay.url, second)).toBe(401)
   await page.getByRole('button', { name: `Actions for ${name}` }).click()
-  await expect(page.getByRole('menuitem', { name: 'Revoke' })).toContainText('Enable the key first')
+  await expect(page.getByRole('menuitem', { name: 'Rotate' })).toContainText('Enable the key first')
   await page.getByRole('menuitem', { name: 'Enable', exact: true }).click()
   await expect(row(page, name)).toContainText('Active')
+  expect(await call(forebay.url, second)).toBe(200)
+
+  // A disabled key can be revoked, so that a leaked one need not work again before.
+  await runAction(page, name, 'Disable')
+  await expect(row(page, name)).toContainText('Disabled')
 
   await runAction(page, name, 'Revoke')
   const confirm = page.getByRole('dialog', { name: 'Revoke key' })

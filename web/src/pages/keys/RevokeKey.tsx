@@ -1,14 +1,20 @@
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type Key, keysQuery, revokeKey } from '../../api/keys'
+import { type Key, keysQuery, revokeKey, revokeKeys } from '../../api/keys'
+import { useOrganization } from '../../api/session'
 import { ConfirmByTyping } from '../../ui/ConfirmByTyping'
 
 type Props = { apiKey: Key | undefined; workspaceId: string; onClose: () => void }
 
 export function RevokeKey({ apiKey, workspaceId, onClose }: Props) {
+  const organization = useOrganization()
   const queries = useQueryClient()
   const revoke = useMutation({
-    mutationFn: (key: Key) => revokeKey(workspaceId, key.id),
+    // The route of a single key rejects disabled ones; that of administrators for several does not.
+    mutationFn: async (key: Key) => {
+      if (key.state === 'disabled') await revokeKeys(organization.id, [key.id])
+      else await revokeKey(workspaceId, key.id)
+    },
     onSuccess: (_, key) => {
       notifications.show({ title: 'Key revoked', message: `Calls with ${key.name} are now rejected.` })
       onClose()
@@ -30,7 +36,9 @@ export function RevokeKey({ apiKey, workspaceId, onClose }: Props) {
       isPending={revoke.isPending}
       error={revoke.error}
     >
-      Calls with this key are rejected immediately. This cannot be undone; disable the key instead if you are not sure.
+      {apiKey?.state === 'disabled'
+        ? 'Calls with this key are rejected already. This cannot be undone.'
+        : 'Calls with this key are rejected immediately. This cannot be undone; disable the key instead if you are not sure.'}
     </ConfirmByTyping>
   )
 }

@@ -11,7 +11,7 @@ const allowed = (of: ReturnType<typeof key>, actor: typeof admin) =>
 describe('actions on a key', () => {
   it('depend on its state', () => {
     expect(allowed(key('active'), admin)).toEqual(['rotate', 'disable', 'revoke'])
-    expect(allowed(key('disabled'), admin)).toEqual(['enable'])
+    expect(allowed(key('disabled'), admin)).toEqual(['enable', 'revoke'])
     expect(allowed(key('expired'), admin)).toEqual(['revoke'])
     expect(allowed(key('revoked'), admin)).toEqual([])
   })
@@ -19,6 +19,7 @@ describe('actions on a key', () => {
   it('depend on the user: members manage their own keys and cannot disable them', () => {
     expect(allowed(key('active'), member)).toEqual(['rotate', 'revoke'])
     expect(allowed(key('active', 'usr_other'), member)).toEqual([])
+    expect(allowed(key('disabled'), member)).toEqual([])
     expect(keyActionBlocked('revoke', key('active', 'usr_other'), member)).toMatch(/only keys they created/)
   })
 

@@ -31,8 +31,10 @@ export function keyActionBlocked(
   if (key.state === 'revoked') return ENDED.revoked
   if (key.state === 'expired' && action !== 'revoke') return ENDED.expired
   if (action === 'enable') return key.state === 'disabled' ? undefined : 'The key is not disabled'
-  if (key.state === 'disabled') return action === 'disable' ? 'The key is already disabled' : 'Enable the key first'
-  return undefined
+  if (key.state !== 'disabled') return undefined
+  if (action === 'disable') return 'The key is already disabled'
+  if (action === 'revoke') return actor.isAdmin ? undefined : 'Only administrators can revoke a disabled key'
+  return 'Enable the key first'
 }
 
 /** `1 key`, `3 keys`. */

@@ -7,7 +7,16 @@ import type { ChartProps } from '../ui/charts/series'
 import { Loaded } from '../ui/Loaded'
 import { Panel } from '../ui/Panel'
 import classes from './charts.module.css'
-import { byGroup, byMember, type ChartData, isEmpty, type Member, type MemberLine, withoutCached } from './shape'
+import {
+  byGroup,
+  byMember,
+  type ChartData,
+  isEmpty,
+  type Member,
+  type MemberLine,
+  withoutCached,
+  withRest,
+} from './shape'
 
 const HEIGHT = 200
 
@@ -58,9 +67,10 @@ function ChartBody({
   onZoom,
 }: SeriesChartStyle & { series: Series; hasGroups: boolean }) {
   const isGrouped = hasGroups && !!(groupMember || shape) && !!nameOf
-  const shaped =
+  const all =
     shape?.(series, isGrouped ? nameOf : undefined) ??
     (isGrouped && groupMember ? byGroup(series, groupMember, nameOf) : withoutCached(byMember(series, members)))
+  const shaped = kind === 'bar' ? withRest(all) : all
   if (isEmpty(shaped, kind === 'bar' ? 'counts' : 'gauges')) {
     return <p className={classes.empty}>{empty ?? 'No data in this time range'}</p>
   }

@@ -2,7 +2,15 @@ import { Button, SegmentedControl, TextInput } from '@mantine/core'
 import { IconZoomReset } from '@tabler/icons-react'
 import { FieldPrefix } from '../ui/FieldPrefix'
 import classes from './charts.module.css'
-import { fromLocalField, isZoomed, TIME_RANGES, type TimeRange, type TimeRangeName, toLocalField } from './time-range'
+import {
+  fromLocalField,
+  isReversed,
+  isZoomed,
+  TIME_RANGES,
+  type TimeRange,
+  type TimeRangeName,
+  toLocalField,
+} from './time-range'
 
 type Props = { values: TimeRange; change: (changed: Partial<TimeRange>) => void; withMoments?: boolean }
 
@@ -33,6 +41,7 @@ export function TimeRangePicker({ values, change, withMoments = false }: Props) 
             leftSection={<FieldPrefix>To</FieldPrefix>}
             leftSectionWidth={36}
             value={toLocalField(values.to)}
+            error={isReversed(values) ? 'Must be after From' : undefined}
             onChange={(event) => change({ to: fromLocalField(event.currentTarget.value) })}
           />
         </>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Series, SeriesLine } from '../api/series'
-import { byGroup, byMember, cacheHitRate, isEmpty, totalOf, withoutCached } from './shape'
+import { colorOf } from '../ui/charts/series'
+import { byGroup, byMember, cacheHitRate, isEmpty, totalOf, withoutCached, withRest } from './shape'
 
 const series = (data: SeriesLine[]): Series => ({
   metric: 'ttft',
@@ -36,6 +37,18 @@ describe('chart data', () => {
     )
     expect(shaped.points[1]).toMatchObject({ line0: 0, line1: 2 })
     expect(shaped.lines[1]).toMatchObject({ label: 'others', tone: 'gray' })
+  })
+  it('adds up lines that would repeat a colour', () => {
+    const codes = Array.from({ length: 12 }, (_, index) => ({
+      code: `code_${index}`,
+      values: { count: [1, index] },
+      total: { count: 1 + index },
+    }))
+    const { points, lines } = withRest(byGroup(series(codes), 'count', (line) => line.code ?? ''))
+    expect(new Set(lines.map(colorOf)).size).toBe(lines.length)
+    expect(lines.at(-1)?.label).toBe('Others')
+    const sums = points.map((point) => lines.reduce((sum, { key }) => sum + (point[key] ?? 0), 0))
+    expect(sums).toEqual([12, 66])
   })
   it('counts cached tokens once', () => {
     const shaped = { points: [{ at: 1, prompt: 10, cached: 4, completion: 3 }], lines: [] }

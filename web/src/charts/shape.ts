@@ -1,7 +1,7 @@
 /** Converts series of the API into points and lines of a chart. */
 
 import type { Series, SeriesLine } from '../api/series'
-import type { Series as ChartLine, Point } from '../ui/charts/series'
+import { type Series as ChartLine, MAX_COLORS, type Point } from '../ui/charts/series'
 
 export type Member = keyof SeriesLine['values']
 export type MemberLine = { member: Member; label: string; tone?: ChartLine['tone'] }
@@ -33,6 +33,17 @@ export function byGroup(series: Series, member: Member, nameOf: (line: SeriesLin
     ...(line.others ? { tone: 'gray' as const } : {}),
   }))
   return { points, lines }
+}
+
+/** Adds up the counts of lines beyond those that have a colour; the largest come first. */
+export function withRest({ points, lines }: ChartData): ChartData {
+  if (lines.length <= MAX_COLORS) return { points, lines }
+  const [shown, rest] = [lines.slice(0, MAX_COLORS), lines.slice(MAX_COLORS)]
+  const added = points.map((point) => ({
+    ...point,
+    rest: rest.reduce((sum, { key }) => sum + (point[key] ?? 0), 0),
+  }))
+  return { points: added, lines: [...shown, { key: 'rest', label: 'Others', tone: 'gray' }] }
 }
 
 /** Subtracts cached tokens from the prompt, since stacked bars would count them twice. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fromLocalField, isZoomed, toLocalField, windowOf, zoomTo } from './time-range'
+import { fromLocalField, isReversed, isZoomed, toLocalField, windowOf, zoomTo } from './time-range'
 
 const ZOOM = { from: '2026-11-15T10:00:00.000Z', to: '2026-11-15T10:05:00.000Z' }
 
@@ -14,6 +14,11 @@ describe('the time range of a chart', () => {
   it('is not zoomed if it is incomplete or reversed', () => {
     expect(isZoomed({ span: '1h', from: ZOOM.from, to: '' })).toBe(false)
     expect(isZoomed({ span: '1h', from: ZOOM.to, to: ZOOM.from })).toBe(false)
+  })
+  it('is reported if it is reversed, and not while it is incomplete', () => {
+    expect(isReversed({ span: '1h', from: ZOOM.to, to: ZOOM.from })).toBe(true)
+    expect(isReversed({ span: '1h', from: ZOOM.from, to: '' })).toBe(false)
+    expect(isReversed({ span: '1h', ...ZOOM })).toBe(false)
   })
   it('is written as RFC 3339 times', () => expect(zoomTo(Date.parse(ZOOM.from), Date.parse(ZOOM.to))).toEqual(ZOOM))
   it('survives a round trip through a field', () => expect(fromLocalField(toLocalField(ZOOM.from))).toBe(ZOOM.from))

@@ -23,6 +23,9 @@ const POINTS = 240
 
 export const isZoomed = ({ from, to }: TimeRange) => !!from && !!to && Date.parse(from) < Date.parse(to)
 
+/** Whether the chosen start is not before the chosen end, so that the range is not used. */
+export const isReversed = (values: TimeRange) => !!values.from && !!values.to && !isZoomed(values)
+
 /** A zoomed range is fixed; one that ends now is refetched. */
 export function windowOf(values: TimeRange): Window {
   if (isZoomed(values)) return { from: values.from, to: values.to }

@@ -28,10 +28,17 @@ export const TONES = {
   green: 'teal.6',
   red: 'red.6',
   violet: 'violet.5',
+  yellow: 'yellow.6',
+  pink: 'pink.5',
+  lime: 'lime.7',
+  indigo: 'indigo.4',
   gray: 'gray.5',
 } as const
 
-const ORDER = ['blue', 'orange', 'green', 'violet', 'red', 'gray'] as const
+/** Gray is for the rest. */
+const ORDER = ['blue', 'orange', 'green', 'violet', 'red', 'yellow', 'pink', 'lime', 'indigo'] as const
+/** Lines with a colour of their own. */
+export const MAX_COLORS = ORDER.length
 
 export const colorOf = (series: Series, index: number): string =>
   TONES[series.tone ?? ORDER[index % ORDER.length] ?? 'blue']

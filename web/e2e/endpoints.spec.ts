@@ -94,6 +94,16 @@ test('an exceeded allotment is explained with its numbers and remedies', async (
   await expect(page.getByRole('region', { name: 'Ready to create' })).toBeVisible()
 })
 
+test('a name in use is reported at its field', async ({ page, expectProblem }) => {
+  expectProblem(/409.*\/v1\/endpoints/)
+  await fillIn(page, 'e2e-chat', '1')
+  await expect(page.getByRole('alert')).toContainText('ENDPOINT_NAME_IN_USE')
+  const name = page.getByRole('textbox', { name: 'Name' })
+  await expect(name).toHaveAttribute('aria-invalid', 'true')
+  await name.fill('e2e-other')
+  await expect(name).not.toHaveAttribute('aria-invalid', 'true')
+})
+
 test('a concurrent change is reported, not overwritten', async ({ page, request, forebay, expectProblem }) => {
   expectProblem(/409.*\/v1\/endpoints/)
   await page.goto('/endpoints/e2e-chat')

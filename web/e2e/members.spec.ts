@@ -81,7 +81,9 @@ test('the link of a withdrawn invitation shows an error', async ({ page, signedO
   await page.getByRole('button', { name: `Withdraw the invitation of ${email}` }).click()
   await expect(page.getByText(email)).toHaveCount(0)
   await signedOut.goto(link.pathname + link.hash)
-  await expect(signedOut.getByRole('alert')).toContainText('This invitation cannot be used')
+  const alert = signedOut.getByRole('alert')
+  await expect(alert).toContainText('This invitation cannot be used')
+  await expect(alert.getByRole('link', { name: 'sign in' })).toBeVisible()
 })
 
 test('an account that another user prepared keeps no invited person out', async ({

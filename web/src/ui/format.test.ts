@@ -11,6 +11,7 @@ import {
   formatShare,
   formatTime,
   nanoUsd,
+  sentence,
 } from './format'
 
 describe('money', () => {
@@ -86,4 +87,9 @@ describe('sizes', () => {
     [2_000 * 2 ** 20, '1.95 GiB'],
     [4_096 * 2 ** 40, '4,100 TiB'],
   ])('%d bytes are %s', (bytes, shown) => expect(formatBytes(bytes)).toBe(shown))
+})
+
+it('makes a sentence of a message', () => {
+  expect(sentence('the service is unreachable')).toBe('The service is unreachable.')
+  expect(sentence('Wrong key.')).toBe('Wrong key.')
 })

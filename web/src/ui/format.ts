@@ -122,3 +122,7 @@ export function formatAgo(iso: string, now: number): string | undefined {
   const text = `${Math.floor(size / unit)} ${name}`
   return ms < 0 ? `${text} ago` : `in ${text}`
 }
+
+/** A message of the API as a sentence among others. */
+export const sentence = (message: string) =>
+  `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.!?]$/.test(message) ? '' : '.'}`

@@ -1,10 +1,13 @@
-import { Skeleton, Text } from '@mantine/core'
+import { Anchor, Skeleton, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useRouterState } from '@tanstack/react-router'
+import { toApiError } from '../../api/errors'
 import { previewInvitation } from '../../api/members'
 import { isSignedIn, sessionQuery } from '../../api/session'
 import { SignedOutLayout } from '../../app/SignedOutLayout'
+import { paths } from '../../paths'
 import { formatTime } from '../../ui/format'
+import { Link } from '../../ui/Link'
 import { Loaded } from '../../ui/Loaded'
 import { AcceptForm } from './AcceptForm'
 
@@ -22,6 +25,19 @@ export function InvitationPage() {
     return (
       <SignedOutLayout title="Invitation">
         <Text>This link is incomplete. Open the full link you were given, including the part after the #.</Text>
+      </SignedOutLayout>
+    )
+  }
+  if (preview.error && toApiError(preview.error).status === 404) {
+    return (
+      <SignedOutLayout title="Invitation">
+        <Text role="alert">
+          This invitation cannot be used: the link was used, withdrawn or has expired. Ask for a new one, or{' '}
+          <Anchor component={Link} href={paths.signIn()} underline="always">
+            sign in
+          </Anchor>{' '}
+          if you have accepted it.
+        </Text>
       </SignedOutLayout>
     )
   }

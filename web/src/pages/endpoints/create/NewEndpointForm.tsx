@@ -24,7 +24,13 @@ export function NewEndpointForm({ models, workspaceId }: { models: Model[]; work
   const [selection, select] = useFilters(FILTERS)
   const flavors = useQuery({ ...flavorsQuery(workspaceId, selection.model), enabled: !!selection.model })
   const allotments = useQuery(allotmentsQuery(workspaceId))
-  const review = useMutation({ mutationFn: dryRunEndpoint })
+  const review = useMutation({
+    mutationFn: dryRunEndpoint,
+    onError: (error) => {
+      const { code, message } = toApiError(error)
+      if (code === 'ENDPOINT_NAME_IN_USE') form.setFieldError('name', message)
+    },
+  })
   // One key per reviewed request, so that sending it twice creates one endpoint.
   const idempotencyKey = useRef('')
   const outcome = useRef<HTMLDivElement>(null)

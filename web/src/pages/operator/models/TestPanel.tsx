@@ -54,7 +54,12 @@ function Outcome({ test }: { test: ModelTest }) {
         <StatusBadge tone={test.ok ? 'ok' : 'bad'}>{test.ok ? 'The model responded' : 'The call failed'}</StatusBadge>
       </Group>
       {test.error ? <Text size="sm">{test.error}</Text> : null}
-      {test.answer ? <pre className={classes.answer}>{test.answer}</pre> : null}
+      {test.answer ? (
+        // Focusable, so that the keyboard can scroll a long response.
+        <pre className={classes.answer} tabIndex={0}>
+          {test.answer}
+        </pre>
+      ) : null}
       <Facts
         rows={[
           ['Time', formatDuration(test.durationMillis)],

@@ -4,7 +4,7 @@ import { useApiForm } from '../../../../api/form'
 import { probeUpstream, type UpstreamProbe } from '../../../../api/operator/catalogue'
 import { ErrorPanel } from '../../../../ui/ErrorPanel'
 import { Facts } from '../../../../ui/Facts'
-import { formatCount, formatDuration } from '../../../../ui/format'
+import { formatCount, formatDuration, sentence } from '../../../../ui/format'
 import { Panel } from '../../../../ui/Panel'
 import { StatusBadge } from '../../../../ui/StatusBadge'
 import { EMPTY_UPSTREAM, suggestId, type UpstreamFields } from '../fields'
@@ -157,6 +157,7 @@ const NotReachable = ({ error }: { error: string | null | undefined }) => (
     icon={<IconPlugConnectedX aria-hidden />}
     title="The server cannot be used"
   >
-    {error ?? 'It does not respond.'} Check the address, that Forebay’s machine can reach it, and the key.
+    {error ? sentence(error) : 'It does not respond.'} Check the address, that Forebay’s machine can reach it, and the
+    key.
   </Alert>
 )

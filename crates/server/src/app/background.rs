@@ -235,6 +235,9 @@ fn report(parts: &Parts, loops: &Tasks, tracer: Option<Arc<Tracer>>, listener: T
     };
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let operations = Operations { metrics, health };
-    loops.spawn(operations::serve(listener, move |head| operations.respond(head)));
+    loops.spawn(async move {
+        let (_never_sent, stop) = watch::channel(false);
+        operations::serve(listener, stop, move |head| operations.respond(head)).await;
+    });
     Ok(())
 }

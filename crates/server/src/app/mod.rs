@@ -81,14 +81,13 @@ async fn run(config: Config, config_file: Option<&Path>, data_dir: &Path) -> any
     let (public, ops) = (listeners[0].local_addr()?, ops_listener.local_addr()?);
     let Started { state, bootstrap } = started;
     let (parts, reader) = Parts::build(config, config_file, data_dir, state, public).await?;
-    let waited = match waiting {
-        Some(waiting) => Some(waiting.leave_operations().await),
-        None => None,
-    };
+    if let Some(waiting) = &waiting {
+        waiting.leave_operations();
+    }
     let background = Background::start(&parts, reader, ops_listener)?;
     let workers = build::start_workers(&parts, background.tracer.as_ref(), listeners, tls.as_ref())?;
-    if let Some(waited) = waited {
-        background.loops.spawn(waited.hand_over());
+    if let Some(waiting) = waiting {
+        background.loops.spawn(waiting.hand_over());
     }
 
     first_start::write_listen(data_dir, public, ops)?;

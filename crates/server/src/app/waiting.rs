@@ -26,6 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::{Store, StoreError};
 use tokio::runtime::Handle;
+use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 /// The delay before the store is tried again. Short, because an attempt is cheap and calls are rejected meanwhile.
@@ -37,6 +38,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) struct Waiting {
     workers: Workers,
     operations: Tasks,
+    stop_operations: watch::Sender<bool>,
 }
 
 impl Waiting {
@@ -51,7 +53,8 @@ impl Waiting {
         let report = Report::waiting_for_store(node.id(), &config.catalogue.hash);
         let listener = tokio::net::TcpListener::from_std(sockets.ops.try_clone()?)?;
         let tasks = Tasks::new(Handle::current());
-        tasks.spawn(operations::serve(listener, move |head| operations::respond_while_starting(&report, head)));
+        let (stop_operations, stop) = watch::channel(false);
+        tasks.spawn(operations::serve(listener, stop, move |head| operations::respond_while_starting(&report, head)));
 
         let ids = Arc::new(RequestIds::new()?);
         let (description, console_url) = (openapi::document(), first_start::console_url(config, public));
@@ -70,7 +73,7 @@ impl Waiting {
             strict_transport: build::is_strict_transport(tls, &console_url),
         })?;
         first_start::write_listen(data_dir, public, ops)?;
-        Ok(Self { workers, operations: tasks })
+        Ok(Self { workers, operations: tasks, stop_operations })
     }
 
     /// Ends without a store.
@@ -80,10 +83,18 @@ impl Waiting {
         first_start::forget_listen(data_dir);
     }
 
-    /// Frees the operations port for the node's own. The workers continue until others serve.
-    pub(super) async fn leave_operations(self) -> Workers {
-        self.operations.abort().await;
-        self.workers
+    /// Leaves new connections to the operations port to the node's own surface. The workers continue until others serve.
+    pub(super) fn leave_operations(&self) {
+        self.stop_operations.send_replace(true);
+    }
+
+    /// Lets others accept from the same sockets. Returns when the connections have ended, or the drain timeout has passed.
+    pub(super) async fn hand_over(self) {
+        tokio::join!(self.workers.hand_over(), async {
+            if tokio::time::timeout(DRAIN_TIMEOUT, self.operations.finish()).await.is_err() {
+                self.operations.abort().await;
+            }
+        });
     }
 }
 

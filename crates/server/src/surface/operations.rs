@@ -21,20 +21,25 @@ pub(crate) struct Operations {
     pub health: Arc<Health>,
 }
 
-/// Serves until the task is ended.
+/// Serves until `stop` turns true or its sender is gone, and then until the last connection has ended.
 pub(crate) async fn serve(
     listener: TcpListener,
+    stop: watch::Receiver<bool>,
     respond: impl Fn(&RequestHead) -> Response<Body> + Send + Sync + 'static,
 ) {
     let respond = Arc::new(respond);
-    let (_never_sent, stop) = watch::channel(false);
+    let mut stopped = stop.clone();
     let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let limits = Limits::new(Arc::new(HeadBudget::new(HEAD_BYTES)));
     let mut connections = tokio::task::JoinSet::new();
     loop {
-        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
+        let accept = async { (Arc::clone(&slots).acquire_owned().await, listener.accept().await) };
+        let accepted = tokio::select! {
+            accepted = accept => accepted,
+            _ = stopped.wait_for(|stop| *stop) => break,
+        };
         while connections.try_join_next().is_some() {}
-        let Ok((stream, _)) = listener.accept().await else { continue };
+        let (Ok(slot), Ok((stream, _))) = accepted else { continue };
         let (respond, limits, stop) = (Arc::clone(&respond), limits.clone(), stop.clone());
         connections.spawn(async move {
             let _slot = slot;
@@ -42,6 +47,7 @@ pub(crate) async fn serve(
             server::serve(stream, limits, stop, handler, reject).await;
         });
     }
+    while connections.join_next().await.is_some() {}
 }
 
 fn reject(error: RequestHeadError) -> Response<Body> {

@@ -39,6 +39,8 @@ pub(crate) enum Why {
     Not(String),
     /// The member is required; with an example.
     Missing(&'static str),
+    /// There is no such member; with those that there are.
+    Unknown(Vec<String>),
     Other(String),
 }
 
@@ -48,6 +50,7 @@ impl Why {
         match self {
             Self::Not(expected) => format!("{shown} is not {expected}"),
             Self::Missing(example) => format!("is missing, for instance {example}"),
+            Self::Unknown(names) => format!("unknown key; known here: {}", names.join(", ")),
             Self::Other(why) => why.clone(),
         }
     }
@@ -111,8 +114,7 @@ fn why_of(message: &str, is_top: bool) -> Why {
     match expected {
         Some(expected) if message.starts_with("unknown field ") => {
             let names = expected.split('`').skip(1).step_by(2).filter(|name| !API_MEMBERS.contains(name));
-            let names: Vec<&str> = is_top.then_some("id").into_iter().chain(names).collect();
-            Why::Other(format!("unknown key; known here: {}", names.join(", ")))
+            Why::Unknown(is_top.then_some("id").into_iter().chain(names).map(str::to_owned).collect())
         }
         Some("a boolean") => Why::Not("true or false".into()),
         Some("a string") => Why::Not("text in quotes".into()),

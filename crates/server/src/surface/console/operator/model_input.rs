@@ -157,6 +157,7 @@ fn first_of(problems: &[EntryProblem]) -> ConsoleError {
     let (field, text) = (camel_case(path), why.describe("the value"));
     match why {
         Why::Missing(_) => ConsoleError::InvalidPayload { field: Some(field), why: text },
+        Why::Unknown(_) => ConsoleError::InvalidValue { field, why: camel_case(&text) },
         Why::Not(_) | Why::Other(_) => ConsoleError::InvalidValue { field, why: text },
     }
 }
@@ -234,6 +235,17 @@ mod tests {
         }
         let error = use_names_of_tables(&mut json!({"upstreams": [{"max_in_flight": 3}]}), "").unwrap_err();
         assert!(matches!(error, ConsoleError::InvalidValue { field, .. } if field == "upstreams[0].max_in_flight"));
+    }
+
+    #[test]
+    fn an_unknown_member_is_answered_with_the_names_of_the_api() {
+        let why = Why::Unknown(vec!["id".into(), "context_length".into()]);
+        let error = first_of(&[EntryProblem { path: "flavors[0].gpu_kind".into(), why }]);
+        let ConsoleError::InvalidValue { field, why } = error else { panic!("{error:?}") };
+        assert_eq!(
+            (field.as_str(), why.as_str()),
+            ("flavors[0].gpuKind", "unknown key; known here: id, contextLength")
+        );
     }
 
     #[test]

@@ -54,11 +54,11 @@ check: ## The quick part of test: format, language, lints, unit tests
 	@scripts/system-packages run
 	@$(MAKE) --no-print-directory fmt-check language-check lint unit-tests
 
-test: ## Format, language, dependencies, lints, all tests with PostgreSQL, Redis and promtool, clients, OpenAPI, single sign-on, traces, the console
+test: ## Format, language, lints, all tests with PostgreSQL, Redis and promtool, clients, OpenAPI, single sign-on, traces, the console
 	@scripts/system-packages test
 # Everything is built first: in parallel, cargo would wait for its lock, and tests read the console's files. The Rust tests
 # leave time for the others; the browser needs both cores.
-	+@$(XTASK) run-steps fmt-check language-check supply-chain-check lint console test-build \
+	+@$(XTASK) run-steps fmt-check language-check lint console test-build \
 		all-tests+console-checks,docs-check,helm-checks,client-tests,openapi-tests,oidc-tests,tracing-tests console-tests
 	@echo "==> All good"
 
@@ -84,9 +84,10 @@ help: ## Show this list
 
 ##@ Slow
 
-test-slow: ## What CI runs after test: a short campaign of faults, the autoscaler at its real pace, the console in both themes, a large scan of the API
+test-slow: ## What CI runs after test: dependencies, a short campaign of faults, the autoscaler at its real pace, the console in both themes, a large scan of the API
 	@scripts/system-packages test
-	+@$(XTASK) run-steps console test-build campaign-short story-tests openapi-tests-slow console-tests-slow
+	+@$(XTASK) run-steps supply-chain-check console test-build campaign-short \
+		story-tests+openapi-tests-slow,console-tests-slow
 	@echo "==> All good"
 
 test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane that is built once (CI runs it after test)
@@ -226,6 +227,9 @@ bench-dashboard: ## Fill a store with a million requests and time dashboards, on
 	@scripts/with-services sh -c 'cargo bench --package server --bench dashboard -- --store "$$FOREBAY_TEST_POSTGRES" $(BENCH_ARGS)'
 
 # ---- Steps of the commands above
+
+# Read by crates/engine/llama-cpp.cmake when llama.cpp is compiled.
+lint test-build: export FOREBAY_ENGINE_QUICK = 1
 
 # With the features of the whole workspace, so that a later build of all programs does not compile anything again.
 openapi:

@@ -13,7 +13,7 @@ cmake_language(DEFER CALL set_source_files_properties ${CMAKE_SOURCE_DIR}/ggml/s
 # files take long to compile.
 set(LLAMA_BUILD_COMMON OFF CACHE BOOL "" FORCE)
 
-# `make run`: the tokens are computed by ggml, which stays fully optimized. The library around it, with the graphs of more
+# `make run` and `make test`: the tokens are computed by ggml, which stays fully optimized. The library around it, with the graphs of more
 # than a hundred architectures, takes a third less to compile so.
 if("$ENV{FOREBAY_ENGINE_QUICK}" STREQUAL "1")
     cmake_language(DEFER CALL target_compile_options llama PRIVATE -O1)

@@ -21,6 +21,8 @@ export default defineConfig({
   use: {
     ...devices['Desktop Chrome'],
     viewport: { width: 1280, height: 900 },
+    // Each dialog and menu would otherwise take its time to fade in and out.
+    contextOptions: { reducedMotion: 'reduce' },
     launchOptions: { executablePath: chromium },
     // A trace has the DOM at every step, which takes time, so only tests that failed are traced when they are repeated. Its
     // film would cost a quarter of the CPU time of the suite.

@@ -1,5 +1,5 @@
 import { mutate } from './api'
-import { expect, expectAccessible, loaded, signInByForm, test } from './fixtures'
+import { expect, expectAccessible, loaded, signInAs, test } from './fixtures'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
 const EMBEDDING = 'sentence-transformers/all-minilm-l6-v2'
@@ -79,7 +79,7 @@ test('a member sees aliases and cannot change them', async ({ page, signedOut, f
   const { id } = await mutate(page.request, 'POST', '/api/users', { ...member, organizationId, role: 'member' })
   await mutate(page.request, 'PUT', `/api/workspaces/${workspaceId}/members/${id}`)
 
-  await signInByForm(signedOut, member)
+  await signInAs(signedOut, member)
   await signedOut.goto('/settings')
   await loaded(signedOut)
   const panel = signedOut.getByRole('region', { name: 'Aliases', exact: true })

@@ -1,14 +1,13 @@
 import { mutate } from './api'
-import { expect, forebay, loaded, signInByForm, test } from './fixtures'
+import { expect, follow, forebay, loaded, signInAs, test } from './fixtures'
 import { PAGES } from './pages'
 
 test('the switcher changes the workspace permanently', async ({ signedOut }) => {
-  await signInByForm(signedOut, forebay())
-  await loaded(signedOut)
+  await signInAs(signedOut, forebay())
   const name = `Research ${Date.now()}`
   await mutate(signedOut.request, 'POST', '/api/workspaces', { name })
 
-  await signedOut.reload()
+  await signedOut.goto('/models')
   await signedOut.getByRole('button', { name: /^Switch organization or workspace/ }).click()
   await signedOut.getByRole('menuitem', { name }).click()
   await expect(
@@ -32,14 +31,12 @@ test('a member without a workspace sees whom to ask, and no request is rejected'
     'response',
     (response) => response.status() >= 400 && rejected.push(`${response.status()} ${response.url()}`),
   )
-  await signInByForm(signedOut, { email, password })
-  for (const path of ['/models', '/keys', '/members', '/audit', '/settings']) {
-    await signedOut.goto(path)
-    await loaded(signedOut)
-  }
-  await signedOut.goto('/keys')
+  await signInAs(signedOut, { email, password })
+  await signedOut.goto('/models')
+  await loaded(signedOut)
+  for (const path of ['/settings', '/members', '/keys']) await follow(signedOut, path)
   await expect(signedOut.getByRole('heading', { name: 'You are not in a workspace yet' })).toBeVisible()
-  await signedOut.goto('/audit')
+  await follow(signedOut, '/audit')
   await expect(signedOut.getByRole('heading', { name: 'The audit log is for administrators' })).toBeVisible()
   expect(rejected).toEqual([])
 })
@@ -58,10 +55,11 @@ test('a member of an empty workspace opens every page without a rejected request
     'response',
     (response) => response.status() >= 400 && rejected.push(`${response.status()} ${response.url()}`),
   )
-  await signInByForm(signedOut, { email, password })
+  await signInAs(signedOut, { email, password })
+  await signedOut.goto('/')
+  await loaded(signedOut)
   for (const { path } of PAGES) {
-    await signedOut.goto(path)
-    await loaded(signedOut)
+    await follow(signedOut, path)
     await expect(signedOut.getByRole('heading', { level: 1 })).toHaveCount(1)
     await expect(signedOut.getByText('Try again')).toHaveCount(0)
   }

@@ -60,25 +60,6 @@ test('an endpoint is created after a review, serves, and is called', async ({ pa
   await expectAccessible(page)
 })
 
-test('its events, replicas and logs are shown', async ({ page }) => {
-  await page.goto('/endpoints/e2e-chat?tab=events')
-  await expect(page.getByText('Now serving')).toBeVisible()
-  await page.getByRole('radiogroup', { name: 'Events shown' }).getByText('Replicas').click()
-  await expect(page).toHaveURL(/show=replicas/)
-  await expect(page.getByText('Now serving')).toHaveCount(0)
-  await expect(page.getByText('Replica ready').first()).toBeVisible()
-  await expectAccessible(page)
-  await page.getByRole('tab', { name: 'Replicas' }).click()
-  await expect(page.getByRole('table', { name: 'Replicas' })).toContainText('Ready')
-  await expect(page.getByRole('region', { name: 'Log' })).toContainText('ready after', STARTED)
-  await expectAccessible(page)
-  await page.getByRole('tab', { name: 'Metrics' }).click()
-  await expect(page.getByRole('region', { name: 'Requests' }).getByRole('img')).toBeVisible(STARTED)
-  // Sampled every ten seconds; the queue of an idle replica is zero, not unknown.
-  await expect(page.getByRole('region', { name: 'Prefill queue' }).getByRole('img')).toBeVisible(STARTED)
-  await expectAccessible(page)
-})
-
 test('an exceeded allotment is explained with its numbers and remedies', async ({ page, expectProblem }) => {
   expectProblem(/409.*\/v1\/endpoints/)
   await fillIn(page, 'e2e-too-big', '9')
@@ -121,6 +102,26 @@ test('a concurrent change is reported, not overwritten', async ({ page, request,
   await dialog.getByRole('textbox', { name: 'Maximum replicas' }).fill('2')
   await dialog.getByRole('button', { name: 'Save scaling' }).click()
   await expect(dialog).toBeHidden()
+})
+
+// Not before: the log and the metrics of a replica arrive seconds after its start.
+test('its events, replicas and logs are shown', async ({ page }) => {
+  await page.goto('/endpoints/e2e-chat?tab=events')
+  await expect(page.getByText('Now serving')).toBeVisible()
+  await page.getByRole('radiogroup', { name: 'Events shown' }).getByText('Replicas').click()
+  await expect(page).toHaveURL(/show=replicas/)
+  await expect(page.getByText('Now serving')).toHaveCount(0)
+  await expect(page.getByText('Replica ready').first()).toBeVisible()
+  await expectAccessible(page)
+  await page.getByRole('tab', { name: 'Replicas' }).click()
+  await expect(page.getByRole('table', { name: 'Replicas' })).toContainText('Ready')
+  await expect(page.getByRole('region', { name: 'Log' })).toContainText('ready after', STARTED)
+  await expectAccessible(page)
+  await page.getByRole('tab', { name: 'Metrics' }).click()
+  await expect(page.getByRole('region', { name: 'Requests' }).getByRole('img')).toBeVisible(STARTED)
+  // Sampled every ten seconds; the queue of an idle replica is zero, not unknown.
+  await expect(page.getByRole('region', { name: 'Prefill queue' }).getByRole('img')).toBeVisible(STARTED)
+  await expectAccessible(page)
 })
 
 test('suspending frees its GPUs, and unavailable actions say why', async ({ page }) => {

@@ -4,7 +4,7 @@
  */
 
 import type { Page } from '@playwright/test'
-import { expect, expectNoAxeFinding, IS_SLOW, loaded, test } from './fixtures'
+import { expect, expectNoAxeFinding, follow, IS_SLOW, loaded, test } from './fixtures'
 import { PAGES, SIGNED_OUT_PAGES } from './pages'
 
 const PHONE = { width: 390, height: 844 }
@@ -12,23 +12,37 @@ const DESKTOP = { width: 1280, height: 900 }
 const WIDE = { width: 1920, height: 1080 }
 const OBSERVED_MS = 20_000
 const FASTEST_POLL_MS = 2_000
+/** Each opens every third page, so that the title changes from page to page. */
+const TOURS = [0, 1, 2]
 
 const sizeOf = (name: string) => (name.startsWith('operator') ? WIDE : DESKTOP)
 
-for (const { name, path, title } of PAGES) {
-  test(`${name} has one h1 and no serious axe finding, fits a phone, and polls at most every 2 s`, async ({ page }) => {
-    const observed = await observeRequests(page)
-    await page.setViewportSize(sizeOf(name))
-    await page.goto(path)
+for (const tour of TOURS) {
+  const pages = PAGES.filter((_, index) => index % TOURS.length === tour)
+  const names = pages.map(({ name }) => name).join(', ')
+  test(`pages have one h1 and no serious axe finding, fit a phone, and poll at most every 2 s: ${names}`, async ({
+    page,
+  }) => {
+    test.slow() // many pages in one test
+    const { expectFewRequests } = await observeRequests(page)
+    await page.goto('/')
     await loaded(page)
-    await expect(page.getByRole('heading', { level: 1, name: title })).toHaveCount(1)
-    await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1)
-    await expectNoAxeFinding(page)
-    await expectToFitPhone(page)
-    await page.setViewportSize(sizeOf(name))
-    await observed.expectFewRequests()
+    for (const { name, path, title } of pages) {
+      await test.step(name, async () => {
+        await page.setViewportSize(sizeOf(name))
+        await follow(page, path)
+        await expect(page.getByRole('heading', { level: 1, name: title })).toHaveCount(1)
+        await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1)
+        await expectNoAxeFinding(page)
+        await expectToFitPhone(page)
+        await page.setViewportSize(sizeOf(name))
+        await expectFewRequests()
+      })
+    }
   })
+}
 
+for (const { name, path } of PAGES) {
   if (IS_SLOW) {
     test(`${name} has no serious axe finding in the dark and on a phone`, async ({ page }) => {
       await page.setViewportSize(sizeOf(name))
@@ -70,29 +84,32 @@ async function expectToFitPhone(page: Page) {
   await expect.poll(overflow, 'horizontal overflow in pixels').toBeLessThanOrEqual(0)
 }
 
-/** To be called before the page is opened. */
+/** To be called before the first page is opened. */
 async function observeRequests(page: Page) {
   await page.clock.install()
   const open = new Set<string>()
-  page.on('request', (request) => open.add(request.url()))
+  const requests = new Map<string, number>()
+  const streams: string[] = []
+  page.on('request', (request) => {
+    open.add(request.url())
+    if (request.resourceType() === 'eventsource') streams.push(request.url())
+    const path = withoutFrom(request.url())
+    requests.set(path, (requests.get(path) ?? 0) + 1)
+  })
   page.on('requestfinished', (request) => open.delete(request.url()))
   page.on('requestfailed', (request) => open.delete(request.url()))
-  const streams: string[] = []
   page.on('websocket', (socket) => streams.push(socket.url()))
+  const expectNoneOpen = () => expect.poll(() => [...open], 'requests in progress').toEqual([])
   const expectFewRequests = async () => {
-    await page.waitForLoadState('networkidle')
-    await page.clock.pauseAt(Date.now() + OBSERVED_MS)
-    const requests = new Map<string, number>()
-    page.on('request', (request) => {
-      if (request.resourceType() === 'eventsource') streams.push(request.url())
-      const path = withoutFrom(request.url())
-      requests.set(path, (requests.get(path) ?? 0) + 1)
-    })
+    await expectNoneOpen()
+    await page.clock.pauseAt((await page.evaluate(() => Date.now())) + OBSERVED_MS)
+    requests.clear()
     await page.clock.runFor(OBSERVED_MS)
     const tooOften = [...requests].filter(([, times]) => times > OBSERVED_MS / FASTEST_POLL_MS)
     expect(tooOften, 'requests of an idle page').toEqual([])
-    await expect.poll(() => [...open], 'requests in progress').toEqual([])
+    await expectNoneOpen()
     expect(streams).toEqual([])
+    await page.clock.resume()
   }
   return { expectFewRequests }
 }

@@ -102,13 +102,29 @@ export async function expectNoAxeFinding(page: Page) {
   expect(serious).toEqual([])
 }
 
-/** Signs in through the form. */
-export async function signInByForm(page: Page, { email, password }: Pick<Bootstrap, 'email' | 'password'>) {
-  await page.goto('/sign-in')
-  await page.getByLabel('Email').fill(email)
-  await page.getByLabel('Password').fill(password)
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await expect(page).not.toHaveURL(/\/sign-in/)
+/** Signs in without the form, which has its own test, and without a page. */
+export async function signInAs(page: Page, { email, password }: Pick<Bootstrap, 'email' | 'password'>) {
+  const response = await page.request.post('/api/session', { data: { email, password } })
+  expect(response.status()).toBe(200)
+}
+
+type Router = { subscribe: (event: 'onRendered', rendered: () => void) => () => void }
+
+/** Opens a page as a link does, without loading the application again, which takes most of the time. */
+export async function follow(page: Page, path: string) {
+  await page.evaluate(
+    (to) =>
+      new Promise<void>((followed) => {
+        const { __TSR_ROUTER__: router } = window as unknown as { __TSR_ROUTER__: Router }
+        const unsubscribe = router.subscribe('onRendered', () => {
+          unsubscribe()
+          followed()
+        })
+        history.pushState(null, '', to)
+      }),
+    path,
+  )
+  await loaded(page)
 }
 
 /** Waits until the page has loaded: its h1 is visible and nothing is pending. */

@@ -1,5 +1,5 @@
 import { mutate } from './api'
-import { expect, expectAccessible, loaded, test } from './fixtures'
+import { expect, expectAccessible, follow, loaded, test } from './fixtures'
 
 test('a user is invited, accepts, gets a workspace and a role, and is removed', async ({ page, signedOut }) => {
   test.slow() // many steps in one test
@@ -28,13 +28,9 @@ test('a user is invited, accepts, gets a workspace and a role, and is removed', 
   signedOut.on('response', (response) => {
     if (response.status() >= 400) rejected.push(response.url())
   })
-  for (const path of ['/members', '/keys', '/settings', '/settings?tab=account', '/audit', '/playground']) {
-    await signedOut.goto(path)
-    await loaded(signedOut)
-  }
+  for (const path of ['/keys', '/settings', '/settings?tab=account', '/audit', '/playground', '/members'])
+    await follow(signedOut, path)
   expect(rejected).toEqual([])
-  await signedOut.goto('/members')
-  await loaded(signedOut)
   await expect(signedOut.getByRole('button', { name: 'Invite' })).toHaveCount(0)
 
   const { currentWorkspaceId } = await (await signedOut.request.get('/api/session')).json()

@@ -1,5 +1,5 @@
 import { mutate } from './api'
-import { expect, loaded, signInByForm, test } from './fixtures'
+import { expect, loaded, signInAs, test } from './fixtures'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
 
@@ -73,7 +73,7 @@ test('latency is measured on calls of the workspace, and absent before there are
   signedOut,
   forebay,
 }) => {
-  await signInByForm(signedOut, forebay)
+  await signInAs(signedOut, forebay)
   const workspace = await mutate(signedOut.request, 'POST', '/api/workspaces', { name: `Quiet ${Date.now()}` })
   const context = { organizationId: forebay.organizationId, workspaceId: workspace.id }
   await mutate(signedOut.request, 'PUT', '/api/session/context', context)

@@ -2,7 +2,7 @@
 
 import type { APIRequestContext, Page } from '@playwright/test'
 import { mutate } from './api'
-import { expect, expectAccessible, IS_SLOW, loaded, signInByForm, test } from './fixtures'
+import { expect, expectAccessible, IS_SLOW, loaded, signInAs, test } from './fixtures'
 import { type Server, startEngine, startForebay, WEIGHTS } from './forebay'
 import { startPostgres } from './postgres'
 
@@ -87,7 +87,7 @@ test('the cards of an empty installation turn green', async ({ browser }) => {
   const context = await browser.newContext({ baseURL: forebay.url, storageState: undefined })
   try {
     const page = await context.newPage()
-    await signInByForm(page, forebay)
+    await signInAs(page, forebay)
     await page.goto('/operator')
     await loaded(page)
     const steps = page.getByRole('region', { name: 'First steps' })
@@ -120,7 +120,7 @@ test('an empty installation runs the starter model with one click', async ({ bro
   const context = await browser.newContext({ baseURL: forebay.url, storageState: undefined })
   try {
     const page = await context.newPage()
-    await signInByForm(page, forebay)
+    await signInAs(page, forebay)
     await page.goto('/operator')
     await loaded(page)
     const steps = page.getByRole('region', { name: 'First steps' })
@@ -151,7 +151,7 @@ test('a node that goes away is shown, and can be forgotten', async ({ browser })
   const context = await browser.newContext({ baseURL: first.url, storageState: undefined })
   try {
     const page = await context.newPage()
-    await signInByForm(page, first)
+    await signInAs(page, first)
     await page.goto('/operator/health')
     await loaded(page)
     const rows = page.getByRole('table', { name: 'Nodes of the installation' }).getByRole('row')

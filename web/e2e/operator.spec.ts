@@ -1,5 +1,5 @@
 import { mutate } from './api'
-import { expect, expectAccessible, IS_SLOW, loaded, signInByForm, test } from './fixtures'
+import { expect, expectAccessible, follow, IS_SLOW, loaded, signInAs, test } from './fixtures'
 import { type ModelServer, SERVER_KEY, startModelServer } from './model-server'
 
 /** Tests share one server and run in parallel. */
@@ -392,7 +392,7 @@ test('the page of a model shows the queues of its replicas, if there are several
   const admin = { email: `${unique()}@example.com`, password: 'a password of some length' }
   const { organizationId, workspaceId } = forebay
   const user = await mutate(page.request, 'POST', '/api/users', { ...admin, organizationId, role: 'admin' })
-  await signInByForm(signedOut, admin)
+  await signInAs(signedOut, admin)
   await mutate(signedOut.request, 'PUT', '/api/session/context', { organizationId, workspaceId })
   const requested: string[] = []
   signedOut.on('request', (request) => requested.push(new URL(request.url()).pathname))
@@ -411,13 +411,14 @@ test('others neither see the operator’s pages nor cause requests for them', as
   const admin = { email: `${unique()}@example.com`, password: 'a password of some length' }
   const user = { ...admin, organizationId: forebay.organizationId, role: 'admin' }
   const { id } = await mutate(page.request, 'POST', '/api/users', user)
-  await signInByForm(signedOut, admin)
+  await signInAs(signedOut, admin)
   const requested: string[] = []
   signedOut.on('request', (request) => requested.push(new URL(request.url()).pathname))
+  await signedOut.goto('/')
+  await loaded(signedOut)
   await expect(signedOut.getByRole('link', { name: 'Organizations' })).toHaveCount(0)
   for (const path of ['', '/health', '/models', '/models/new', '/models/acme/x', '/organizations', '/users']) {
-    await signedOut.goto(`/operator${path}`)
-    await loaded(signedOut)
+    await follow(signedOut, `/operator${path}`)
     await expect(signedOut.getByText('This page is for the operator')).toBeVisible()
   }
   expect(requested.filter((path) => path.startsWith('/api/operator') || path === '/api/users')).toEqual([])

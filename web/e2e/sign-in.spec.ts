@@ -1,4 +1,4 @@
-import { expect, loaded, signInByForm, test } from './fixtures'
+import { expect, loaded, signInAs, test } from './fixtures'
 
 test('signing in leads to the requested page', async ({ signedOut, forebay }) => {
   const requested: string[] = []
@@ -37,7 +37,8 @@ test('a wrong password shows the error of the API, with the request id to copy',
 })
 
 test('signing out ends the session, and every page leads to sign-in', async ({ signedOut, forebay }) => {
-  await signInByForm(signedOut, forebay)
+  await signInAs(signedOut, forebay)
+  await signedOut.goto('/models')
   await loaded(signedOut)
   await signedOut.getByRole('button', { name: `Account of ${forebay.email}` }).click()
   await signedOut.getByRole('menuitem', { name: 'Sign out' }).click()
@@ -48,7 +49,8 @@ test('signing out ends the session, and every page leads to sign-in', async ({ s
 
 test('a session that ended elsewhere leads to sign-in, and back', async ({ signedOut, forebay, expectProblem }) => {
   expectProblem(/401/)
-  await signInByForm(signedOut, forebay)
+  await signInAs(signedOut, forebay)
+  await signedOut.goto('/models')
   await loaded(signedOut)
   await signedOut.context().clearCookies()
   // Not by a link of the page: its next poll may have led to the sign-in before.

@@ -78,7 +78,7 @@ impl Dataplane {
         let model = &replica.upstream.model;
         let chat = || request.upstream_edits(model, false, None).pieces(&request.body);
         let tokenize = || replica.head_at_root("/tokenize");
-        let mut memory = ResponseMemory::new(&*self.memory, &call.caller.workspace);
+        let mut memory = ResponseMemory::new(&*self.memory, &call.caller.organization);
         match counting(replica, request)? {
             Counting::Tokenize => {
                 let response = self.ask_for(replica, call, &tokenize(), chat(), &mut memory).await?;
@@ -100,7 +100,7 @@ impl Dataplane {
                 })?;
                 let start = Bytes::from_static(b"{\"add_special\":true,\"parse_special\":true,\"content\":");
                 let text = vec![start, rendered.slice(prompt), Bytes::from_static(b"}")];
-                let mut memory = ResponseMemory::new(&*self.memory, &call.caller.workspace);
+                let mut memory = ResponseMemory::new(&*self.memory, &call.caller.organization);
                 let response = self.ask_for(replica, call, &tokenize(), text, &mut memory).await?;
                 read_member(&response, b"tokens", |reader| {
                     let mut count = 0;

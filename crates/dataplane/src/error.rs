@@ -44,8 +44,8 @@ pub enum CallError {
     TooManyCalls { max: u32 },
     #[error("the workspace has {max} running counts of tokens, the most that it may have; retry when one has ended")]
     TooManyCounts { max: u32 },
-    #[error("the bodies of this workspace use up its share of memory; retry when some calls have ended")]
-    WorkspaceBusy,
+    #[error("the bodies of this organization use up its share of memory; retry when some calls have ended")]
+    OrganizationBusy,
     #[error("the server is busy; retry")]
     ServerBusy,
     #[error("too many calls are waiting for this endpoint")]
@@ -138,7 +138,7 @@ impl CallError {
             Self::NotServing { .. } | Self::EndpointFailed { .. } => "model_not_serving",
             Self::Quarantined { .. } => "request_quarantined",
             Self::Overloaded => "endpoint_overloaded",
-            Self::TooManyCalls { .. } | Self::TooManyCounts { .. } | Self::WorkspaceBusy => {
+            Self::TooManyCalls { .. } | Self::TooManyCounts { .. } | Self::OrganizationBusy => {
                 "concurrency_limit_exceeded"
             }
             Self::ServerBusy => "server_busy",
@@ -164,7 +164,7 @@ impl CallError {
     fn failure_kind(&self) -> FailureKind {
         match self {
             Self::Rejected { overflow: Some(_), .. } => FailureKind::ContextOverflow,
-            Self::RateLimited { .. } | Self::TooManyCalls { .. } | Self::WorkspaceBusy => FailureKind::RateLimit,
+            Self::RateLimited { .. } | Self::TooManyCalls { .. } | Self::OrganizationBusy => FailureKind::RateLimit,
             Self::QuotaExceeded { .. } => FailureKind::Quota,
             Self::NotServing { .. } | Self::Overloaded | Self::ServerBusy | Self::HoldQueueFull => {
                 FailureKind::Overloaded
@@ -191,7 +191,7 @@ impl CallError {
             Self::NotServing { .. }
             | Self::EndpointFailed { .. }
             | Self::Overloaded
-            | Self::WorkspaceBusy
+            | Self::OrganizationBusy
             | Self::ServerBusy
             | Self::HoldQueueFull
             | Self::HoldTimeout
@@ -220,7 +220,7 @@ impl CallError {
             | Self::Overloaded
             | Self::TooManyCalls { .. }
             | Self::TooManyCounts { .. }
-            | Self::WorkspaceBusy
+            | Self::OrganizationBusy
             | Self::ServerBusy
             | Self::HoldQueueFull
             | Self::HoldTimeout

@@ -4,7 +4,7 @@
 //! of them than connections.
 
 use crate::error::CallError;
-use domain::WorkspaceId;
+use domain::OrganizationId;
 
 /// A response up to this size takes nothing.
 const FREE_BYTES: usize = 64 << 10;
@@ -14,10 +14,10 @@ const COPIES: u64 = 2;
 /// Memory is taken in steps, so that not every read takes some.
 const STEP_BYTES: u64 = 256 << 10;
 
-/// The memory for bodies that all workspaces share.
+/// The memory for bodies that all organizations share.
 pub trait BodyMemory: Send + Sync {
-    /// A grant for the workspace, without memory at first.
-    fn grant(&self, workspace: &WorkspaceId) -> Box<dyn BodyGrant>;
+    /// A grant for the organization, without memory at first.
+    fn grant(&self, organization: &OrganizationId) -> Box<dyn BodyGrant>;
 }
 
 /// Memory of one body, returned when dropped.
@@ -31,15 +31,15 @@ pub trait BodyGrant: Send {
 pub enum NoBodyMemory {
     /// The memory of the process is used up.
     Process,
-    /// The workspace has its share.
-    Workspace,
+    /// The organization has its share.
+    Organization,
 }
 
 impl From<NoBodyMemory> for CallError {
     fn from(missing: NoBodyMemory) -> Self {
         match missing {
             NoBodyMemory::Process => Self::ServerBusy,
-            NoBodyMemory::Workspace => Self::WorkspaceBusy,
+            NoBodyMemory::Organization => Self::OrganizationBusy,
         }
     }
 }
@@ -47,15 +47,15 @@ impl From<NoBodyMemory> for CallError {
 /// The memory of one response.
 pub(crate) struct ResponseMemory<'a> {
     shared: &'a dyn BodyMemory,
-    workspace: &'a WorkspaceId,
+    organization: &'a OrganizationId,
     /// `None` while the response is small.
     grant: Option<Box<dyn BodyGrant>>,
     granted: u64,
 }
 
 impl<'a> ResponseMemory<'a> {
-    pub(crate) fn new(shared: &'a dyn BodyMemory, workspace: &'a WorkspaceId) -> Self {
-        Self { shared, workspace, grant: None, granted: 0 }
+    pub(crate) fn new(shared: &'a dyn BodyMemory, organization: &'a OrganizationId) -> Self {
+        Self { shared, organization, grant: None, granted: 0 }
     }
 
     /// Takes memory for a response that has `bytes` so far.
@@ -65,7 +65,7 @@ impl<'a> ResponseMemory<'a> {
             return Ok(());
         }
         let wanted = needed.next_multiple_of(STEP_BYTES);
-        let grant = self.grant.get_or_insert_with(|| self.shared.grant(self.workspace));
+        let grant = self.grant.get_or_insert_with(|| self.shared.grant(self.organization));
         grant.grow_to(wanted)?;
         self.granted = wanted;
         Ok(())
@@ -115,7 +115,7 @@ mod tests {
     struct Grant(Arc<Mutex<Vec<u64>>>);
 
     impl BodyMemory for OneMegabyte {
-        fn grant(&self, _: &WorkspaceId) -> Box<dyn BodyGrant> {
+        fn grant(&self, _: &OrganizationId) -> Box<dyn BodyGrant> {
             Box::new(Grant(Arc::clone(&self.0)))
         }
     }
@@ -123,32 +123,32 @@ mod tests {
     impl BodyGrant for Grant {
         fn grow_to(&mut self, bytes: u64) -> Result<(), NoBodyMemory> {
             self.0.lock().push(bytes);
-            if bytes <= 1 << 20 { Ok(()) } else { Err(NoBodyMemory::Workspace) }
+            if bytes <= 1 << 20 { Ok(()) } else { Err(NoBodyMemory::Organization) }
         }
     }
 
     #[test]
     fn large_responses_take_memory_in_steps_and_small_ones_take_none() {
-        let (shared, workspace) = (OneMegabyte::default(), WorkspaceId::new(Timestamp::from_millis(1), 1));
-        let mut memory = ResponseMemory::new(&shared, &workspace);
+        let (shared, organization) = (OneMegabyte::default(), OrganizationId::new(Timestamp::from_millis(1), 1));
+        let mut memory = ResponseMemory::new(&shared, &organization);
         memory.grow_for(FREE_BYTES).unwrap();
         assert!(shared.0.lock().is_empty());
         for bytes in [100 << 10, 128 << 10, 129 << 10, 512 << 10] {
             memory.grow_for(bytes).unwrap();
         }
         assert_eq!(shared.0.lock()[..], [256 << 10, 512 << 10, 1 << 20]);
-        assert_eq!(memory.grow_for((512 << 10) + 1), Err(NoBodyMemory::Workspace));
+        assert_eq!(memory.grow_for((512 << 10) + 1), Err(NoBodyMemory::Organization));
         assert!(memory.into_grant().is_some());
     }
 
     #[test]
     fn a_stream_takes_memory_for_what_it_keeps() {
-        let (shared, workspace) = (OneMegabyte::default(), WorkspaceId::new(Timestamp::from_millis(1), 1));
-        let mut memory = KeptMemory::new(shared.grant(&workspace));
+        let (shared, organization) = (OneMegabyte::default(), OrganizationId::new(Timestamp::from_millis(1), 1));
+        let mut memory = KeptMemory::new(shared.grant(&organization));
         for bytes in [FREE_BYTES, 100 << 10, 200 << 10, 257 << 10] {
             memory.grow_for(bytes).unwrap();
         }
         assert_eq!(shared.0.lock()[..], [256 << 10, 512 << 10]);
-        assert_eq!(memory.grow_for((1 << 20) + 1), Err(NoBodyMemory::Workspace));
+        assert_eq!(memory.grow_for((1 << 20) + 1), Err(NoBodyMemory::Organization));
     }
 }

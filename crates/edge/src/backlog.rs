@@ -2,7 +2,7 @@
 //!
 //! The process itself keeps little of such a response. The kernel keeps more: what the client has not taken, and what the
 //! model server has already sent. Both count in the memory limit of a control group of version 2, so they come from the
-//! budget of the node, by workspace.
+//! budget of the node, by organization.
 
 use crate::memory_budget::MemoryGrant;
 use http1::server::Backlog;

@@ -11,6 +11,9 @@ pub enum BodyError {
     TooLarge { limit: u64 },
     #[error("the body did not arrive within {} s", .limit.as_secs_f64())]
     TooSlow { limit: Duration },
+    /// The client has nearly stopped sending.
+    #[error("less than {least} bytes of the body arrived within {} s", .window.as_secs_f64())]
+    Stalled { least: u64, window: Duration },
     /// Neither JSON nor a type that may contain JSON.
     #[error("unsupported Content-Type `{0}`; send application/json")]
     UnsupportedType(String),
@@ -25,9 +28,9 @@ pub enum BodyError {
     /// The process has no memory left for bodies.
     #[error("the server is busy; retry")]
     ServerBusy,
-    /// The workspace has its share of the memory.
-    #[error("the running calls of this workspace use up its share of memory; retry when some have ended")]
-    WorkspaceBusy,
+    /// The organization has its share of the memory.
+    #[error("the running calls of this organization use up its share of memory; retry when some have ended")]
+    OrganizationBusy,
     /// The client stopped sending.
     #[error("the body ended early")]
     Incomplete,
@@ -37,7 +40,7 @@ impl From<NoMemoryError> for BodyError {
     fn from(error: NoMemoryError) -> Self {
         match error {
             NoMemoryError::Process => Self::ServerBusy,
-            NoMemoryError::Workspace => Self::WorkspaceBusy,
+            NoMemoryError::Organization => Self::OrganizationBusy,
         }
     }
 }

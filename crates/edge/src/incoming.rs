@@ -1,7 +1,7 @@
 //! The body of a request, over HTTP/1.1 or HTTP/2.
 
 use bytes::Bytes;
-use http1::server::{ReceiveError, RequestBody};
+use http1::server::{BodyRest, ReceiveError, RequestBody};
 use hyper::body::Body as _;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -34,11 +34,19 @@ impl Incoming {
         }
     }
 
-    /// All that is left in one piece, if HTTP/1 has announced its length; else the next piece.
-    pub async fn rest(&mut self) -> Result<Option<Bytes>, ReceiveError> {
+    /// All that is left in one piece, if HTTP/1 has announced its length; else the next piece. See [`RequestBody::rest`].
+    pub(crate) async fn rest(&mut self, room: usize) -> Result<BodyRest, ReceiveError> {
         match self {
-            Self::Http1(body) => body.rest().await,
-            Self::Http2(_) => self.next().await,
+            Self::Http1(body) => body.rest(room).await,
+            Self::Http2(_) => Ok(self.next().await?.map_or(BodyRest::End, BodyRest::Piece)),
+        }
+    }
+
+    /// Bytes that wait in the connection until the rest is complete.
+    pub(crate) fn buffered(&self) -> usize {
+        match self {
+            Self::Http1(body) => body.buffered(),
+            Self::Http2(_) => 0,
         }
     }
 
@@ -56,6 +64,11 @@ impl Incoming {
             Self::Http1(body) => body.is_over(),
             Self::Http2(body) => body.is_end_stream(),
         }
+    }
+
+    /// Whether all of the body arrived with the head.
+    pub fn has_arrived(&self) -> bool {
+        matches!(self, Self::Http1(RequestBody::Whole(_)))
     }
 
     /// Lower bound of the bytes still to come.

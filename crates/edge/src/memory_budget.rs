@@ -1,14 +1,17 @@
 //! A budget for the memory of bodies, shared by all cores: of requests, of responses that are not streamed, and of those
 //! whose clients do not keep up.
 //!
-//! A body takes its bytes before it is read and returns them when it is dropped, so that calls which wait for a replica or
-//! for their first byte count, too. A holder may have at most as much as is free: alone it gets half of the budget, two
-//! get a third each, and so on. However many holders take all they can, some room is left for the next one. Clients whose
-//! caller is not known yet share a small part in the same way, by address, so that unauthenticated clients do not keep people
-//! from signing in.
+//! A body takes its bytes as it arrives and returns them when it is dropped, so that calls which wait for a replica or for
+//! their first byte count, too. A holder may have at most as much as is free: alone it gets half of the budget, two get a
+//! third each, and so on. However many holders take all they can, some room is left for the next one. The holder of a call
+//! is its organization, because an organization can have many workspaces. Its people have a share of their own, so that
+//! they can act while its programs take all they can. Clients whose caller is not known yet share a small part in the same
+//! way, by address, so that unauthenticated clients do not keep people from signing in.
+//!
+//! What is announced and has not arrived takes nothing, but a holder may not announce more than the whole budget.
 
 use crate::peers;
-use domain::WorkspaceId;
+use domain::{OrganizationId, UserId};
 use foldhash::HashMap;
 use foldhash::fast::FixedState;
 use parking_lot::Mutex;
@@ -19,8 +22,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Locks among which holders are distributed.
 const SHARDS: usize = 32;
-/// All clients without a known caller get this part of what a workspace gets.
-const CLIENTS_DIVISOR: u64 = 4;
+/// People of an organization, and all clients without a known caller together, get this part of what the programs of an
+/// organization get. They send small bodies.
+const PEOPLE_DIVISOR: u64 = 4;
 
 #[derive(Debug)]
 pub struct MemoryBudget {
@@ -28,14 +32,27 @@ pub struct MemoryBudget {
     used: AtomicU64,
     /// The part of `used` that clients without a known caller have.
     used_by_clients: AtomicU64,
-    /// Bytes by holder; only those that have some.
-    shards: [Mutex<HashMap<Holder, u64>>; SHARDS],
+    /// Only holders that have something.
+    shards: [Mutex<HashMap<Holder, Held>>; SHARDS],
+}
+
+/// Bytes of one holder.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Held {
+    taken: u64,
+    /// The lengths of bodies that have not arrived completely.
+    announced: u64,
 }
 
 /// Who a body belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Holder {
-    Workspace(WorkspaceId),
+    /// Calls with the keys of an organization, of all its workspaces.
+    Organization(OrganizationId),
+    /// Signed-in people who act in an organization.
+    People(OrganizationId),
+    /// A signed-in user who acts in no organization.
+    User(UserId),
     /// The addresses of one client, whose body is read before its caller is known.
     Client(IpAddr),
 }
@@ -48,7 +65,7 @@ impl Holder {
     /// Clients without a known caller share their part with others, so it is not theirs that is used up.
     const fn share_is_used_up(&self) -> NoMemoryError {
         match self {
-            Self::Workspace(_) => NoMemoryError::Workspace,
+            Self::Organization(_) | Self::People(_) | Self::User(_) => NoMemoryError::Organization,
             Self::Client(_) => NoMemoryError::Process,
         }
     }
@@ -59,8 +76,8 @@ impl Holder {
 pub enum NoMemoryError {
     /// The budget of the process is used up.
     Process,
-    /// The workspace has its share.
-    Workspace,
+    /// The holder has its share.
+    Organization,
 }
 
 /// Memory of one body, returned when dropped.
@@ -69,6 +86,20 @@ pub struct MemoryGrant {
     budget: Arc<MemoryBudget>,
     holder: Holder,
     bytes: u64,
+}
+
+/// The length of a body that is arriving, no longer counted when dropped.
+#[derive(Debug)]
+pub(crate) struct Announcement {
+    budget: Arc<MemoryBudget>,
+    holder: Holder,
+    bytes: u64,
+}
+
+impl Drop for Announcement {
+    fn drop(&mut self) {
+        self.budget.reduce(&self.holder, |held| held.announced -= self.bytes);
+    }
 }
 
 impl MemoryBudget {
@@ -89,23 +120,25 @@ impl MemoryBudget {
         MemoryGrant { budget: Arc::clone(self), holder, bytes: 0 }
     }
 
-    fn take(&self, holder: &Holder, bytes: u64) -> Result<(), NoMemoryError> {
+    /// `own` is what counts as nothing if the holder has no more than that.
+    fn take(&self, holder: &Holder, bytes: u64, own: u64) -> Result<(), NoMemoryError> {
         let used = self.used.fetch_add(bytes, Ordering::Relaxed);
         let free = self.limit.saturating_sub(used);
-        let taken = if bytes > free { Err(NoMemoryError::Process) } else { self.take_share(holder, bytes, free) };
+        let taken = if bytes > free { Err(NoMemoryError::Process) } else { self.take_share(holder, bytes, own, free) };
         if taken.is_err() {
             self.used.fetch_sub(bytes, Ordering::Relaxed);
         }
         taken
     }
 
-    fn take_share(&self, holder: &Holder, bytes: u64, free: u64) -> Result<(), NoMemoryError> {
+    fn take_share(&self, holder: &Holder, bytes: u64, own: u64, free: u64) -> Result<(), NoMemoryError> {
         match holder {
-            Holder::Workspace(_) => self.take_within(holder, bytes, free),
+            Holder::Organization(_) => self.take_within(holder, bytes, own, free),
+            Holder::People(_) | Holder::User(_) => self.take_within(holder, bytes, own, free / PEOPLE_DIVISOR),
             Holder::Client(_) => {
                 // Counted before it is compared, so that clients who take at the same time see each other.
                 let used = self.used_by_clients.fetch_add(bytes, Ordering::Relaxed);
-                let taken = self.take_within(holder, bytes, (free / CLIENTS_DIVISOR).saturating_sub(used));
+                let taken = self.take_within(holder, bytes, own, (free / PEOPLE_DIVISOR).saturating_sub(used));
                 if taken.is_err() {
                     self.used_by_clients.fetch_sub(bytes, Ordering::Relaxed);
                 }
@@ -115,12 +148,12 @@ impl MemoryBudget {
     }
 
     /// Adds to what the holder has, up to `share`.
-    fn take_within(&self, holder: &Holder, bytes: u64, share: u64) -> Result<(), NoMemoryError> {
+    fn take_within(&self, holder: &Holder, bytes: u64, own: u64, share: u64) -> Result<(), NoMemoryError> {
         let mut shard = self.shard(holder).lock();
         match shard.get_mut(holder) {
-            Some(held) if *held + bytes <= share => *held += bytes,
+            Some(held) if held.taken + bytes <= share || (held.taken <= own && bytes <= share) => held.taken += bytes,
             None if bytes <= share => {
-                shard.insert(holder.clone(), bytes);
+                shard.insert(holder.clone(), Held { taken: bytes, announced: 0 });
             }
             Some(_) | None => return Err(holder.share_is_used_up()),
         }
@@ -128,21 +161,43 @@ impl MemoryBudget {
     }
 
     fn give_back(&self, holder: &Holder, bytes: u64) {
-        let mut shard = self.shard(holder).lock();
-        if let Some(held) = shard.get_mut(holder) {
-            *held -= bytes;
-            if *held == 0 {
-                shard.remove(holder);
-            }
-        }
-        drop(shard);
+        self.reduce(holder, |held| held.taken -= bytes);
         if let Holder::Client(_) = holder {
             self.used_by_clients.fetch_sub(bytes, Ordering::Relaxed);
         }
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    fn shard(&self, holder: &Holder) -> &Mutex<HashMap<Holder, u64>> {
+    /// Forgets a holder that has nothing left.
+    fn reduce(&self, holder: &Holder, reduce: impl FnOnce(&mut Held)) {
+        let mut shard = self.shard(holder).lock();
+        if let Some(held) = shard.get_mut(holder) {
+            reduce(held);
+            if *held == Held::default() {
+                shard.remove(holder);
+            }
+        }
+    }
+
+    /// Counts the length of a body that has not arrived, until it has. Each one that is expected has a buffer, which takes
+    /// memory only as it is filled, but addresses at once. A holder cannot have more than its share anyway, so it has no
+    /// use for more than the whole budget.
+    pub(crate) fn announce(self: &Arc<Self>, holder: &Holder, bytes: u64) -> Result<Announcement, NoMemoryError> {
+        let most = match holder {
+            Holder::Organization(_) => self.limit,
+            Holder::People(_) | Holder::User(_) | Holder::Client(_) => self.limit / PEOPLE_DIVISOR,
+        };
+        let mut shard = self.shard(holder).lock();
+        let held = shard.entry(holder.clone()).or_default();
+        // One at a time is always possible.
+        if held.announced > 0 && held.announced + bytes > most {
+            return Err(holder.share_is_used_up());
+        }
+        held.announced += bytes;
+        Ok(Announcement { budget: Arc::clone(self), holder: holder.clone(), bytes })
+    }
+
+    fn shard(&self, holder: &Holder) -> &Mutex<HashMap<Holder, Held>> {
         let hash = FixedState::default().hash_one(holder);
         &self.shards[hash as usize % SHARDS]
     }
@@ -153,11 +208,25 @@ impl MemoryGrant {
         &self.holder
     }
 
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Makes sure that the grant has at least `bytes`.
     pub fn grow_to(&mut self, bytes: u64) -> Result<(), NoMemoryError> {
+        self.grow(bytes, 0)
+    }
+
+    /// [`Self::grow_to`] for a body whose length is known. The only body of a holder may take all that is free: otherwise
+    /// one of more than half the budget could never be sent.
+    pub(crate) fn grow_body_to(&mut self, bytes: u64) -> Result<(), NoMemoryError> {
+        self.grow(bytes, self.bytes)
+    }
+
+    fn grow(&mut self, bytes: u64, own: u64) -> Result<(), NoMemoryError> {
         let missing = bytes.saturating_sub(self.bytes);
         if missing > 0 {
-            self.budget.take(&self.holder, missing)?;
+            self.budget.take(&self.holder, missing, own)?;
             self.bytes = bytes;
         }
         Ok(())
@@ -205,8 +274,8 @@ mod tests {
     use domain::Timestamp;
     use proptest::prelude::*;
 
-    fn workspace(number: u128) -> Holder {
-        Holder::Workspace(WorkspaceId::new(Timestamp::from_millis(1), number))
+    fn organization(number: u128) -> Holder {
+        Holder::Organization(OrganizationId::new(Timestamp::from_millis(1), number))
     }
 
     fn granted(budget: &Arc<MemoryBudget>, holder: Holder, bytes: u64) -> Result<MemoryGrant, NoMemoryError> {
@@ -215,17 +284,17 @@ mod tests {
     }
 
     #[test]
-    fn a_workspace_gets_at_most_what_is_free() {
+    fn an_organization_gets_at_most_what_is_free() {
         let budget = Arc::new(MemoryBudget::new(1_000));
-        let half = granted(&budget, workspace(1), 500).unwrap();
-        assert_eq!(granted(&budget, workspace(1), 1).unwrap_err(), NoMemoryError::Workspace);
-        let other = granted(&budget, workspace(2), 250).unwrap();
-        assert_eq!(granted(&budget, workspace(2), 1).unwrap_err(), NoMemoryError::Workspace);
-        let rest = granted(&budget, workspace(3), 250).unwrap();
-        assert_eq!(granted(&budget, workspace(4), 1).unwrap_err(), NoMemoryError::Process);
+        let half = granted(&budget, organization(1), 500).unwrap();
+        assert_eq!(granted(&budget, organization(1), 1).unwrap_err(), NoMemoryError::Organization);
+        let other = granted(&budget, organization(2), 250).unwrap();
+        assert_eq!(granted(&budget, organization(2), 1).unwrap_err(), NoMemoryError::Organization);
+        let rest = granted(&budget, organization(3), 250).unwrap();
+        assert_eq!(granted(&budget, organization(4), 1).unwrap_err(), NoMemoryError::Process);
         drop((half, other));
         assert_eq!(budget.used(), 250);
-        assert!(granted(&budget, workspace(1), 500).is_ok());
+        assert!(granted(&budget, organization(1), 500).is_ok());
         drop(rest);
         assert_eq!(budget.used(), 0);
     }
@@ -242,7 +311,7 @@ mod tests {
             NoMemoryError::Process,
             "unauthenticated clients have their part"
         );
-        assert!(granted(&budget, workspace(1), 700).is_ok());
+        assert!(granted(&budget, organization(1), 700).is_ok());
         drop(other);
         assert!(granted(&budget, client(3), 90).is_ok());
     }
@@ -264,10 +333,52 @@ mod tests {
                 let threads: Vec<_> = (0..CLIENTS).map(take).collect();
                 threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect()
             });
-            assert!(taken.len() as u64 * 40 <= 1_000 / CLIENTS_DIVISOR, "{} clients", taken.len());
+            assert!(taken.len() as u64 * 40 <= 1_000 / PEOPLE_DIVISOR, "{} clients", taken.len());
             drop(taken);
             assert_eq!((budget.used(), budget.used_by_clients.load(Ordering::Relaxed)), (0, 0));
         }
+    }
+
+    #[test]
+    fn people_can_act_while_the_programs_of_their_organization_take_all_they_can() {
+        let budget = Arc::new(MemoryBudget::new(1_000));
+        let id = OrganizationId::new(Timestamp::from_millis(1), 1);
+        let _programs = granted(&budget, Holder::Organization(id.clone()), 500).unwrap();
+        let _people = granted(&budget, Holder::People(id.clone()), 100).unwrap();
+        assert_eq!(granted(&budget, Holder::People(id), 1).unwrap_err(), NoMemoryError::Organization);
+    }
+
+    #[test]
+    fn the_only_body_of_a_holder_may_take_all_that_is_free() {
+        let budget = Arc::new(MemoryBudget::new(1_000));
+        let mut only = budget.grant(organization(1));
+        for bytes in [100, 200, 400, 800, 1_000] {
+            only.grow_body_to(bytes).unwrap();
+        }
+        only.shrink_to(300);
+        let mut second = budget.grant(organization(1));
+        second.grow_body_to(100).unwrap();
+        second.grow_body_to(301).unwrap_err();
+        only.grow_body_to(600).unwrap_err();
+    }
+
+    #[test]
+    fn announcements_take_no_memory_and_are_bounded_by_holder() {
+        let budget = Arc::new(MemoryBudget::new(1_000));
+        let first = budget.announce(&organization(1), 600).unwrap();
+        let second = budget.announce(&organization(1), 400).unwrap();
+        assert_eq!(budget.announce(&organization(1), 1).unwrap_err(), NoMemoryError::Organization);
+        assert!(budget.announce(&organization(2), 2_000).is_ok(), "one at a time is possible");
+        let client = Holder::client(IpAddr::from([192, 0, 2, 1]));
+        let clients = budget.announce(&client, 250).unwrap();
+        assert_eq!(budget.announce(&client, 1).unwrap_err(), NoMemoryError::Process);
+        assert!(granted(&budget, organization(2), 500).is_ok(), "others have all of the memory");
+        assert_eq!(budget.used(), 0);
+        drop(first);
+        let grant = granted(&budget, organization(1), 500).unwrap();
+        let third = budget.announce(&organization(1), 600).unwrap();
+        drop((grant, third, second, clients));
+        assert!(budget.shards.iter().all(|shard| shard.lock().is_empty()));
     }
 
     #[test]
@@ -281,12 +392,12 @@ mod tests {
     #[test]
     fn a_grant_can_shrink() {
         let budget = Arc::new(MemoryBudget::new(1_000));
-        let mut grant = granted(&budget, workspace(1), 400).unwrap();
+        let mut grant = granted(&budget, organization(1), 400).unwrap();
         grant.shrink_to(500);
         assert_eq!(budget.used(), 400);
         grant.shrink_to(100);
         assert_eq!(budget.used(), 100);
-        assert!(granted(&budget, workspace(1), 400).is_ok());
+        assert!(granted(&budget, organization(1), 400).is_ok());
         grant.shrink_to(0);
         drop(grant);
         assert_eq!(budget.used(), 0);
@@ -296,8 +407,8 @@ mod tests {
     #[test]
     fn a_grant_absorbs_another_one() {
         let budget = Arc::new(MemoryBudget::new(1_000));
-        let mut grant = granted(&budget, workspace(1), 100).unwrap();
-        grant.absorb(granted(&budget, workspace(1), 50).unwrap());
+        let mut grant = granted(&budget, organization(1), 100).unwrap();
+        grant.absorb(granted(&budget, organization(1), 50).unwrap());
         assert_eq!((grant.bytes, budget.used()), (150, 150));
         drop(grant);
         assert_eq!(budget.used(), 0);
@@ -306,12 +417,12 @@ mod tests {
     #[test]
     fn a_buffer_that_grows_is_granted_by_doubling() {
         let budget = Arc::new(MemoryBudget::new(1_000));
-        let mut grant = budget.grant(workspace(1));
+        let mut grant = budget.grant(organization(1));
         for (length, used) in [(10, 10), (11, 20), (20, 20), (21, 40), (400, 400)] {
             grant.grow_for(length).unwrap();
             assert_eq!(budget.used(), used);
         }
-        assert_eq!(grant.grow_for(401), Err(NoMemoryError::Workspace));
+        assert_eq!(grant.grow_for(401), Err(NoMemoryError::Organization));
         assert_eq!(budget.used(), 400, "a rejected growth takes nothing");
     }
 
@@ -324,7 +435,7 @@ mod tests {
                 if gives_back {
                     held.pop();
                 } else {
-                    held.extend(granted(&budget, workspace(holder), bytes).ok());
+                    held.extend(granted(&budget, organization(holder), bytes).ok());
                 }
                 let sum: u64 = held.iter().map(|grant: &MemoryGrant| grant.bytes).sum();
                 prop_assert_eq!(budget.used(), sum);

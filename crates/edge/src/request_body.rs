@@ -7,13 +7,15 @@ use crate::memory_budget::{Holder, MemoryBudget, MemoryGrant};
 use crate::{Headers, Incoming};
 use bytes::{Bytes, BytesMut};
 use http::header;
-use http1::server::RequestBody;
+use http1::server::{BodyRest, RequestBody};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
 
 #[derive(Debug, Clone)]
 pub struct BodyBounds {
     pub limit: u64,
+    /// For the whole body. Within a third of it, [`LEAST_PROGRESS`] bytes must arrive.
     pub read_timeout: Duration,
     /// The memory of all bodies.
     pub memory: Arc<MemoryBudget>,
@@ -26,6 +28,13 @@ pub struct WholeBody {
     pub bytes: Bytes,
     pub memory: MemoryGrant,
 }
+
+/// Bytes of a body for which there is room beyond what has arrived, or as many as have arrived if that is more. What a
+/// client only announces takes no memory.
+const WINDOW: u64 = 64 << 10;
+/// The fewest bytes that a client must send within a third of the time for its body.
+const LEAST_PROGRESS: u64 = 16 << 10;
+const PROGRESS_PARTS: u32 = 3;
 
 /// The most memory that the translation of a body takes, in sizes of the body: itself, and a text that may be twice as
 /// long, because JSON inside of a string is escaped.
@@ -73,7 +82,7 @@ const DISCARD_TIMEOUT: Duration = Duration::from_secs(2);
 const DISCARD_PAUSE: Duration = Duration::from_millis(100);
 
 impl BodyBounds {
-    /// Reads the whole body, decompressed. Its memory is taken before it is read.
+    /// Reads the whole body, decompressed. Its memory is taken as it arrives.
     pub async fn read(&self, headers: &Headers, body: &mut Incoming, holder: Holder) -> Result<WholeBody, BodyError> {
         check_type(headers)?;
         let is_gzip = is_gzip(headers)?;
@@ -82,12 +91,13 @@ impl BodyBounds {
             return Err(BodyError::TooLarge { limit: self.limit });
         }
         let mut memory = self.memory.grant(holder);
-        memory.grow_to(announced)?;
-        let bytes = match body {
-            Incoming::Http1(RequestBody::Whole(bytes)) => std::mem::take(bytes),
-            Incoming::Http1(RequestBody::Partial(_)) | Incoming::Http2(_) => {
-                self.in_time(self.collect(body, &mut memory)).await?
-            }
+        let bytes = if let Incoming::Http1(RequestBody::Whole(bytes)) = body {
+            memory.grow_to(announced)?;
+            std::mem::take(bytes)
+        } else if body.is_over() {
+            Bytes::new()
+        } else {
+            self.collect(body, announced, &mut memory).await?
         };
         if !is_gzip {
             return Ok(WholeBody { bytes, memory });
@@ -127,24 +137,105 @@ impl BodyBounds {
         done.unwrap_or(Err(BodyError::TooSlow { limit: self.read_timeout }))
     }
 
-    async fn collect(&self, body: &mut Incoming, memory: &mut MemoryGrant) -> Result<Bytes, BodyError> {
+    /// Reads a body that has not arrived completely. `announced` is 0 if its length is unknown.
+    async fn collect(&self, body: &mut Incoming, announced: u64, memory: &mut MemoryGrant) -> Result<Bytes, BodyError> {
+        // All of a shorter one is taken at once.
+        let _announced = (announced > WINDOW).then(|| self.memory.announce(memory.holder(), announced)).transpose()?;
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
-        let first = body.rest().await?.unwrap_or_default();
-        memory.grow_for(first.len())?;
+        let most = if announced == 0 { self.limit } else { announced };
+        let mut pace = Pace::new(self.read_timeout);
+        let first = loop {
+            let room = room_after(body.buffered() as u64, most);
+            memory.grow_body_to(room)?;
+            match pace.rest(body, usize::try_from(room).unwrap_or(usize::MAX)).await? {
+                BodyRest::Part => {}
+                BodyRest::Piece(piece) => break piece,
+                BodyRest::End => break Bytes::new(),
+            }
+        };
+        make_room(memory, first.len(), most)?;
         if body.is_over() && first.len() <= limit {
+            memory.shrink_to(first.len() as u64);
             return Ok(first);
         }
         let mut whole = BytesMut::from(first);
         while whole.len() <= limit {
-            match body.next().await? {
+            match pace.next(body, whole.len()).await? {
                 Some(more) => {
-                    memory.grow_for(whole.len() + more.len())?;
+                    make_room(memory, whole.len() + more.len(), most)?;
                     whole.extend_from_slice(&more);
                 }
-                None => return Ok(whole.freeze()),
+                None => {
+                    memory.shrink_to(whole.len() as u64);
+                    return Ok(whole.freeze());
+                }
             }
         }
         Err(BodyError::TooLarge { limit: self.limit })
+    }
+}
+
+/// The room for a body of at most `most` bytes, of which this much has arrived.
+fn room_after(arrived: u64, most: u64) -> u64 {
+    (arrived + arrived.max(WINDOW)).min(most.max(arrived))
+}
+
+/// Makes sure that there is room for what has arrived.
+fn make_room(memory: &mut MemoryGrant, arrived: usize, most: u64) -> Result<(), BodyError> {
+    let arrived = arrived as u64;
+    if arrived > memory.bytes() {
+        memory.grow_body_to(room_after(arrived, most))?;
+    }
+    Ok(())
+}
+
+/// Notices that a body arrives too slowly: all of it, or [`LEAST_PROGRESS`] bytes of it.
+struct Pace {
+    limit: Duration,
+    deadline: Instant,
+    /// When the progress is looked at next, and what had arrived the last time.
+    check_at: Instant,
+    arrived: u64,
+}
+
+impl Pace {
+    fn new(limit: Duration) -> Self {
+        let now = Instant::now();
+        Self { limit, deadline: now + limit, check_at: now + limit / PROGRESS_PARTS, arrived: 0 }
+    }
+
+    async fn rest(&mut self, body: &mut Incoming, room: usize) -> Result<BodyRest, BodyError> {
+        loop {
+            match timeout_at(self.check_at, body.rest(room)).await {
+                Ok(rest) => return Ok(rest?),
+                Err(_) => self.check(body.buffered())?,
+            }
+        }
+    }
+
+    /// The next piece of a body of which `arrived` bytes were read.
+    async fn next(&mut self, body: &mut Incoming, arrived: usize) -> Result<Option<Bytes>, BodyError> {
+        loop {
+            match timeout_at(self.check_at, body.next()).await {
+                Ok(next) => return Ok(next?),
+                Err(_) => self.check(arrived)?,
+            }
+        }
+    }
+
+    fn check(&mut self, arrived: usize) -> Result<(), BodyError> {
+        let now = Instant::now();
+        if now >= self.deadline {
+            return Err(BodyError::TooSlow { limit: self.limit });
+        }
+        let window = self.limit / PROGRESS_PARTS;
+        let arrived = arrived as u64;
+        if arrived < self.arrived + LEAST_PROGRESS {
+            return Err(BodyError::Stalled { least: LEAST_PROGRESS, window });
+        }
+        self.arrived = arrived;
+        self.check_at = self.deadline.min(now + window);
+        Ok(())
     }
 }
 

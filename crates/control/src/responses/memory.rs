@@ -14,8 +14,8 @@ pub trait ContentMemory: Send {
 pub enum NoContentMemory {
     #[error("the memory of the process is used up")]
     Process,
-    #[error("the workspace has its share of the memory")]
-    Workspace,
+    #[error("the organization has its share of the memory")]
+    Organization,
 }
 
 /// Takes memory to read content of this size.

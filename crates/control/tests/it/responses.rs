@@ -51,7 +51,7 @@ struct Memory {
 impl ContentMemory for Memory {
     fn grow_to(&mut self, bytes: u64) -> Result<(), NoContentMemory> {
         if bytes > self.limit {
-            return Err(NoContentMemory::Workspace);
+            return Err(NoContentMemory::Organization);
         }
         self.taken = self.taken.max(bytes);
         Ok(())
@@ -171,7 +171,7 @@ async fn memory_is_taken_before_content_is_read() {
             assert!((2 * content..4 * content).contains(&taken), "{what} took {taken}");
             let (rejected, _) = read(taken - 1, what).await;
             let reason = rejected.unwrap_err();
-            assert!(matches!(reason, ConversationError::NoMemory(NoContentMemory::Workspace)), "{what}: {reason}");
+            assert!(matches!(reason, ConversationError::NoMemory(NoContentMemory::Organization)), "{what}: {reason}");
         }
         let mut memory = unbounded();
         assert_eq!(storage.find(&caller, "resp_9", NOW, &mut memory).await.unwrap(), None);

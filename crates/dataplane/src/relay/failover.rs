@@ -39,7 +39,7 @@ impl Dataplane {
         tried: Vec<BackendId>,
         prompt: u64,
     ) -> Option<Box<dyn KeptCall>> {
-        let mut memory = KeptMemory::new(self.memory.grant(&call.caller.workspace));
+        let mut memory = KeptMemory::new(self.memory.grant(&call.caller.organization));
         memory.grow_for(call.request.body.len()).ok()?;
         call.request.detach_body();
         // Only translated streams are continued.

@@ -283,7 +283,7 @@ impl Dataplane {
     /// The memory of what a translated stream keeps.
     fn translation_memory(&self, call: &Call, stream: &ChatStream) -> Result<Option<KeptMemory>, AttemptError> {
         let Some(kept) = stream.kept_bytes() else { return Ok(None) };
-        let mut memory = KeptMemory::new(self.memory.grant(&call.caller.workspace));
+        let mut memory = KeptMemory::new(self.memory.grant(&call.caller.organization));
         memory.grow_for(kept).map_err(|missing| AttemptError::Final(missing.into()))?;
         Ok(Some(memory))
     }

@@ -24,7 +24,7 @@ impl Dataplane {
         attempt: Attempt<'_>,
     ) -> Result<UpstreamResponse, AttemptError> {
         let Attempt { call, prompt, context_length, .. } = attempt;
-        let mut memory = ResponseMemory::new(&*self.memory, &call.caller.workspace);
+        let mut memory = ResponseMemory::new(&*self.memory, &call.caller.organization);
         // The response will repeat parts of the request.
         let echo = call.dialect.echo_bytes();
         let whole = exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, |bytes| memory.grow_for(echo + bytes));

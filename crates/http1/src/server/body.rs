@@ -28,12 +28,20 @@ pub enum RequestBody {
 impl RequestBody {
     /// The next piece.
     pub async fn next(&mut self) -> Result<Option<Bytes>, ReceiveError> {
-        self.read(Demand::Piece).await
+        match self {
+            Self::Whole(bytes) => Ok(Some(std::mem::take(bytes)).filter(|bytes| !bytes.is_empty())),
+            Self::Partial(receiver) => poll_fn(|_| receiver.poll_next()).await,
+        }
     }
 
-    /// All that is left in one piece, if its length is known; else the next piece.
-    pub async fn rest(&mut self) -> Result<Option<Bytes>, ReceiveError> {
-        self.read(Demand::Whole).await
+    /// All that is left in one piece, if its length is known; else the next piece. Of a body that is longer than `room`,
+    /// reads that much first and lets the handler know, which asks again with more room.
+    pub async fn rest(&mut self, room: usize) -> Result<BodyRest, ReceiveError> {
+        match self {
+            Self::Whole(bytes) if bytes.is_empty() => Ok(BodyRest::End),
+            Self::Whole(bytes) => Ok(BodyRest::Piece(std::mem::take(bytes))),
+            Self::Partial(receiver) => poll_fn(|_| receiver.poll_rest(room)).await,
+        }
     }
 
     /// Reads and drops the next piece, without keeping memory for it; its length, or `None` at the end.
@@ -41,13 +49,6 @@ impl RequestBody {
         match self {
             Self::Whole(bytes) => Ok(Some(std::mem::take(bytes).len()).filter(|length| *length > 0)),
             Self::Partial(receiver) => poll_fn(|_| receiver.poll_skipped()).await,
-        }
-    }
-
-    async fn read(&mut self, demand: Demand) -> Result<Option<Bytes>, ReceiveError> {
-        match self {
-            Self::Whole(bytes) => Ok(Some(std::mem::take(bytes)).filter(|bytes| !bytes.is_empty())),
-            Self::Partial(receiver) => poll_fn(|_| receiver.poll_next(demand)).await,
         }
     }
 
@@ -66,6 +67,25 @@ impl RequestBody {
             Self::Partial(receiver) => receiver.0.lock().left,
         }
     }
+
+    /// Bytes of the rest that have arrived, if its length is known.
+    pub fn buffered(&self) -> usize {
+        match self {
+            Self::Whole(bytes) => bytes.len(),
+            Self::Partial(receiver) => receiver.0.lock().buffered,
+        }
+    }
+}
+
+/// What has arrived of the rest of a body.
+#[derive(Debug, PartialEq, Eq)]
+pub enum BodyRest {
+    /// All of it, or a piece if its length is unknown.
+    Piece(Bytes),
+    /// As much as there was room for. It stays in the connection's buffer.
+    Part,
+    /// There is nothing left.
+    End,
 }
 
 /// The connection's end.
@@ -93,6 +113,8 @@ struct State {
     skipped: usize,
     /// Bytes of a body with a length that were not passed to the handler.
     left: u64,
+    /// How many of them have arrived.
+    buffered: usize,
     end: Option<BodyEnd>,
 }
 
@@ -100,7 +122,10 @@ struct State {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Demand {
     Piece,
-    Whole,
+    /// All of a body with a length, this many bytes at first.
+    Rest {
+        room: usize,
+    },
     Skip,
 }
 
@@ -117,8 +142,8 @@ pub struct ReceiveError;
 
 /// Opens a body that has not arrived completely.
 pub(super) fn open(framing: Framing, arrived: &[u8], awaits_continue: bool) -> (BodySource, BodyReceiver) {
-    let left = if let Framing::Length(left) = framing { left } else { 0 };
-    let state = Arc::new(Mutex::new(State { left, ..State::default() }));
+    let (left, buffered) = if let Framing::Length(left) = framing { (left, arrived.len()) } else { (0, 0) };
+    let state = Arc::new(Mutex::new(State { left, buffered, ..State::default() }));
     // The handler may still reject this length, so memory for the rest is not reserved yet.
     let input = BytesMut::from(arrived);
     let awaits_continue = awaits_continue && arrived.is_empty();
@@ -128,14 +153,28 @@ pub(super) fn open(framing: Framing, arrived: &[u8], awaits_continue: bool) -> (
 }
 
 impl BodyReceiver {
-    fn poll_next(&mut self, demand: Demand) -> Poll<Result<Option<Bytes>, ReceiveError>> {
+    fn poll_next(&mut self) -> Poll<Result<Option<Bytes>, ReceiveError>> {
         let mut state = self.0.lock();
         match (state.piece.take(), state.end) {
             (Some(piece), _) => Poll::Ready(Ok(Some(piece))),
             (None, Some(BodyEnd::Complete)) => Poll::Ready(Ok(None)),
             (None, Some(BodyEnd::Broken)) => Poll::Ready(Err(ReceiveError)),
             (None, None) => {
-                state.demand = Some(demand);
+                state.demand = Some(Demand::Piece);
+                Poll::Pending
+            }
+        }
+    }
+
+    fn poll_rest(&mut self, room: usize) -> Poll<Result<BodyRest, ReceiveError>> {
+        let mut state = self.0.lock();
+        match (state.piece.take(), state.end) {
+            (Some(piece), _) => Poll::Ready(Ok(BodyRest::Piece(piece))),
+            (None, Some(BodyEnd::Complete)) => Poll::Ready(Ok(BodyRest::End)),
+            (None, Some(BodyEnd::Broken)) => Poll::Ready(Err(ReceiveError)),
+            (None, None) if (room as u64) < state.left && state.buffered >= room => Poll::Ready(Ok(BodyRest::Part)),
+            (None, None) => {
+                state.demand = Some(Demand::Rest { room });
                 Poll::Pending
             }
         }
@@ -181,7 +220,7 @@ impl BodySource {
         let demand = self.state.lock().demand;
         let mut skipped = 0;
         let read = match (demand, self.framing) {
-            (Some(Demand::Whole), Framing::Length(left)) => ready!(self.poll_whole(cx, stream, left)),
+            (Some(Demand::Rest { room }), Framing::Length(left)) => ready!(self.poll_rest(cx, stream, left, room)),
             (Some(Demand::Skip), _) => ready!(self.poll_skip(cx, stream)).map(|count| {
                 skipped = count;
                 None
@@ -203,6 +242,7 @@ impl BodySource {
         state.left = state.left.saturating_sub(skipped as u64);
         if let Ok(Some(piece)) = read {
             state.left = state.left.saturating_sub(piece.len() as u64);
+            state.buffered = 0;
             state.piece = Some(piece);
         }
         Poll::Ready(())
@@ -265,12 +305,15 @@ impl BodySource {
         }
     }
 
-    /// Reads a body of known length into one buffer, which the handler keeps.
-    fn poll_whole<S: AsyncRead + Unpin>(
+    /// Reads a body of known length into one buffer, which the handler keeps; `None` once it has `room` bytes and is not
+    /// complete. The buffer has the whole length from the start, so that nothing is copied later: the kernel gives it
+    /// memory only for the pages that are written.
+    fn poll_rest<S: AsyncRead + Unpin>(
         &mut self,
         cx: &mut Context<'_>,
         stream: &mut S,
         length: u64,
+        room: usize,
     ) -> Poll<Result<Option<Bytes>, ReceiveError>> {
         let length = usize::try_from(length).map_err(|_| ReceiveError)?;
         if self.input.capacity() < length {
@@ -278,9 +321,13 @@ impl BodySource {
             whole.extend_from_slice(&self.input);
             self.input = whole;
         }
-        while self.input.len() < length {
-            let missing = length - self.input.len();
-            ready!(self.poll_read(cx, stream, missing))?;
+        let enough = length.min(room);
+        while self.input.len() < enough {
+            ready!(self.poll_read(cx, stream, enough - self.input.len()))?;
+            self.state.lock().buffered = self.input.len();
+        }
+        if self.input.len() < length {
+            return Poll::Ready(Ok(None));
         }
         self.framing = Framing::Length(0);
         let piece = self.input.split_to(length).freeze();

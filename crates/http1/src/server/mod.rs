@@ -32,7 +32,7 @@ mod respond;
 #[cfg(test)]
 mod tests;
 
-pub use body::{BodyReceiver, ReceiveError, RequestBody};
+pub use body::{BodyReceiver, BodyRest, ReceiveError, RequestBody};
 pub use handler::{Backlog, HandlerResponse};
 pub use head_budget::HeadBudget;
 pub use limits::{CALL_TICKS, Cutoff, Limits};

@@ -61,13 +61,13 @@ impl SurfaceError {
             Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
             Self::Body(error) => match error {
                 BodyError::TooLarge { .. } | BodyError::RatioTooHigh { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-                BodyError::TooSlow { .. } => StatusCode::REQUEST_TIMEOUT,
+                BodyError::TooSlow { .. } | BodyError::Stalled { .. } => StatusCode::REQUEST_TIMEOUT,
                 BodyError::UnsupportedType(_) | BodyError::UnsupportedEncoding(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 BodyError::BadEncoding | BodyError::TooManyMembers { .. } | BodyError::Incomplete => {
                     StatusCode::BAD_REQUEST
                 }
                 BodyError::ServerBusy => StatusCode::SERVICE_UNAVAILABLE,
-                BodyError::WorkspaceBusy => StatusCode::TOO_MANY_REQUESTS,
+                BodyError::OrganizationBusy => StatusCode::TOO_MANY_REQUESTS,
             },
             Self::Throttled(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
@@ -94,11 +94,11 @@ impl SurfaceError {
             Self::MethodNotAllowed { .. } => "method_not_allowed",
             Self::Body(error) => match error {
                 BodyError::TooLarge { .. } | BodyError::RatioTooHigh { .. } => "payload_too_large",
-                BodyError::TooSlow { .. } => "request_timeout",
+                BodyError::TooSlow { .. } | BodyError::Stalled { .. } => "request_timeout",
                 BodyError::UnsupportedType(_) | BodyError::UnsupportedEncoding(_) => "unsupported_media_type",
                 BodyError::BadEncoding | BodyError::TooManyMembers { .. } | BodyError::Incomplete => "invalid_payload",
                 BodyError::ServerBusy => "server_busy",
-                BodyError::WorkspaceBusy => "concurrency_limit_exceeded",
+                BodyError::OrganizationBusy => "concurrency_limit_exceeded",
             },
             Self::Throttled(_) => "rate_limit_exceeded",
             Self::Internal => "internal_error",
@@ -120,7 +120,7 @@ impl SurfaceError {
     /// Whether the client caused the error. A call that was throttled is not counted again, so that a client that waits
     /// for `Retry-After` gets through.
     pub(crate) fn is_failed_attempt(&self) -> bool {
-        let is_busy = matches!(self, Self::Body(BodyError::WorkspaceBusy));
+        let is_busy = matches!(self, Self::Body(BodyError::OrganizationBusy));
         self.status().is_client_error() && !self.is_throttled() && !is_busy
     }
 
@@ -129,7 +129,7 @@ impl SurfaceError {
             Self::Credential(CredentialError::Throttled(throttled)) | Self::Throttled(throttled) => {
                 Some(throttled.retry_after_secs())
             }
-            Self::Body(BodyError::ServerBusy | BodyError::WorkspaceBusy) => Some(RETRY_SOON_SECS),
+            Self::Body(BodyError::ServerBusy | BodyError::OrganizationBusy) => Some(RETRY_SOON_SECS),
             _ => retry_after_secs(self.status()),
         }
     }

@@ -2,15 +2,15 @@
 
 use control::responses::{ContentMemory, NoContentMemory};
 use dataplane::response_memory::{BodyGrant, BodyMemory, NoBodyMemory};
-use domain::WorkspaceId;
+use domain::OrganizationId;
 use edge::memory_budget::{Holder, MemoryBudget, MemoryGrant, NoMemoryError};
 use std::sync::Arc;
 
 pub(crate) struct ResponseBudget(pub(crate) Arc<MemoryBudget>);
 
 impl BodyMemory for ResponseBudget {
-    fn grant(&self, workspace: &WorkspaceId) -> Box<dyn BodyGrant> {
-        Box::new(ResponseGrant(self.0.grant(Holder::Workspace(workspace.clone()))))
+    fn grant(&self, organization: &OrganizationId) -> Box<dyn BodyGrant> {
+        Box::new(ResponseGrant(self.0.grant(Holder::Organization(organization.clone()))))
     }
 }
 
@@ -20,7 +20,7 @@ impl BodyGrant for ResponseGrant {
     fn grow_to(&mut self, bytes: u64) -> Result<(), NoBodyMemory> {
         self.0.grow_to(bytes).map_err(|error| match error {
             NoMemoryError::Process => NoBodyMemory::Process,
-            NoMemoryError::Workspace => NoBodyMemory::Workspace,
+            NoMemoryError::Organization => NoBodyMemory::Organization,
         })
     }
 }
@@ -31,7 +31,7 @@ impl ContentMemory for ContentGrant<'_> {
     fn grow_to(&mut self, bytes: u64) -> Result<(), NoContentMemory> {
         self.0.grow_to(bytes).map_err(|error| match error {
             NoMemoryError::Process => NoContentMemory::Process,
-            NoMemoryError::Workspace => NoContentMemory::Workspace,
+            NoMemoryError::Organization => NoContentMemory::Organization,
         })
     }
 }

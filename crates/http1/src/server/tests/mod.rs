@@ -134,7 +134,14 @@ pub(super) async fn echo(head: RequestHead, mut body: RequestBody) -> Response<T
     let mut text = format!("{} {} ", head.method, head.uri).into_bytes();
     let in_one_piece = head.uri.path() == "/rest";
     loop {
-        let piece = if in_one_piece { body.rest().await } else { body.next().await };
+        let piece = match in_one_piece {
+            true => body.rest(usize::MAX).await.map(|rest| match rest {
+                BodyRest::Piece(piece) => Some(piece),
+                BodyRest::End => None,
+                BodyRest::Part => panic!("there is room for all of it"),
+            }),
+            false => body.next().await,
+        };
         match piece {
             Ok(Some(piece)) => text.extend_from_slice(&piece),
             Ok(None) => return Response::new(TestBody::from(text)),

@@ -55,7 +55,7 @@ async fn a_head_may_arrive_byte_by_byte() {
 #[tokio::test]
 async fn a_handler_may_switch_from_the_whole_body_to_pieces() {
     let mut client = Client::open(1 << 16, async |_, mut body: RequestBody| {
-        let too_slow = tokio::time::timeout(Duration::from_millis(20), body.rest()).await;
+        let too_slow = tokio::time::timeout(Duration::from_millis(20), body.rest(usize::MAX)).await;
         assert!(too_slow.is_err());
         let mut passed = 0;
         while let Ok(Some(piece)) = body.next().await {
@@ -67,6 +67,39 @@ async fn a_handler_may_switch_from_the_whole_body_to_pieces() {
     tokio::time::sleep(Duration::from_millis(60)).await;
     client.send("efghijGET").await;
     assert_eq!(client.until("\r\n\r\n10").await, response_with("10"));
+}
+
+#[tokio::test]
+async fn a_long_body_arrives_in_one_piece_for_which_the_handler_makes_room() {
+    let body = "0123456789".repeat(20);
+    for connection_bytes in [1, 7, 64, 1 << 16] {
+        let expected = body.clone();
+        let mut client = Client::open(connection_bytes, move |_, mut body: RequestBody| {
+            let expected = expected.clone();
+            async move {
+                let mut steps = Vec::new();
+                loop {
+                    let room = (body.buffered() + 1).next_power_of_two().max(8);
+                    match body.rest(room).await.unwrap() {
+                        BodyRest::Part => {
+                            assert!(body.buffered() >= room, "{} of {room}", body.buffered());
+                            assert!(body.buffered() < 256);
+                            steps.push(room);
+                        }
+                        BodyRest::Piece(piece) => {
+                            assert_eq!(piece, expected.as_bytes());
+                            assert_eq!((body.buffered(), body.rest(1).await), (0, Ok(BodyRest::End)));
+                            assert!(steps.is_sorted() && steps.last().is_none_or(|room| *room == 128), "{steps:?}");
+                            return Response::new(TestBody::from("whole"));
+                        }
+                        BodyRest::End => panic!("the end before the body"),
+                    }
+                }
+            }
+        });
+        client.send(&format!("POST / HTTP/1.1\r\nhost: h\r\ncontent-length: {}\r\n\r\n{body}", body.len())).await;
+        assert_eq!(client.until("whole").await, response_with("whole"));
+    }
 }
 
 #[tokio::test]

@@ -201,7 +201,7 @@ impl EndpointsSurface {
         body: &mut Incoming,
         caller: &Caller,
     ) -> Result<WholeBody, request_body::BodyError> {
-        let read = self.bounds.read(&head.headers, body, Holder::Workspace(caller.workspace.clone())).await;
+        let read = self.bounds.read(&head.headers, body, Holder::Organization(caller.organization.clone())).await;
         if read.is_err() {
             request_body::discard(&head.headers, body).await;
         }

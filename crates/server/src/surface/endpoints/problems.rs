@@ -141,10 +141,10 @@ pub(super) const fn code_of(error: &SurfaceError) -> &'static str {
         SurfaceError::MethodNotAllowed { .. } => "METHOD_NOT_ALLOWED",
         SurfaceError::Body(error) => match error {
             BodyError::TooLarge { .. } | BodyError::RatioTooHigh { .. } => "PAYLOAD_TOO_LARGE",
-            BodyError::TooSlow { .. } => "REQUEST_TIMEOUT",
+            BodyError::TooSlow { .. } | BodyError::Stalled { .. } => "REQUEST_TIMEOUT",
             BodyError::UnsupportedType(_) | BodyError::UnsupportedEncoding(_) => "UNSUPPORTED_MEDIA_TYPE",
             BodyError::ServerBusy => "SERVER_BUSY",
-            BodyError::WorkspaceBusy => "CONCURRENCY_LIMIT_EXCEEDED",
+            BodyError::OrganizationBusy => "CONCURRENCY_LIMIT_EXCEEDED",
             // These are faults of the request on this surface.
             BodyError::BadEncoding | BodyError::TooManyMembers { .. } | BodyError::Incomplete => "INTERNAL",
         },

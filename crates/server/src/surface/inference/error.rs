@@ -60,7 +60,7 @@ impl InferenceError {
                 CallError::RateLimited { .. }
                 | CallError::QuotaExceeded { .. }
                 | CallError::Overloaded
-                | CallError::WorkspaceBusy
+                | CallError::OrganizationBusy
                 | CallError::TooManyCalls { .. }
                 | CallError::TooManyCounts { .. } => StatusCode::TOO_MANY_REQUESTS,
                 CallError::NotServing { .. }
@@ -126,7 +126,7 @@ impl InferenceError {
                 CallError::Overloaded
                 | CallError::TooManyCalls { .. }
                 | CallError::TooManyCounts { .. }
-                | CallError::WorkspaceBusy
+                | CallError::OrganizationBusy
                 | CallError::ServerBusy,
             ) => Some(RETRY_SOON_SECS),
             Self::Surface(error) => error.retry_after_secs(),

@@ -104,7 +104,7 @@ impl Exchange<'_> {
 
     /// Reads the whole body.
     pub(in crate::surface) async fn read_body(&mut self, caller: &Caller) -> Result<WholeBody, InferenceError> {
-        let holder = Holder::Workspace(caller.workspace.clone());
+        let holder = Holder::Organization(caller.organization.clone());
         Ok(self.surface.body_bounds.read(self.headers, self.body, holder).await.map_err(SurfaceError::from)?)
     }
 
@@ -145,8 +145,8 @@ impl Exchange<'_> {
                     None => None,
                     Some(save) => Box::pin(save.store_whole(&mut response.body)).await,
                 };
-                // Small responses fit into the buffers of a socket, so only these take from the share of the workspace.
-                let holder = Holder::Workspace(call.caller.workspace.clone());
+                // Small responses fit into the buffers of a socket, so only these take from the share of the organization.
+                let holder = Holder::Organization(call.caller.organization.clone());
                 let backlog = ResponseBacklog::new(surface.body_bounds.memory.grant(holder));
                 Ok(EdgeResponse { backlog, ..respond(response, self.trace.take(), save) })
             }

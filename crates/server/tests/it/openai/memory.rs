@@ -31,40 +31,47 @@ fn head(app: &TestApp, key: &str, length: u64) -> String {
     post_head(app, &format!("content-length: {length}\r\n")).replace(&app.key, key)
 }
 
-/// Announces a body and never sends it.
+/// Sends all of a body but its last byte.
 async fn unfinished(app: &TestApp, key: &str, length: u64) -> Wire {
     let before = used(app).await;
     let mut wire = Wire::open(app.forebay.public).await;
-    wire.send(head(app, key, length)).await;
+    wire.send(head(app, key, length) + &" ".repeat(length as usize - 1)).await;
     wait_for_use(app, before + length).await;
     wire
 }
 
-/// The key of a workspace of its own.
-fn other_key(app: &TestApp, name: &str) -> String {
-    let organization = app.forebay.bootstrap()["organizationId"].as_str().unwrap().to_owned();
+/// The id of a new organization.
+fn organization(app: &TestApp, name: &str) -> String {
+    text(&app.admin(&format!("organizations create --name {name}"))["id"]).to_owned()
+}
+
+/// The key of a new workspace.
+fn key_in(app: &TestApp, organization: &str, name: &str) -> String {
     let workspace = app.admin(&format!("workspaces create --organization {organization} --name {name}"));
     let key = app.admin(&format!("keys create --workspace {} --name {name}", text(&workspace["id"])));
     text(&key["key"]).to_owned()
 }
 
 #[tokio::test]
-async fn a_workspace_with_unfinished_bodies_leaves_room_for_the_others() {
+async fn an_organization_with_unfinished_bodies_leaves_room_for_the_others() {
     let app = TestApp::setup().edge("body_limit = \"1MiB\"\nmemory_budget = \"1MiB\"").start().await;
     let key = app.key.clone();
-    let other = other_key(&app, "other");
-    let unfinished_bodies = [unfinished(&app, &key, 300 * KIB).await, unfinished(&app, &key, 200 * KIB).await];
+    let sibling = key_in(&app, text(&app.forebay.bootstrap()["organizationId"]), "sibling");
+    let other = key_in(&app, &organization(&app, "other"), "other");
+    let unfinished_bodies = [unfinished(&app, &key, 300 * KIB).await, unfinished(&app, &sibling, 200 * KIB).await];
 
-    let mut third = Wire::open(app.forebay.public).await;
-    third.send(head(&app, &key, 300 * KIB)).await;
-    let response = third.response().await;
-    assert_eq!(response.error_line(), "429 concurrency_limit_exceeded");
-    assert_eq!(response.header("retry-after"), Some("1"));
+    for workspace in [&key, &sibling] {
+        let mut third = Wire::open(app.forebay.public).await;
+        third.send(head(&app, workspace, 300 * KIB)).await;
+        let response = third.response().await;
+        assert_eq!(response.error_line(), "429 concurrency_limit_exceeded", "workspaces have one share");
+        assert_eq!(response.header("retry-after"), Some("1"));
+    }
     assert_eq!(app.client_with(&other).post_json("/chat/completions", chat("hi")).await.status_line(), "200 OK");
 
     let _others = unfinished(&app, &other, 500 * KIB).await;
     let mut last = Wire::open(app.forebay.public).await;
-    last.send(head(&app, &other_key(&app, "third"), 100 * KIB)).await;
+    last.send(head(&app, &key_in(&app, &organization(&app, "third"), "third"), 100 * KIB)).await;
     let response = last.response().await;
     assert_eq!(response.error_line(), "503 server_busy");
     assert_eq!(response.header("retry-after"), Some("1"));
@@ -76,23 +83,55 @@ async fn a_workspace_with_unfinished_bodies_leaves_room_for_the_others() {
 }
 
 #[tokio::test]
+async fn a_body_takes_memory_for_what_has_arrived_and_a_window() {
+    let app = TestApp::setup().edge("body_limit = \"1MiB\"\nmemory_budget = \"1MiB\"").start().await;
+    let mut wire = Wire::open(app.forebay.public).await;
+    wire.send(head(&app, &app.key, 700 * KIB) + "{").await;
+    wait_until("a window is taken", TIMEOUT, async || used(&app).await >= 64 * KIB).await;
+    assert!(used(&app).await <= 64 * KIB + 1);
+    wire.send(" ".repeat(100 << 10)).await;
+    wait_until("twice of what arrived", TIMEOUT, async || used(&app).await >= 128 * KIB).await;
+    assert!(used(&app).await <= 128 * KIB + 2);
+
+    let mut second = Wire::open(app.forebay.public).await;
+    second.send(head(&app, &app.key, 700 * KIB) + "{").await;
+    let response = second.response().await;
+    assert_eq!(response.error_line(), "429 concurrency_limit_exceeded", "more than the budget is announced");
+    wire.send(" ".repeat((600 << 10) - 1)).await;
+    assert_eq!(wire.response().await.error_line(), "400 invalid_payload", "one body may be larger than the share");
+    wait_for_use(&app, 0).await;
+}
+
+#[tokio::test]
+async fn a_body_that_stalls_ends_before_the_time_for_the_whole_body() {
+    let app = TestApp::setup().edge("body_read_timeout = \"3s\"").start().await;
+    let mut wire = Wire::open(app.forebay.public).await;
+    wire.send(head(&app, &app.key, 700 * KIB) + "{").await;
+    let response = wire.response().await;
+    assert_eq!(response.error_line(), "408 request_timeout");
+    let message = response.json()["error"]["message"].clone();
+    assert_eq!(message, "less than 16384 bytes of the body arrived within 1 s");
+    wait_for_use(&app, 0).await;
+}
+
+#[tokio::test]
 async fn a_chunked_body_takes_memory_as_it_grows() {
     let app = TestApp::setup().edge("body_limit = \"1MiB\"\nmemory_budget = \"1MiB\"").start().await;
+    let _other = unfinished(&app, &app.key, 400 * KIB).await;
     let mut wire = Wire::open(app.forebay.public).await;
     wire.send(post_head(&app, "transfer-encoding: chunked\r\n")).await;
     let chunk = format!("{:x}\r\n{}\r\n", 64 * KIB, " ".repeat(64 << 10));
     wire.send(&chunk).await;
-    wait_until("the first chunk counts", TIMEOUT, async || used(&app).await >= 64 * KIB).await;
-    wire.send(chunk.repeat(12)).await;
+    wait_until("the first chunk counts", TIMEOUT, async || used(&app).await >= 464 * KIB).await;
+    wire.send(chunk.repeat(6)).await;
     assert_eq!(wire.response().await.error_line(), "429 concurrency_limit_exceeded");
-    wait_for_use(&app, 0).await;
+    wait_for_use(&app, 400 * KIB).await;
 }
 
 #[tokio::test]
 async fn nothing_is_taken_for_a_body_without_a_valid_credential() {
     let app = TestApp::setup().edge("body_limit = \"1MiB\"\nmemory_budget = \"1MiB\"").start().await;
-    let key = app.key.clone();
-    let _most = unfinished(&app, &key, 500 * KIB).await;
+    let _most = unfinished(&app, &app.key, 500 * KIB).await;
     let mut stranger = Wire::open(app.forebay.public).await;
     stranger.send(head(&app, "sk-unknown", 1_024 * KIB)).await;
     assert_eq!(stranger.response().await.error_line(), "401 invalid_api_key");

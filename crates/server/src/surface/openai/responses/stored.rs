@@ -134,9 +134,9 @@ impl LoadedHistory {
     }
 }
 
-/// Memory of the caller's workspace, none of which is taken yet.
+/// Memory of the caller's organization, none of which is taken yet.
 pub(super) fn memory_of(surface: &Surface, caller: &Caller) -> MemoryGrant {
-    surface.body_bounds.memory.grant(Holder::Workspace(caller.workspace.clone()))
+    surface.body_bounds.memory.grant(Holder::Organization(caller.organization.clone()))
 }
 
 /// `None` if the response is not to be stored. `unique` is the part of its id that is its own, `size` the bytes of the
@@ -215,7 +215,7 @@ fn conversation_error(error: ConversationError) -> InferenceError {
             StoredResponseError::ConversationTooLarge { why: error.to_string() }.into()
         }
         ConversationError::NoMemory(NoContentMemory::Process) => no_memory(NoMemoryError::Process),
-        ConversationError::NoMemory(NoContentMemory::Workspace) => no_memory(NoMemoryError::Workspace),
+        ConversationError::NoMemory(NoContentMemory::Organization) => no_memory(NoMemoryError::Organization),
         ConversationError::Command(error) => command_error(error),
     }
 }

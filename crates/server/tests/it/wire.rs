@@ -113,6 +113,12 @@ impl Wire {
         self.unread.is_empty() && timeout(SILENCE, self.receive()).await.is_err()
     }
 
+    /// Waits until the server closes, for any time.
+    pub(crate) async fn closed(&mut self) {
+        let mut buffer = [0; 4_096];
+        while self.stream.read(&mut buffer).await.is_ok_and(|count| count > 0) {}
+    }
+
     /// Whether the server closes within the timeout.
     pub(crate) async fn is_closed(&mut self) -> bool {
         self.receive().await == 0

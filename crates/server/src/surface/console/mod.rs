@@ -1,7 +1,7 @@
 //! The console's surface: everything under `/api`, for signed-in users.
 //!
 //! Handlers run on the background runtime, which owns the store's connections; the edge reads the request body and sends
-//! the response body. To add a route: a handler in the file of its noun, with the required role in its signature, and a
+//! the response body. A body is read only once its sender's session is known, except at routes that need none. To add a route: a handler in the file of its noun, with the required role in its signature, and a
 //! line in [`router`]. `/openapi.json` is generated from the handlers' annotations.
 
 mod accounts;
@@ -16,12 +16,14 @@ mod usage;
 
 use super::error::SurfaceError;
 use super::{MAX_BODY_BYTES, MAX_HEADER_BYTES, bridge};
+use crate::credential::session_cookie;
 use crate::oidc::Provider;
 use crate::surface::Body;
 use crate::surface_context::SurfaceContext;
 use axum::Router;
 use axum::response::IntoResponse;
-use control::sessions::Origin;
+use control::access;
+use control::sessions::{ActiveSession, Origin};
 use dataplane::admission::RateLimiter;
 use dataplane::record::Outcome;
 use dataplane::usage_tap::UsageTap;
@@ -40,6 +42,9 @@ use tower::ServiceExt;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+
+/// The most bytes of a body at a route that needs no session.
+const MAX_SIGN_IN_BYTES: u64 = 16 << 10;
 
 /// State of the handlers.
 #[derive(Clone)]
@@ -188,20 +193,24 @@ impl ConsoleSurface {
     }
 
     async fn route(&self, head: RequestHead, mut body: Incoming, client: IpAddr, now: Timestamp) -> Response<Body> {
-        let WholeBody { bytes, memory: _memory } = match self.read(&head, &mut body, client).await {
-            Ok(whole) => whole,
-            Err(error) => {
-                request_body::discard(&head.headers, &mut body).await;
-                return convert(ConsoleError::from(error).into_response()).await;
-            }
+        let received = self.receive(&head, &mut body, client, now).await;
+        request_body::discard(&head.headers, &mut body).await;
+        let Received { session, body } = match received {
+            Ok(received) => received,
+            Err(error) => return convert(error.into_response()).await,
         };
+        // The memory is returned when the request is finished.
+        let (bytes, _memory) = body.map(|WholeBody { bytes, memory }| (bytes, memory)).unzip();
         let mut head = head.into_parts();
         let user_agent = head.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("");
         let browser = browser_cookie::read(&head.headers, self.context.is_https());
         let origin = Origin::new(client.to_string(), user_agent, browser);
         head.extensions.insert(RequestContext { client, origin, now });
+        if let Some(session) = session {
+            head.extensions.insert(session);
+        }
         head.uri = bridge::without_trailing_slash(head.uri);
-        let request = Request::from_parts(head, axum::body::Body::from(bytes));
+        let request = Request::from_parts(head, axum::body::Body::from(bytes.unwrap_or_default()));
         let response = self.context.background.spawn(self.router.clone().oneshot(request));
         match response.await {
             Ok(Ok(response)) => convert(response).await,
@@ -209,16 +218,59 @@ impl ConsoleSurface {
         }
     }
 
-    /// Reads the body, unless the address signs in too often: that costs a hash of a password and writes to the store.
-    async fn read(&self, head: &RequestHead, body: &mut Incoming, client: IpAddr) -> Result<WholeBody, SurfaceError> {
+    /// Reads the body if its sender may send one. Without a session, handlers get an empty body, which they reject before
+    /// they look at it.
+    async fn receive(
+        &self,
+        head: &RequestHead,
+        body: &mut Incoming,
+        client: IpAddr,
+        now: Timestamp,
+    ) -> Result<Received, ConsoleError> {
         if head.headers.bytes() > MAX_HEADER_BYTES {
-            return Err(SurfaceError::HeadersTooLarge { limit: MAX_HEADER_BYTES });
+            return Err(SurfaceError::HeadersTooLarge { limit: MAX_HEADER_BYTES }.into());
         }
-        if is_sign_in(&head.method, head.uri.path()) {
-            self.context.throttles.count_sign_in(client)?;
+        let is_sign_in = is_sign_in(&head.method, head.uri.path());
+        if is_sign_in {
+            // It costs a hash of a password and writes to the store.
+            self.context.throttles.count_sign_in(client).map_err(SurfaceError::from)?;
         }
-        Ok(self.bounds.read(&head.headers, body, Holder::client(client)).await?)
+        if is_sign_in || body.is_over() {
+            let bounds = BodyBounds { limit: self.bounds.limit.min(MAX_SIGN_IN_BYTES), ..self.bounds.clone() };
+            let read = bounds.read(&head.headers, body, Holder::client(client)).await.map_err(SurfaceError::from)?;
+            return Ok(Received { session: None, body: Some(read) });
+        }
+        let Some(session) = self.identify(head, client, now).await? else { return Ok(Received::default()) };
+        let holder = match access::organization(&session) {
+            Ok((organization, _)) => Holder::People(organization.clone()),
+            Err(_) => Holder::User(session.user.id.clone()),
+        };
+        let is_here = body.has_arrived();
+        let read = self.bounds.read(&head.headers, body, holder).await.map_err(SurfaceError::from)?;
+        // A session that may have ended while the body arrived is looked up again.
+        Ok(Received { session: Some(session).filter(|_| is_here), body: Some(read) })
     }
+
+    async fn identify(
+        &self,
+        head: &RequestHead,
+        client: IpAddr,
+        now: Timestamp,
+    ) -> Result<Option<ActiveSession>, ConsoleError> {
+        let token = session_cookie::read(&head.headers.to_map(), self.context.is_https());
+        let Some(token) = token else { return Ok(None) };
+        let context = Arc::clone(&self.context);
+        let found = self.context.background.spawn(async move { context.identify(token, client, now).await });
+        Ok(found.await.map_err(|_panicked| ConsoleError::INTERNAL)??)
+    }
+}
+
+/// What is known of a request before its handler runs.
+#[derive(Default)]
+struct Received {
+    /// `None` if it is not known yet.
+    session: Option<ActiveSession>,
+    body: Option<WholeBody>,
 }
 
 /// The response of a node that waits for the store.
@@ -247,6 +299,25 @@ async fn convert(mut response: axum::response::Response) -> Response<Body> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bodies_without_a_session_are_read_at_every_route_that_needs_them() {
+        let description = serde_json::to_value(description()).unwrap();
+        let mut open = 0;
+        for (path, item) in description["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                let needs_none = |security: &serde_json::Value| {
+                    security.as_array().is_some_and(|all| all.iter().any(|one| one.as_object().unwrap().is_empty()))
+                };
+                if operation["requestBody"].is_object() && needs_none(&operation["security"]) {
+                    let method = Method::from_bytes(method.to_ascii_uppercase().as_bytes()).unwrap();
+                    assert!(is_sign_in(&method, path), "{method} {path}");
+                    open += 1;
+                }
+            }
+        }
+        assert!(open >= 3, "{open}");
+    }
 
     #[test]
     fn routes_that_need_no_session_and_cost_something_count_as_sign_ins() {

@@ -26,6 +26,53 @@ async fn bodies_other_than_json_objects_are_rejected() {
 }
 
 #[tokio::test]
+async fn a_body_is_not_waited_for_without_a_session() {
+    let app = TestApp::start().await;
+    let person = Person::operator(&app).await;
+    let announced = |path: &str, cookie: &str| {
+        format!("POST {path} HTTP/1.1\r\nhost: test\r\ncookie: {cookie}\r\ncontent-length: 1000\r\n\r\n{{")
+    };
+    for (path, expected) in [("/api/workspaces", 401), ("/api/x", 404), ("/api/sessions", 405)] {
+        for cookie in ["a=b", &format!("forebay_session={}", "x".repeat(43))] {
+            let mut wire = Wire::open(app.forebay.public).await;
+            wire.send(announced(path, cookie)).await;
+            assert_eq!(wire.response().await.status, expected, "{path}");
+        }
+    }
+    for (path, cookie) in [("/api/workspaces", person.cookie.as_str()), ("/api/session", "a=b")] {
+        let mut wire = Wire::open(app.forebay.public).await;
+        wire.send(announced(path, cookie)).await;
+        assert!(wire.is_silent().await, "{path}: the rest of the body is awaited");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_arrives_late_is_read_with_its_session() {
+    let app = TestApp::start().await;
+    let person = Person::operator(&app).await;
+    let body = json!({"name": "late"}).to_string();
+    let mut wire = Wire::open(app.forebay.public).await;
+    let head = format!(
+        "POST /api/workspaces HTTP/1.1\r\nhost: test\r\ncookie: {}\r\nx-csrf-token: {}\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        person.cookie,
+        person.csrf,
+        body.len()
+    );
+    wire.send(head).await;
+    assert!(wire.is_silent().await);
+    wire.send(body).await;
+    assert_eq!(wire.response().await.status, 201);
+}
+
+#[tokio::test]
+async fn the_body_of_a_sign_in_is_small() {
+    let app = TestApp::start().await;
+    let body = json!({"email": "x".repeat(17 << 10), "password": "x"});
+    assert_eq!(error_of(&browser(&app).post_json("/api/session", body).await), "413 payload_too_large");
+}
+
+#[tokio::test]
 async fn forms_of_other_sites_are_rejected() {
     let app = TestApp::start().await;
     let password = app.forebay.bootstrap()["password"].clone();

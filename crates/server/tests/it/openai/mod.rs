@@ -1,5 +1,6 @@
 //! The inference API under `/v1`.
 
+mod announced_bodies;
 mod cancellation;
 mod chat;
 mod credentials;

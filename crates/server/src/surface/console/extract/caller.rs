@@ -71,10 +71,7 @@ impl FromRequestParts<Console> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, ConsoleError> {
         let request = RequestContext::from_request_parts(parts, console).await?;
-        let token =
-            session_cookie::read(&parts.headers, console.context.is_https()).ok_or(ConsoleError::NotSignedIn)?;
-        let signed =
-            console.context.identify(token, request.client, request.now).await?.ok_or(ConsoleError::NotSignedIn)?;
+        let signed = session(parts, console, &request).await?.ok_or(ConsoleError::NotSignedIn)?;
         if !session_cookie::is_csrf_safe(&parts.method, &parts.headers, &signed.token) {
             return Err(ConsoleError::CsrfFailed);
         }
@@ -94,11 +91,23 @@ impl FromRequestParts<Console> for Visitor {
 
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, ConsoleError> {
         let request = RequestContext::from_request_parts(parts, console).await?;
-        let signed = match session_cookie::read(&parts.headers, console.context.is_https()) {
-            Some(token) => console.context.identify(token, request.client, request.now).await?,
-            None => None,
-        };
+        let signed = session(parts, console, &request).await?;
         Ok(Self { signed, request })
+    }
+}
+
+/// The session of a request: an extension if it was needed to read the body.
+async fn session(
+    parts: &mut Parts,
+    console: &Console,
+    request: &RequestContext,
+) -> Result<Option<ActiveSession>, ConsoleError> {
+    if let Some(known) = parts.extensions.remove::<ActiveSession>() {
+        return Ok(Some(known));
+    }
+    match session_cookie::read(&parts.headers, console.context.is_https()) {
+        Some(token) => Ok(console.context.identify(token, request.client, request.now).await?),
+        None => Ok(None),
     }
 }
 

@@ -44,6 +44,9 @@ pub enum CommandError {
     NotAMember,
     #[error(transparent)]
     OperatorOnly(#[from] OperatorOnlyError),
+    /// Too many passwords are being checked.
+    #[error("the server is busy; retry")]
+    Busy,
     #[error("the node `{node}` has not responded")]
     NodeUnresponsive { node: String },
     #[error("the store cannot be reached right now")]
@@ -95,7 +98,7 @@ impl CommandError {
             | Self::NoWorkspaceContext
             | Self::NotAMember
             | Self::OperatorOnly(_) => CommandErrorKind::Forbidden,
-            Self::NodeUnresponsive { .. } | Self::StoreUnavailable { .. } => CommandErrorKind::Unavailable,
+            Self::Busy | Self::NodeUnresponsive { .. } | Self::StoreUnavailable { .. } => CommandErrorKind::Unavailable,
             Self::Internal { .. } => CommandErrorKind::Internal,
         }
     }
@@ -125,6 +128,7 @@ impl CommandError {
             Self::NoWorkspaceContext => "no_workspace_context",
             Self::NotAMember => "not_a_member",
             Self::OperatorOnly(_) => "operator_only",
+            Self::Busy => "server_busy",
             Self::NodeUnresponsive { .. } => "node_unresponsive",
             Self::StoreUnavailable { .. } => "store_unavailable",
             Self::Internal { .. } => "internal_error",

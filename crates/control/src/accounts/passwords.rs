@@ -3,6 +3,7 @@
 use crate::command_error::CommandError;
 use argon2::password_hash::{Error, PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
+use std::time::Duration;
 use tokio::sync::Semaphore;
 
 const MIN_LEN: usize = 8;
@@ -13,8 +14,13 @@ const PASSES: u32 = 2;
 const LANES: u32 = 1;
 /// Passwords hashed at the same time: each takes [`MEMORY_KIB`] and a core.
 const AT_ONCE: usize = 4;
+/// Passwords that are hashed or wait for it. On an ordinary core, the last one waits for half a second.
+const MAX_PENDING: usize = 64;
+/// How long a password waits for its turn.
+const TURN_TIMEOUT: Duration = Duration::from_secs(10);
 
 static WORK: Semaphore = Semaphore::const_new(AT_ONCE);
+static PENDING: Semaphore = Semaphore::const_new(MAX_PENDING);
 
 /// Checks the length of a new password.
 pub fn check(password: &str) -> Result<&str, CommandError> {
@@ -60,7 +66,9 @@ fn argon2id() -> Result<Argon2<'static>, Error> {
 async fn on_a_worker<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, CommandError> {
-    let _permit = WORK.acquire().await.map_err(internal)?;
+    let _pending = PENDING.try_acquire().map_err(|_| CommandError::Busy)?;
+    let turn = tokio::time::timeout(TURN_TIMEOUT, WORK.acquire()).await.map_err(|_| CommandError::Busy)?;
+    let _turn = turn.map_err(internal)?;
     tokio::task::spawn_blocking(work).await.map_err(internal)?.map_err(internal)
 }
 
@@ -80,6 +88,20 @@ mod tests {
         assert!(!verify("correct horsf", Some(&stored)).await.unwrap());
         assert!(!verify("correct horse", None).await.unwrap());
         assert_ne!(stored, hash("correct horse").await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_password_does_not_wait_behind_many_others() {
+        let places = PENDING.acquire_many(u32::try_from(MAX_PENDING).unwrap()).await.unwrap();
+        assert!(matches!(hash("correct horse").await, Err(CommandError::Busy)));
+        drop(places);
+        assert!(hash("correct horse").await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_password_does_not_wait_for_long() {
+        let _others = WORK.acquire_many(u32::try_from(AT_ONCE).unwrap()).await.unwrap();
+        assert!(matches!(verify("correct horse", None).await, Err(CommandError::Busy)));
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use crate::command::{AuditedChange, Author, Command};
 use crate::command_error::CommandError;
 use crate::{access, entropy, passwords, sign_in, snapshot};
+use domain::attempts::PASSWORD_CHANGES;
 use domain::session::{BrowserToken, Lifetimes, SessionToken};
 use domain::{OrganizationId, Session, SessionId, Timestamp, User, WorkspaceId};
 use serde_json::Value;
-use store::{Page, Store, StoreError, Tx, organizations, sessions, users};
+use store::{Page, Store, StoreError, Tx, attempts, organizations, sessions, users};
 
 /// Precision of the recorded last use of a session.
 const TOUCH_MILLIS: i64 = 60_000;
@@ -195,7 +196,7 @@ pub async fn set_context(
     Ok(signed)
 }
 
-/// Changes the user's own password and ends all other sessions.
+/// Changes the user's own password and ends all other sessions. A few times an hour: each change costs two hashes.
 pub async fn change_password(
     command: SessionCommand<'_>,
     signed: &ActiveSession,
@@ -206,12 +207,24 @@ pub async fn change_password(
         field: "newPassword",
         why: "a password must have 8 to 1024 characters",
     })?;
-    sign_in::check(command, &signed.user.email, current).await.map_err(|error| match error {
-        CommandError::BadCredentials => {
-            CommandError::BadValue { field: "currentPassword", why: "this is not your password" }
-        }
-        other => other,
-    })?;
+    let subject = format!("password of {}", signed.user.id);
+    let mut tx = command.store.begin().await?;
+    attempts::take(&mut tx, &subject, &PASSWORD_CHANGES, command.now)
+        .await
+        .map_err(|error| sign_in::too_many_attempts(error, command.now))?;
+    tx.commit().await?;
+    if let Err(error) = sign_in::check_user(command, &signed.user, current).await {
+        // Wrong passwords have a limit of their own.
+        let mut tx = command.store.begin().await?;
+        attempts::give_back(&mut tx, &subject).await?;
+        tx.commit().await?;
+        return Err(match error {
+            CommandError::BadCredentials => {
+                CommandError::BadValue { field: "currentPassword", why: "this is not your password" }
+            }
+            other => other,
+        });
+    }
     let hash = passwords::hash(new).await?;
     let mut tx = command.store.begin().await?;
     users::set_password(&mut tx, &signed.user.id, &hash, command.now).await?;

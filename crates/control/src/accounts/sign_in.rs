@@ -7,8 +7,8 @@
 use crate::command_error::CommandError;
 use crate::sessions::{self, ActiveSession, SessionCommand};
 use crate::{known_origins, passwords};
-use domain::attempts;
 use domain::user::Email;
+use domain::{Timestamp, User, attempts};
 use store::users::{self, Credentials};
 use store::{StoreError, Tx};
 
@@ -38,25 +38,46 @@ async fn find_matching(accounts: Vec<Credentials>, password: &str) -> Result<Opt
     Ok(None)
 }
 
+/// The error of an attempt that was not counted.
+pub(crate) fn too_many_attempts(error: StoreError, now: Timestamp) -> CommandError {
+    match error {
+        StoreError::TooManyAttempts { wait } => CommandError::TooManyAttempts { wait, now },
+        other => other.into(),
+    }
+}
+
 /// Locks the account that a password was checked against. Fails if the password has changed since: a session that starts
 /// now would survive the change, which ends all others.
 async fn lock_unchanged(tx: &mut Tx, checked: &Credentials) -> Result<(), CommandError> {
     if users::lock_unchanged(tx, checked).await? { Ok(()) } else { Err(CommandError::BadCredentials) }
 }
 
-/// Checks the password within the limits on attempts.
+/// Checks the password of the accounts with an address within the limits on attempts.
 pub(crate) async fn check(
     command: SessionCommand<'_>,
     email: &Email,
     password: &str,
 ) -> Result<Credentials, CommandError> {
+    let accounts = users::credentials(command.store, email).await?;
+    check_accounts(command, email, accounts, password).await
+}
+
+/// Checks the password of one user, within the same limits. Another account may have the same address.
+pub(crate) async fn check_user(command: SessionCommand<'_>, user: &User, password: &str) -> Result<(), CommandError> {
+    let mut accounts = users::credentials(command.store, &user.email).await?;
+    accounts.retain(|account| account.user == user.id);
+    check_accounts(command, &user.email, accounts, password).await.map(drop)
+}
+
+async fn check_accounts(
+    command: SessionCommand<'_>,
+    email: &Email,
+    accounts: Vec<Credentials>,
+    password: &str,
+) -> Result<Credentials, CommandError> {
     let SessionCommand { store, now, .. } = command;
-    let accounts = users::credentials(store, email).await?;
     let counters = known_origins::counters(command, email, &accounts).await?;
-    let too_many = |error| match error {
-        StoreError::TooManyAttempts { wait } => CommandError::TooManyAttempts { wait, now },
-        other => CommandError::from(other),
-    };
+    let too_many = |error| too_many_attempts(error, now);
     let mut tx = store.begin().await?;
     let policy = &attempts::PER_ACCOUNT_AND_ORIGIN;
     store::attempts::take(&mut tx, &counters.own, policy, now).await.map_err(too_many)?;

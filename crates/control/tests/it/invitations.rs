@@ -103,15 +103,22 @@ async fn an_account_that_another_user_prepared_does_not_keep_the_owner_out() {
         };
         let eve = beside(&link, "eve's password").await.unwrap().user;
         assert_ne!(eve.id, squatter.id);
+        let nowhere = Origin::default();
         let enter = async |password| {
-            let signed =
-                sign_in::sign_in(session_command(&store, &Origin::default(), NOW), "eve@example.com", password).await;
+            let signed = sign_in::sign_in(session_command(&store, &nowhere, NOW), "eve@example.com", password).await;
             signed.map(|signed| signed.user)
         };
         let (one, other) = (enter("eve's password").await.unwrap(), enter("attacker's password").await.unwrap());
         assert_eq!((&one.id, one.email.as_str(), one.memberships.len()), (&eve.id, "eve@example.com", 1));
         assert_eq!((&other.id, other.email.as_str(), other.memberships.len()), (&squatter.id, "eve@example.com", 1));
         assert_eq!(users::show_by_email(&store, "eve@example.com").await.unwrap_err().field(), Some("email"));
+
+        // The password of the other account is not the current one.
+        let command_now = session_command(&store, &nowhere, NOW);
+        let signed = sign_in::sign_in(command_now, "eve@example.com", "eve's password").await.unwrap();
+        let change = async |current| sessions::change_password(command_now, &signed, current, "eve's password").await;
+        assert_eq!(change("attacker's password").await.unwrap_err().field(), Some("currentPassword"));
+        change("eve's password").await.unwrap();
 
         // One organization cannot use up the accounts of an address.
         let again = invite(&store, &attackers, "eve@example.com", vec![]).await.unwrap();

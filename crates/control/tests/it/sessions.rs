@@ -148,6 +148,31 @@ async fn a_changed_password_ends_the_other_sessions() {
 }
 
 #[tokio::test]
+async fn a_password_changes_a_few_times_an_hour() {
+    on_both(async |_, store| {
+        let mut password = first(&store).await.password;
+        let here = enter(&store, "admin@localhost", &password, NOW).await.unwrap();
+        let change = async |current: &str, new: &str, now| {
+            sessions::change_password(session_command(&store, &origin(), now), &here, current, new).await
+        };
+        for number in 0..attempts::PASSWORD_CHANGES.max {
+            change("wrong", "another password", NOW).await.unwrap_err();
+            let new = format!("password {number}");
+            change(&password, &new, NOW).await.unwrap();
+            password = new;
+        }
+        let rejected = change(&password, "another password", later(3_599_000)).await.unwrap_err();
+        let CommandError::TooManyAttempts { wait, now } = rejected else { panic!("{rejected}") };
+        assert_eq!(wait.retry_after_secs(now), 1);
+        // Counting wrong passwords of others does not forget it.
+        enter(&store, "unknown@example.com", "wrong", later(3_599_000)).await.unwrap_err();
+        change(&password, "another password", later(3_599_500)).await.unwrap_err();
+        change(&password, "another password", wait.until).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_session_switches_only_to_workspaces_of_its_user() {
     on_both(async |_, store| {
         let first = first(&store).await;

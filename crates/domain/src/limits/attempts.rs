@@ -20,6 +20,10 @@ pub const PER_ACCOUNT_AND_ORIGIN: Policy = Policy { max: 10, span_millis: SPAN_M
 pub const PER_ACCOUNT: Policy = Policy { max: 100, span_millis: SPAN_MILLIS };
 /// Wrong passwords from one address, for any account.
 pub const PER_ADDRESS: Policy = Policy { max: 100, span_millis: SPAN_MILLIS };
+/// Changes of the password of one account. Each one costs two hashes.
+pub const PASSWORD_CHANGES: Policy = Policy { max: 5, span_millis: LONGEST_SPAN_MILLIS };
+/// No policy has a longer span.
+pub const LONGEST_SPAN_MILLIS: i64 = 60 * 60 * 1_000;
 
 /// The attempts of one span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

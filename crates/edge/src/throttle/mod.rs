@@ -8,7 +8,7 @@ mod bucket_table;
 use bucket_table::BucketTable;
 use domain::usage::Actor;
 use domain::workspace::{Limits, lower};
-use domain::{Caller, KeyId, OrganizationId, SecretHash};
+use domain::{Caller, KeyId, OrganizationId, SecretHash, UserId};
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,7 +52,7 @@ impl ThrottleReason {
             Self::Attempts => "failing calls with this credential",
             Self::SignIns => "sign-ins from this address",
             Self::Management => "requests with this credential",
-            Self::Changes => "changes by this organization",
+            Self::Changes => "changes by this organization or user",
         }
     }
 }
@@ -92,7 +92,7 @@ pub struct ThrottleLimits {
     pub sign_ins: u64,
     /// Requests of a session, and of a key to `/v1/endpoints`, per minute.
     pub management: u64,
-    /// Requests of an organization that may change something, per minute.
+    /// Requests of an organization, or of a user about their own sessions, that may change something, per minute.
     pub changes: u64,
     /// The limits of workspaces without limits of their own.
     pub workspace_defaults: Limits,
@@ -116,7 +116,15 @@ pub struct Throttles {
     attempts: Throttle<Actor>,
     sign_ins: Throttle<ClientBlock>,
     management: Throttle<ManagementClient>,
-    changes: Throttle<OrganizationId>,
+    changes: Throttle<ChangeOwner>,
+}
+
+/// Whose changes count together.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum ChangeOwner {
+    Organization(OrganizationId),
+    /// Of the user's own sessions and password.
+    User(UserId),
 }
 
 /// A valid credential of the management routes.
@@ -174,7 +182,12 @@ impl Throttles {
     /// Counts a request that may change something. An organization can have many credentials, and a change costs a
     /// transaction and a round of the reconciler.
     pub fn count_change(&self, organization: &OrganizationId) -> Result<(), Throttled> {
-        self.changes.take(organization, self.limits.changes)
+        self.changes.take(&ChangeOwner::Organization(organization.clone()), self.limits.changes)
+    }
+
+    /// Counts a request that may change something of the user's own, such as the current organization.
+    pub fn count_own_change(&self, user: &UserId) -> Result<(), Throttled> {
+        self.changes.take(&ChangeOwner::User(user.clone()), self.limits.changes)
     }
 
     /// A session was started: its requests count for itself.
@@ -372,6 +385,22 @@ mod tests {
             throttles.count_credential(client).unwrap();
             throttles.forgive_credential(client);
         }
+    }
+
+    #[test]
+    fn changes_of_a_user_and_of_an_organization_count_apart() {
+        // A fifth of them at once.
+        let throttles = Throttles::new(ThrottleLimits { changes: 10, ..LIMITS });
+        let now = Timestamp::from_millis(1);
+        let (organization, user, other) = (OrganizationId::new(now, 1), UserId::new(now, 1), UserId::new(now, 2));
+        for _ in 0..2 {
+            throttles.count_change(&organization).unwrap();
+            throttles.count_own_change(&user).unwrap();
+        }
+        assert!(throttles.count_change(&organization).is_err());
+        let throttled = throttles.count_own_change(&user).unwrap_err();
+        assert_eq!(throttled.reason, ThrottleReason::Changes);
+        throttles.count_own_change(&other).unwrap();
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Sign-in attempts, by a digest of the account or the address.
+//! Sign-in attempts and changes of passwords, by a digest of the account or the address.
 
 use crate::db::Tx;
 use crate::error::StoreError;
@@ -19,7 +19,9 @@ pub async fn take(tx: &mut Tx, subject: &str, policy: &Policy, now: Timestamp) -
     let counted = attempts::count(policy, seen, now).map_err(|wait| StoreError::TooManyAttempts { wait })?;
     if counted.count == 1 {
         let over = sqlx::query("DELETE FROM sign_in_attempts WHERE since < $1 AND subject <> $2");
-        tx.execute(over.bind(now.millis().saturating_sub(policy.span_millis)).bind(digest.as_str())).await?;
+        // Rows of other policies are among them.
+        let oldest = now.millis().saturating_sub(attempts::LONGEST_SPAN_MILLIS);
+        tx.execute(over.bind(oldest).bind(digest.as_str())).await?;
     }
     let update = sqlx::query("UPDATE sign_in_attempts SET attempts = $2, since = $3 WHERE subject = $1")
         .bind(digest.as_str())

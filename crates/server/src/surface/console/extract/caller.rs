@@ -80,6 +80,21 @@ impl FromRequestParts<Console> for Caller {
     }
 }
 
+/// A signed-in user at a route about their own sessions and password.
+pub(crate) struct SessionOwner(pub Caller);
+
+impl FromRequestParts<Console> for SessionOwner {
+    type Rejection = ConsoleError;
+
+    async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, ConsoleError> {
+        let caller = Caller::from_request_parts(parts, console).await?;
+        if !parts.method.is_safe() {
+            caller.context.throttles.count_own_change(&caller.signed.user.id).map_err(SurfaceError::from)?;
+        }
+        Ok(Self(caller))
+    }
+}
+
 /// A user who may be signed in, at a route that gets its credentials from the body.
 pub(crate) struct Visitor {
     pub signed: Option<ActiveSession>,

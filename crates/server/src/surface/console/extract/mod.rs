@@ -7,7 +7,9 @@ mod path;
 mod payload;
 pub(super) mod query;
 
-pub(super) use caller::{Admin, Caller, Member, Operator, RequestContext, Visitor, WorkspaceAdmin, WorkspaceCaller};
+pub(super) use caller::{
+    Admin, Caller, Member, Operator, RequestContext, SessionOwner, Visitor, WorkspaceAdmin, WorkspaceCaller,
+};
 pub(super) use list::{List, PageRequest, Params};
 pub(super) use path::{Id, NodeId, PathParam};
 pub(super) use payload::Payload;

@@ -3,7 +3,7 @@
 use crate::credential::session_cookie;
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
-use crate::surface::console::extract::{Caller, Payload, Visitor};
+use crate::surface::console::extract::{Payload, SessionOwner, Visitor};
 use crate::surface::console::sessions::browser_cookie;
 use crate::surface_context::SurfaceContext;
 use crate::view::RoleView;
@@ -143,7 +143,7 @@ pub(crate) async fn show(State(console): State<Console>, visitor: Visitor) -> Re
 
 /// Sign out.
 #[utoipa::path(delete, path = "/api/session", tag = "session", responses((status = 204)))]
-pub(crate) async fn sign_out(caller: Caller) -> Result<Response, ConsoleError> {
+pub(crate) async fn sign_out(SessionOwner(caller): SessionOwner) -> Result<Response, ConsoleError> {
     let context = &caller.context;
     sessions::sign_out(caller.request.session_command(context), &caller.signed).await?;
     let cookie = session_cookie::clear(context.is_https());
@@ -154,7 +154,7 @@ pub(crate) async fn sign_out(caller: Caller) -> Result<Response, ConsoleError> {
 #[utoipa::path(put, path = "/api/session/context", tag = "session", request_body = Context,
     responses((status = 200, body = SessionBody)))]
 pub(crate) async fn set_context(
-    caller: Caller,
+    SessionOwner(caller): SessionOwner,
     Payload(chosen): Payload<Context>,
 ) -> Result<Json<SessionBody>, ConsoleError> {
     let context = &caller.context;
@@ -169,7 +169,7 @@ pub(crate) async fn set_context(
 #[utoipa::path(put, path = "/api/session/password", tag = "session", request_body = NewPassword,
     responses((status = 204)))]
 pub(crate) async fn change_password(
-    caller: Caller,
+    SessionOwner(caller): SessionOwner,
     Payload(body): Payload<NewPassword>,
 ) -> Result<StatusCode, ConsoleError> {
     let command = caller.request.session_command(&caller.context);

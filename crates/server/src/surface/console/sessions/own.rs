@@ -1,7 +1,7 @@
 //! `/api/sessions`: the user's signed-in browsers.
 
 use crate::surface::console::error::ConsoleError;
-use crate::surface::console::extract::{Caller, Id, List};
+use crate::surface::console::extract::{Id, List, SessionOwner};
 use crate::view::SessionView;
 use axum::Json;
 use control::sessions;
@@ -10,7 +10,7 @@ use http::StatusCode;
 
 /// The user's sessions, newest first.
 #[utoipa::path(get, path = "/api/sessions", tag = "session", responses((status = 200, body = List<SessionView>)))]
-pub(crate) async fn list(caller: Caller) -> Result<Json<List<SessionView>>, ConsoleError> {
+pub(crate) async fn list(SessionOwner(caller): SessionOwner) -> Result<Json<List<SessionView>>, ConsoleError> {
     let lifetimes = &caller.context.lifetimes;
     let found = sessions::list(caller.store(), &caller.signed.user, lifetimes, caller.now()).await?;
     let views = found.into_iter().map(|session| {
@@ -22,7 +22,7 @@ pub(crate) async fn list(caller: Caller) -> Result<Json<List<SessionView>>, Cons
 
 /// End one of the user's sessions.
 #[utoipa::path(delete, path = "/api/sessions/{sessionId}", tag = "session", responses((status = 204)))]
-pub(crate) async fn end(caller: Caller, Id(id): Id<SessionId>) -> Result<StatusCode, ConsoleError> {
+pub(crate) async fn end(SessionOwner(caller): SessionOwner, Id(id): Id<SessionId>) -> Result<StatusCode, ConsoleError> {
     sessions::end(caller.request.session_command(&caller.context), &caller.signed, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

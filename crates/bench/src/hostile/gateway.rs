@@ -45,6 +45,8 @@ pub(crate) struct Target {
     /// The keys.
     pub(crate) attacker: String,
     pub(crate) other: String,
+    /// Of further workspaces of the attacker's organization.
+    pub(crate) siblings: Vec<String>,
     /// Set if the gateway serves TLS.
     pub(crate) tls: Option<Arc<rustls::ClientConfig>>,
 }
@@ -60,6 +62,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) allotment: u32,
     /// If the gateway cannot derive it from the memory limit of its control group.
     pub(crate) memory_budget: Option<u64>,
+    /// Further workspaces of the attacker's organization.
+    pub(crate) siblings: usize,
     /// How the model of the attackers responds.
     pub(crate) attacked: Script,
 }
@@ -98,11 +102,15 @@ impl Gateway {
         };
         let forebay = launch.start(&config).await?;
         let admin = |line: &str| admin(&binary, &forebay, line);
-        let organization = admin("organizations create --name others")?;
-        let organization = text(&organization["id"]);
-        let workspace = admin(&format!("workspaces create --organization {organization} --name others"))?;
-        let other = admin(&format!("keys create --workspace {} --name others", text(&workspace["id"])))?;
-        let target = Target { address: forebay.public, attacker: forebay.api_key()?, other: text(&other["key"]), tls };
+        let new_key = |organization: &str| {
+            let workspace = admin(&format!("workspaces create --organization {organization} --name more"))?;
+            let key = admin(&format!("keys create --workspace {} --name more", text(&workspace["id"])))?;
+            anyhow::Ok(text(&key["key"]))
+        };
+        let other = new_key(&text(&admin("organizations create --name others")?["id"]))?;
+        let first = text(&forebay.bootstrap()["organizationId"]);
+        let siblings = (0..setup.siblings).map(|_| new_key(&first)).collect::<anyhow::Result<_>>()?;
+        let target = Target { address: forebay.public, attacker: forebay.api_key()?, other, siblings, tls };
         if target.tls.is_none() {
             create_endpoint(&target).await?;
         }

@@ -164,6 +164,7 @@ async fn run_attack(options: &Options, attack: Attack) -> anyhow::Result<f64> {
         has_tls: false,
         requests_per_minute: REQUESTS_PER_MINUTE,
         allotment: attacks::ENDPOINTS,
+        siblings: 0,
         memory_budget: None,
         attacked: Script::default(),
     })

@@ -21,6 +21,7 @@ use crate::hostile::gateway::{ATTACKED_MODEL, ENDPOINT, Target};
 use crate::hostile::requests::{MAX_BODY, bombs, chat_body, chat_call, chat_head, gzip_head};
 
 const BODIES: usize = 2_000;
+const ANNOUNCED: usize = 400;
 const HEADS: usize = 50_000;
 const BOMBS: usize = 500;
 const HELD: usize = 5_000;
@@ -57,6 +58,7 @@ pub(super) async fn start(
                 // A rejection or a reset is what the attacker expects.
                 let _ = match attack {
                     Attack::Bodies => unfinished_body(&target, number).await,
+                    Attack::Announced => announced_body(&target, number).await,
                     Attack::Heads => unfinished_head(&target, number).await,
                     Attack::Gzip => bomb(&target, number, &bombs[number % bombs.len()]).await,
                     Attack::Held => held_call(&target, number).await,
@@ -77,6 +79,7 @@ pub(super) async fn start(
 pub(super) fn connections(attack: Attack, percent: u32) -> usize {
     let all = match attack {
         Attack::Bodies => BODIES,
+        Attack::Announced => ANNOUNCED,
         Attack::Heads => HEADS,
         Attack::Gzip => BOMBS,
         Attack::Held => HELD,
@@ -114,6 +117,20 @@ async fn unfinished_body(target: &Target, number: usize) -> anyhow::Result<()> {
         sent = send => sent,
         read = reading.read_u8() => Ok(read.map(|_| ())?),
     }
+}
+
+/// Sends one byte of a body: with a key of one of many workspaces, or without a credential.
+async fn announced_body(target: &Target, number: usize) -> anyhow::Result<()> {
+    let head = match number % 2 {
+        0 => {
+            let key = &target.siblings[number / 2 % target.siblings.len()];
+            chat_head(key, &format!("content-length: {MAX_BODY}\r\n"))
+        }
+        _ => "POST /api/x HTTP/1.1\r\nhost: x\r\ncontent-length: 262144\r\n\r\n".to_owned(),
+    };
+    let mut stream = connect(target, number).await?;
+    stream.write_all(format!("{head}{{").as_bytes()).await?;
+    wait_for_response(&mut stream).await
 }
 
 async fn unfinished_head(target: &Target, number: usize) -> anyhow::Result<()> {

@@ -56,6 +56,8 @@ pub struct Options {
 pub enum Attack {
     /// 2,000 bodies of 16 MiB that never end.
     Bodies,
+    /// 400 bodies of which one byte is sent, half of them by 20 workspaces of one organization, half without a credential.
+    Announced,
     /// 50,000 heads that never end.
     Heads,
     /// 500 gzip bombs at once.
@@ -69,7 +71,16 @@ pub enum Attack {
 }
 
 impl Attack {
-    const ALL: [Self; 6] = [Self::Bodies, Self::Heads, Self::Gzip, Self::Held, Self::SlowHttp1, Self::SlowHttp2];
+    const ALL: [Self; 7] =
+        [Self::Bodies, Self::Announced, Self::Heads, Self::Gzip, Self::Held, Self::SlowHttp1, Self::SlowHttp2];
+
+    /// Further workspaces of the attacker's organization.
+    const fn siblings(self) -> usize {
+        match self {
+            Self::Announced => 20,
+            Self::Bodies | Self::Heads | Self::Gzip | Self::Held | Self::SlowHttp1 | Self::SlowHttp2 => 0,
+        }
+    }
 
     const fn needs_tls(self) -> bool {
         matches!(self, Self::SlowHttp2)
@@ -107,6 +118,7 @@ async fn run_attack(options: &Options, attack: Attack) -> anyhow::Result<Vec<Str
         has_tls: attack.needs_tls(),
         requests_per_minute: REQUESTS_PER_MINUTE,
         allotment: 1,
+        siblings: attack.siblings(),
         memory_budget: members.is_none().then_some(limit / BUDGET_DIVISOR),
         confinement: members.map_or(Confinement::Anywhere, Confinement::Group),
         attacked: paced_stream(),

@@ -111,6 +111,8 @@ impl CommandError {
             Self::Missing { .. } => "not_found",
             Self::Conflict(conflict) => match conflict {
                 Conflict::KeyLimitReached { .. } => "key_limit_reached",
+                Conflict::WorkspaceLimitReached { .. } => "workspace_limit_reached",
+                Conflict::LastWorkspace => "last_workspace",
                 Conflict::KeyDisabled => "key_disabled",
                 Conflict::KeyRevoked => "key_revoked",
                 Conflict::KeyExpired => "key_expired",

@@ -34,6 +34,8 @@ pub(crate) struct SurfaceContext {
     pub allotment_defaults: Defaults,
     /// Most dedicated endpoints of a workspace.
     pub max_endpoints: u64,
+    /// Most workspaces of an organization without a limit of its own.
+    pub max_workspaces: u64,
     pub lifetimes: Lifetimes,
     /// How far back series and the request log go.
     pub retention: Retention,
@@ -95,6 +97,7 @@ impl SurfaceContext {
             defaults: config.workspace_defaults,
             allotment_defaults: config.allotment_defaults.clone(),
             max_endpoints: config.server.max_endpoints_per_workspace,
+            max_workspaces: config.server.max_workspaces_per_organization,
             lifetimes,
             retention: config.retention,
             console_url,

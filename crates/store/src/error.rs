@@ -46,6 +46,12 @@ pub enum StoreError {
 pub enum Conflict {
     #[error("the workspace already has {limit} API keys, which is its limit")]
     KeyLimitReached { limit: u64 },
+    #[error(
+        "the organization has {existing} workspaces and deleted {deleted} this month; it may have {limit}, those together"
+    )]
+    WorkspaceLimitReached { limit: u64, existing: u64, deleted: u64 },
+    #[error("only the operator may delete the last workspace of an organization")]
+    LastWorkspace,
     #[error("the key is disabled; an administrator can enable it")]
     KeyDisabled,
     #[error("the key is revoked")]

@@ -37,12 +37,26 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 18, script: include_str!("../migrations/0018_log_requests.sql") },
     Migration { version: 19, script: include_str!("../migrations/0019_download_requests.sql") },
     Migration { version: 20, script: include_str!("../migrations/0020_node_requests.sql") },
+    Migration { version: 21, script: include_str!("../migrations/0021_workspaces_of_organizations.sql") },
 ];
 
 /// Migrations that only add, each with the newest migration that a version must know to work with it. All others require
 /// a version that knows them.
-const ADDING: &[(i64, i64)] =
-    &[(8, 7), (10, 9), (11, 9), (12, 9), (13, 9), (14, 9), (15, 9), (16, 9), (17, 9), (18, 9), (19, 9), (20, 9)];
+const ADDING: &[(i64, i64)] = &[
+    (8, 7),
+    (10, 9),
+    (11, 9),
+    (12, 9),
+    (13, 9),
+    (14, 9),
+    (15, 9),
+    (16, 9),
+    (17, 9),
+    (18, 9),
+    (19, 9),
+    (20, 9),
+    (21, 9),
+];
 
 const SERVES_SINCE: &str = "SELECT MAX(serves_since) AS serves_since FROM schema_version";
 

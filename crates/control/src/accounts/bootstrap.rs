@@ -32,8 +32,12 @@ pub async fn first_start(store: &Store, defaults: &Limits, now: Timestamp) -> Re
     }
     let password = entropy::password();
     let password_hash = passwords::hash(&password).await?;
-    let organization =
-        Organization { id: OrganizationId::new(now, entropy::for_id()), name: NAME.to_owned(), created_at: now };
+    let organization = Organization {
+        id: OrganizationId::new(now, entropy::for_id()),
+        name: NAME.to_owned(),
+        max_workspaces: None,
+        created_at: now,
+    };
     let workspace = Workspace {
         id: WorkspaceId::new(now, entropy::for_id()),
         organization: organization.id.clone(),

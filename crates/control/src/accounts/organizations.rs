@@ -4,6 +4,7 @@ use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
 use crate::{entropy, snapshot};
 use domain::workspace::check_name;
+use domain::workspace_edit::LimitChange;
 use domain::{Organization, OrganizationId};
 use store::organizations::{self, CountedOrganization};
 use store::{Page, Store};
@@ -11,7 +12,8 @@ use store::{Page, Store};
 /// Creates an organization.
 pub async fn create(command: Command<'_>, name: &str) -> Result<Organization, CommandError> {
     let name = check_name(name)?.to_owned();
-    let new = Organization { id: OrganizationId::new(command.now, entropy::for_id()), name, created_at: command.now };
+    let id = OrganizationId::new(command.now, entropy::for_id());
+    let new = Organization { id, name, max_workspaces: None, created_at: command.now };
     let mut tx = command.store.begin().await?;
     organizations::insert(&mut tx, &new).await?;
     let change =
@@ -44,16 +46,38 @@ pub async fn show_counted(store: &Store, id: &OrganizationId) -> Result<CountedO
 
 /// Renames an organization.
 pub async fn rename(command: Command<'_>, id: &OrganizationId, name: &str) -> Result<Organization, CommandError> {
-    let name = check_name(name)?;
+    set(command, id, Edit { name: Some(name), ..Edit::default() }).await
+}
+
+/// The members to change.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Edit<'a> {
+    /// `None` keeps it.
+    pub name: Option<&'a str>,
+    /// Only the operator changes it.
+    pub max_workspaces: LimitChange,
+}
+
+/// Changes an organization.
+pub async fn set(command: Command<'_>, id: &OrganizationId, edit: Edit<'_>) -> Result<Organization, CommandError> {
+    let name = edit.name.map(check_name).transpose()?;
     let mut tx = command.store.begin().await?;
     let current = organizations::lock(&mut tx, id).await?;
-    let renamed = organizations::rename(&mut tx, id, name, command.now).await?;
-    let change = AuditedChange::new("organization.rename", Some(id), id.as_str())
+    let max_workspaces = match edit.max_workspaces {
+        LimitChange::Keep => current.max_workspaces,
+        LimitChange::Follow => None,
+        LimitChange::Set(limit) => Some(limit),
+    };
+    let name = name.unwrap_or(&current.name).to_owned();
+    let changed = Organization { name, max_workspaces, ..current.clone() };
+    organizations::update(&mut tx, &changed, command.now).await?;
+    let action = if edit.max_workspaces == LimitChange::Keep { "organization.rename" } else { "organization.set" };
+    let change = AuditedChange::new(action, Some(id), id.as_str())
         .before(snapshot::organization(&current))
-        .after(snapshot::organization(&renamed));
+        .after(snapshot::organization(&changed));
     command.record(&mut tx, change).await?;
     tx.commit().await?;
-    Ok(renamed)
+    Ok(changed)
 }
 
 /// Deletes an organization. Fails while it has workspaces.

@@ -5,7 +5,7 @@ use domain::{ApiKey, Invitation, Organization, ResponseRetention, Session, User,
 use serde_json::{Value, json};
 
 pub(crate) fn organization(organization: &Organization) -> Value {
-    json!({ "name": organization.name })
+    json!({ "name": organization.name, "maxWorkspaces": organization.max_workspaces })
 }
 
 /// Limits as stored: the operator's and the administrators' values separately; `null` follows the default.

@@ -5,9 +5,9 @@ use crate::command_error::CommandError;
 use crate::{entropy, snapshot};
 use domain::workspace::{Limits, OwnLimits, check_name};
 use domain::workspace_edit::{self, LimitChanges, RetentionChange};
-use domain::{OrganizationId, ResponseRetention, UserId, Workspace, WorkspaceId};
+use domain::{Month, OrganizationId, ResponseRetention, UserId, Workspace, WorkspaceId};
 use serde_json::json;
-use store::{Conflict, ContentKeys, Page, Store, workspaces};
+use store::{Conflict, ContentKeys, Page, Store, Tx, organizations, workspaces};
 
 /// The fields to change; `None` keeps the value. Fails if `version` is not the current one.
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,14 +36,44 @@ pub enum Authority {
     Admin,
 }
 
-/// Creates a workspace. A user who creates one becomes a member.
+/// Creates a workspace for the operator. A user who creates one becomes a member.
 pub async fn create(
     command: Command<'_>,
     organization: &OrganizationId,
     name: &str,
     own: OwnLimits,
 ) -> Result<Workspace, CommandError> {
-    let new = Workspace {
+    let new = new_workspace(command, organization, name, own)?;
+    let mut tx = command.store.begin().await?;
+    workspaces::insert(&mut tx, &new).await?;
+    finish_create(command, tx, new).await
+}
+
+/// Creates a workspace for an administrator, of whose organization the operator bounds the number of workspaces and their
+/// limits. Workspaces that were deleted this month count, because each has a monthly quota.
+pub async fn create_within(
+    command: Command<'_>,
+    organization: &OrganizationId,
+    name: &str,
+    defaults: &Limits,
+    default_max: u64,
+) -> Result<Workspace, CommandError> {
+    let mut new = new_workspace(command, organization, name, OwnLimits::default())?;
+    let mut tx = command.store.begin().await?;
+    organizations::lock(&mut tx, organization).await?;
+    let existing = workspaces::all_of(&mut tx, organization).await?;
+    new.own = workspace_edit::starting(&existing, defaults);
+    workspaces::insert_within(&mut tx, &new, default_max, Month::of(command.now).start()).await?;
+    finish_create(command, tx, new).await
+}
+
+fn new_workspace(
+    command: Command<'_>,
+    organization: &OrganizationId,
+    name: &str,
+    own: OwnLimits,
+) -> Result<Workspace, CommandError> {
+    Ok(Workspace {
         id: WorkspaceId::new(command.now, entropy::for_id()),
         organization: organization.clone(),
         name: check_name(name)?.to_owned(),
@@ -52,14 +82,15 @@ pub async fn create(
         response_retention: None,
         version: 1,
         created_at: command.now,
-    };
-    let mut tx = command.store.begin().await?;
-    workspaces::insert(&mut tx, &new).await?;
+    })
+}
+
+async fn finish_create(command: Command<'_>, mut tx: Tx, new: Workspace) -> Result<Workspace, CommandError> {
     if let Some(user) = command.author.user() {
         workspaces::add_member(&mut tx, &new.id, user, command.now).await?;
     }
-    let change =
-        AuditedChange::new("workspace.create", Some(organization), new.id.as_str()).after(snapshot::workspace(&new));
+    let change = AuditedChange::new("workspace.create", Some(&new.organization), new.id.as_str())
+        .after(snapshot::workspace(&new));
     command.record(&mut tx, change).await?;
     tx.commit().await?;
     Ok(new)
@@ -116,12 +147,31 @@ pub async fn set(
     Ok(changed)
 }
 
-/// Deletes a workspace. Fails while it has active keys.
+/// Deletes a workspace for the operator. Fails while it has active keys.
 pub async fn delete(command: Command<'_>, id: &WorkspaceId) -> Result<(), CommandError> {
+    let tx = command.store.begin().await?;
+    finish_delete(command, tx, id).await
+}
+
+/// Deletes a workspace for an administrator, unless it is the last one: the next one gets no more than the operator left to
+/// an existing one.
+pub async fn delete_other(
+    command: Command<'_>,
+    organization: &OrganizationId,
+    id: &WorkspaceId,
+) -> Result<(), CommandError> {
     let mut tx = command.store.begin().await?;
+    organizations::lock(&mut tx, organization).await?;
+    if workspaces::count_of(&mut tx, organization).await? == 1 {
+        return Err(Conflict::LastWorkspace.into());
+    }
+    finish_delete(command, tx, id).await
+}
+
+async fn finish_delete(command: Command<'_>, mut tx: Tx, id: &WorkspaceId) -> Result<(), CommandError> {
     let current = workspaces::lock(&mut tx, id).await?;
     workspaces::delete(&mut tx, id, command.now).await?;
-    let change = AuditedChange::new("workspace.delete", Some(&current.organization), id.as_str())
+    let change = AuditedChange::new(workspaces::DELETED, Some(&current.organization), id.as_str())
         .before(snapshot::workspace(&current));
     command.record(&mut tx, change).await?;
     Ok(tx.commit().await?)

@@ -1,10 +1,10 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW, command};
 use control::workspaces::{self, Authority, Edit};
-use control::{Author, Command, CommandError, bootstrap};
+use control::{Author, Command, CommandError, bootstrap, organizations};
 use domain::workspace::OwnLimits;
 use domain::workspace_edit::{LimitChange, LimitChanges};
-use domain::{Workspace, WorkspaceId};
+use domain::{Month, Workspace, WorkspaceId};
 use serde_json::Value;
 use store::audit::{self, Filter};
 use store::{Conflict, Page, Store};
@@ -82,6 +82,85 @@ async fn the_creator_of_a_workspace_belongs_to_it() {
         assert_eq!(names, ["Default", "Labs"]);
         let refused = workspaces::delete(by_user, &first.workspace.id).await.unwrap_err();
         assert_eq!(refused.code(), "workspace_in_use");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn administrators_create_as_many_workspaces_as_the_operator_allows() {
+    const DEFAULT_MAX: u64 = 3;
+    on_both(async |_, store| {
+        let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
+        let organization = &first.organization.id;
+        let create = async |now| {
+            let command = Command { now, ..command(&store) };
+            workspaces::create_within(command, organization, "Labs", &DEFAULTS, DEFAULT_MAX).await
+        };
+        let second = create(NOW).await.unwrap().id;
+        create(NOW).await.unwrap();
+        let rejected = create(NOW).await.unwrap_err();
+        assert_eq!(rejected.code(), "workspace_limit_reached");
+
+        // A deleted workspace has used a monthly quota, so it counts until the month ends.
+        workspaces::delete_other(command(&store), organization, &second).await.unwrap();
+        assert_eq!(create(NOW).await.unwrap_err().code(), "workspace_limit_reached");
+        create(Month::of(NOW).end()).await.unwrap();
+
+        // The operator is not bound, and bounds each organization as it likes; existing workspaces stay.
+        workspaces::create(command(&store), organization, "Fourth", OwnLimits::default()).await.unwrap();
+        let edit = |max_workspaces| organizations::Edit { max_workspaces, ..organizations::Edit::default() };
+        organizations::set(command(&store), organization, edit(LimitChange::Set(6))).await.unwrap();
+        create(NOW).await.unwrap();
+        let lowered = organizations::set(command(&store), organization, edit(LimitChange::Set(1))).await.unwrap();
+        assert_eq!(lowered.max_workspaces, Some(1));
+        assert_eq!(create(NOW).await.unwrap_err().code(), "workspace_limit_reached");
+        assert_eq!(workspaces::list(&store, organization, Page::default()).await.unwrap().len(), 5);
+        let default = organizations::set(command(&store), organization, edit(LimitChange::Follow)).await.unwrap();
+        assert_eq!(default.max_workspaces, None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn concurrent_creations_stay_within_the_limit() {
+    on_both(async |_, store| {
+        let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
+        let mut creations = tokio::task::JoinSet::new();
+        for _ in 0..8 {
+            let (store, organization) = (store.clone(), first.organization.id.clone());
+            creations.spawn(async move {
+                workspaces::create_within(command(&store), &organization, "Labs", &DEFAULTS, 4).await.is_ok()
+            });
+        }
+        assert_eq!(creations.join_all().await.into_iter().filter(|created| *created).count(), 3);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_new_workspace_has_no_more_than_the_operator_left_to_the_others() {
+    on_both(async |_, store| {
+        let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
+        let organization = &first.organization.id;
+        let create = async || workspaces::create_within(command(&store), organization, "Labs", &DEFAULTS, 20).await;
+        let lower = async |id: &WorkspaceId| {
+            let limits = LimitChanges { monthly_tokens: LimitChange::Set(7), ..LimitChanges::default() };
+            let edit = Edit { limits, ..Edit::default() };
+            workspaces::set(command(&store), id, edit, Authority::Operator, &DEFAULTS).await.unwrap();
+        };
+        assert_eq!(create().await.unwrap().own, OwnLimits::default());
+        for workspace in workspaces::list(&store, organization, Page::default()).await.unwrap() {
+            lower(&workspace.id).await;
+        }
+        let lowered = OwnLimits { monthly_tokens: Some(7), ..OwnLimits::default() };
+        assert_eq!(create().await.unwrap().own, lowered);
+
+        // One is always left from which the limits are known.
+        let empty = organizations::create(command(&store), "Empty").await.unwrap().id;
+        let only = workspaces::create_within(command(&store), &empty, "Only", &DEFAULTS, 20).await.unwrap();
+        let rejected = workspaces::delete_other(command(&store), &empty, &only.id).await.unwrap_err();
+        assert_eq!(rejected.code(), "last_workspace");
+        workspaces::delete(command(&store), &only.id).await.unwrap();
     })
     .await;
 }

@@ -32,7 +32,12 @@ impl Node {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open("sqlite:forebay.db", folder.path()).await.unwrap();
         store.migrate().await.unwrap();
-        let organization = Organization { id: OrganizationId::new(NOW, 1), name: "Acme".into(), created_at: NOW };
+        let organization = Organization {
+            id: OrganizationId::new(NOW, 1),
+            name: "Acme".into(),
+            max_workspaces: None,
+            created_at: NOW,
+        };
         let workspace = Workspace {
             id: WorkspaceId::new(NOW, 2),
             organization: organization.id.clone(),

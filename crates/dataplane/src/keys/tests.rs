@@ -22,7 +22,12 @@ impl Node {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open("sqlite:forebay.db", folder.path()).await.unwrap();
         store.migrate().await.unwrap();
-        let organization = Organization { id: OrganizationId::new(NOW, 1), name: "Acme".into(), created_at: NOW };
+        let organization = Organization {
+            id: OrganizationId::new(NOW, 1),
+            name: "Acme".into(),
+            max_workspaces: None,
+            created_at: NOW,
+        };
         let mut tx = store.begin().await.unwrap();
         organizations::insert(&mut tx, &organization).await.unwrap();
         tx.commit().await.unwrap();

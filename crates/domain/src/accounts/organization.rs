@@ -9,5 +9,7 @@ use crate::time::Timestamp;
 pub struct Organization {
     pub id: OrganizationId,
     pub name: String,
+    /// The most workspaces that its administrators may create; `None` follows the configured default.
+    pub max_workspaces: Option<u64>,
     pub created_at: Timestamp,
 }

@@ -45,6 +45,17 @@ pub struct OperatorOnlyError {
     pub ceiling: u64,
 }
 
+/// The limits with which the workspace of an administrator starts: the defaults, but no more than the operator leaves to
+/// any workspace that the organization has.
+pub fn starting(existing: &[Workspace], defaults: &Limits) -> OwnLimits {
+    let most = existing
+        .iter()
+        .map(|workspace| workspace.own.over(defaults))
+        .reduce(|one, other| one.zip(other).map(|(one, other)| one.max(other)));
+    let Some(most) = most else { return OwnLimits::default() };
+    most.zip(*defaults).map(|(most, default)| (most < default).then_some(most))
+}
+
 /// One limit of a workspace: the operator's value, the administrators' value, and the default.
 #[derive(Debug, Clone, Copy)]
 struct Limit {

@@ -2,7 +2,9 @@
 
 use super::context::{AdminContext, whole_list};
 use super::output::Shown;
-use control::organizations;
+use super::workspaces::parse_limit;
+use control::organizations::{self, Edit};
+use domain::workspace_edit::LimitChange;
 use domain::{Organization, OrganizationId};
 
 #[derive(Debug, clap::Subcommand)]
@@ -16,12 +18,15 @@ pub(super) enum OrganizationCommand {
     List,
     /// Show one organization.
     Show(OrganizationSelector),
-    /// Rename an organization.
+    /// Change an organization.
     Set {
         #[command(flatten)]
         selector: OrganizationSelector,
         #[arg(long)]
-        name: String,
+        name: Option<String>,
+        /// Most workspaces that its administrators may create, or `default`.
+        #[arg(long, value_name = "N", value_parser = parse_limit)]
+        max_workspaces: Option<LimitChange>,
     },
     /// Delete an organization without workspaces.
     Delete(OrganizationSelector),
@@ -46,7 +51,7 @@ impl OrganizationSelector {
 }
 
 impl Shown for Organization {
-    const COLUMNS: &'static [&'static str] = &["id", "name", "createdAt"];
+    const COLUMNS: &'static [&'static str] = &["id", "name", "maxWorkspaces", "createdAt"];
 }
 
 pub(super) async fn run(context: &AdminContext<'_>, command: OrganizationCommand) -> anyhow::Result<String> {
@@ -58,8 +63,9 @@ pub(super) async fn run(context: &AdminContext<'_>, command: OrganizationCommand
             context.show_list(&whole_list(read, |organization| organization.id.as_str()).await?)
         }
         OrganizationCommand::Show(selector) => context.show(&organizations::show(store, &selector.id()?).await?),
-        OrganizationCommand::Set { selector, name } => {
-            context.show(&organizations::rename(context.command(), &selector.id()?, &name).await?)
+        OrganizationCommand::Set { selector, name, max_workspaces } => {
+            let edit = Edit { name: name.as_deref(), max_workspaces: max_workspaces.unwrap_or_default() };
+            context.show(&organizations::set(context.command(), &selector.id()?, edit).await?)
         }
         OrganizationCommand::Delete(selector) => {
             let id = selector.id()?;

@@ -82,7 +82,7 @@ pub(super) struct LimitArgs {
     max_api_keys: Option<LimitChange>,
 }
 
-fn parse_limit(text: &str) -> Result<LimitChange, &'static str> {
+pub(super) fn parse_limit(text: &str) -> Result<LimitChange, &'static str> {
     if text == "default" {
         return Ok(LimitChange::Follow);
     }

@@ -39,6 +39,7 @@ const KEPT_RANGE: RangeInclusive<Duration> = HOUR..=Duration::from_secs(3_650 * 
 const REQUESTS_KEPT_RANGE: RangeInclusive<Duration> =
     Duration::from_secs(7 * 86_400)..=Duration::from_secs(3_650 * 86_400);
 const ENDPOINTS_RANGE: RangeInclusive<u64> = 0..=1_000_000;
+const WORKSPACES_RANGE: RangeInclusive<u64> = 0..=1_000_000;
 const BOUND_RANGE: RangeInclusive<u64> = 0..=10_000_000;
 const GPU_COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000;
 
@@ -65,6 +66,8 @@ pub struct ServerConfig {
     pub trusted_proxies: Vec<Network>,
     /// Most dedicated endpoints of a workspace, suspended ones included.
     pub max_endpoints_per_workspace: u64,
+    /// Most workspaces that administrators of an organization may create, unless it has a limit of its own.
+    pub max_workspaces_per_organization: u64,
     /// Connections of a client address that is not a trusted proxy; `None` for any number.
     pub max_connections_per_address: Option<u32>,
     /// Peers to which that does not apply, besides trusted proxies.
@@ -101,6 +104,9 @@ impl ServerConfig {
             max_connections_per_address: none_if_zero(section, "max_connections_per_address", 1_024),
             unbounded_addresses: read_networks(section, "unbounded_addresses", &LOOPBACK),
             max_endpoints_per_workspace: section.integer("max_endpoints_per_workspace", ENDPOINTS_RANGE).unwrap_or(100),
+            max_workspaces_per_organization: section
+                .integer("max_workspaces_per_organization", WORKSPACES_RANGE)
+                .unwrap_or(20),
         }
     }
 }

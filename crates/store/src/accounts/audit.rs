@@ -50,6 +50,20 @@ pub struct Filter {
     pub before_id: Option<String>,
 }
 
+/// The entries of one action in an organization since a moment.
+pub(crate) async fn count_since(
+    tx: &mut Tx,
+    organization: &OrganizationId,
+    action: &str,
+    since: Timestamp,
+) -> Result<u64, StoreError> {
+    // Ids begin with their time, so that the index finds them.
+    let count =
+        sqlx::query("SELECT COUNT(*) AS entries FROM audit WHERE organization_id = $1 AND id >= $2 AND action = $3");
+    let count = count.bind(organization.as_str()).bind(format!("{:012x}", since.millis().max(0))).bind(action);
+    tx.count(count, "entries").await
+}
+
 pub async fn append(tx: &mut Tx, entry: &AuditEntry) -> Result<(), StoreError> {
     let salt = getrandom::u64().map_err(|error| StoreError::Unavailable(Box::new(error)))?;
     let insert = sqlx::query(

@@ -4,10 +4,13 @@ use crate::change::Change;
 use crate::db::{Store, Tx};
 use crate::error::{Conflict, StoreError};
 use crate::page::Page;
-use crate::{endpoints, organizations, row, users};
+use crate::{audit, endpoints, organizations, row, users};
 use domain::workspace::OwnLimits;
 use domain::{OrganizationId, ResponseRetention, Timestamp, UserId, Workspace, WorkspaceId};
 use sqlx::any::AnyRow;
+
+/// The action of a deletion in the audit log.
+pub const DELETED: &str = "workspace.delete";
 
 macro_rules! select {
     ($rest:literal) => {
@@ -65,6 +68,31 @@ pub async fn has_member(store: &Store, id: &WorkspaceId, user: &UserId) -> Resul
     Ok(store.row(query.bind(id.as_str()).bind(user.as_str())).await?.is_some())
 }
 
+/// Writes a new workspace unless its organization has as many as it may have, `default_limit` unless it has a limit of its
+/// own. Those that were deleted since `deleted_since` count, too.
+///
+/// The organization's row is locked first, so that of two concurrent transactions the second sees the workspace of the first.
+pub async fn insert_within(
+    tx: &mut Tx,
+    new: &Workspace,
+    default_limit: u64,
+    deleted_since: Timestamp,
+) -> Result<(), StoreError> {
+    let limit = organizations::lock(tx, &new.organization).await?.max_workspaces.unwrap_or(default_limit);
+    let existing = count_of(tx, &new.organization).await?;
+    let deleted = audit::count_since(tx, &new.organization, DELETED, deleted_since).await?;
+    if existing + deleted >= limit {
+        return Err(Conflict::WorkspaceLimitReached { limit, existing, deleted }.into());
+    }
+    insert(tx, new).await
+}
+
+/// The workspaces of an organization.
+pub async fn count_of(tx: &mut Tx, organization: &OrganizationId) -> Result<u64, StoreError> {
+    let count = sqlx::query("SELECT COUNT(*) AS workspaces FROM workspaces WHERE organization_id = $1");
+    tx.count(count.bind(organization.as_str()), "workspaces").await
+}
+
 pub async fn insert(tx: &mut Tx, new: &Workspace) -> Result<(), StoreError> {
     organizations::lock(tx, &new.organization).await?;
     let insert = sqlx::query(
@@ -83,6 +111,12 @@ pub async fn insert(tx: &mut Tx, new: &Workspace) -> Result<(), StoreError> {
     tx.execute(insert).await?;
     tx.announce(Change::Workspace(new.id.clone()), new.created_at);
     Ok(())
+}
+
+/// All workspaces of an organization.
+pub async fn all_of(tx: &mut Tx, organization: &OrganizationId) -> Result<Vec<Workspace>, StoreError> {
+    let query = sqlx::query(select!("WHERE w.organization_id = $1")).bind(organization.as_str());
+    tx.rows(query).await?.iter().map(workspace).collect()
 }
 
 /// Reads a workspace and locks it until the end of the transaction.

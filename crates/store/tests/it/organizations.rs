@@ -1,5 +1,6 @@
 use crate::databases::on_both;
 use crate::people::{self, NOW};
+use domain::Organization;
 use domain::user::Role;
 use std::time::Duration;
 use store::{Conflict, Page, StoreError, organizations, users, workspaces};
@@ -9,7 +10,8 @@ async fn an_organization_is_renamed_and_listed() {
     on_both(async |_, store| {
         let organization = people::organization(&store).await;
         let mut tx = store.begin().await.unwrap();
-        organizations::rename(&mut tx, &organization.id, "Umbrella", NOW).await.unwrap();
+        let renamed = Organization { name: "Umbrella".into(), ..organization.clone() };
+        organizations::update(&mut tx, &renamed, NOW).await.unwrap();
         tx.commit().await.unwrap();
         let listed = organizations::list(&store, Page::default()).await.unwrap();
         assert_eq!(listed.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["Umbrella"]);

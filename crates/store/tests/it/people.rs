@@ -17,7 +17,7 @@ pub(crate) fn entropy() -> u128 {
 }
 
 pub(crate) fn new_organization() -> Organization {
-    Organization { id: OrganizationId::new(NOW, entropy()), name: "Acme".into(), created_at: NOW }
+    Organization { id: OrganizationId::new(NOW, entropy()), name: "Acme".into(), max_workspaces: None, created_at: NOW }
 }
 
 pub(crate) fn new_workspace(organization: &Organization) -> Workspace {

@@ -91,6 +91,7 @@ export const ACTIONS = [
   'organization.create',
   'organization.delete',
   'organization.rename',
+  'organization.set',
   'session.create',
   'session.end',
   'session.set-context',

@@ -52,7 +52,7 @@ price_per_gpu_hour = "free"
 "#;
     expect![[r#"
         line 3: [server] listen: "localhost:8080" is not an address and a port such as "127.0.0.1:8080"
-        line 4: [server] lisen: unknown key; known here: listen, ops_listen, public_url, operator_prefix, catalogue, drain_timeout, cors_origins, tls_cert, tls_key, trusted_proxies, max_connections_per_address, unbounded_addresses, max_endpoints_per_workspace
+        line 4: [server] lisen: unknown key; known here: listen, ops_listen, public_url, operator_prefix, catalogue, drain_timeout, cors_origins, tls_cert, tls_key, trusted_proxies, max_connections_per_address, unbounded_addresses, max_endpoints_per_workspace, max_workspaces_per_organization
         line 5: [server] tls_cert: is set without tls_key
         line 6: [server] cors_origins: "https://a.example/path" is not an origin such as "https://app.example.com" (or "*" for any)
         line 9: [edge] hold_timeout: "0s" is not between 1s and 900s

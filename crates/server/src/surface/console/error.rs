@@ -181,7 +181,9 @@ impl ConsoleError {
             _ => None,
         };
         let limit = match self {
-            Self::Command(CommandError::Conflict(Conflict::KeyLimitReached { limit })) => Some(*limit),
+            Self::Command(CommandError::Conflict(
+                Conflict::KeyLimitReached { limit } | Conflict::WorkspaceLimitReached { limit, .. },
+            )) => Some(*limit),
             Self::Command(CommandError::OperatorOnly(limit)) => Some(limit.ceiling),
             _ => None,
         };

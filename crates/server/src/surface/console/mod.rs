@@ -132,7 +132,7 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(catalogue_aliases::list, catalogue_aliases::create))
         .routes(routes!(catalogue_aliases::edit, catalogue_aliases::delete))
         .routes(routes!(all_organizations::list))
-        .routes(routes!(all_organizations::show, all_organizations::rename))
+        .routes(routes!(all_organizations::show, all_organizations::edit))
         .routes(routes!(all_organizations::list_members))
         .routes(routes!(all_organizations::put_member, all_organizations::remove_member))
         .routes(routes!(all_organizations::list_workspaces))

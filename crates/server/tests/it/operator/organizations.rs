@@ -59,3 +59,28 @@ async fn the_operator_changes_the_limits_of_any_workspace() {
     let stale = operator.patch(&path, json!({"version": 1, "name": "x"})).await;
     assert_eq!((error_of(&stale).as_str(), &stale.json()["current"]), ("409 version_conflict", &raised));
 }
+
+#[tokio::test]
+async fn the_operator_bounds_the_workspaces_of_an_organization() {
+    let app = TestApp::setup().server("max_workspaces_per_organization = 2").start().await;
+    let operator = Person::operator(&app).await;
+    let admin = Person::new(&app, "ada", "admin").await;
+    let path = format!("/api/operator/organizations/{}", text(&app.forebay.bootstrap()["organizationId"]));
+    assert_eq!(operator.read(&path).await["maxWorkspaces"], 2);
+    admin.make("/api/workspaces", json!({"name": "second"})).await;
+    let rejected = admin.post("/api/workspaces", json!({"name": "third"})).await;
+    assert_eq!((error_of(&rejected).as_str(), &rejected.json()["limit"]), ("409 workspace_limit_reached", &json!(2)));
+
+    assert_eq!(operator.patch(&path, json!({"maxWorkspaces": 3})).await.json()["maxWorkspaces"], 3);
+    admin.make("/api/workspaces", json!({"name": "third"})).await;
+    assert_eq!(admin.post("/api/workspaces", json!({"name": "fourth"})).await.status, 409);
+    operator.make("/api/workspaces", json!({"name": "fourth"})).await;
+    let shown = app.admin(&format!(
+        "organizations set {} --max-workspaces default",
+        text(&app.forebay.bootstrap()["organizationId"])
+    ));
+    assert_eq!(shown["maxWorkspaces"], json!(null));
+    assert_eq!(operator.read(&path).await["workspaces"], 4, "existing ones stay");
+    let invalid = operator.patch(&path, json!({"maxWorkspaces": "many"})).await;
+    assert_eq!(error_of(&invalid), "422 invalid_value maxWorkspaces");
+}

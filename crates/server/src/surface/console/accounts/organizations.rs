@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 #[schema(as = Named)]
 pub(crate) struct NamedOrganization {
     #[schema(min_length = 1, max_length = 100)]
-    pub name: String,
+    name: String,
 }
 
 /// The user's organizations; all of them for the operator.

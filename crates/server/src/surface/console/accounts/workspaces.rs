@@ -52,7 +52,9 @@ pub(crate) struct WorkspaceEdit {
 }
 
 /// Distinguishes null from absent.
-fn null_or_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u64>>, D::Error> {
+pub(in crate::surface::console) fn null_or_value<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<u64>>, D::Error> {
     Option::<u64>::deserialize(deserializer).map(Some)
 }
 
@@ -75,7 +77,10 @@ fn response_retention(edit: &WorkspaceEdit, context: &SurfaceContext) -> Result<
     }
 }
 
-fn limit_change(field: &str, value: Option<Option<u64>>) -> Result<LimitChange, ConsoleError> {
+pub(in crate::surface::console) fn limit_change(
+    field: &str,
+    value: Option<Option<u64>>,
+) -> Result<LimitChange, ConsoleError> {
     Ok(match value {
         None => LimitChange::Keep,
         Some(None) => LimitChange::Follow,
@@ -105,14 +110,21 @@ pub(crate) async fn list(member: Member, page: PageRequest) -> Result<Json<List<
 
 /// Create a workspace in the current organization; its creator is a member.
 #[utoipa::path(post, path = "/api/workspaces", tag = "workspaces", request_body = NewWorkspace,
-    responses((status = 201, body = WorkspaceView)))]
+    responses((status = 201, body = WorkspaceView),
+        (status = 409, description = "`workspace_limit_reached`, with `limit`", body = error::ErrorBody)))]
 pub(crate) async fn create(
     Admin(member): Admin,
     Payload(body): Payload<NewWorkspace>,
 ) -> Result<(StatusCode, Json<WorkspaceView>), ConsoleError> {
-    let own = OwnLimits::default();
-    let new = workspaces::create(member.command(), &member.organization, &body.name, own).await?;
-    Ok((StatusCode::CREATED, Json(WorkspaceView::new(new, &member.context.defaults))))
+    let (command, organization, defaults) = (member.command(), &member.organization, &member.context.defaults);
+    let new = match authority(&member) {
+        Authority::Operator => workspaces::create(command, organization, &body.name, OwnLimits::default()).await?,
+        Authority::Admin => {
+            let default_max = member.context.max_workspaces;
+            workspaces::create_within(command, organization, &body.name, defaults, default_max).await?
+        }
+    };
+    Ok((StatusCode::CREATED, Json(WorkspaceView::new(new, defaults))))
 }
 
 /// One workspace with the limits in force.
@@ -131,8 +143,12 @@ pub(crate) async fn edit(
     WorkspaceAdmin(caller): WorkspaceAdmin,
     Payload(body): Payload<WorkspaceEdit>,
 ) -> Result<Json<WorkspaceView>, ConsoleError> {
-    let authority = if caller.is_operator() { Authority::Operator } else { Authority::Admin };
-    Ok(Json(change(&caller, &caller.workspace.id, &body, authority).await?))
+    Ok(Json(change(&caller, &caller.workspace.id, &body, authority(&caller)).await?))
+}
+
+/// An administrator who is the operator, too, acts as the operator.
+fn authority(member: &Member) -> Authority {
+    if member.is_operator() { Authority::Operator } else { Authority::Admin }
 }
 
 /// Applies a change with this authority.
@@ -156,8 +172,13 @@ pub(in crate::surface::console) async fn change(
 
 /// Delete a workspace that has no active keys.
 #[utoipa::path(delete, path = "/api/workspaces/{workspaceId}", tag = "workspaces",
-    responses((status = 204), (status = 409, description = "`workspace_in_use`", body = error::ErrorBody)))]
+    responses((status = 204),
+        (status = 409, description = "`workspace_in_use`, `last_workspace`", body = error::ErrorBody)))]
 pub(crate) async fn delete(WorkspaceAdmin(caller): WorkspaceAdmin) -> Result<StatusCode, ConsoleError> {
-    workspaces::delete(caller.command(), &caller.workspace.id).await?;
+    let (command, id) = (caller.command(), &caller.workspace.id);
+    match authority(&caller) {
+        Authority::Operator => workspaces::delete(command, id).await?,
+        Authority::Admin => workspaces::delete_other(command, &caller.organization, id).await?,
+    }
     Ok(StatusCode::NO_CONTENT)
 }

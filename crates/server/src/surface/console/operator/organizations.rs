@@ -3,17 +3,17 @@
 //! The routes of `/api/organizations` act on the session's own organization; these act on any.
 
 use crate::surface::console::accounts::members::{NewRole, Removal};
-use crate::surface::console::accounts::organizations::NamedOrganization;
 use crate::surface::console::accounts::workspaces::{self as workspace_edits, WorkspaceEdit};
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Caller, Id, List, Operator, PageRequest, Params, Payload};
 use crate::view::{AllotmentView, MemberView, WorkspaceView};
 use axum::Json;
+use control::organizations::Edit;
 use control::workspaces::{self, Authority};
 use control::{allotments, members, organizations};
 use domain::{OrganizationId, Timestamp, UserId, WorkspaceId};
 use http::StatusCode;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use store::organizations::CountedOrganization;
 use utoipa::ToSchema;
 
@@ -28,6 +28,8 @@ pub(crate) struct OperatorOrganizationView {
     created_at: Timestamp,
     /// The number of workspaces.
     workspaces: u64,
+    /// The most workspaces that its administrators may create.
+    max_workspaces: u64,
     /// The number of members.
     members: u64,
     /// Allotted and committed GPUs, by type.
@@ -43,6 +45,7 @@ async fn view(caller: &Caller, found: CountedOrganization) -> Result<OperatorOrg
         name: organization.name,
         created_at: organization.created_at,
         workspaces,
+        max_workspaces: organization.max_workspaces.unwrap_or(context.max_workspaces),
         members,
         allotments: lines.into_iter().map(AllotmentView::from).collect(),
     })
@@ -74,15 +77,28 @@ pub(crate) async fn show(
     Ok(Json(view(&caller, found).await?))
 }
 
-/// Rename an organization.
+/// A change; absent members stay.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct OrganizationEdit {
+    #[schema(min_length = 1, max_length = 100, nullable = false)]
+    name: Option<String>,
+    /// The most workspaces that its administrators may create; null follows the configured default. Existing ones stay.
+    #[serde(default, deserialize_with = "workspace_edits::null_or_value")]
+    #[schema(value_type = Option<u64>, maximum = 1_000_000_000_000_000_u64)]
+    max_workspaces: Option<Option<u64>>,
+}
+
+/// Change the name of an organization, or how many workspaces it may have.
 #[utoipa::path(patch, path = "/api/operator/organizations/{organizationId}", tag = "operator",
-    request_body = NamedOrganization, responses((status = 200, body = OperatorOrganizationView)))]
-pub(crate) async fn rename(
+    request_body = OrganizationEdit, responses((status = 200, body = OperatorOrganizationView)))]
+pub(crate) async fn edit(
     Operator(caller): Operator,
     Id(id): Id<OrganizationId>,
-    Payload(body): Payload<NamedOrganization>,
+    Payload(body): Payload<OrganizationEdit>,
 ) -> Result<Json<OperatorOrganizationView>, ConsoleError> {
-    organizations::rename(caller.command(), &id, &body.name).await?;
+    let max_workspaces = workspace_edits::limit_change("maxWorkspaces", body.max_workspaces)?;
+    organizations::set(caller.command(), &id, Edit { name: body.name.as_deref(), max_workspaces }).await?;
     let found = organizations::show_counted(caller.store(), &id).await?;
     Ok(Json(view(&caller, found).await?))
 }

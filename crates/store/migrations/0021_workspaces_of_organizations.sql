@@ -1,0 +1,2 @@
+-- How many workspaces the administrators of an organization may create; NULL follows the configured default.
+ALTER TABLE organizations ADD COLUMN max_workspaces BIGINT;

@@ -40,7 +40,7 @@ export const UTILIZATIONS = {
 
 export const seconds = (value: number) => formatDuration(value * 1_000)
 const share = (value: number) => formatShare(value)
-export const calls = (value: number) => (value < 1 ? String(Number(value.toFixed(2))) : formatCompact(value))
+export const calls = (value: number) => (value < 1 ? String(Number(value.toPrecision(2))) : formatCompact(value))
 
 const formatTotal = (series: Series, member: Member, format: (value: number) => string) => {
   const value = totalOf(series, member)

@@ -9,7 +9,7 @@ export function Time({ value, fallback = 'never' }: { value: string | null | und
   if (!value) return <>{fallback}</>
   const exact = formatTime(value)
   return (
-    <time dateTime={value} title={exact}>
+    <time dateTime={value} title={exact} style={{ whiteSpace: 'nowrap' }}>
       {formatAgo(value, now) ?? exact}
     </time>
   )

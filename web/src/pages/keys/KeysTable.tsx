@@ -25,7 +25,7 @@ type Props = {
 export function KeysTable({ keys, members, workspaceId, onOpenDialog }: Props) {
   const columns: Column<Key>[] = [
     { id: 'name', header: 'Name', cell: (key) => key.name },
-    { id: 'prefix', header: 'Key', cell: (key) => <Code>{key.prefix}</Code> },
+    { id: 'prefix', header: 'Key', cell: (key) => <Code style={{ whiteSpace: 'nowrap' }}>{key.prefix}</Code> },
     {
       id: 'state',
       header: 'State',

@@ -37,7 +37,7 @@ function Fields({ organizationId, onClose }: Omit<Props, 'opened'>) {
   if (sending.data?.url) return <InvitationLink invitation={sending.data} url={sending.data.url} onClose={onClose} />
   const workspaces = session.workspaces.filter((one) => one.organizationId === organizationId)
   return (
-    <form onSubmit={submit}>
+    <form onSubmit={submit} noValidate>
       <Stack gap="sm">
         <TextInput
           type="email"

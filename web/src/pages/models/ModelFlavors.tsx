@@ -8,8 +8,18 @@ import { Panel } from '../../ui/Panel'
 import { StatusBadge } from '../../ui/StatusBadge'
 
 const COLUMNS: Column<Flavor>[] = [
-  { id: 'flavor', header: 'Flavor', cell: (flavor) => flavor.flavor },
-  { id: 'gpus', header: 'GPUs', cell: (flavor) => `${flavor.gpuCount} × ${flavor.gpuType}` },
+  {
+    id: 'flavor',
+    header: 'Flavor',
+    cell: (flavor) => (
+      <>
+        {flavor.flavor}
+        <Text size="sm" c="dimmed">
+          {flavor.gpuCount} × {flavor.gpuType}
+        </Text>
+      </>
+    ),
+  },
   { id: 'price', header: 'GPU-hour', align: 'right', cell: (flavor) => formatPrice(flavor.pricePerGpuHour) },
   { id: 'fits', header: 'Allotment', cell: (flavor) => <Fits flavor={flavor} /> },
 ]
@@ -29,7 +39,7 @@ export function ModelFlavors({ model, workspaceId }: { model: Model; workspaceId
               columns={COLUMNS}
               rows={all}
               rowKey={(flavor) => flavor.flavor}
-              minWidth={400}
+              minWidth={360}
             />
           )
         }

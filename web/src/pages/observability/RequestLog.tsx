@@ -29,6 +29,8 @@ const STATUS_OPTIONS = [
   { value: '499', label: '499: client disconnected' },
   { value: '5xx', label: '5xx: failed' },
 ]
+/** The end tells calls apart; the details have the whole id. */
+const SHOWN_OF_ID = 8
 const FILTERS = { status: oneOf(STATUSES), code: text(), request: text() }
 
 type Props = {
@@ -113,9 +115,15 @@ function columns(
       id: 'id',
       header: 'Request',
       cell: (one) => (
-        <Anchor component="button" type="button" onClick={() => onOpen(one.id)} aria-label={`Details of ${one.id}`}>
+        <Anchor
+          component="button"
+          type="button"
+          title={one.id}
+          onClick={() => onOpen(one.id)}
+          aria-label={`Details of ${one.id}`}
+        >
           <Code bg="transparent" p={0} c="inherit">
-            {one.id}
+            …{one.id.slice(-SHOWN_OF_ID)}
           </Code>
         </Anchor>
       ),
@@ -123,11 +131,7 @@ function columns(
     {
       id: 'at',
       header: 'When',
-      cell: (one) => (
-        <span style={{ whiteSpace: 'nowrap' }}>
-          <Time value={one.at} />
-        </span>
-      ),
+      cell: (one) => <Time value={one.at} />,
     },
     {
       id: 'status',
@@ -152,7 +156,7 @@ function columns(
     { id: 'caller', header: 'Caller', cell: (one) => callerNameOf(one.key ?? one.user) },
     {
       id: 'tokens',
-      header: 'Tokens in / out',
+      header: 'Tokens',
       align: 'right',
       cell: (one) => `${formatCount(one.promptTokens)} / ${formatCount(one.completionTokens)}`,
     },

@@ -13,6 +13,8 @@ const AXIS_DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'shor
 const DAY_MS = 86_400_000
 /** Added below the chart, so that the plot keeps its height. */
 const LEGEND_HEIGHT = 32
+/** Mantine moves the labels of the axis 10 pixels to the left, which would be out of the chart. */
+const MARGIN = { top: 5, right: 5, bottom: 5, left: 10 }
 /** If labels do not fit, drops every n-th one evenly. */
 const EVEN = 'equidistantPreserveStart' as const
 
@@ -27,6 +29,7 @@ export default function DrawnChart(props: ChartProps) {
     height = 220,
   } = props
   const zoom = useZoom(props.onZoom)
+  const plot = { margin: MARGIN, ...zoom.events }
   const span = (points.at(-1)?.at ?? 0) - (points[0]?.at ?? 0)
   const axis = span > DAY_MS ? AXIS_DAY : AXIS_TIME
   const withLegend = series.length > 1 || props.isGrouped
@@ -51,19 +54,17 @@ export default function DrawnChart(props: ChartProps) {
   return (
     <figure className={classes.figure} data-zooms={props.onZoom ? true : undefined}>
       <div role="img" aria-label={`${title}. ${summary(points, series, formatValue)}`}>
-        {kind === 'area' ? (
-          <AreaChart {...drawn} curveType="monotone" withDots={false} areaChartProps={zoom.events} />
-        ) : null}
+        {kind === 'area' ? <AreaChart {...drawn} curveType="monotone" withDots={false} areaChartProps={plot} /> : null}
         {kind === 'line' ? (
           <LineChart
             {...drawn}
             curveType="linear"
             connectNulls={false}
             withDots={isSparse(points, series)}
-            lineChartProps={zoom.events}
+            lineChartProps={plot}
           />
         ) : null}
-        {kind === 'bar' ? <BarChart {...drawn} type="stacked" barChartProps={zoom.events} /> : null}
+        {kind === 'bar' ? <BarChart {...drawn} type="stacked" barChartProps={plot} /> : null}
       </div>
       <details className={classes.details}>
         <summary>

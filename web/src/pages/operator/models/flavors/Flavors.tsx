@@ -51,7 +51,7 @@ export function Flavors({ model, isWritable }: Props) {
           columns={columns(model, isWritable, edit, remove)}
           rows={model.flavors}
           rowKey={({ name }) => name}
-          minWidth={640}
+          minWidth={480}
         />
       )}
       <Modal
@@ -74,9 +74,18 @@ const columns = (
   onEdit: (flavor: Flavor) => void,
   onDelete: (flavor: Flavor) => void,
 ): Column<Flavor>[] => [
-  { id: 'name', header: 'Flavor', cell: ({ name }) => name },
-  { id: 'gpus', header: 'GPUs', cell: ({ gpuCount, gpuType }) => `${formatCount(gpuCount)} × ${gpuType}` },
-  { id: 'engine', header: 'Engine', cell: ({ engine }) => engine ?? 'command of the file' },
+  {
+    id: 'name',
+    header: 'Flavor',
+    cell: ({ name, gpuCount, gpuType, engine }) => (
+      <>
+        {name}
+        <Text size="sm" c="dimmed">
+          {formatCount(gpuCount)} × {gpuType}, {engine ?? 'command of the file'}
+        </Text>
+      </>
+    ),
+  },
   {
     id: 'price',
     header: 'Per GPU-hour',

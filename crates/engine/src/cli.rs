@@ -2,6 +2,7 @@
 
 use crate::http::{self, Identity};
 use crate::loading::{self, LoadPlan, LoadState};
+use crate::long_text::STACK_BYTES;
 use crate::metrics::Metrics;
 use crate::signals::Signals;
 use crate::weights::{self, Source};
@@ -116,7 +117,11 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     {
         return Err(weights::WeightsError::Missing { path: path.clone() }.into());
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(HTTP_THREADS).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(HTTP_THREADS)
+        .thread_stack_size(STACK_BYTES)
+        .enable_all()
+        .build()?;
     let result = runtime.block_on(serve(arguments));
     // The compute thread ends with the process.
     runtime.shutdown_background();

@@ -1,5 +1,7 @@
 //! Errors of a call, with messages for clients. `http/error.rs` converts them into responses.
 
+use crate::long_text::MAX_RUN;
+
 /// Why a call is rejected or has failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RequestError {
@@ -56,6 +58,11 @@ impl RequestError {
     /// A feature that this engine or model does not support.
     pub(crate) fn unsupported(param: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Unsupported { param: param.into(), reason: reason.into() }
+    }
+
+    /// A text that would exhaust the stack of a tokenizer.
+    pub(crate) fn long_run(param: impl Into<String>) -> Self {
+        Self::invalid(param, format!("has more than {MAX_RUN} characters in a row without, or only of, white space"))
     }
 
     pub(crate) fn kind(&self) -> ErrorKind {

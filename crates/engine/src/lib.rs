@@ -12,6 +12,7 @@ mod embed;
 mod error;
 mod http;
 mod loading;
+mod long_text;
 mod members;
 mod metrics;
 mod model;

@@ -7,6 +7,7 @@ pub(crate) use request::{ChatRequest, OutputFormat, StreamOptions, object};
 
 use crate::decode::GenerationRequest;
 use crate::error::RequestError;
+use crate::long_text::{has_long_run, least_tokens};
 use crate::model::Model;
 use crate::model::constraint::Constraints;
 use crate::sampling::Sampler;
@@ -49,13 +50,28 @@ pub(crate) fn prompt_tokens(request: &ChatRequest, model: &Model) -> Result<Vec<
     if !request.tools.is_empty() && !model.template.supports_tools() {
         return Err(RequestError::unsupported("tools", "the chat template of this model does not support them"));
     }
+    check_length(request, model.context_length)?;
     let mut prompt = model.template.render(&request.messages, &request.tools.definitions, &request.template_extras)?;
     if request.tools.choice == ToolChoice::Forced {
         prompt.push_str(model.template.syntax().opening());
     }
     // After the generation prompt, so that the model is in the state in which it wrote the beginning.
     prompt.push_str(&request.beginning);
+    fits(least_tokens(prompt.len()), model.context_length)?;
+    if has_long_run(&prompt) {
+        return Err(RequestError::long_run("messages"));
+    }
     Ok(model.tokenize_prompt(&prompt))
+}
+
+/// Rejects a prompt that cannot fit, before it is rendered and tokenized.
+fn check_length(request: &ChatRequest, limit: usize) -> Result<(), RequestError> {
+    let bytes: usize = request.messages.iter().filter_map(|message| message["content"].as_str()).map(str::len).sum();
+    fits(least_tokens(bytes).max(request.messages.len()), limit)
+}
+
+fn fits(prompt: usize, limit: usize) -> Result<(), RequestError> {
+    if prompt > limit { Err(RequestError::PromptTooLong { limit, prompt }) } else { Ok(()) }
 }
 
 /// Reader for tool calls in the output; `None` without tools.

@@ -12,12 +12,31 @@ use crate::error::RequestError;
 use crate::loading::Workload;
 use crate::model::Model;
 use crate::tools::{OutputPart, ToolCall};
+use bytes::Bytes;
 use http::StatusCode;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-pub(super) async fn complete(shared: &Shared, body: &[u8]) -> Result<HttpResponse, RequestError> {
+pub(super) async fn complete(shared: &Arc<Shared>, body: Bytes) -> Result<HttpResponse, RequestError> {
+    let preparing = Arc::clone(shared);
+    let (request, mut events) = shared.preparation.run(body.len(), move || submit(&preparing, &body)).await?;
+    let serving = shared.state.serving()?;
+    let head = ResponseHead::new(request.model.clone());
+    let with_logprobs = request.logprobs.is_some();
+    let parsers = parsers(&request, &serving.model);
+    let Some(options) = request.stream else {
+        let unary = UnaryResponse::collect(&mut events, parsers, &serving.model, with_logprobs).await?;
+        return Ok(response::json(StatusCode::OK, &head.completion(&unary.choices(), &unary.usage.json())));
+    };
+    // A failure before the first token is an HTTP error, even for a stream.
+    let first = events.recv().await.filter(|event| event.progress != Progress::Failed).ok_or(RequestError::Failed)?;
+    let model = Arc::clone(&serving.model);
+    Ok(response::events(ChatStream::new(head, model, options, (parsers, with_logprobs), first, events)))
+}
+
+/// Reads a request and queues its generations.
+fn submit(shared: &Shared, body: &[u8]) -> Result<(ChatRequest, mpsc::Receiver<Event>), RequestError> {
     let request = ChatRequest::read(body)?;
     if request.model != shared.identity.model {
         return Err(RequestError::UnknownModel { model: request.model });
@@ -30,18 +49,8 @@ pub(super) async fn complete(shared: &Shared, body: &[u8]) -> Result<HttpRespons
         let problem = format!("must be at most {}, the capacity of this engine", decoder.max_choices());
         return Err(RequestError::invalid("n", problem));
     }
-    let mut events = decoder.submit(chat::generation_requests(&request, &serving.model)?)?;
-    let head = ResponseHead::new(request.model.clone());
-    let with_logprobs = request.logprobs.is_some();
-    let parsers = parsers(&request, &serving.model);
-    let Some(options) = request.stream else {
-        let unary = UnaryResponse::collect(&mut events, parsers, &serving.model, with_logprobs).await?;
-        return Ok(response::json(StatusCode::OK, &head.completion(&unary.choices(), &unary.usage.json())));
-    };
-    // A failure before the first token is an HTTP error, even for a stream.
-    let first = events.recv().await.filter(|event| event.progress != Progress::Failed).ok_or(RequestError::Failed)?;
-    let model = Arc::clone(&serving.model);
-    Ok(response::events(ChatStream::new(head, model, options, (parsers, with_logprobs), first, events)))
+    let events = decoder.submit(chat::generation_requests(&request, &serving.model)?)?;
+    Ok((request, events))
 }
 
 fn parsers(request: &ChatRequest, model: &Model) -> Vec<ChoiceParser> {

@@ -5,13 +5,16 @@ use super::response::{self, HttpResponse};
 use crate::chat::object;
 use crate::error::RequestError;
 use crate::loading::Workload;
+use crate::long_text::{has_long_run, least_tokens};
 use crate::members::Members;
 use crate::model::Model;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use http::StatusCode;
 use llama_cpp_2::token::LlamaToken;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// Same limit as OpenAI.
 const MAX_INPUTS: usize = 2048;
@@ -23,7 +26,27 @@ enum Encoding {
     Base64,
 }
 
-pub(super) async fn embed(shared: &Shared, body: &[u8]) -> Result<HttpResponse, RequestError> {
+pub(super) async fn embed(shared: &Arc<Shared>, body: Bytes) -> Result<HttpResponse, RequestError> {
+    let preparing = Arc::clone(shared);
+    let Prepared { tokens, encoding } = shared.preparation.run(body.len(), move || prepare(&preparing, &body)).await?;
+    let Workload::Embeddings(embedder) = &shared.state.serving()?.workload else {
+        return Err(RequestError::Failed);
+    };
+    let used: usize = tokens.iter().map(Vec::len).sum();
+    let vectors = embedder.embed(tokens).await?;
+    let data: Vec<Value> = vectors.iter().enumerate().map(|(index, vector)| record(index, vector, encoding)).collect();
+    let usage = json!({"prompt_tokens": used, "total_tokens": used});
+    let model = &shared.identity.model;
+    Ok(response::json(StatusCode::OK, &json!({"object": "list", "data": data, "model": model, "usage": usage})))
+}
+
+/// The parts of a request that computing it needs.
+struct Prepared {
+    tokens: Vec<Vec<LlamaToken>>,
+    encoding: Encoding,
+}
+
+fn prepare(shared: &Shared, body: &[u8]) -> Result<Prepared, RequestError> {
     let body = object(body)?;
     let members = Members::new(&body);
     let model = members.text("model")?.ok_or_else(|| RequestError::Missing { param: "model".to_owned() })?;
@@ -33,16 +56,11 @@ pub(super) async fn embed(shared: &Shared, body: &[u8]) -> Result<HttpResponse, 
     let inputs = inputs(members)?;
     let encoding = encoding(members)?;
     let serving = shared.state.serving()?;
-    let Workload::Embeddings(embedder) = &serving.workload else {
+    if !matches!(serving.workload, Workload::Embeddings(_)) {
         return Err(RequestError::unsupported("model", "this is a chat model; call /v1/chat/completions"));
-    };
+    }
     check_dimensions(members, &serving.model)?;
-    let tokens = tokens(&inputs, &serving.model)?;
-    let used: usize = tokens.iter().map(Vec::len).sum();
-    let vectors = embedder.embed(tokens).await?;
-    let data: Vec<Value> = vectors.iter().enumerate().map(|(index, vector)| record(index, vector, encoding)).collect();
-    let usage = json!({"prompt_tokens": used, "total_tokens": used});
-    Ok(response::json(StatusCode::OK, &json!({"object": "list", "data": data, "model": model, "usage": usage})))
+    Ok(Prepared { tokens: tokens(&inputs, &serving.model)?, encoding })
 }
 
 fn inputs(members: Members<'_>) -> Result<Vec<&str>, RequestError> {
@@ -88,6 +106,13 @@ fn check_dimensions(members: Members<'_>, model: &Model) -> Result<(), RequestEr
 fn tokens(inputs: &[&str], model: &Model) -> Result<Vec<Vec<LlamaToken>>, RequestError> {
     let limit = model.context_length;
     let tokens = |(index, input): (usize, &&str)| {
+        let least = least_tokens(input.len());
+        if least > limit {
+            return Err(RequestError::InputTooLong { limit, index, tokens: least });
+        }
+        if has_long_run(input) {
+            return Err(RequestError::long_run(format!("input[{index}]")));
+        }
         let tokens = model.tokenize_input(input);
         if tokens.len() > limit {
             return Err(RequestError::InputTooLong { limit, index, tokens: tokens.len() });

@@ -6,6 +6,7 @@ mod chunks;
 mod embeddings;
 mod error;
 mod models;
+mod preparation;
 mod response;
 mod routes;
 mod stream;
@@ -17,6 +18,7 @@ use crate::metrics::Metrics;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use preparation::Preparation;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -51,6 +53,7 @@ struct Shared {
     identity: Identity,
     state: Arc<LoadState>,
     metrics: Arc<Metrics>,
+    preparation: Preparation,
 }
 
 /// The server. It responds to `/health` before the model is loaded.
@@ -60,7 +63,7 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn new(identity: Identity, state: Arc<LoadState>, metrics: Arc<Metrics>) -> Self {
-        Self { shared: Arc::new(Shared { identity, state, metrics }) }
+        Self { shared: Arc::new(Shared { identity, state, metrics, preparation: Preparation::default() }) }
     }
 
     /// Serves connections until `stopping`, then drains running calls. Dropping it closes all connections.

@@ -8,25 +8,26 @@ use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use serde_json::json;
+use std::sync::Arc;
 
 /// Same limit as the gateway.
 const BODY_LIMIT: usize = 16 << 20;
 const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Handles one request.
-pub(super) async fn respond(shared: &Shared, request: Request<Incoming>) -> HttpResponse {
+pub(super) async fn respond(shared: &Arc<Shared>, request: Request<Incoming>) -> HttpResponse {
     match dispatch(shared, request).await {
         Ok(response) => response,
         Err(error) => error::response(&error),
     }
 }
 
-async fn dispatch(shared: &Shared, request: Request<Incoming>) -> Result<HttpResponse, RequestError> {
+async fn dispatch(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<HttpResponse, RequestError> {
     let path = request.uri().path().to_owned();
     match path.as_str() {
-        "/v1/chat/completions" => chat::complete(shared, &body(request).await?).await,
-        "/tokenize" => tokenize::tokenize(shared, &body(request).await?),
-        "/v1/embeddings" => embeddings::embed(shared, &body(request).await?).await,
+        "/v1/chat/completions" => chat::complete(shared, body(request).await?).await,
+        "/tokenize" => tokenize::tokenize(shared, body(request).await?).await,
+        "/v1/embeddings" => embeddings::embed(shared, body(request).await?).await,
         "/health" => only_get(&request).and_then(|()| health(shared)),
         "/metrics" => only_get(&request).map(|()| response::text(StatusCode::OK, METRICS_TYPE, shared.metrics.page())),
         "/v1/models" => only_get(&request).map(|()| models::list(shared)),

@@ -10,6 +10,7 @@ mod embeddings;
 mod engine;
 mod hub;
 mod limits;
+mod long_runs;
 mod starting;
 mod streams;
 mod tools;

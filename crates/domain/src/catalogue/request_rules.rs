@@ -8,8 +8,9 @@ const GENERATION_MEMBERS: [&str; 7] =
     ["n_predict", "num_predict", "n_cmpl", "best_of", "use_beam_search", "num_beams", "max_new_tokens"];
 
 /// Members that control the engine rather than the response: adapters, places in the queue and in caches, addresses of
-/// other engines, code, and templates that run in the engine.
-const ENGINE_MEMBERS: [&str; 26] = [
+/// other engines, code, and templates that run in the engine; and those that add far more to a response than its text:
+/// log-probabilities of the prompt or of the whole vocabulary, token ids, and the prompt itself.
+const ENGINE_MEMBERS: [&str; 39] = [
     "bootstrap_host",
     "bootstrap_port",
     "bootstrap_room",
@@ -20,21 +21,34 @@ const ENGINE_MEMBERS: [&str; 26] = [
     "disagg_prefill_dp_rank",
     "disaggregated_params",
     "ec_transfer_params",
+    "echo",
+    "extra_key",
     "id_slot",
     "kv_transfer_params",
+    "logprob_start_len",
+    "logprob_token_ids",
     "logits_processors",
     "lora",
     "lora_path",
     "lora_request",
     "media_io_kwargs",
     "mm_processor_kwargs",
+    "n_probs",
     "ngram_corpus_id",
+    "post_sampling_probs",
     "priority",
+    "prompt_logprobs",
+    "request_id",
     "return_hidden_states",
+    "return_logprob",
+    "return_token_ids",
+    "return_tokens",
+    "return_tokens_as_token_ids",
     "rid",
     "routed_dp_rank",
     "session_params",
     "slot_id",
+    "token_ids_logprob",
     "vllm_xargs",
 ];
 

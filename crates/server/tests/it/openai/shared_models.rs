@@ -30,6 +30,13 @@ async fn members_that_control_the_engine_are_rejected_and_others_passed_on() {
         ("priority", json!(-1)),
         ("mm_processor_kwargs", json!({"size": 1})),
         ("chat_template", json!("{{ messages }}")),
+        ("prompt_logprobs", json!(20)),
+        ("n_probs", json!(100_000)),
+        ("return_token_ids", json!(true)),
+        ("return_tokens_as_token_ids", json!(true)),
+        ("Request_Id", json!("mine")),
+        ("extra_key", json!("other")),
+        ("echo", json!(true)),
     ] {
         let response = app.ask(with(member, value)).await;
         assert_eq!(error_line(&response), format!("400 unsupported_parameter {member}"));

@@ -13,7 +13,6 @@ use crate::oidc::Provider;
 use crate::surface::Surface;
 use crate::surface::console::ConsoleSurface;
 use crate::surface::endpoints::EndpointsSurface;
-use crate::surface::openapi;
 use crate::surface::response_memory::ResponseBudget;
 use crate::surface_context::{OperatorParts, SurfaceContext};
 use anyhow::Context;
@@ -192,7 +191,6 @@ pub(super) fn start_workers(
         parts.control_plane.follower(),
         body_bounds.clone(),
     );
-    let description = openapi::document();
     let timeouts = CallTimeouts { first_byte: config.edge.first_byte_timeout, idle: config.edge.idle_timeout };
     let running = RunningCalls::new(config.edge.max_calls_per_workspace);
     let counting = RunningCalls::new(Some(MAX_COUNTS));
@@ -241,7 +239,6 @@ pub(super) fn start_workers(
         context: Arc::clone(context),
         console: console.clone(),
         endpoints: endpoints_surface.clone(),
-        description: description.clone(),
         strict_transport: is_strict_transport(tls, &context.console_url),
         trusted_proxies: config.server.trusted_proxies.clone(),
     })

@@ -11,8 +11,8 @@ use crate::config::Config;
 use crate::node::first_start;
 use crate::node::health::Report;
 use crate::node::state::NodeState;
+use crate::surface::operations;
 use crate::surface::starting::StartingSurface;
-use crate::surface::{openapi, operations};
 use ::background::{Backoff, Tasks};
 use control::CommandError;
 use edge::cors::Cors;
@@ -57,7 +57,7 @@ impl Waiting {
         tasks.spawn(operations::serve(listener, stop, move |head| operations::respond_while_starting(&report, head)));
 
         let ids = Arc::new(RequestIds::new()?);
-        let (description, console_url) = (openapi::document(), first_start::console_url(config, public));
+        let console_url = first_start::console_url(config, public);
         let limits = ConnectionLimits {
             stall_timeout: config.edge.client_stall_timeout,
             call_timeout: config.edge.call_timeout,
@@ -68,7 +68,6 @@ impl Waiting {
         let workers = Workers::start(listeners, tls, DRAIN_TIMEOUT, &limits, |_| StartingSurface {
             ids: Arc::clone(&ids),
             cors: Cors::new(config.server.cors_origins.clone()),
-            description: description.clone(),
             console_url: console_url.clone(),
             strict_transport: build::is_strict_transport(tls, &console_url),
         })?;

@@ -16,7 +16,6 @@ pub(crate) mod starting;
 
 use crate::clock;
 use crate::surface_context::SurfaceContext;
-use bytes::Bytes;
 use console::ConsoleSurface;
 use dataplane::keys::KeyDirectory;
 use dataplane::record::Outcome;
@@ -74,8 +73,6 @@ pub(crate) struct Surface {
     pub context: Arc<SurfaceContext>,
     pub console: ConsoleSurface,
     pub endpoints: EndpointsSurface,
-    /// The body of `/openapi.json`.
-    pub description: Bytes,
     /// Whether browsers should use https only.
     pub strict_transport: bool,
     /// Proxies whose headers name the client's address.
@@ -108,7 +105,7 @@ impl Service for Surface {
                     Box::pin(self.endpoints.respond(head, body, client, id.as_str(), tap, now)).await.into()
                 }
                 path if !is_below(path, "/v1")
-                    && let Some(page) = page(&head, &self.description) =>
+                    && let Some(page) = page(&head) =>
                 {
                     page.into()
                 }
@@ -196,10 +193,10 @@ fn add_strict_transport(response: &mut Response<Body>) {
 }
 
 /// The response to a request that concerns no one's data: health, the description of the API, and pages.
-fn page(head: &RequestHead, description: &Bytes) -> Option<Response<Body>> {
+fn page(head: &RequestHead) -> Option<Response<Body>> {
     match head.uri.path() {
         "/healthz" => Some(health()),
-        "/openapi.json" => Some(json(StatusCode::OK, description.clone())),
+        "/openapi.json" => Some(json(StatusCode::OK, openapi::document())),
         path => match endpoints::pages::at(path) {
             Some(page) => Some(page.into_response(&head.method)),
             None => site::respond(&head.method, path, &head.headers.to_map()),

@@ -5,6 +5,7 @@
 use super::{anthropic, console, endpoints, openai, operations};
 use bytes::Bytes;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem};
 use utoipa::openapi::schema::{AllOf, AnyOfBuilder, ArrayItems, Object, ObjectBuilder, Schema, Type};
 use utoipa::openapi::security::{
@@ -18,10 +19,11 @@ const DESCRIPTION: &str = "Inference and endpoints (`/v1`) take an API key, or a
 /// An error of an operation: status, codes, and the names of the schemas its body may have.
 pub(super) type ErrorDescription = (&'static str, &'static str, &'static [&'static str]);
 
-/// The document, encoded.
+/// The document, encoded. Made when it is first asked for, since few nodes are.
 pub(crate) fn document() -> Bytes {
-    let whole = describe();
-    serde_json::to_vec(&whole).expect("a description has only text keys").into()
+    static DOCUMENT: LazyLock<Bytes> =
+        LazyLock::new(|| serde_json::to_vec(&describe()).expect("a description has only text keys").into());
+    DOCUMENT.clone()
 }
 
 fn describe() -> OpenApi {

@@ -5,7 +5,6 @@ use super::{
 };
 use crate::clock;
 use crate::surface::{Body, EdgeResponse};
-use bytes::Bytes;
 use dataplane::ResponseBody;
 use domain::RequestId;
 use edge::cors::Cors;
@@ -20,8 +19,6 @@ use std::sync::Arc;
 pub(crate) struct StartingSurface {
     pub ids: Arc<RequestIds>,
     pub cors: Cors,
-    /// The body of `/openapi.json`.
-    pub description: Bytes,
     /// Problems link to pages there.
     pub console_url: String,
     pub strict_transport: bool,
@@ -64,7 +61,7 @@ impl StartingSurface {
     async fn choose(&self, head: &RequestHead, body: &mut Incoming, id: &RequestId) -> Response<Body> {
         let path = head.uri.path();
         let needs_store = is_below(path, "/api") || is_below(path, "/v1");
-        if !needs_store && let Some(page) = page(head, &self.description) {
+        if !needs_store && let Some(page) = page(head) {
             return page;
         }
         request_body::discard(&head.headers, body).await;

@@ -156,13 +156,13 @@ test-upgrade: ## Upgrade from the previous release under load, go back, and upgr
 
 simulate: ## Run many seeds of the control plane's simulation, on all cores (SIMULATION_SEEDS=20000 SIMULATION_FIRST_SEED=0)
 	@echo "==> Building the simulation, then $(SIMULATION_SEEDS) seeds from $(SIMULATION_FIRST_SEED) on"
-	SIMULATION_SEEDS=$(SIMULATION_SEEDS) SIMULATION_FIRST_SEED=$(SIMULATION_FIRST_SEED) CARGO_PROFILE_DEV_OPT_LEVEL=2 \
-		cargo test --quiet --package control --lib -- --nocapture the_control_plane_keeps_its_rules_whatever_fails
+	SIMULATION_SEEDS=$(SIMULATION_SEEDS) SIMULATION_FIRST_SEED=$(SIMULATION_FIRST_SEED) \
+		cargo test --quiet --profile checked --package control --lib -- --nocapture the_control_plane_keeps_its_rules_whatever_fails
 
 fuzz: ## Fuzz the parsers, guided by coverage (FUZZ_SECONDS=60 for each target, FUZZ_TARGET=request_heads for one)
 	@echo "==> Building the targets with coverage counters, then $(FUZZ_SECONDS) s each"
 # With a --target, the flags do not apply to build scripts and procedural macros.
-	FUZZ_SECONDS=$(FUZZ_SECONDS) CARGO_PROFILE_DEV_OPT_LEVEL=2 RUSTFLAGS="$(FUZZ_FLAGS)" cargo test --quiet \
+	FUZZ_SECONDS=$(FUZZ_SECONDS) RUSTFLAGS="$(FUZZ_FLAGS)" cargo test --quiet --profile checked \
 		--target "$$(rustc -vV | sed -n 's/^host: //p')" --target-dir "$(TARGET_DIR)/fuzz/build" --lib \
 		--package http1 --package json --package dataplane --package store -- --nocapture --test-threads 1 "fuzz_tests::$(FUZZ_TARGET)"
 

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use crate::databases::made_once;
 use domain::{UsageEvent, WorkspaceId};
 use serde_json::{Value, json};
 use store::Store;
@@ -39,6 +40,28 @@ pub(crate) struct Setup {
     tables: String,
     environment: Vec<(String, String)>,
     data_dir: Option<PathBuf>,
+    is_first_start: bool,
+}
+
+const SQLITE: &str = "sqlite:forebay.db";
+
+/// The data of a gateway that was started once and stopped. A first start takes longer than all that most tests do: it makes
+/// the schema and hashes a password.
+async fn data_after_the_first_start() -> PathBuf {
+    let hour = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() / 3_600;
+    let name = format!("gateway-{hour}");
+    let folder = made_once(&name, async |draft| {
+        let scratch = tempfile::tempdir().unwrap();
+        let config = "[server]\nlisten = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n";
+        let mut forebay = ForebayLaunch::default().binary(BINARY).data_dir(scratch.path()).start(config).await.unwrap();
+        forebay.child.signal("TERM").unwrap();
+        let ended = forebay.child.wait_for_end(TIMEOUT).await.expect("the gateway ends");
+        assert!(ended.success(), "{}", forebay.child.stderr());
+        for name in ["bootstrap.json", "forebay.db", "node-id"] {
+            std::fs::copy(scratch.path().join(name), draft.join(name)).unwrap();
+        }
+    });
+    folder.await
 }
 
 /// Limits that only tests about limits reach.
@@ -123,6 +146,12 @@ impl Setup {
         self
     }
 
+    /// Without data, and with it without credentials that were made before.
+    pub(crate) fn first_start(mut self) -> Self {
+        self.is_first_start = true;
+        self
+    }
+
     pub(crate) async fn start(self) -> TestApp {
         let mut engines = Vec::new();
         for _ in 0..self.engine_count {
@@ -147,6 +176,8 @@ impl Setup {
         }
         if let Some(path) = &self.data_dir {
             launch = launch.data_dir(path);
+        } else if self.store_url == SQLITE && !self.is_first_start {
+            launch = launch.data(data_after_the_first_start().await);
         }
         let forebay = launch.start(&config).await.unwrap();
         let key = forebay.api_key().unwrap_or_default();
@@ -214,12 +245,13 @@ impl TestApp {
             model: String::new(),
             upstream: String::new(),
             chat_upstream: String::new(),
-            store_url: "sqlite:forebay.db".to_owned(),
+            store_url: SQLITE.to_owned(),
             store: String::new(),
             workspace: HIGH_LIMITS.to_owned(),
             tables: String::new(),
             environment: Vec::new(),
             data_dir: None,
+            is_first_start: false,
         }
     }
 

@@ -35,7 +35,7 @@ fn errors_of(output: &Output) -> String {
 
 #[tokio::test]
 async fn the_first_start_writes_addresses_and_credentials() {
-    let app = TestApp::start().await;
+    let app = TestApp::setup().first_start().start().await;
     let (data_dir, public, ops) = (&app.forebay.data_dir, app.forebay.public, app.forebay.ops);
     let listen = read_json(&data_dir.join("listen.json"));
     assert_eq!(listen, json!({"public": public.to_string(), "ops": ops.to_string()}));
@@ -90,7 +90,7 @@ async fn later_starts_keep_the_first_key() {
 
 #[tokio::test]
 async fn the_bootstrap_file_uses_the_public_url() {
-    let app = TestApp::setup().server("public_url = \"https://ai.example.com\"").start().await;
+    let app = TestApp::setup().server("public_url = \"https://ai.example.com\"").first_start().start().await;
     let bootstrap = app.forebay.bootstrap();
     assert_eq!(bootstrap["baseUrl"], "https://ai.example.com/v1");
     assert_eq!(bootstrap["consoleUrl"], "https://ai.example.com");
@@ -259,8 +259,8 @@ fn a_store_is_migrated_once() {
     let folder = tempfile::tempdir().unwrap();
     let data_dir = folder.path().to_str().unwrap();
     let migrate = || String::from_utf8(forebay(&["migrate", "--data-dir", data_dir]).stdout).unwrap();
-    expect!["schema version 20 (was 0)\n"].assert_eq(&migrate());
-    expect!["schema version 20 (was 20)\n"].assert_eq(&migrate());
+    expect!["schema version 21 (was 0)\n"].assert_eq(&migrate());
+    expect!["schema version 21 (was 21)\n"].assert_eq(&migrate());
 }
 
 /// Creates a self-signed certificate for the loopback address.
@@ -283,7 +283,7 @@ async fn tls_serves_http_1_and_http_2() {
     certificate(folder.path());
     let (cert, key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
     let lines = format!("tls_cert = \"{}\"\ntls_key = \"{}\"", cert.display(), key.display());
-    let app = TestApp::setup().server(&lines).start().await;
+    let app = TestApp::setup().server(&lines).first_start().start().await;
     let base = app.forebay.bootstrap()["baseUrl"].as_str().unwrap().to_owned();
     assert_eq!(base, format!("https://{}/v1", app.forebay.public));
 

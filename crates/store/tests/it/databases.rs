@@ -100,28 +100,35 @@ async fn template() -> String {
     name
 }
 
-/// The file of SQLite's template, which the first test makes.
-async fn sqlite_template() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{}", env!("CARGO_PKG_NAME"), build()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let lock = File::create(folder.join("lock")).unwrap();
+/// A folder that the first test of this build makes: `make` fills it. The others wait.
+pub(crate) async fn made_once(name: &str, make: impl AsyncFnOnce(&Path)) -> PathBuf {
+    let builds = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{}", env!("CARGO_PKG_NAME"), build()));
+    std::fs::create_dir_all(&builds).unwrap();
+    let lock = File::create(builds.join(format!("{name}.lock"))).unwrap();
     lock.lock().unwrap();
-    let file = folder.join("forebay.db");
-    if !file.exists() {
+    let folder = builds.join(name);
+    if !folder.exists() {
+        let draft = TempDir::new_in(&builds).unwrap();
+        make(draft.path()).await;
+        std::fs::rename(draft.keep(), &folder).unwrap();
+    }
+    folder
+}
+
+/// The file of SQLite's template.
+async fn sqlite_template() -> PathBuf {
+    let folder = made_once("sqlite", async |draft| {
         let scratch = TempDir::new().unwrap();
         let store = Store::open("sqlite:forebay.db", scratch.path()).await.unwrap();
         store.migrate().await.unwrap();
         store.close().await;
         // One file without a write-ahead log.
-        let draft = folder.join("draft.db");
-        let _ = std::fs::remove_file(&draft);
         let url = format!("sqlite:{}", scratch.path().join("forebay.db").display());
         let mut connection = SqliteConnection::connect(&url).await.unwrap();
-        let copy = format!("VACUUM INTO '{}'", draft.display());
+        let copy = format!("VACUUM INTO '{}'", draft.join("forebay.db").display());
         connection.execute(AssertSqlSafe(copy)).await.unwrap();
-        std::fs::rename(draft, &file).unwrap();
-    }
-    file
+    });
+    folder.await.join("forebay.db")
 }
 
 /// A database on which several stores can be opened, as several processes would do.

@@ -28,6 +28,7 @@ pub struct ForebayLaunch {
     core: Option<usize>,
     environment: Vec<(String, String)>,
     data_dir: Option<PathBuf>,
+    data: Option<PathBuf>,
 }
 
 impl ForebayLaunch {
@@ -57,6 +58,13 @@ impl ForebayLaunch {
         self
     }
 
+    /// Copies the files of this folder into the scratch folder of the data.
+    #[must_use]
+    pub fn data(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.data = Some(folder.into());
+        self
+    }
+
     /// Writes the configuration, starts the gateway, and waits until both listeners accept.
     pub async fn start(self, config_toml: &str) -> anyhow::Result<Forebay> {
         let scratch = tempfile::Builder::new().prefix("forebay-").tempdir()?;
@@ -64,6 +72,10 @@ impl ForebayLaunch {
         fs::write(&config, config_toml)?;
         let data_dir = self.data_dir.clone().unwrap_or_else(|| scratch.path().join("data"));
         fs::create_dir_all(&data_dir)?;
+        for file in self.data.iter().flat_map(fs::read_dir).flatten() {
+            let file = file?;
+            fs::copy(file.path(), data_dir.join(file.file_name()))?;
+        }
         let (child, listen) = self.spawn(&config, &data_dir, scratch.path()).await?;
         Ok(Forebay { public: listen.public, ops: listen.ops, data_dir, config, child, launch: self, scratch })
     }

@@ -48,7 +48,7 @@ async fn announced_bodies_of_one_organization_and_of_strangers_affect_no_other_c
     let app = TestApp::setup().edge(EDGE).context_length(1_000_000).start().await;
     let (attacker, other) = (organization(&app, "attacker"), organization(&app, "other"));
     let keys: Vec<String> = (0..WORKSPACES).map(|number| key_in(&app, &attacker, &format!("w{number}"))).collect();
-    let email = "somebody@example.com";
+    let email = "person@example.com";
     app.admin(&format!("users create --email {email} --password some-password --organization {other}"));
     let other = app.client_with(&key_in(&app, &other, "other"));
 

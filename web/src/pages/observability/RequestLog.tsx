@@ -29,7 +29,7 @@ const STATUS_OPTIONS = [
   { value: '499', label: '499: client disconnected' },
   { value: '5xx', label: '5xx: failed' },
 ]
-/** The end tells calls apart; the details have the whole id. */
+/** Calls differ at the end of their ids; the details have the whole id. */
 const SHOWN_OF_ID = 8
 const FILTERS = { status: oneOf(STATUSES), code: text(), request: text() }
 

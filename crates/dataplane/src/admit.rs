@@ -15,17 +15,21 @@ impl Dataplane {
         let running = running.map_err(|TooManyCallsError { max }| CallError::TooManyCalls { max })?;
         // Every call leaves an event, also one that no limit applies to.
         let room = self.admission.journal.reserve().ok_or(CallError::JournalFull)?;
-        let permit = match target {
+        let (permit, context_length) = match target {
             Target::Dedicated(endpoint) => {
-                let limit = call.request.estimate.unmetered_limit(target.route().model.context_length);
-                Permit::unmetered(endpoint.open_call(), limit)
+                let context_length = target.route().model.context_length;
+                let limit = call.request.estimate.unmetered_limit(context_length);
+                (Permit::unmetered(endpoint.open_call(), limit), context_length)
             }
             Target::Serverless(route) => {
                 let (estimate, request) = (&call.request.estimate, call.tap.request_id().clone());
-                self.admission.admit(&call.caller, &route.model, estimate, request, call.tap.started_at()).await?
+                let now = call.tap.started_at();
+                let permit = self.admission.admit(&call.caller, &route.model, estimate, request, now).await?;
+                (permit, route.model.context_length)
             }
         };
-        call.tap.keep(permit.counting(running, room));
+        let unseen = call.request.unseen_completion(context_length);
+        call.tap.keep(permit.generating(call.request.choices(), unseen).counting(running, room));
         Ok(())
     }
 

@@ -5,6 +5,8 @@
 
 use crate::admission::TooManyCallsError;
 use crate::error::CallError;
+use crate::quarantine::Losses;
+use crate::relay::{AttemptError, record_failure};
 use crate::request::ParsedRequest;
 use crate::resolve::Target;
 use crate::response_memory::ResponseMemory;
@@ -17,7 +19,7 @@ use domain::limits::RateLimitStatus;
 use domain::model::{EngineKind, NativeApi};
 use fleet::Backend;
 use json::{JsonError, Reader, ValueKind};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Tokenizing takes milliseconds; an engine that needs longer is not worth the wait.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -50,6 +52,7 @@ pub struct CountedTokens {
 impl Dataplane {
     pub async fn count_tokens(&self, call: &mut Call) -> Result<CountedTokens, CallError> {
         let target = self.resolve(call)?;
+        self.check_quarantine(call)?;
         let running = self.admission.running.enter(&call.caller.workspace);
         let _running = running.map_err(|TooManyCallsError { max }| CallError::TooManyCalls { max })?;
         let (rate_limits, _counting) = match &target {
@@ -62,59 +65,79 @@ impl Dataplane {
             }
         };
         let counted = tokio::time::timeout(TIMEOUT, Box::pin(self.count_at_engine(call, &target))).await;
-        let counted = counted.ok().flatten();
+        let counted = match counted {
+            Ok(Ok(counted)) => counted,
+            Ok(Err(error)) => {
+                call.tap.note(|record| record.cause = error.cause());
+                None
+            }
+            Err(_) => None,
+        };
         let tokens = counted.unwrap_or_else(|| call.request.estimate.likely_prompt());
         Ok(CountedTokens { tokens, is_estimate: counted.is_none(), rate_limits })
     }
 
-    /// `None` if no replica is ready whose engine can count, or if the count would cost too much.
-    async fn count_at_engine(&self, call: &Call, target: &Target) -> Option<u64> {
-        if call.request.body.len() > MAX_COUNTED_BYTES {
-            return None;
+    /// `None` if no replica is ready whose engine can count, or if the count would cost too much. A prompt can end an engine
+    /// here as well as in a call.
+    async fn count_at_engine(&self, call: &Call, target: &Target) -> Result<Option<u64>, AttemptError> {
+        if call.request.body.len() > MAX_COUNTED_BYTES || self.loses_too_many(call) {
+            return Ok(None);
         }
         let request = &call.request;
-        let slot = target.route().pool.pick_for_side_request(|replica| counting(replica, request).is_some()).ok()?;
-        let replica = slot.replica();
+        let picked = target.route().pool.pick_for_side_request(|replica| counting(replica, request).is_some());
+        let Ok(slot) = picked else { return Ok(None) };
+        let counted = self.count_at(slot.replica(), call).await;
+        if let Err(error) = &counted {
+            record_failure(slot.replica(), error, &call.caller);
+            if matches!(error, AttemptError::Crashed { .. }) {
+                let mut losses = Losses::default();
+                losses.add(slot.replica().lost(Instant::now()));
+                self.note_losses(call, losses);
+            }
+        }
+        counted
+    }
+
+    async fn count_at(&self, replica: &Backend, call: &Call) -> Result<Option<u64>, AttemptError> {
+        let request = &call.request;
+        let Some(way) = counting(replica, request) else { return Ok(None) };
         let model = &replica.upstream.model;
         let chat = || request.upstream_edits(model, false, None).pieces(&request.body);
         let tokenize = || replica.head_at_root("/tokenize");
         let mut memory = ResponseMemory::new(&*self.memory, &call.caller.organization);
-        match counting(replica, request)? {
+        let counted = match way {
             Counting::Tokenize => {
                 let response = self.ask_for(replica, call, &tokenize(), chat(), &mut memory).await?;
-                read_count(&response, b"count")
+                response.and_then(|response| read_count(&response, b"count"))
             }
             Counting::Messages => {
                 let head = NativeHead { model, limit: None, cache_salt: None };
-                let body = request.native.as_ref()?.pieces(head);
+                let Some(native) = &request.native else { return Ok(None) };
+                let body = native.pieces(head);
                 let route = &replica.template.message_tokens;
                 let response = self.ask_for(replica, call, route, body, &mut memory).await?;
-                read_count(&response, b"input_tokens")
+                response.and_then(|response| read_count(&response, b"input_tokens"))
             }
             Counting::RenderAndTokenize => {
                 let template = replica.head_at_root("/apply-template");
                 let rendered = self.ask_for(replica, call, &template, chat(), &mut memory).await?;
+                let Some(rendered) = rendered else { return Ok(None) };
                 let prompt = read_member(&rendered, b"prompt", |reader| {
                     let is_text = reader.kind()? == ValueKind::String;
                     reader.span().map(|span| is_text.then_some(span))
-                })?;
+                });
+                let Some(prompt) = prompt else { return Ok(None) };
                 let start = Bytes::from_static(b"{\"add_special\":true,\"parse_special\":true,\"content\":");
                 let text = vec![start, rendered.slice(prompt), Bytes::from_static(b"}")];
                 let mut memory = ResponseMemory::new(&*self.memory, &call.caller.organization);
                 let response = self.ask_for(replica, call, &tokenize(), text, &mut memory).await?;
-                read_member(&response, b"tokens", |reader| {
-                    let mut count = 0;
-                    reader.array(|reader, _| {
-                        count += 1;
-                        reader.skip()
-                    })?;
-                    Ok(Some(count))
-                })
+                response.and_then(|response| read_length(&response, b"tokens"))
             }
-        }
+        };
+        Ok(counted)
     }
 
-    /// The response to a request with this head; `None` if there is no memory for it.
+    /// The response to a request with this head; `None` if the engine does not serve it, or there is no memory for it.
     async fn ask_for(
         &self,
         replica: &Backend,
@@ -122,9 +145,10 @@ impl Dataplane {
         head: &[u8],
         body: Vec<Bytes>,
         memory: &mut ResponseMemory<'_>,
-    ) -> Option<Bytes> {
-        let mut exchange = self.ask(replica, call, head, body).await?;
-        exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, |bytes| memory.grow_for(bytes)).await.ok()
+    ) -> Result<Option<Bytes>, AttemptError> {
+        let Some(mut exchange) = self.ask(replica, call, head, body).await? else { return Ok(None) };
+        let collected = exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, |bytes| memory.grow_for(bytes)).await;
+        Ok(collected.ok())
     }
 
     /// The traits of the model of this name, which its translated requests of this API depend on. The call itself
@@ -161,6 +185,18 @@ fn read_count(object: &[u8], name: &[u8]) -> Option<u64> {
     read_member(object, name, |reader| {
         let digits = reader.number()?;
         Ok(std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()))
+    })
+}
+
+/// Reads the length of a member that is an array.
+fn read_length(object: &[u8], name: &[u8]) -> Option<u64> {
+    read_member(object, name, |reader| {
+        let mut count = 0;
+        reader.array(|reader, _| {
+            count += 1;
+            reader.skip()
+        })?;
+        Ok(Some(count))
     })
 }
 

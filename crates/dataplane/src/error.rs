@@ -2,7 +2,7 @@
 //!
 //! `Display` is for the client; causes are for our log.
 
-use crate::request::UnsupportedParam;
+use crate::request::{MAX_RESPONSE_BYTES, UnsupportedParam};
 use dialects::{Failure, FailureKind};
 use domain::limits::{Exceeded, RateLimitStatus, Scope};
 use domain::quota::Account;
@@ -29,6 +29,9 @@ pub enum CallError {
     /// The model, which others share, does not accept the member.
     #[error("`{param}` {why}")]
     Unsupported { param: String, why: &'static str },
+    /// No engine of the model can take the prompt, so it is not sent to one.
+    #[error("this model's maximum context length is {maximum} tokens, and `{param}` has about {tokens}")]
+    PromptTooLong { param: &'static str, tokens: u64, maximum: u64 },
     #[error("no model is called `{model}`")]
     UnknownModel { model: String },
     #[error("the model is not serving right now")]
@@ -57,6 +60,9 @@ pub enum CallError {
     WrongWorkspace,
     #[error("the model did not respond within {} s", limit.as_secs_f64())]
     UpstreamTimeout { limit: Duration },
+    /// `param` is the member of the request that makes it too large, or empty if that was noticed after the work.
+    #[error("the response has more than {} MiB: stream it, or request less", MAX_RESPONSE_BYTES >> 20)]
+    ResponseTooLarge { param: &'static str },
     #[error("the model server returned no usable response")]
     BadGateway { cause: String },
     /// The engine does not know the route of an API that it is configured to speak itself.
@@ -146,13 +152,25 @@ impl CallError {
             Self::HoldTimeout => EDGE_TIMEOUT,
             Self::WrongWorkspace => "wrong_workspace",
             Self::UpstreamTimeout { .. } => "upstream_timeout",
+            Self::ResponseTooLarge { .. } => "response_too_large",
             Self::BadGateway { .. } | Self::NativeRouteMissing { .. } => "bad_gateway",
             Self::RateLimited { .. } => "rate_limit_exceeded",
             Self::QuotaExceeded { .. } => "quota_exceeded",
             Self::QuotaUnavailable { .. } => "quota_unavailable",
             Self::JournalFull => "journal_full",
-            Self::Rejected { overflow: Some(_), .. } => "context_length_exceeded",
+            Self::PromptTooLong { .. } | Self::Rejected { overflow: Some(_), .. } => "context_length_exceeded",
             Self::Rejected { overflow: None, .. } => "invalid_value",
+        }
+    }
+
+    /// How the request exceeds the context of the model.
+    pub fn overflow(&self) -> Option<ContextOverflow> {
+        match self {
+            Self::PromptTooLong { tokens, maximum, .. } => {
+                Some(ContextOverflow::Prompt { tokens: *tokens, maximum: *maximum })
+            }
+            Self::Rejected { overflow, .. } => *overflow,
+            _ => None,
         }
     }
 
@@ -163,7 +181,7 @@ impl CallError {
 
     fn failure_kind(&self) -> FailureKind {
         match self {
-            Self::Rejected { overflow: Some(_), .. } => FailureKind::ContextOverflow,
+            Self::PromptTooLong { .. } | Self::Rejected { overflow: Some(_), .. } => FailureKind::ContextOverflow,
             Self::RateLimited { .. } | Self::TooManyCalls { .. } | Self::OrganizationBusy => FailureKind::RateLimit,
             Self::QuotaExceeded { .. } => FailureKind::Quota,
             Self::NotServing { .. } | Self::Overloaded | Self::ServerBusy | Self::HoldQueueFull => {
@@ -181,6 +199,7 @@ impl CallError {
             | Self::BadName { .. }
             | Self::Invalid { .. }
             | Self::Unsupported { .. }
+            | Self::PromptTooLong { .. }
             | Self::UnknownModel { .. }
             | Self::WrongWorkspace
             | Self::Quarantined { .. }
@@ -188,6 +207,7 @@ impl CallError {
             | Self::TooManyCalls { .. }
             | Self::TooManyCounts { .. }
             | Self::QuotaExceeded { .. } => true,
+            Self::ResponseTooLarge { param } => !param.is_empty(),
             Self::NotServing { .. }
             | Self::EndpointFailed { .. }
             | Self::Overloaded
@@ -213,6 +233,7 @@ impl CallError {
             | Self::Unsupported { param, .. }
             | Self::Rejected { param, .. } => param,
             Self::UnknownModel { .. } => "model",
+            Self::PromptTooLong { param, .. } | Self::ResponseTooLarge { param } => param,
             Self::Unreadable(_)
             | Self::NotServing { .. }
             | Self::Quarantined { .. }

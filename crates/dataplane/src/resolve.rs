@@ -1,7 +1,7 @@
 //! Finds the model or endpoint that a Model ID names.
 
 use crate::error::CallError;
-use crate::request::Operation;
+use crate::request::{Operation, PromptOverflow};
 use crate::{Call, Dataplane};
 use domain::alias::AliasName;
 use domain::{Caller, EndpointName, ModelRef, SaltSecret};
@@ -68,6 +68,13 @@ impl Dataplane {
                 Operation::Embeddings(_) => "names a model for chat, not for embeddings",
             };
             return Err(CallError::Invalid { param: "model".into(), why: why.into() });
+        }
+        let maximum = route.model.context_length;
+        if let Some(PromptOverflow { param, tokens }) = request.overflow(maximum) {
+            return Err(CallError::PromptTooLong { param, tokens, maximum });
+        }
+        if let Some(param) = request.oversized() {
+            return Err(CallError::ResponseTooLarge { param });
         }
         let requested = Some(&call.request.model).filter(|name| **name != route.model.id.as_str());
         let requested: Option<Box<str>> = requested.map(|name| name.as_str().into());

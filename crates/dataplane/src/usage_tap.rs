@@ -3,7 +3,7 @@
 //! A tap is opened when a request arrives and moves with it into the response body. It settles when the response is
 //! complete, or on drop, so no exit can forget it.
 
-use crate::admission::{Permit, UsedTokens};
+use crate::admission::{Permit, UnbilledWork, UsedTokens};
 use crate::record::{CallRecord, Outcome};
 use crate::response::TokenMeter;
 use crate::trace::Trace;
@@ -14,7 +14,7 @@ use fleet::Backend;
 use http::HeaderValue;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Receives the record of every call. Must not block.
 pub trait Sink: Send + Sync {
@@ -47,13 +47,33 @@ struct RunningCall {
     /// The estimated tokens of a prompt that was written to a replica, which may be reading it; 0 before that. Atomic
     /// because it is set while the call is borrowed; only one thread uses it.
     prompt_sent: AtomicU64,
+    /// When the current attempt began.
+    attempt_began: Instant,
+    /// What earlier attempts may have cost their engines.
+    unbilled: UnbilledWork,
+    /// The client caused the end of the call, after an engine had done work for it.
+    is_clients_end: bool,
+}
+
+/// How an attempt ended whose response is not used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FailedAttempt {
+    /// The engine did not take the request.
+    NotTaken,
+    /// The engine read the prompt and rejected the request.
+    Rejected,
+    /// The engine failed, and did not say what it had done until then.
+    Failed,
+    /// The client asked for something that cannot be delivered. It pays an estimate.
+    ClientsEnd,
 }
 
 impl UsageTap {
     pub fn open(sink: Arc<dyn Sink>, request: RequestId, route: &'static str, now: Timestamp) -> Self {
+        let started = Instant::now();
         Self(Some(Box::new(RunningCall {
             sink,
-            started: Instant::now(),
+            started,
             record: CallRecord::new(request, route, now),
             permit: None,
             trace: None,
@@ -61,6 +81,9 @@ impl UsageTap {
             wake_at: 0,
             next_mark: MARK_EVERY,
             prompt_sent: AtomicU64::new(0),
+            attempt_began: started,
+            unbilled: UnbilledWork::None,
+            is_clients_end: false,
         })))
     }
 
@@ -97,6 +120,7 @@ impl UsageTap {
         let now = Instant::now();
         if let Some(call) = &mut self.0 {
             call.record.sent.get_or_insert(now - call.started);
+            call.attempt_began = now;
             call.record.replica = Some(Arc::clone(replica));
         }
         now
@@ -110,9 +134,25 @@ impl UsageTap {
         }
     }
 
-    /// Records that the attempt failed for a reason that is not the client's, so that its prompt is free.
-    pub(crate) fn forgive_prompt(&self) {
-        self.prompt_was_sent(0);
+    /// Records how an attempt ended. What it cost the engine stays in the rate limits; only what the client caused is
+    /// billed.
+    pub(crate) fn attempt_ended(&mut self, end: FailedAttempt) {
+        let Some(call) = &mut self.0 else { return };
+        let prompt = *call.prompt_sent.get_mut();
+        if prompt == 0 {
+            return;
+        }
+        let unbilled = match end {
+            FailedAttempt::NotTaken => UnbilledWork::None,
+            FailedAttempt::Rejected => UnbilledWork::Prompt(prompt),
+            FailedAttempt::Failed => UnbilledWork::Unknown,
+            FailedAttempt::ClientsEnd => {
+                call.is_clients_end = true;
+                return;
+            }
+        };
+        call.unbilled = call.unbilled.max(unbilled);
+        *call.prompt_sent.get_mut() = 0;
     }
 
     /// Records that the first byte of the response is about to be sent.
@@ -236,26 +276,41 @@ impl RunningCall {
 
     fn close(&mut self) {
         self.hold_ends();
-        let (record, now) = (&mut self.record, Instant::now());
-        record.duration = now - self.started;
+        let now = Instant::now();
         let prompt = *self.prompt_sent.get_mut();
-        if prompt > 0 && record.outcome == Outcome::ClientGone && record.certainty == Certainty::Void {
-            record.tokens = Tokens { prompt, completion: 0, cached: 0 };
-            record.certainty = Certainty::Estimated;
+        let is_void = self.record.certainty == Certainty::Void;
+        if prompt > 0 && is_void {
+            self.unbilled = UnbilledWork::Unknown;
+            if self.is_clients_end || self.record.outcome == Outcome::ClientGone {
+                let completion = self.estimated_completion(now - self.attempt_began);
+                self.record.tokens = Tokens { prompt, completion, cached: 0 };
+                self.record.certainty = Certainty::Estimated;
+            }
         }
+        let record = &mut self.record;
+        record.duration = now - self.started;
         self.sink.settle(record);
         if let Some(trace) = &self.trace {
             trace.settled(record);
         }
         if let Some(permit) = self.permit.take() {
-            // A rejection after the engine has read the prompt is not billed, but it used the engine.
-            let is_rejected = matches!(record.outcome, Outcome::Rejected { .. });
             let billed = record.tokens.total();
-            let worked = if is_rejected { billed.max(prompt) } else { billed };
+            // What an engine has counted is right, also if an earlier attempt failed.
+            let unbilled = if is_void { self.unbilled } else { UnbilledWork::None };
             let is_whole = record.outcome == Outcome::Served && record.tokens.completion > 0;
             let whole_completion = is_whole.then_some(record.tokens.completion);
-            permit.settle(UsedTokens { billed, worked, whole_completion }, now);
+            if let (Some(tokens), Some(route)) = (whole_completion, &record.model) {
+                route.pool.pace().learn(tokens / permit.choices(), now - self.attempt_began);
+            }
+            permit.settle(UsedTokens { billed, unbilled, whole_completion }, now);
         }
+    }
+
+    /// The tokens that a response which is not streamed probably had after this time, at the pace of the model.
+    fn estimated_completion(&self, time: Duration) -> u64 {
+        let (Some(permit), Some(route)) = (&self.permit, &self.record.model) else { return 0 };
+        let of_all_choices = route.pool.pace().tokens_within(time).saturating_mul(permit.choices());
+        of_all_choices.min(permit.unseen_completion())
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! It is an upstream of the catalogue, an engine of a pool, or a ready replica of an endpoint.
 
-use crate::breaker::Breaker;
+use crate::breaker::{Breaker, Witness};
 use crate::routing::{PrefixIndex, PromptLoad};
 use domain::model::Upstream;
 use http::header::{self, HeaderMap, HeaderValue};
@@ -10,7 +10,7 @@ use outbound::{Address, AddressError};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Result of the last probe or connection attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,9 @@ pub enum Health {
     Up,
     Down,
 }
+
+/// Calls whose connections break within this time were probably lost with the same process.
+const LOST_TOGETHER: Duration = Duration::from_secs(1);
 
 /// Identifies a backend among all that this process has had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,6 +49,8 @@ pub struct Backend {
     prompt_load: PromptLoad,
     prefixes: Mutex<PrefixIndex>,
     breaker: Mutex<Breaker>,
+    /// When a call was last lost with it.
+    lost_at: Mutex<Option<Instant>>,
 }
 
 /// The parts of a request that are the same for all calls.
@@ -118,6 +123,7 @@ impl Backend {
             prompt_load: PromptLoad::default(),
             prefixes: Mutex::default(),
             breaker: Mutex::default(),
+            lost_at: Mutex::default(),
         })
     }
 
@@ -182,8 +188,21 @@ impl Backend {
     }
 
     /// Records a failed response.
-    pub fn failed(&self, now: Instant) {
-        self.breaker(|breaker| breaker.failed(now));
+    pub fn failed(&self, witness: Witness, now: Instant) {
+        self.breaker(|breaker| breaker.failed(witness, now));
+    }
+
+    /// Whether its last responses were bad, as far as one caller saw.
+    pub(crate) fn is_suspect(&self) -> bool {
+        self.breaker(|breaker| breaker.is_suspect())
+    }
+
+    /// Records that a call was lost with it. Returns whether the call was alone: no other one was running, or was lost just
+    /// before.
+    pub fn lost(&self, now: Instant) -> bool {
+        let before = self.lost_at.lock().replace(now);
+        let was_lost_before = before.is_some_and(|before| now.saturating_duration_since(before) < LOST_TOGETHER);
+        self.in_flight() <= 1 && !was_lost_before
     }
 
     /// Records a failed connection. It gets no calls until a probe succeeds. Returns whether its health changed.

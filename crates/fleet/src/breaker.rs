@@ -2,7 +2,12 @@
 //!
 //! After five failures in a row it opens for 1 s. Then one trial call is allowed: success closes the breaker, failure opens
 //! it for twice as long, up to 30 s. Unreachable backends are handled by their health; this is for bad responses.
+//!
+//! Some requests make any engine fail. So bad responses open the breaker only if several callers saw them; those of a single
+//! one make it suspect, and then a single bad response to a health probe takes the backend down.
 
+use domain::WorkspaceId;
+use std::hash::{DefaultHasher, Hasher as _};
 use std::time::{Duration, Instant};
 
 /// Failures in a row that open the breaker.
@@ -10,9 +15,33 @@ const FAILURES: u32 = 5;
 const FIRST_OPEN_TIME: Duration = Duration::from_secs(1);
 const MAX_OPEN_TIME: Duration = Duration::from_secs(30);
 
+/// Whose call failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Witness {
+    /// The connection was lost, which needs no second opinion.
+    Connection,
+    /// Got a bad response, or none in time. A number that stands for the caller.
+    Caller(u64),
+}
+
+impl Witness {
+    pub fn workspace(id: &WorkspaceId) -> Self {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(id.as_bytes());
+        Self::Caller(hasher.finish())
+    }
+}
+
 #[derive(Debug, Default)]
 pub struct Breaker {
+    /// Failures in a row.
     failures: u32,
+    /// The lost connections among them.
+    losses: u32,
+    /// The first caller among them.
+    caller: Option<u64>,
+    /// Another caller is among them.
+    has_several_callers: bool,
     open: Option<Open>,
 }
 
@@ -39,17 +68,26 @@ impl Breaker {
         self.open.is_none()
     }
 
-    pub fn succeeded(&mut self) {
-        self.failures = 0;
-        self.open = None;
+    /// Whether it would be open if others had seen the same.
+    pub fn is_suspect(&self) -> bool {
+        self.failures >= FAILURES
     }
 
-    pub fn failed(&mut self, now: Instant) {
+    pub fn succeeded(&mut self) {
+        *self = Self::default();
+    }
+
+    pub fn failed(&mut self, witness: Witness, now: Instant) {
         self.failures = self.failures.saturating_add(1);
+        match witness {
+            Witness::Connection => self.losses = self.losses.saturating_add(1),
+            Witness::Caller(caller) => self.has_several_callers |= *self.caller.get_or_insert(caller) != caller,
+        }
+        let is_certain = self.losses >= FAILURES || self.failures >= FAILURES && self.has_several_callers;
         let pause = match &self.open {
             Some(open) if open.trial => (open.pause * 2).min(MAX_OPEN_TIME),
             Some(_) => return,
-            None if self.failures >= FAILURES => FIRST_OPEN_TIME,
+            None if is_certain => FIRST_OPEN_TIME,
             None => return,
         };
         self.open = Some(Open { until: now + pause, pause, trial: false });
@@ -73,14 +111,14 @@ mod tests {
         let at = |millis| start + Duration::from_millis(millis);
         let mut breaker = Breaker::default();
         for _ in 0..4 {
-            breaker.failed(start);
+            breaker.failed(Witness::Connection, start);
         }
         assert!(breaker.admits(start));
-        breaker.failed(start);
+        breaker.failed(Witness::Connection, start);
         assert!(!breaker.admits(at(999)));
         assert!(breaker.admits(at(1_000)), "the trial");
         assert!(!breaker.admits(at(1_000)), "one trial at a time");
-        breaker.failed(at(1_000));
+        breaker.failed(Witness::Caller(1), at(1_000));
         assert!(!breaker.admits(at(2_999)));
         assert!(breaker.admits(at(3_000)));
         breaker.undecided();
@@ -94,9 +132,28 @@ mod tests {
         let now = Instant::now();
         let mut breaker = Breaker::default();
         for _ in 0..20 {
-            breaker.failed(now);
+            breaker.failed(Witness::Connection, now);
             breaker.succeeded();
         }
         assert!(breaker.admits(now));
+    }
+
+    #[test]
+    fn bad_responses_to_one_caller_open_nothing() {
+        let now = Instant::now();
+        let mut breaker = Breaker::default();
+        for _ in 0..100 {
+            breaker.failed(Witness::Caller(1), now);
+        }
+        assert!(breaker.is_closed() && breaker.is_suspect());
+        breaker.failed(Witness::Connection, now);
+        assert!(breaker.is_closed(), "one lost connection may be the caller's fault, too");
+        breaker.failed(Witness::Caller(2), now);
+        assert!(!breaker.is_closed());
+        breaker.succeeded();
+        (0..4).for_each(|_| breaker.failed(Witness::Caller(2), now));
+        assert!(!breaker.is_suspect());
+        breaker.failed(Witness::Caller(1), now);
+        assert!(!breaker.is_closed());
     }
 }

@@ -35,13 +35,14 @@ pub enum ProbeOutcome {
     Inconclusive,
 }
 
-/// The health after a probe, and the number of bad responses in a row.
-fn evaluate(before: Health, bad_responses: u32, outcome: ProbeOutcome) -> (Health, u32) {
+/// The health after a probe, and the number of bad responses in a row. `is_suspect` if calls got bad responses, too.
+fn evaluate(before: Health, bad_responses: u32, outcome: ProbeOutcome, is_suspect: bool) -> (Health, u32) {
+    let max_bad_responses = if is_suspect { 1 } else { MAX_BAD_RESPONSES };
     match outcome {
         ProbeOutcome::Healthy => (Health::Up, 0),
         ProbeOutcome::Unreachable => (Health::Down, 0),
         ProbeOutcome::Inconclusive => (before, bad_responses),
-        ProbeOutcome::Unhealthy if bad_responses + 1 >= MAX_BAD_RESPONSES || before == Health::Unknown => {
+        ProbeOutcome::Unhealthy if bad_responses + 1 >= max_bad_responses || before == Health::Unknown => {
             (Health::Down, 0)
         }
         ProbeOutcome::Unhealthy => (before, bad_responses + 1),
@@ -94,7 +95,7 @@ pub async fn watch(routes: Routes, endpoints: Endpoints, connector: Connector) {
 }
 
 fn record(backend: &Backend, state: &mut ProbeState, outcome: ProbeOutcome) {
-    let (health, bad_responses) = evaluate(backend.health(), state.bad_responses, outcome);
+    let (health, bad_responses) = evaluate(backend.health(), state.bad_responses, outcome, backend.is_suspect());
     state.bad_responses = bad_responses;
     if backend.set_health(health) {
         match health {
@@ -159,6 +160,8 @@ mod tests {
     #[test]
     fn one_bad_response_is_tolerated_and_a_refused_connection_is_not() {
         use ProbeOutcome::{Healthy, Unhealthy, Unreachable};
+        assert_eq!(super::evaluate(Health::Up, 0, Unhealthy, true), (Health::Down, 0), "calls have failed, too");
+        let evaluate = |before, bad_responses, outcome| super::evaluate(before, bad_responses, outcome, false);
         assert_eq!(evaluate(Health::Unknown, 0, Healthy), (Health::Up, 0));
         assert_eq!(evaluate(Health::Unknown, 0, Unhealthy), (Health::Down, 0));
         assert_eq!(evaluate(Health::Up, 0, Unhealthy), (Health::Up, 1));

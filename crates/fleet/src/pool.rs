@@ -4,6 +4,7 @@
 
 use crate::backend::{Backend, BackendId, Health};
 use crate::breaker::Breaker;
+use crate::pace::Pace;
 use crate::routing::fingerprint::covered_bytes;
 use crate::routing::policy::{Candidate, Cheapest};
 use crate::routing::{Decisions, Fingerprint, Reason, TokenRatio};
@@ -15,6 +16,7 @@ use std::time::Instant;
 pub struct Pool {
     replicas: Vec<Arc<Backend>>,
     ratio: Arc<TokenRatio>,
+    pace: Arc<Pace>,
     decisions: Arc<Decisions>,
 }
 
@@ -114,11 +116,17 @@ impl Pool {
     /// A pool that replaces another one of the same model and keeps what that has learned.
     pub fn replacing(before: Option<&Self>, replicas: Vec<Arc<Backend>>) -> Self {
         let Some(before) = before else { return Self::new(replicas) };
-        Self { replicas, ratio: Arc::clone(&before.ratio), decisions: Arc::clone(&before.decisions) }
+        let Self { ratio, pace, decisions, .. } = before;
+        Self { replicas, ratio: Arc::clone(ratio), pace: Arc::clone(pace), decisions: Arc::clone(decisions) }
     }
 
     pub fn replicas(&self) -> &[Arc<Backend>] {
         &self.replicas
+    }
+
+    /// How fast the model writes.
+    pub fn pace(&self) -> &Pace {
+        &self.pace
     }
 
     /// Why replicas were chosen so far.
@@ -255,6 +263,7 @@ fn take(replica: &Arc<Backend>, is_trial: bool) -> Result<Slot, PickError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::breaker::Witness;
     use crate::counted_allocations::allocations;
     use crate::routing::FingerprintBuilder;
     use domain::model::Upstream;
@@ -420,7 +429,7 @@ mod tests {
         let pool = pool(2, None);
         let now = Instant::now();
         for _ in 0..5 {
-            pool.replicas()[0].failed(now);
+            pool.replicas()[0].failed(Witness::Connection, now);
         }
         for letter in *b"abcd" {
             assert_eq!(&*pick_another(&pool, letter, &[], now).unwrap().replica().name, "r1");
@@ -430,7 +439,7 @@ mod tests {
         assert_eq!(&*trial.replica().name, "r0", "one call tests it");
         assert_eq!(&*pick_another(&pool, b'a', &[], later).unwrap().replica().name, "r1");
         for _ in 0..5 {
-            pool.replicas()[1].failed(later);
+            pool.replicas()[1].failed(Witness::Connection, later);
         }
         assert!(
             pick_another(&pool, b'a', &[trial.replica().id], later).is_ok(),
@@ -463,7 +472,7 @@ mod tests {
         let now = Instant::now();
         let failing = &pool.replicas()[0];
         for _ in 0..5 {
-            failing.failed(now);
+            failing.failed(Witness::Connection, now);
         }
         let later = now + Duration::from_secs(2);
         assert!(failing.breaker(|breaker| breaker.admits(later)), "the trial");
@@ -477,7 +486,7 @@ mod tests {
         let pool = pool(2, None);
         let now = Instant::now();
         for _ in 0..5 {
-            pool.replicas()[0].failed(now);
+            pool.replicas()[0].failed(Witness::Connection, now);
         }
         let slot = pool.pick_for_side_request(|_| true).unwrap();
         assert_eq!((&*slot.replica().name, slot.cached_estimate()), ("r1", None));

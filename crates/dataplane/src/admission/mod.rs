@@ -14,7 +14,7 @@ mod shards;
 
 pub use self::redis::{PING_PERIOD, RedisLimits, RedisPing, redis_time};
 pub use completion_averages::CompletionAverages;
-pub(crate) use permit::{Permit, UsedTokens};
+pub(crate) use permit::{Permit, UnbilledWork, UsedTokens};
 pub use quota::{Quota, RENEW_PERIOD};
 pub use rate_limiter::RateLimiter;
 pub(crate) use running::TooManyCallsError;
@@ -73,13 +73,7 @@ impl Admission {
         })?;
         let granted = bound.clamped(reservation.tokens).completion.min(bound.completion);
         let limit = estimate.limit_to_send(granted);
-        let metered = Metered {
-            rate_limiter: self.rate_limiter.clone(),
-            debit: debit.keep(),
-            reservation,
-            average,
-            choices: estimate.choices(),
-        };
+        let metered = Metered { rate_limiter: self.rate_limiter.clone(), debit: debit.keep(), reservation, average };
         Ok(Permit::metered(metered, rate_limits, limit, completion))
     }
 }

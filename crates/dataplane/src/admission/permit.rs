@@ -16,12 +16,34 @@ const STEP: u64 = 256;
 /// The tokens that a call used.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct UsedTokens {
-    /// For the monthly quota.
+    /// For the monthly quota, and the least for the rate limits.
     pub(crate) billed: u64,
-    /// For the rate limits: also those that an engine worked through for nothing.
-    pub(crate) worked: u64,
+    /// What an engine may have worked through beyond that, for the rate limits.
+    pub(crate) unbilled: UnbilledWork,
     /// Those that were generated, if the model ended the response itself.
     pub(crate) whole_completion: Option<u64>,
+}
+
+/// Work of engines that is not, or only partly, on the bill of a call. The larger one counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum UnbilledWork {
+    #[default]
+    None,
+    /// An engine read a prompt of this many tokens, and generated nothing.
+    Prompt(u64),
+    /// An engine had the request, and did not say how much it generated: as much as was expected.
+    Unknown,
+}
+
+impl UnbilledWork {
+    /// The tokens of a call that was expected to use `expected`.
+    fn tokens(self, expected: u64) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::Prompt(tokens) => tokens,
+            Self::Unknown => expected,
+        }
+    }
 }
 
 /// Settles on [`Permit::settle`], or on drop as if the call had used nothing.
@@ -30,6 +52,10 @@ pub(crate) struct Permit {
     limit: Option<u64>,
     /// Tokens that the call may generate before more are charged.
     charged_completion: u64,
+    /// The number of responses that the engine generates at the same time.
+    choices: u64,
+    /// The most tokens that an engine can generate before its response says how many they are.
+    unseen_completion: u64,
     metered: Option<Metered>,
     /// Counts the call at its dedicated endpoint until the permit is dropped.
     _visit: Option<OpenCall>,
@@ -44,7 +70,6 @@ pub(super) struct Metered {
     pub(super) debit: Debit,
     pub(super) reservation: Reservation,
     pub(super) average: CompletionAverage,
-    pub(super) choices: u64,
 }
 
 impl Permit {
@@ -58,6 +83,8 @@ impl Permit {
             rate_limits: Some(rate_limits),
             limit,
             charged_completion,
+            choices: 1,
+            unseen_completion: 0,
             metered: Some(metered),
             _visit: None,
             _running: None,
@@ -72,6 +99,8 @@ impl Permit {
             rate_limits: None,
             limit,
             charged_completion,
+            choices: 1,
+            unseen_completion: 0,
             metered: None,
             _visit: Some(visit),
             _running: None,
@@ -83,6 +112,24 @@ impl Permit {
         self._running = running;
         self._room = Some(room);
         self
+    }
+
+    /// The engine generates this many choices, and up to `unseen` tokens before its response says how many they are.
+    pub(crate) fn generating(mut self, choices: u64, unseen: u64) -> Self {
+        self.choices = choices.max(1);
+        let granted = self.limit.unwrap_or(u64::MAX).saturating_mul(self.choices);
+        self.unseen_completion = unseen.min(granted);
+        self
+    }
+
+    /// The number of responses that the engine generates at the same time.
+    pub(crate) fn choices(&self) -> u64 {
+        self.choices
+    }
+
+    /// The most tokens that an engine can generate before its response says how many they are.
+    pub(crate) fn unseen_completion(&self) -> u64 {
+        self.unseen_completion
     }
 
     /// The rate limits after this call was admitted.
@@ -118,11 +165,12 @@ impl Permit {
     }
 
     fn close(&mut self, used: UsedTokens, now: Instant) {
-        if let Some(Metered { rate_limiter, debit, reservation, average, choices }) = self.metered.take() {
+        if let Some(Metered { rate_limiter, debit, reservation, average }) = self.metered.take() {
             if let Some(tokens) = used.whole_completion {
-                average.learn(tokens / choices.max(1));
+                average.learn(tokens / self.choices);
             }
-            rate_limiter.settle(debit, Settlement::Used(used.worked), now);
+            let worked = used.billed.max(used.unbilled.tokens(debit.charge.tokens));
+            rate_limiter.settle(debit, Settlement::Used(worked), now);
             reservation.settle(used.billed, now);
         }
     }

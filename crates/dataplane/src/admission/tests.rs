@@ -2,14 +2,18 @@
 
 use super::quota::{QuotaError, Reservation};
 use super::*;
+use crate::record::{CallRecord, Outcome};
 use crate::request::chat;
+use crate::usage_tap::{FailedAttempt, Sink, UsageTap};
 use domain::limits::LimitStatus;
 use domain::model::Model;
 use domain::quota::{Account, TokenBound};
-use domain::usage::Actor;
+use domain::usage::{Actor, Certainty, Tokens};
 use domain::workspace::OwnLimits;
 use domain::{KeyId, ModelId, Month, Organization, OrganizationId, RunId, Workspace, WorkspaceId};
-use std::sync::atomic::AtomicU32;
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use store::{Store, organizations, workspaces};
 use tempfile::TempDir;
@@ -90,6 +94,100 @@ impl Node {
         let rate_limits = self.admission.rate_limiter.look(&self.caller.workspace, per_minute).await;
         (rate_limits.requests, rate_limits.tokens)
     }
+}
+
+/// A sink that keeps nothing.
+struct NoSink;
+
+impl Sink for NoSink {
+    fn settle(&self, _record: &CallRecord) {}
+    fn mark(&self, _record: &CallRecord) {}
+}
+
+/// What happens to a call after it was admitted.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    /// The request is written to a replica, with a prompt of this many tokens.
+    Written(u64),
+    Ended(FailedAttempt),
+    /// An engine has counted this prompt and completion.
+    Counted(u64, u64),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    use FailedAttempt::{ClientsEnd, Failed, NotTaken, Rejected};
+    let end = prop::sample::select(vec![NotTaken, Rejected, Failed, ClientsEnd]);
+    let step = prop_oneof![
+        (1..100_u64).prop_map(Step::Written),
+        end.prop_map(Step::Ended),
+        (1..100_u64, 0..900_u64).prop_map(|(prompt, completion)| Step::Counted(prompt, completion)),
+    ];
+    prop::collection::vec(step, 0..5)
+}
+
+fn outcomes() -> impl Strategy<Value = Outcome> {
+    prop::sample::select(vec![
+        Outcome::Served,
+        Outcome::Rejected { status: 502, code: "bad_gateway" },
+        Outcome::Interrupted { code: "bad_gateway" },
+        Outcome::ClientGone,
+    ])
+}
+
+/// The least that a call which was expected to use `expected` tokens has used. A count covers what came before it.
+fn least_used(steps: &[Step], expected: u64) -> u64 {
+    let (mut least, mut written, mut counted) = (0, None, None);
+    for step in steps {
+        match *step {
+            Step::Written(prompt) => written = Some(prompt),
+            Step::Ended(FailedAttempt::NotTaken) => written = None,
+            Step::Ended(FailedAttempt::Rejected) => least = least.max(written.take().unwrap_or(0)),
+            Step::Ended(FailedAttempt::Failed) => least = least.max(written.take().map_or(0, |_| expected)),
+            Step::Ended(FailedAttempt::ClientsEnd) => {}
+            Step::Counted(prompt, completion) => counted = Some(prompt + completion),
+        }
+    }
+    let unfinished = if written.is_some() { expected } else { 0 };
+    counted.unwrap_or(least.max(unfinished))
+}
+
+#[test]
+fn no_way_to_end_a_call_gives_back_more_than_what_was_not_used() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let node = runtime.block_on(Node::start(1_000_000_000));
+    let body = r#"{"model":"a/b","max_tokens":500,"messages":[{"role":"user","content":"hi"}]}"#;
+    let estimate = chat::parse(body.into()).unwrap().estimate;
+    let per_minute = PerMinute { requests: 60, tokens: 6_000 };
+    let (model, number) = (model(), AtomicU32::new(0));
+    let expected = estimate.expected(model.context_length, per_minute.tokens, None).0;
+    let tokens_left = |of: &Node| runtime.block_on(of.rate_limits()).1.remaining;
+    proptest!(ProptestConfig::with_cases(300), |(steps in steps(), outcome in outcomes())| {
+        // Full buckets, and nothing learned, for each case.
+        let (rate_limiter, averages) = (RateLimiter::in_memory(), CompletionAverages::default());
+        let admission = Admission { rate_limiter, averages, ..node.admission.clone() };
+        let folder = tempfile::tempdir().unwrap();
+        let own = Node { admission, caller: Arc::clone(&node.caller), store: node.store.clone(), _folder: folder };
+        let request = RequestId::new(NOW, number.fetch_add(1, Ordering::Relaxed).into());
+        let start = Instant::now();
+        let permit = own.admission.admit(&own.caller, &model, &estimate, request.clone(), NOW);
+        let permit = runtime.block_on(permit).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let mut tap = UsageTap::open(Arc::new(NoSink), request, "chat", NOW);
+        tap.keep(permit);
+        for step in &steps {
+            match *step {
+                Step::Written(prompt) => tap.prompt_was_sent(prompt),
+                Step::Ended(end) => tap.attempt_ended(end),
+                Step::Counted(prompt, completion) => tap.note(|record| {
+                    record.tokens = Tokens { prompt, completion, cached: 0 };
+                    record.certainty = Certainty::Exact;
+                }),
+            }
+        }
+        tap.settle(outcome);
+        let refilled = (start.elapsed().as_millis() * u128::from(per_minute.tokens) / 60_000) as u64 + 1;
+        let taken = per_minute.tokens - tokens_left(&own);
+        prop_assert!(taken + refilled >= least_used(&steps, expected), "{taken} taken, {refilled} refilled");
+    });
 }
 
 fn model() -> Model {
@@ -220,7 +318,7 @@ async fn any_number_of_generated_tokens_is_charged_at_once() {
         assert!(permit.progress(absurd) > absurd);
         assert_eq!(node.rate_limits().await.1.remaining, 0);
     }
-    permit.settle(UsedTokens { billed: 111, worked: 111, whole_completion: None }, Instant::now());
+    permit.settle(UsedTokens { billed: 111, ..UsedTokens::default() }, Instant::now());
     let (_, settled) = node.rate_limits().await;
     assert!(settled.remaining >= 6_000 - 111, "{settled:?}");
 }
@@ -235,7 +333,7 @@ async fn agents_call(node: &Node) -> Permit {
 }
 
 fn used(completion: u64) -> UsedTokens {
-    UsedTokens { billed: completion, worked: completion, whole_completion: Some(completion) }
+    UsedTokens { billed: completion, whole_completion: Some(completion), ..UsedTokens::default() }
 }
 
 #[tokio::test]

@@ -16,6 +16,7 @@ use crate::usage_tap::UsageTap;
 use bytes::Bytes;
 use domain::RequestId;
 use fleet::Slot;
+use fleet::breaker::Witness;
 use http1::client::ExchangeError;
 use http1::timers::StopSignal;
 use moving::Moving;
@@ -51,6 +52,18 @@ pub(crate) struct StreamContext {
     pub(crate) slot: Slot,
     pub(crate) tap: UsageTap,
     pub(crate) error_event: fn(&CallError, &RequestId) -> Bytes,
+}
+
+impl StreamContext {
+    /// Records a failure of the replica; `is_lost` if the connection was.
+    fn replica_failed(&self, is_lost: bool) {
+        let seen_by = self
+            .tap
+            .caller()
+            .filter(|_| !is_lost)
+            .map_or(Witness::Connection, |caller| Witness::workspace(&caller.workspace));
+        self.slot.replica().failed(seen_by, Instant::now());
+    }
 }
 
 impl StreamBody {
@@ -174,24 +187,28 @@ impl StreamBody {
 
     /// Ends the stream because of something that the engine sent.
     fn end_with_response(&mut self, error: &BadUpstreamResponse) -> Poll<Option<Bytes>> {
-        if let Some(overflow) = error.overflow(self.context_length) {
-            return self.end_with(&overflow);
-        }
         let call_error = CallError::BadGateway { cause: error.to_string() };
+        match error.rejection(self.context_length) {
+            Some(overflow @ CallError::Rejected { overflow: Some(_), .. }) => return self.end_with(&overflow),
+            // The client has got a part of the response, so it is not rejected any more; but the replica is healthy.
+            Some(_) => return self.end_with(&call_error),
+            None => {}
+        }
         match error {
             BadUpstreamResponse::Untranslatable(_) => self.end_with(&call_error),
+            BadUpstreamResponse::TooLarge => self.end_with(&CallError::ResponseTooLarge { param: "" }),
             BadUpstreamResponse::NotJson(_)
             | BadUpstreamResponse::Unexpected(_)
             | BadUpstreamResponse::Cut(_)
             | BadUpstreamResponse::Reported(_)
-            | BadUpstreamResponse::Ignored(_) => self.fail_with(&call_error),
+            | BadUpstreamResponse::Ignored(_) => self.fail_with(&call_error, false),
         }
     }
 
-    /// Ends the stream because the replica failed.
-    fn fail_with(&mut self, error: &CallError) -> Poll<Option<Bytes>> {
+    /// Ends the stream because the replica failed; `is_lost` if the connection did.
+    fn fail_with(&mut self, error: &CallError, is_lost: bool) -> Poll<Option<Bytes>> {
         if let Some(context) = &self.context {
-            context.slot.replica().failed(Instant::now());
+            context.replica_failed(is_lost);
         }
         self.end_with(error)
     }

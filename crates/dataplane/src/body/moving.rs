@@ -11,7 +11,6 @@ use fleet::Slot;
 use fleet::backend::BackendId;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Instant;
 
 /// What a stream keeps in case its replica is lost, to move to another one.
 pub(crate) trait KeptCall: Send {
@@ -66,7 +65,10 @@ impl StreamBody {
     /// The replica was lost. Begins to move the stream to another one, or ends it; `None` if there is nothing to send yet.
     pub(super) fn lose(&mut self, error: CallError) -> Option<Poll<Option<Bytes>>> {
         self.exchange = None;
-        let (Some(kept), Some(context)) = (&self.kept, &mut self.context) else { return Some(self.fail_with(&error)) };
+        let is_lost = !matches!(error, CallError::UpstreamTimeout { .. });
+        let (Some(kept), Some(context)) = (&self.kept, &mut self.context) else {
+            return Some(self.fail_with(&error, is_lost));
+        };
         let verdict = decide(Progress {
             transcript: self.stream.transcript(),
             is_finished: self.stream.is_finished(),
@@ -77,29 +79,29 @@ impl StreamBody {
         let ended = match verdict {
             Verdict::End => self.stream.end_finished(),
             Verdict::EndAtLimit => self.stream.end_at_limit(),
-            Verdict::Continue(continuation) => return self.move_on(continuation, error),
+            Verdict::Continue(continuation) => return self.move_on(continuation, error, is_lost),
             Verdict::GiveUp(why) => {
                 context.tap.note(|record| record.failovers.not_continued = Some(why));
-                return Some(self.fail_with(&error));
+                return Some(self.fail_with(&error, is_lost));
             }
         };
-        context.slot.replica().failed(Instant::now());
+        context.replica_failed(is_lost);
         Some(match ended {
             Ok(written) => self.send(written),
             Err(_) => self.end_with(&error),
         })
     }
 
-    fn move_on(&mut self, continuation: Continuation, error: CallError) -> Option<Poll<Option<Bytes>>> {
+    fn move_on(&mut self, continuation: Continuation, error: CallError, is_lost: bool) -> Option<Poll<Option<Bytes>>> {
         let (Some(kept), Some(context)) = (self.kept.take(), &mut self.context) else { return None };
-        let replica = context.slot.replica();
-        replica.failed(Instant::now());
+        context.replica_failed(is_lost);
         self.stream.meter.teach(&context.slot);
         context.tap.attempt_failed("bad_gateway");
         // A client that leaves meanwhile pays for what it got.
         context.tap.meter(&self.stream.meter);
         let (gap, starts_over) = (continuation.gap.clone(), continuation.text.is_empty());
-        let next = kept.move_on(std::mem::take(&mut context.tap), replica.id, continuation);
+        let lost = context.slot.replica().id;
+        let next = kept.move_on(std::mem::take(&mut context.tap), lost, continuation);
         self.moving = Some(Moving { next, error, gap, starts_over });
         let written = self.stream.take_written();
         (!written.is_empty()).then_some(Poll::Ready(Some(written)))

@@ -4,19 +4,21 @@ use crate::error::{CallError, UpstreamRejection};
 use crate::resolve::Target;
 use crate::response::{BadUpstreamResponse, TokenMeter, upstream_error};
 use crate::response_memory::NoBodyMemory;
+use crate::usage_tap::FailedAttempt;
 use domain::model::NativeApi;
 use http::StatusCode;
 use http1::ResponseHead;
 use http1::client::{CollectError, ExchangeError, SendError};
 use outbound::is_local_failure;
 use std::io;
+use std::time::Duration;
 
 /// The maximum `Retry-After` of an engine; the timers of some clients overflow on more.
 const MAX_RETRY_AFTER_SECS: u64 = 3600;
 
 /// Why one attempt at a replica failed.
 #[derive(Debug)]
-pub(super) enum AttemptError {
+pub(crate) enum AttemptError {
     /// The replica does not accept connections.
     Unreachable(String),
     /// The connection broke before the request was written, or inside of the response.
@@ -32,6 +34,8 @@ pub(super) enum AttemptError {
     Busy { retry_after_secs: Option<u64> },
     /// The model wrote something that the client's API cannot express, see [`BadUpstreamResponse::Untranslatable`].
     Untranslatable { cause: String, meter: Box<TokenMeter> },
+    /// A healthy replica did not complete a response that is not streamed in time: the client asked for too much at once.
+    TimedOutWhole { limit: Duration },
     /// Another replica would return the same.
     Final(CallError),
 }
@@ -45,6 +49,7 @@ impl AttemptError {
                 CallError::BadGateway { cause }
             }
             Self::Busy { retry_after_secs } => CallError::NotServing { retry_after_secs },
+            Self::TimedOutWhole { limit } => CallError::UpstreamTimeout { limit },
             Self::Final(error) => error,
         }
     }
@@ -56,21 +61,32 @@ impl AttemptError {
             Self::Lost(_) | Self::Crashed { .. } | Self::Bad(_) | Self::Untranslatable { .. } => "bad_gateway",
             Self::LocalFailure(_) => "no_connection",
             Self::Busy { .. } => "busy",
+            Self::TimedOutWhole { .. } => "upstream_timeout",
             Self::Final(error) => error.code(),
         }
     }
 
-    /// Whether the engine did its work, although the result cannot be used.
-    pub(super) fn is_after_the_work(&self) -> bool {
-        matches!(self, Self::Final(CallError::Invalid { .. }) | Self::Untranslatable { .. })
+    /// What the attempt cost the engine, if it got the request; `None` if that was counted.
+    pub(super) fn end(&self) -> Option<FailedAttempt> {
+        match self {
+            Self::Unreachable(_) | Self::LocalFailure(_) | Self::Busy { .. } => Some(FailedAttempt::NotTaken),
+            Self::Lost(_) | Self::Crashed { .. } | Self::Bad(_) => Some(FailedAttempt::Failed),
+            Self::Untranslatable { .. } => None,
+            Self::TimedOutWhole { .. }
+            | Self::Final(CallError::ResponseTooLarge { .. } | CallError::OrganizationBusy) => {
+                Some(FailedAttempt::ClientsEnd)
+            }
+            Self::Final(CallError::UpstreamTimeout { .. } | CallError::ServerBusy) => Some(FailedAttempt::Failed),
+            Self::Final(_) => Some(FailedAttempt::Rejected),
+        }
     }
 
     /// Whether the call ends with this error, however many replicas there are.
     pub(super) fn is_final(&self) -> bool {
-        matches!(self, Self::Final(_) | Self::Untranslatable { .. })
+        matches!(self, Self::Final(_) | Self::TimedOutWhole { .. } | Self::Untranslatable { .. })
     }
 
-    pub(super) fn cause(&self) -> Option<String> {
+    pub(crate) fn cause(&self) -> Option<String> {
         match self {
             Self::Unreachable(cause)
             | Self::Lost(cause)
@@ -79,7 +95,7 @@ impl AttemptError {
             | Self::Untranslatable { cause, .. }
             | Self::LocalFailure(cause) => Some(cause.clone()),
             Self::Busy { .. } => Some("the replica is at its capacity".into()),
-            Self::Final(_) => None,
+            Self::TimedOutWhole { .. } | Self::Final(_) => None,
         }
     }
 }
@@ -91,7 +107,7 @@ pub(super) fn collect_error(error: CollectError<NoBodyMemory>) -> AttemptError {
         }
         CollectError::Exchange(error) => connection_error(&error),
         CollectError::NoMemory(missing) => AttemptError::Final(missing.into()),
-        other @ CollectError::TooLarge(_) => AttemptError::Bad(other.to_string()),
+        CollectError::TooLarge(_) => AttemptError::Final(CallError::ResponseTooLarge { param: "" }),
     }
 }
 
@@ -117,14 +133,15 @@ pub(super) fn connection_error(error: &ExchangeError) -> AttemptError {
 
 /// `meter` has counted the response of a model with this context length.
 pub(super) fn bad_response(error: BadUpstreamResponse, meter: TokenMeter, context_length: u64) -> AttemptError {
-    if let Some(overflow) = error.overflow(context_length) {
-        return AttemptError::Final(overflow);
+    if let Some(rejection) = error.rejection(context_length) {
+        return AttemptError::Final(rejection);
     }
     match error {
         BadUpstreamResponse::Ignored(param) => AttemptError::Final(CallError::Invalid {
             param: param.into(),
             why: "is not supported by this model".into(),
         }),
+        BadUpstreamResponse::TooLarge => AttemptError::Final(CallError::ResponseTooLarge { param: "" }),
         BadUpstreamResponse::Untranslatable(_) => {
             AttemptError::Untranslatable { cause: error.to_string(), meter: Box::new(meter) }
         }

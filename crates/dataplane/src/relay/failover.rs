@@ -5,6 +5,7 @@ use super::{Attempt, record_failure};
 use crate::body::{KeptCall, Moved, MovedFuture, Resumed};
 use crate::error::CallError;
 use crate::failover::{Continuation, MAX_FAILOVERS};
+use crate::quarantine::Losses;
 use crate::resolve::Target;
 use crate::response_memory::KeptMemory;
 use crate::upstream::Exchange;
@@ -100,7 +101,8 @@ impl KeptCall for StreamedCall {
         self.call.tap = tap;
         self.tried.push(lost);
         if self.failovers > 0 {
-            self.dataplane.note_losses(&self.call, self.failovers + 1);
+            // It has responded before, so the prompt alone did not end the engines.
+            self.dataplane.note_losses(&self.call, Losses::with_others(self.failovers + 1));
         }
         Box::pin(async move {
             let mut cut = self.dataplane.cut.subscribe();
@@ -147,7 +149,7 @@ impl StreamedCall {
                     return Some(Resumed { slot, exchange, first });
                 }
                 Err(error) => {
-                    record_failure(&replica, &error);
+                    record_failure(&replica, &error, &self.call.caller);
                     self.call.tap.attempt_failed(error.reason());
                     if matches!(error, AttemptError::Final(_)) {
                         return None;

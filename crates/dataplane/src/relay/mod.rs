@@ -12,7 +12,7 @@ mod whole;
 use crate::body::{ResponseBody, StreamBody, StreamContext};
 use crate::error::CallError;
 use crate::failover::Continuation;
-use crate::quarantine::MAX_LOSSES;
+use crate::quarantine::{Losses, MAX_LOSSES};
 use crate::request::{Operation, StreamOptions};
 use crate::resolve::Target;
 use crate::response::TokenMeter;
@@ -20,16 +20,20 @@ use crate::response::chat_stream::ChatStream;
 use crate::response::native::NativeEvents;
 use crate::response_memory::{BodyGrant, KeptMemory};
 use crate::upstream::Exchange;
+use crate::usage_tap::FailedAttempt;
 use crate::{Call, Dataplane, PlacementNote, Response, ResponseFormat, hold};
-use attempt_error::{AttemptError, bad_response, connection_error};
+pub(crate) use attempt_error::AttemptError;
+use attempt_error::{bad_response, connection_error};
 use bytes::Bytes;
 use dialects::NativeRequest;
-use fleet::backend::BackendId;
+use domain::Caller;
+use fleet::backend::{BackendId, Health};
+use fleet::breaker::Witness;
 use fleet::{Backend, Slot};
 use http1::client::ExchangeError;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The retries of a call.
 #[derive(Default)]
@@ -39,7 +43,7 @@ struct Retries {
     /// The request was sent again to the same replica, on a fresh connection.
     resent: bool,
     /// How often the request was written and lost before its response began.
-    losses: u8,
+    losses: Losses,
 }
 
 /// One attempt at a replica.
@@ -66,6 +70,15 @@ impl<'a> Attempt<'a> {
     fn native(&self) -> Option<(&'a NativeRequest, u64)> {
         let native = self.call.request.native.as_ref()?;
         self.replica.upstream.native.contains(&native.api).then_some((native, self.call.tap.limit()?))
+    }
+
+    /// A stream that does not begin is the fault of the engine. A response that arrives as a whole may just be long.
+    fn timed_out(&self, limit: Duration) -> AttemptError {
+        if self.call.request.is_stream() || self.replica.health() == Health::Down {
+            AttemptError::Final(CallError::UpstreamTimeout { limit })
+        } else {
+            AttemptError::TimedOutWhole { limit }
+        }
     }
 }
 
@@ -104,6 +117,7 @@ impl Dataplane {
             let is_native = attempt.native().is_some();
             let error = match self.attempt(attempt, began).await {
                 Ok(response) => {
+                    self.note_served(call, retries.losses);
                     let mut response = self.respond(response, slot, call);
                     if let ResponseBody::Stream(stream) = &mut response.body
                         && keeps_text
@@ -115,24 +129,28 @@ impl Dataplane {
                 Err(error) if is_native && may_drop_limit(&error, call) => {
                     // What was passed through may be longer than its translation, next to which the limit may fit.
                     call.tap.attempt_failed(error.reason());
+                    call.tap.attempt_ended(FailedAttempt::Rejected);
                     call.request.native = None;
                     continue;
                 }
                 Err(error) if may_drop_limit(&error, call) && call.tap.drop_limit() => {
                     call.tap.attempt_failed(error.reason());
+                    call.tap.attempt_ended(FailedAttempt::Rejected);
                     continue;
                 }
                 Err(error) => error,
             };
-            retries.losses += u8::from(matches!(error, AttemptError::Crashed { .. }));
-            record_failure(slot.replica(), &error);
+            if matches!(error, AttemptError::Crashed { .. }) {
+                retries.losses.add(slot.replica().lost(Instant::now()));
+            }
+            record_failure(slot.replica(), &error, &call.caller);
             call.tap.attempt_failed(error.reason());
             if let AttemptError::Untranslatable { meter, .. } = &error {
                 meter.teach(&slot);
                 call.tap.meter(meter);
             }
-            if !error.is_after_the_work() {
-                call.tap.forgive_prompt();
+            if let Some(end) = error.end() {
+                call.tap.attempt_ended(end);
             }
             tried.push(slot.replica().id);
             drop(slot);
@@ -163,7 +181,10 @@ impl Dataplane {
         tried: &[BackendId],
         retries: &mut Retries,
     ) -> Option<Result<Slot, CallError>> {
-        if error.is_final() || retries.losses >= MAX_LOSSES {
+        if error.is_final() || retries.losses.count >= MAX_LOSSES {
+            return None;
+        }
+        if retries.losses.count > 0 && self.loses_too_many(call) {
             return None;
         }
         let tries_all = matches!((error, target), (AttemptError::Busy { .. }, Target::Dedicated(_)));
@@ -198,7 +219,7 @@ impl Dataplane {
         let limit = self.timeouts.first_byte;
         tokio::time::timeout_at((began + limit).into(), pin!(self.exchange(attempt)))
             .await
-            .unwrap_or(Err(AttemptError::Final(CallError::UpstreamTimeout { limit })))
+            .unwrap_or_else(|_| Err(attempt.timed_out(limit)))
     }
 
     async fn exchange(&self, attempt: Attempt<'_>) -> Result<UpstreamResponse, AttemptError> {
@@ -312,17 +333,21 @@ fn may_drop_limit(error: &AttemptError, call: &Call) -> bool {
 }
 
 /// Updates health and circuit breaker of the replica.
-fn record_failure(replica: &Backend, error: &AttemptError) {
+pub(crate) fn record_failure(replica: &Backend, error: &AttemptError, caller: &Caller) {
     match error {
         AttemptError::Unreachable(cause) => {
             if replica.unreachable() {
                 tracing::warn!(replica.name = %replica.name, cause, "replica {} is unreachable", replica.name);
             }
         }
-        AttemptError::Lost(_)
-        | AttemptError::Crashed { on_reused: false, .. }
-        | AttemptError::Bad(_)
-        | AttemptError::Final(CallError::UpstreamTimeout { .. }) => replica.failed(Instant::now()),
+        AttemptError::Lost(_) | AttemptError::Crashed { on_reused: false, .. } => {
+            replica.failed(Witness::Connection, Instant::now());
+        }
+        AttemptError::Bad(_)
+        | AttemptError::TimedOutWhole { .. }
+        | AttemptError::Final(CallError::UpstreamTimeout { .. }) => {
+            replica.failed(Witness::workspace(&caller.workspace), Instant::now());
+        }
         AttemptError::Untranslatable { .. } => replica.succeeded(),
         AttemptError::LocalFailure(cause) => tracing::error!(cause, "could not open a connection"),
         AttemptError::Crashed { on_reused: true, .. } | AttemptError::Busy { .. } | AttemptError::Final(_) => {}

@@ -47,13 +47,22 @@ impl Dataplane {
     }
 
     /// Sends a request of our own about a call, which begins with `head`. `None` if the replica does not serve it.
-    pub(crate) async fn ask(&self, replica: &Backend, call: &Call, head: &[u8], body: Vec<Bytes>) -> Option<Exchange> {
+    pub(crate) async fn ask(
+        &self,
+        replica: &Backend,
+        call: &Call,
+        head: &[u8],
+        body: Vec<Bytes>,
+    ) -> Result<Option<Exchange>, AttemptError> {
         let mut start = self.connections.pool.take_buffer(HEAD_CAPACITY);
         start.extend_from_slice(head);
         write_call_headers(call, body.iter().map(Bytes::len).sum(), &mut start);
-        let connection = self.connections.get(replica).await.ok()?;
-        let (head, exchange) = self.write(replica, connection, Request { start, rest: body }, || ()).await.ok()?;
-        (head.status == StatusCode::OK && !head.is_encoded).then_some(exchange)
+        let connection = self.connections.get(replica).await.map_err(|error| connect_error(&error))?;
+        let (head, exchange) = self.write(replica, connection, Request { start, rest: body }, || ()).await?;
+        if head.status == StatusCode::INTERNAL_SERVER_ERROR {
+            return Err(AttemptError::Bad("status 500".into()));
+        }
+        Ok((head.status == StatusCode::OK && !head.is_encoded).then_some(exchange))
     }
 
     /// Writes a request and waits for the head of its response.

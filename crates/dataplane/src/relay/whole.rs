@@ -2,7 +2,7 @@
 
 use super::attempt_error::{AttemptError, bad_response, collect_error};
 use super::{Attempt, UpstreamResponse};
-use crate::request::Operation;
+use crate::request::{MAX_RESPONSE_BYTES, Operation};
 use crate::response::native::{self, OwnMembers};
 use crate::response::{BadUpstreamResponse, TokenMeter, chat, embeddings};
 use crate::response_memory::ResponseMemory;
@@ -12,8 +12,6 @@ use bytes::Bytes;
 use dialects::Dialect;
 use std::sync::Arc;
 
-/// The maximum size of a response that is not streamed.
-const MAX_RESPONSE_BYTES: usize = 64 << 20;
 /// A larger response is normalized on another thread.
 const NORMALIZE_INLINE: usize = 128 << 10;
 

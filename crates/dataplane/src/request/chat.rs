@@ -50,7 +50,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let mut stream = false;
     let mut stream_options = StreamOptions::default();
     let mut logprobs = false;
-    let mut has_top_logprobs = false;
+    let mut top_logprobs = None;
     let mut estimate = TokenEstimate::chat();
     let mut cache = CacheMembers::default();
     let mut others = OtherMembers::default();
@@ -74,7 +74,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
                 checks.integer(reader, &"seed", i64::MIN..=i64::MAX)?;
             }
             b"logprobs" => logprobs = checks.boolean(reader, &"logprobs")?.unwrap_or(false),
-            b"top_logprobs" => has_top_logprobs = checks.integer(reader, &"top_logprobs", 0..=20)?.is_some(),
+            b"top_logprobs" => top_logprobs = checks.integer(reader, &"top_logprobs", 0..=20)?.map(i64::unsigned_abs),
             b"logit_bias" => check_logit_bias(reader, checks)?,
             b"stop" => check_stop(reader, checks)?,
             b"tools" => {
@@ -112,7 +112,9 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     })?;
 
     let (model, model_span) = model.take(&mut checks)?;
-    if has_top_logprobs && !logprobs {
+    if logprobs {
+        estimate.logprobs = 1 + top_logprobs.unwrap_or(0);
+    } else if top_logprobs.is_some() {
         checks.invalid(&"top_logprobs", || "needs `logprobs` to be true".into());
     }
     if prompt.is_none() {

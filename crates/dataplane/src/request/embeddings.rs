@@ -1,5 +1,6 @@
 //! Parses an embeddings request: four forms of input, two encodings of the response.
 
+use super::estimate::least_tokens;
 use super::{
     CacheMembers, FingerprintMembers, ModelMember, Operation, OtherMembers, ParsedRequest, TokenEstimate, media,
 };
@@ -23,6 +24,18 @@ pub(crate) struct EmbeddingOptions {
     pub(crate) dimensions: Option<u64>,
     /// The number of vectors.
     pub(crate) inputs: usize,
+}
+
+impl EmbeddingOptions {
+    /// The least bytes of the response; `None` if the model chooses the dimensions. A float takes a sign, a point and some
+    /// digits, and four bytes take five letters and a bit.
+    pub(crate) fn least_bytes(&self) -> Option<u64> {
+        let per_number = match self.encoding {
+            Encoding::Float => 8,
+            Encoding::Base64 => 5,
+        };
+        Some(self.dimensions?.saturating_mul(per_number).saturating_mul(self.inputs as u64))
+    }
 }
 
 const MAX_INPUTS: usize = 2048;
@@ -78,9 +91,9 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let remote_media = checks.take_remote_media();
     let invalid = checks.finish()?;
     let dimensions = dimensions.map(i64::unsigned_abs);
-    let (prompt, inputs) = input.unwrap_or((0..0, 0));
+    let Input { span: prompt, count: inputs, least_tokens } = input.unwrap_or_default();
     let operation = Operation::Embeddings(EmbeddingOptions { encoding, dimensions, inputs });
-    let estimate = TokenEstimate::embeddings(prompt.len() as u64 + other_bytes, inputs);
+    let estimate = TokenEstimate::embeddings(prompt.len() as u64 + other_bytes, inputs, least_tokens);
     Ok(ParsedRequest {
         body,
         model,
@@ -98,35 +111,46 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     })
 }
 
+/// The member `input`.
+#[derive(Default)]
+struct Input {
+    span: Range<usize>,
+    /// The number of vectors.
+    count: usize,
+    /// The fewest tokens of the longest input.
+    least_tokens: u64,
+}
+
 /// A string, an array of strings, one array of token ids, or an array of such arrays.
-/// Returns its range and the number of vectors.
-fn check_input(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<Option<(Range<usize>, usize)>, JsonError> {
+fn check_input(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<Option<Input>, JsonError> {
     let kind = reader.kind()?;
     let start = reader.position();
-    let mut inputs = 1;
+    let (mut count, mut least) = (1, 0);
     match kind {
         ValueKind::Null => {
             reader.skip()?;
             return Ok(None);
         }
         ValueKind::String => {
-            if reader.string()?.raw().is_empty() {
+            let text = reader.string()?.raw();
+            if text.is_empty() {
                 checks.invalid(&"input", || "must not be empty".into());
             }
+            least = least_tokens(text.len() as u64);
         }
-        ValueKind::Array => inputs = check_inputs(reader, checks)?,
+        ValueKind::Array => (count, least) = check_inputs(reader, checks)?,
         other @ (ValueKind::Bool | ValueKind::Number | ValueKind::Object) => {
             checks.invalid(&"input", || format!("must be a string or an array, not {}", other.name()));
             reader.skip()?;
         }
     }
-    Ok(Some((start..reader.position(), inputs)))
+    Ok(Some(Input { span: start..reader.position(), count, least_tokens: least }))
 }
 
-/// Returns the number of inputs; an array of token ids is one input.
-fn check_inputs(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<usize, JsonError> {
+/// Returns the number of inputs, and the fewest tokens of the longest one; an array of token ids is one input.
+fn check_inputs(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(usize, u64), JsonError> {
     let mut first = None;
-    let mut count = 0;
+    let (mut count, mut least) = (0, 0);
     reader.array(|reader, index| {
         count += 1;
         let kind = reader.kind()?;
@@ -137,13 +161,18 @@ fn check_inputs(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<usize, J
         }
         match kind {
             ValueKind::String => {
-                if reader.string()?.raw().is_empty() {
+                let text = reader.string()?.raw();
+                if text.is_empty() {
                     checks.invalid(&path, || "must not be empty".into());
                 }
+                least = least.max(least_tokens(text.len() as u64));
                 Ok(())
             }
             ValueKind::Number => check_token(reader, checks, &path),
-            ValueKind::Array => check_tokens(reader, checks, &path),
+            ValueKind::Array => {
+                least = least.max(check_tokens(reader, checks, &path)?);
+                Ok(())
+            }
             other @ (ValueKind::Null | ValueKind::Bool | ValueKind::Object) => {
                 checks.invalid(&path, || {
                     format!("must be a string, a token id or an array of token ids, not {}", other.name())
@@ -157,10 +186,11 @@ fn check_inputs(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<usize, J
     } else if count > MAX_INPUTS && first != Some(ValueKind::Number) {
         checks.invalid(&"input", || format!("must have at most {MAX_INPUTS} elements, not {count}"));
     }
-    Ok(if first == Some(ValueKind::Number) { 1 } else { count })
+    Ok(if first == Some(ValueKind::Number) { (1, count as u64) } else { (count, least) })
 }
 
-fn check_tokens(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<(), JsonError> {
+/// Returns their number.
+fn check_tokens(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<u64, JsonError> {
     let mut count = 0;
     reader.array(|reader, index| {
         count += 1;
@@ -169,7 +199,7 @@ fn check_tokens(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -
     if count == 0 {
         checks.invalid(path, || "must not be empty".into());
     }
-    Ok(())
+    Ok(count)
 }
 
 fn check_token(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<(), JsonError> {

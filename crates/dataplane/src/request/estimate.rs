@@ -9,10 +9,14 @@ use std::ops::Range;
 const PER_MESSAGE: u64 = 64;
 /// A rough average for English text.
 pub(crate) const BYTES_PER_TOKEN: u64 = 4;
+/// The longest tokens, those of blanks, have half as many bytes.
+const MOST_BYTES_PER_TOKEN: u64 = 256;
 /// Few texts have more tokens than a third of their bytes.
 const FEW_BYTES_PER_TOKEN: u64 = 3;
 /// The expected completion of the first call of a workspace to a model.
 const FIRST_EXPECTED: u64 = 1024;
+/// The least bytes of one log-probability in a response: its token, the number and the bytes, with their names.
+const LOGPROB_BYTES: u64 = 64;
 /// The least completion that is expected, unless the call has a lower limit.
 const LEAST_EXPECTED: u64 = 256;
 
@@ -26,7 +30,13 @@ pub(crate) struct TokenEstimate {
     pub(super) messages: u64,
     /// The prompt has a part other than text, whose tokens cannot be estimated.
     pub(super) opaque: bool,
+    /// Bytes of such parts.
+    pub(super) opaque_bytes: u64,
+    /// The fewest tokens that an input of an embedding can have; 0 for chats.
+    least_of_input: u64,
     pub(super) choices: u64,
+    /// Log-probabilities in the response for each generated token.
+    pub(super) logprobs: u64,
     /// False for embeddings.
     generates: bool,
     max_tokens: Option<LimitMember>,
@@ -57,8 +67,17 @@ impl TokenEstimate {
         Self { prompt_bytes: self.prompt_bytes + native_only, native_only, ..self }
     }
 
-    pub(super) fn embeddings(prompt_bytes: u64, inputs: usize) -> Self {
-        Self { prompt_bytes, messages: inputs as u64, choices: 1, ..Self::default() }
+    pub(super) fn embeddings(prompt_bytes: u64, inputs: usize, least_of_input: u64) -> Self {
+        Self { prompt_bytes, messages: inputs as u64, least_of_input, choices: 1, ..Self::default() }
+    }
+
+    /// The fewest tokens that the prompt, or the longest input of an embedding, can have.
+    pub(super) fn least_prompt(&self) -> u64 {
+        if !self.generates {
+            return self.least_of_input;
+        }
+        let text = self.prompt_bytes.saturating_sub(self.native_only).saturating_sub(self.opaque_bytes);
+        least_tokens(text).max(self.messages)
     }
 
     pub(super) fn read_max_tokens(&mut self, reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), JsonError> {
@@ -83,6 +102,18 @@ impl TokenEstimate {
     /// The number of choices that the client requested.
     pub(crate) fn choices(&self) -> u64 {
         self.choices
+    }
+
+    /// The member because of which a response with as many tokens as the client allows has more than `most` bytes, if it
+    /// has log-probabilities: without them, few tokens are that long.
+    pub(super) fn oversized(&self, most: u64) -> Option<&'static str> {
+        let (member, limit) = self
+            .limit_names()
+            .filter_map(|(name, limit)| Some((name, limit.tokens?)))
+            .max_by_key(|(_, tokens)| *tokens)?;
+        let of_one = limit.saturating_mul(self.logprobs).saturating_mul(LOGPROB_BYTES);
+        let of_all = of_one.saturating_mul(self.choices);
+        (of_all > most).then_some(if of_one > most { member } else { "n" })
     }
 
     /// Whether the client limits the tokens itself.
@@ -168,8 +199,18 @@ impl TokenEstimate {
     }
 
     fn limit_members(&self) -> impl Iterator<Item = &LimitMember> {
-        [&self.max_tokens, &self.max_completion_tokens].into_iter().flatten()
+        self.limit_names().map(|(_, member)| member)
     }
+
+    fn limit_names(&self) -> impl Iterator<Item = (&'static str, &LimitMember)> {
+        let own = [("max_tokens", &self.max_tokens), ("max_completion_tokens", &self.max_completion_tokens)];
+        own.into_iter().filter_map(|(name, member)| Some((name, member.as_ref()?)))
+    }
+}
+
+/// The fewest tokens of a text with this many bytes.
+pub(super) fn least_tokens(bytes: u64) -> u64 {
+    bytes.div_ceil(MOST_BYTES_PER_TOKEN)
 }
 
 fn read_limit(

@@ -139,6 +139,7 @@ fn check_part(
     if !checks.is_object(reader, path)? {
         return Ok(());
     }
+    let start = reader.position();
     let mut needs = None;
     let mut has_type = false;
     let mut found = [false; PART_MEMBERS.len()];
@@ -166,7 +167,10 @@ fn check_part(
             }
         }
     })?;
-    estimate.opaque |= !needs.is_some_and(|known| TEXT_PARTS.contains(&PART_MEMBERS[known].0));
+    if !needs.is_some_and(|known| TEXT_PARTS.contains(&PART_MEMBERS[known].0)) {
+        estimate.opaque = true;
+        estimate.opaque_bytes += (reader.position() - start) as u64;
+    }
     if !has_type {
         checks.missing(&Path::Member(path, "type"));
     } else if let Some(known) = needs

@@ -34,11 +34,22 @@ use others::OtherMembers;
 use std::ops::Range;
 use std::sync::OnceLock;
 
+/// The maximum size of a response that is not streamed.
+pub(crate) const MAX_RESPONSE_BYTES: usize = 64 << 20;
+
 /// A member that the model does not accept.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct UnsupportedParam {
     pub(crate) param: String,
     pub(crate) why: &'static str,
+}
+
+/// A prompt that no engine of the model can take.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct PromptOverflow {
+    pub(crate) param: &'static str,
+    /// Estimated, and more than the context has.
+    pub(crate) tokens: u64,
 }
 
 /// The parts of a request that the gateway needs.
@@ -114,6 +125,33 @@ impl ParsedRequest {
     pub(crate) fn prompt_tokens(&self, context_length: u64) -> u64 {
         let tokens = (self.prompt.len() as u64 + self.estimate.native_only).div_ceil(BYTES_PER_TOKEN);
         tokens.min(self.estimate.bound(context_length).prompt)
+    }
+
+    /// The most tokens that an engine can generate before its response says how many they are: all of them, unless it is
+    /// streamed.
+    pub(crate) fn unseen_completion(&self, context_length: u64) -> u64 {
+        if self.is_stream() { 0 } else { self.estimate.bound(context_length).all_completions() }
+    }
+
+    /// The member with which the response cannot be small enough, if it is not streamed.
+    pub(crate) fn oversized(&self) -> Option<&'static str> {
+        match &self.operation {
+            Operation::Chat { streaming: Some(_) } => None,
+            Operation::Chat { streaming: None } => self.estimate.oversized(MAX_RESPONSE_BYTES as u64),
+            Operation::Embeddings(options) => {
+                (options.least_bytes()? >= MAX_RESPONSE_BYTES as u64).then_some("dimensions")
+            }
+        }
+    }
+
+    /// How the prompt exceeds a context of this length, whatever the tokenizer of the engine; `None` if it may fit.
+    pub(crate) fn overflow(&self, context_length: u64) -> Option<PromptOverflow> {
+        let least = self.estimate.least_prompt();
+        let param = match &self.operation {
+            Operation::Chat { .. } => "messages",
+            Operation::Embeddings(_) => "input",
+        };
+        (least > context_length).then(|| PromptOverflow { param, tokens: self.estimate.likely_prompt().max(least) })
     }
 
     /// The number of choices that the client requested.

@@ -167,7 +167,7 @@ impl ChatStream {
     }
 
     fn next_event(&mut self) -> Result<Option<Bytes>, BadUpstreamResponse> {
-        self.splitter.next_event().map_err(|_| BadUpstreamResponse::Unexpected("an event is too large"))
+        self.splitter.next_event().map_err(|_| BadUpstreamResponse::TooLarge)
     }
 
     fn pass_event(&mut self, event: &[u8]) -> Result<(), BadUpstreamResponse> {

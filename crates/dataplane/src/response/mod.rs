@@ -20,7 +20,7 @@ mod metering_tests;
 
 pub(crate) use tokens::TokenMeter;
 
-use crate::error::{CallError, UpstreamRejection};
+use crate::error::CallError;
 use dialects::TranslateError;
 use upstream_error::UpstreamError;
 
@@ -39,6 +39,9 @@ pub(crate) enum BadUpstreamResponse {
     /// The engine ignored a member that must be obeyed.
     #[error("the engine ignored `{0}`")]
     Ignored(&'static str),
+    /// One event is larger than any that is forwarded.
+    #[error("an event is too large")]
+    TooLarge,
     /// The model wrote something that the client's API cannot express. The engine has done its work: the tokens are
     /// billed, another attempt may write the same, and the replica is healthy.
     #[error("cannot be translated: {0}")]
@@ -46,17 +49,11 @@ pub(crate) enum BadUpstreamResponse {
 }
 
 impl BadUpstreamResponse {
-    /// The rejection of a request that exceeds the context of the model, if this is one: some engines check the length
-    /// only after they have begun a response with status 200. `None` if this response is about something else.
-    pub(crate) fn overflow(&self, context_length: u64) -> Option<CallError> {
+    /// The rejection of the request, if this is one: some engines check it only after they have begun a response with
+    /// status 200. `None` if this response is about something else.
+    pub(crate) fn rejection(&self, context_length: u64) -> Option<CallError> {
         let Self::Reported(error) = self else { return None };
-        let overflow = error.overflow(context_length)?;
-        Some(CallError::Rejected {
-            status: UpstreamRejection::BadRequest,
-            message: error.message.clone(),
-            param: String::new(),
-            overflow: Some(overflow),
-        })
+        error.rejection(context_length)
     }
 }
 

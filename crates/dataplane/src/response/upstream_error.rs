@@ -1,7 +1,7 @@
 //! Reads the error bodies of engines, which may be nested, flat, or plain text.
 
 use super::overflow;
-use crate::error::ContextOverflow;
+use crate::error::{CallError, ContextOverflow, UpstreamRejection};
 use json::{JsonError, Reader, ValueKind};
 
 /// The maximum length of a message, in characters.
@@ -14,7 +14,12 @@ pub(crate) struct UpstreamError {
     pub(crate) param: String,
     /// A code that says that the request exceeds the context.
     has_overflow_code: bool,
+    /// The status that the error names, if it is the request's fault.
+    rejection: Option<UpstreamRejection>,
 }
+
+/// Types of vLLM and SGLang, and of the other APIs.
+const REJECTIONS: [&str; 2] = ["BadRequestError", "invalid_request_error"];
 
 /// Reads `{"error":{…}}`, `{"message":…}`, `{"error":"…"}` or `{"detail":"…"}`.
 pub(crate) fn read(body: &[u8]) -> UpstreamError {
@@ -25,6 +30,14 @@ pub(crate) fn read(body: &[u8]) -> UpstreamError {
 }
 
 impl UpstreamError {
+    /// The rejection that an error in a response of status 200 stands for; `None` if the request is not at fault. vLLM checks
+    /// some members only after it has begun a stream.
+    pub(crate) fn rejection(&self, context_length: u64) -> Option<CallError> {
+        let overflow = self.overflow(context_length);
+        let status = self.rejection.or(overflow.map(|_| UpstreamRejection::BadRequest))?;
+        Some(CallError::Rejected { status, message: self.message.clone(), param: self.param.clone(), overflow })
+    }
+
     /// How the request exceeds the context of a model with this length; `None` if this error is about something else.
     pub(crate) fn overflow(&self, context_length: u64) -> Option<ContextOverflow> {
         overflow::read(&self.message, self.has_overflow_code, context_length)
@@ -61,6 +74,18 @@ fn read_object(reader: &mut Reader<'_>, error: &mut UpstreamError) -> Result<(),
             (b"code" | b"type", ValueKind::String) => {
                 let word = reader.string()?;
                 error.has_overflow_code |= overflow::CODES.iter().any(|code| word.is(code));
+                if REJECTIONS.iter().any(|rejection| word.is(rejection)) {
+                    error.rejection.get_or_insert(UpstreamRejection::BadRequest);
+                }
+                Ok(())
+            }
+            (b"code", ValueKind::Number) => {
+                error.rejection = match reader.number()? {
+                    b"400" => Some(UpstreamRejection::BadRequest),
+                    b"413" => Some(UpstreamRejection::TooLarge),
+                    b"422" => Some(UpstreamRejection::Unprocessable),
+                    _ => error.rejection,
+                };
                 Ok(())
             }
             _ => reader.skip(),
@@ -90,6 +115,29 @@ mod tests {
         assert_eq!(read(br#"{"detail":"Not Found"}"#).message, "Not Found");
         assert_eq!(read(b"<html>").message, "");
         assert_eq!(message(b"<html>\n"), "<html> ");
+    }
+
+    #[test]
+    fn an_error_that_the_request_caused_differs_from_one_of_the_engine() {
+        for (body, expected) in [
+            (
+                r#"{"error":{"message":"x","type":"BadRequestError","param":null,"code":400}}"#,
+                Some(UpstreamRejection::BadRequest),
+            ),
+            (
+                r#"{"error":{"code":422,"message":"x","type":"BadRequestError"}}"#,
+                Some(UpstreamRejection::Unprocessable),
+            ),
+            (r#"{"error":{"type":"BadRequestError","message":"x","code":413}}"#, Some(UpstreamRejection::TooLarge)),
+            (
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"x"}}"#,
+                Some(UpstreamRejection::BadRequest),
+            ),
+            (r#"{"error":{"message":"x","type":"InternalServerError","code":500}}"#, None),
+            (r#"{"error":{"message":"x","code":"400"}}"#, None),
+        ] {
+            assert_eq!(read(body.as_bytes()).rejection, expected, "{body}");
+        }
     }
 
     #[test]

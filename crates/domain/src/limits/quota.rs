@@ -25,7 +25,12 @@ pub struct TokenBound {
 impl TokenBound {
     /// The most tokens in total.
     pub fn total(&self) -> u64 {
-        self.prompt.saturating_add(self.completion.saturating_mul(self.choices))
+        self.prompt.saturating_add(self.all_completions())
+    }
+
+    /// The most generated tokens of all choices.
+    pub fn all_completions(&self) -> u64 {
+        self.completion.saturating_mul(self.choices)
     }
 
     /// The minimum to start the call with: the prompt and one token per choice.

@@ -24,8 +24,11 @@ fn with_splitter(splitter: &str, folder: &TempDir) -> PathBuf {
     path
 }
 
-fn runs() -> [String; 6] {
-    ["a", "7", ".", " ", "\n", "é"].map(|letter| letter.repeat(RUN))
+fn runs() -> Vec<String> {
+    let mut runs: Vec<String> = ["a", "7", ".", " ", "\n", "é"].map(|letter| letter.repeat(RUN)).into();
+    // About the longest that is tokenized at all.
+    runs.push("b".repeat(262_000));
+    runs
 }
 
 #[tokio::test]

@@ -1,10 +1,11 @@
 //! The usage event that a call leaves in the store, however it ended.
 
-use crate::app::{CHAT, EMBEDDING, TIMEOUT, TestApp, chat, stream, wait_until};
+use crate::app::{CHAT, EMBEDDING, TIMEOUT, TestApp, chat, error_line, stream, wait_until};
 use bytes::Bytes;
 use domain::UsageEvent;
 use http::Method;
 use serde_json::{Value, json};
+use std::time::Duration;
 use testkit::fake_engine::Script;
 
 /// `status code certainty prompt+completion(cached) cost-in-nano-dollars`
@@ -94,16 +95,98 @@ async fn leave_during_prefill(app: &TestApp, path: &str, body: &Value) {
 
 #[tokio::test]
 async fn a_client_that_disconnects_before_the_first_byte_pays_for_the_prompt() {
-    for body in [chat("hi"), stream("hi")] {
-        let app = TestApp::start().await;
-        leave_during_prefill(&app, "/chat/completions", &body).await;
-        let prompt = body["messages"].to_string().len().div_ceil(4);
-        let expected = format!("499 client_gone estimated {prompt}+0(0) {}", prompt * 1_000);
-        assert_eq!(line(&event_of(&app).await), expected);
-    }
+    let body = stream("hi");
+    let prompt = prompt_of(&body);
+    let app = TestApp::start().await;
+    leave_during_prefill(&app, "/chat/completions", &body).await;
+    let expected = format!("499 client_gone estimated {prompt}+0(0) {}", prompt * 1_000);
+    assert_eq!(line(&event_of(&app).await), expected);
     let app = TestApp::start().await;
     leave_during_prefill(&app, "/embeddings", &json!({"model": EMBEDDING, "input": "eight by"})).await;
     assert_eq!(line(&event_of(&app).await), "499 client_gone estimated 3+0(0) 60");
+}
+
+/// The estimated tokens of the prompt.
+fn prompt_of(body: &Value) -> usize {
+    body["messages"].to_string().len().div_ceil(4)
+}
+
+/// A call that is not streamed, with two choices of at most one token.
+fn short() -> Value {
+    let mut body = chat("hi");
+    (body["max_tokens"], body["n"]) = (json!(1), json!(2));
+    body
+}
+
+#[tokio::test]
+async fn a_response_that_its_client_did_not_wait_for_is_billed_by_the_pace_of_the_model() {
+    // A model writes 20 tokens per second until it is known better, so the limit of the call is reached.
+    let prompt = prompt_of(&short());
+    let cost = prompt * 1_000 + 2 * 4_000;
+    let app = TestApp::setup().edge("first_byte_timeout = \"1s\"").start().await;
+    app.engine().push(Script { delay_ms: 60_000, ..Script::default() });
+    assert_eq!(error_line(&app.ask(short()).await), "408 upstream_timeout");
+    assert_eq!(line(&event_of(&app).await), format!("408 upstream_timeout estimated {prompt}+2(0) {cost}"));
+
+    let app = TestApp::start().await;
+    app.engine().push(Script { delay_ms: 60_000, ..Script::default() });
+    let (client, body) = (app.client(), short().to_string());
+    tokio::select! {
+        response = client.try_send(Method::POST, "/chat/completions", Bytes::from(body)) => panic!("{response:?}"),
+        () = async {
+            assert!(app.engine().wait_for_calls(1, TIMEOUT).await);
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        } => {}
+    }
+    assert_eq!(line(&event_of(&app).await), format!("499 client_gone estimated {prompt}+2(0) {cost}"));
+}
+
+#[tokio::test]
+async fn a_response_that_is_too_large_is_final_and_billed() {
+    let app = TestApp::setup().engines(2).edge("memory_budget = \"1GiB\"").start().await;
+    app.engines.iter().for_each(|engine| engine.script(Script { huge_bytes: 66 << 20, ..Script::default() }));
+    let mut body = chat("hi");
+    body["max_tokens"] = json!(1);
+    assert_eq!(error_line(&app.ask(body.clone()).await), "400 response_too_large");
+    assert_eq!(app.engines.iter().map(|engine| engine.calls().len()).sum::<usize>(), 1, "no other engine repeats it");
+    let event = event_of(&app).await;
+    assert_eq!((event.certainty.as_str(), event.tokens.prompt as usize), ("estimated", prompt_of(&body)));
+    assert!(event.tokens.completion <= 1 && event.cost.nanos() > 0, "{:?}", event.tokens);
+}
+
+#[tokio::test]
+async fn a_response_that_cannot_be_small_enough_is_rejected_before_the_call() {
+    let app = TestApp::start().await;
+    let mut body = chat("hi");
+    for (name, value) in [("n", json!(128)), ("max_tokens", json!(400)), ("logprobs", json!(true))] {
+        body[name] = value;
+    }
+    assert_eq!(app.ask(body.clone()).await.status_line(), "200 OK");
+    body["top_logprobs"] = json!(20);
+    assert_eq!(error_line(&app.ask(body.clone()).await), "400 response_too_large n");
+    body["stream"] = json!(true);
+    assert_eq!(app.ask(body.clone()).await.status_line(), "200 OK");
+    (body["stream"], body["n"], body["max_tokens"]) = (json!(false), json!(1), json!(100_000));
+    assert_eq!(error_line(&app.ask(body).await), "400 response_too_large max_tokens");
+    let vectors = json!({"model": EMBEDDING, "input": vec!["a"; 2_048], "dimensions": 4_096});
+    assert_eq!(error_line(&app.embed(vectors).await), "400 response_too_large dimensions");
+    assert_eq!(app.engine().calls().len(), 2);
+}
+
+#[tokio::test]
+async fn calls_that_an_engine_failed_stay_in_the_minute_bucket_and_cost_nothing() {
+    let app = TestApp::setup().workspace_limits(1_000, 6_000, 1_000_000).start().await;
+    app.engine().script(Script { status: Some(500), ..Script::default() });
+    // Each is expected to write about a thousand tokens.
+    let mut failed = 0;
+    while app.chat(&format!("{failed}")).await.status == 502 {
+        failed += 1;
+        assert!(failed < 20, "what the engine may have done is given back");
+    }
+    assert!(failed >= 4, "{failed}");
+    for event in app.usage(failed).await {
+        assert_eq!(line(&event), "502 bad_gateway void 0+0(0) 0");
+    }
 }
 
 #[tokio::test]
@@ -145,13 +228,13 @@ async fn a_prompt_that_an_engine_has_read_stays_in_the_minute_bucket() {
 #[tokio::test]
 async fn failed_calls_are_recorded_and_cost_nothing() {
     let app = TestApp::setup().edge("first_byte_timeout = \"200ms\"").start().await;
-    for script in [
-        Script { status: Some(500), ..Script::default() },
-        Script { status: Some(422), ..Script::default() },
-        Script { delay_ms: 60_000, ..Script::default() },
+    for (script, body) in [
+        (Script { status: Some(500), ..Script::default() }, chat("hi")),
+        (Script { status: Some(422), ..Script::default() }, chat("hi")),
+        (Script { delay_ms: 60_000, ..Script::default() }, stream("hi")),
     ] {
         app.engine().push(script);
-        app.chat("hi").await;
+        app.ask(body).await;
     }
     let mut lines: Vec<String> = app.usage(3).await.iter().map(line).collect();
     lines.sort_unstable();

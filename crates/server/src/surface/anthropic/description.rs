@@ -20,7 +20,7 @@ struct Handlers;
 const ERRORS: [ErrorDescription; 12] = [
     (
         "400",
-        "`invalid_payload`, `missing_parameter`, `invalid_value`, `unsupported_parameter`, `context_length_exceeded`",
+        "`invalid_payload`, `missing_parameter`, `invalid_value`, `unsupported_parameter`, `context_length_exceeded`, `response_too_large`",
         &["MessagesError"],
     ),
     ("401", "`invalid_api_key`", &["MessagesError"]),

@@ -62,13 +62,13 @@ fn status(status: StatusCode) -> StatusCode {
 }
 
 fn message(error: &InferenceError) -> String {
-    match error {
+    let overflow = if let InferenceError::Call(error) = error { error.overflow() } else { None };
+    match overflow {
         // Claude Code reads both numbers and compacts the conversation.
-        InferenceError::Call(CallError::Rejected {
-            overflow: Some(ContextOverflow::Prompt { tokens, maximum }),
-            ..
-        }) => format!("prompt is too long: {tokens} tokens > {maximum} maximum"),
-        _ => error.to_string(),
+        Some(ContextOverflow::Prompt { tokens, maximum }) => {
+            format!("prompt is too long: {tokens} tokens > {maximum} maximum")
+        }
+        Some(ContextOverflow::Total) | None => error.to_string(),
     }
 }
 

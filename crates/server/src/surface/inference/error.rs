@@ -54,7 +54,9 @@ impl InferenceError {
                 CallError::Unreadable(_)
                 | CallError::Missing { .. }
                 | CallError::BadName { .. }
-                | CallError::Unsupported { .. } => StatusCode::BAD_REQUEST,
+                | CallError::Unsupported { .. }
+                | CallError::PromptTooLong { .. }
+                | CallError::ResponseTooLarge { .. } => StatusCode::BAD_REQUEST,
                 CallError::Invalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
                 CallError::UnknownModel { .. } => StatusCode::NOT_FOUND,
                 CallError::RateLimited { .. }

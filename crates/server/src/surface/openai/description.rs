@@ -43,7 +43,7 @@ const ITEMS: [ErrorDescription; 1] = [("422", "`invalid_value`", &["InferenceErr
 const CALL: [ErrorDescription; 13] = [
     (
         "400",
-        "`invalid_payload`, `missing_parameter`, `unsupported_parameter`, `context_length_exceeded`",
+        "`invalid_payload`, `missing_parameter`, `unsupported_parameter`, `context_length_exceeded`, `response_too_large`",
         &["InferenceError"],
     ),
     ("401", "`invalid_api_key`", &["InferenceError"]),

@@ -59,10 +59,35 @@ async fn a_count_that_costs_too_much_is_estimated() {
     let response = client(&app).post_json("/messages/count_tokens", message("hi")).await;
     assert_eq!((response.status_line().as_str(), response.header("x-forebay-estimate")), ("200 OK", Some("true")));
 
-    let app = TestApp::setup().upstream("engine = \"vllm\"").start().await;
+    let app = TestApp::setup().upstream("engine = \"vllm\"").context_length(1_000_000).start().await;
     let response = client(&app).post_json("/messages/count_tokens", message(&"x".repeat(1 << 20))).await;
     assert_eq!((response.status_line().as_str(), response.header("x-forebay-estimate")), ("200 OK", Some("true")));
     assert!(app.engine().calls().is_empty(), "no engine reads a megabyte for a number");
+}
+
+#[tokio::test]
+async fn a_prompt_that_ends_engines_is_not_counted_again() {
+    let app = TestApp::setup().upstream("engine = \"vllm\"").start().await;
+    app.engine().script(Script { hang_up: true, ..Script::default() });
+    let count = async |text: &str| client(&app).post_json("/messages/count_tokens", message(text)).await;
+    for _ in 0..2 {
+        let response = count("poison").await;
+        assert_eq!((response.status_line().as_str(), response.header("x-forebay-estimate")), ("200 OK", Some("true")));
+    }
+    assert_eq!(error_line(&count("poison").await), "503 overloaded_error request_quarantined");
+    assert_eq!(error_line(&super::create(&app, message("poison")).await), "503 overloaded_error request_quarantined");
+    assert_eq!(app.engine().calls().len(), 2);
+}
+
+#[tokio::test]
+async fn engines_do_not_count_for_a_workspace_that_keeps_ending_them() {
+    let app = TestApp::setup().upstream("engine = \"vllm\"").start().await;
+    app.engine().script(Script { hang_up: true, ..Script::default() });
+    for number in 0..6 {
+        let response = client(&app).post_json("/messages/count_tokens", message(&number.to_string())).await;
+        assert_eq!(response.header("x-forebay-estimate"), Some("true"), "{number}");
+    }
+    assert_eq!(app.engine().calls().len(), 3, "a different prompt each time");
 }
 
 #[tokio::test]

@@ -87,7 +87,7 @@ ports = "{first}-{last}"
 
 [[models]]
 id = "acme/own"
-context_length = 4096
+context_length = 65536
 input_per_1m = "1.00"
 output_per_1m = "1.00"
 upstreams = [ {{ url = "http://127.0.0.1:9/v1" }} ]

@@ -43,7 +43,7 @@ async fn a_request_reaches_the_engine_byte_for_byte() {
 
 #[tokio::test]
 async fn a_large_prompt_reaches_the_engine_byte_for_byte() {
-    let app = TestApp::start().await;
+    let app = TestApp::setup().context_length(1_000_000).start().await;
     for size in [15_000, 17_000, 2_000_000] {
         app.engine().forget_calls();
         let mut body = chat(&"π".repeat(size / 2));

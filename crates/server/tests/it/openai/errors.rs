@@ -1,10 +1,11 @@
 //! Errors of engines, as clients see them.
 
 use expect_test::expect;
+use serde_json::json;
 use testkit::fake_engine::{ErrorBody, Script};
 use testkit::http::Event;
 
-use crate::app::{TestApp, chat, content, error_line, shown, stream};
+use crate::app::{CHAT, EMBEDDING, TestApp, chat, content, error_line, shown, stream, text};
 
 fn failing(status: u16) -> Script {
     Script { status: Some(status), ..Script::default() }
@@ -72,6 +73,45 @@ async fn a_prompt_above_the_context_length_has_its_own_code() {
     let llama =
         Script { error_body: ErrorBody::LlamaCpp, ..saying(400, "the request exceeds the available context size") };
     assert_eq!(error_of(&app, llama).await, "400 context_length_exceeded");
+}
+
+#[tokio::test]
+async fn a_prompt_that_cannot_fit_reaches_no_engine() {
+    let app = TestApp::setup().upstream("engine = \"vllm\"").start().await;
+    // 256 bytes for each token of the context, and some more.
+    let long = "word ".repeat(210_000);
+    let many = vec![json!({"role": "user", "content": "x"}); 4_097];
+    let messages = json!([{"role": "user", "content": long}]);
+    let calls = [
+        ("/chat/completions", chat(&long), "messages"),
+        ("/chat/completions", stream(&long), "messages"),
+        ("/chat/completions", json!({"model": CHAT, "messages": many}), "messages"),
+        ("/embeddings", json!({"model": EMBEDDING, "input": ["a", "word ".repeat(27_000)]}), "input"),
+        ("/embeddings", json!({"model": EMBEDDING, "input": [vec![1; 513]]}), "input"),
+        ("/responses", json!({"model": CHAT, "input": long}), "messages"),
+        ("/responses/input_tokens", json!({"model": CHAT, "input": long}), "messages"),
+    ];
+    for (path, body, param) in calls {
+        let response = app.client().post_json(path, body).await;
+        assert_eq!(error_line(&response), format!("400 context_length_exceeded {param}"), "{path}");
+    }
+    for path in ["/messages", "/messages/count_tokens"] {
+        let body = json!({"model": CHAT, "max_tokens": 9, "messages": messages});
+        let response = app.client().header("anthropic-version", "2023-06-01").post_json(path, body).await;
+        let error = &response.json()["error"];
+        assert_eq!((response.status.as_u16(), text(&error["code"])), (400, "context_length_exceeded"), "{path}");
+        let message = text(&error["message"]);
+        assert!(message.starts_with("prompt is too long: 26") && message.ends_with("> 4096 maximum"), "{message}");
+    }
+    let body = json!({"model": CHAT, "input": long, "stream": true});
+    let failed = app.client().post_json("/responses", body).await.text();
+    assert!(failed.contains("response.failed") && failed.contains("context_length_exceeded"), "{failed}");
+    assert!(app.engine().calls().is_empty());
+
+    let image = format!("data:image/png;base64,{}", "A".repeat(2 << 20));
+    let parts = json!([{"type": "image_url", "image_url": {"url": image}}, {"type": "text", "text": "what is it?"}]);
+    let photo = json!({"model": CHAT, "messages": [{"role": "user", "content": parts}]});
+    assert_eq!(app.ask(photo).await.status_line(), "200 OK", "the bytes of an image are not its tokens");
 }
 
 #[tokio::test]

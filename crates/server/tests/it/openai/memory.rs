@@ -140,7 +140,7 @@ async fn nothing_is_taken_for_a_body_without_a_valid_credential() {
 
 #[tokio::test]
 async fn a_gzip_body_is_bounded_by_its_ratio_and_large_ones_are_served() {
-    let app = TestApp::start().await;
+    let app = TestApp::setup().context_length(1_000_000).start().await;
     let gzip = |text: &str| {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
         encoder.write_all(text.as_bytes()).unwrap();
@@ -229,7 +229,7 @@ async fn stored_responses_take_memory_before_they_are_read() {
 
 #[tokio::test]
 async fn large_bodies_side_by_side_arrive_whole_and_a_broken_one_is_rejected() {
-    let app = TestApp::start().await;
+    let app = TestApp::setup().context_length(1_000_000).start().await;
     let mut calls = tokio::task::JoinSet::new();
     for letter in ["a", "b", "c", "d"] {
         let (client, body) = (app.client(), chat(&letter.repeat(2 << 20)).to_string());

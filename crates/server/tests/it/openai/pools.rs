@@ -6,7 +6,7 @@ use testkit::fake_engine::{FakeEngine, Script};
 use testkit::http::Client;
 use tokio::task::JoinSet;
 
-use crate::app::{CHAT, TIMEOUT, TestApp, chat, error_line, stream, wait_until};
+use crate::app::{CHAT, TIMEOUT, TestApp, chat, error_line, stream, text, wait_until};
 use crate::redis::Redis;
 
 /// Two probes and the period between them, on a busy machine.
@@ -126,6 +126,98 @@ async fn a_rejected_request_is_not_retried() {
     app.engines.iter().for_each(|engine| engine.script(failing(400)));
     assert_eq!(error_line(&app.chat("hi").await), "400 invalid_value");
     assert_eq!(call_counts(&app).iter().sum::<usize>(), 1);
+}
+
+#[tokio::test]
+async fn a_stream_that_an_engine_refuses_is_rejected_and_no_failure_of_the_engine() {
+    let app = TestApp::setup().engines(2).start().await;
+    let message = "Grammar error: Invalid type: unknown";
+    let refusing =
+        Script { error_event_after: Some(0), no_role: true, error_message: Some(message.to_owned()), ..failing(400) };
+    app.engines.iter().for_each(|engine| engine.script(refusing.clone()));
+    for client in [app.client(), second_workspace(&app)] {
+        for number in 0..6 {
+            let response = client.post_json("/chat/completions", stream(&number.to_string())).await;
+            assert_eq!(error_line(&response), "400 invalid_value");
+            assert_eq!(response.json()["error"]["message"], message);
+        }
+    }
+    let body = serde_json::json!({"model": CHAT, "input": "hi", "stream": true});
+    assert_eq!(error_line(&app.client().post_json("/responses", body).await), "400 invalid_value");
+    assert_eq!(call_counts(&app).iter().sum::<usize>(), 13, "no other engine is asked");
+    assert_eq!(app.model_status(CHAT).await, "available");
+}
+
+/// A client of another workspace.
+fn second_workspace(app: &TestApp) -> Client {
+    let organization = text(&app.forebay.bootstrap()["organizationId"]).to_owned();
+    let workspace = app.admin(&format!("workspaces create --organization {organization} --name other"));
+    let key = app.admin(&format!("keys create --workspace {} --name other", text(&workspace["id"])));
+    app.client_with(text(&key["key"]))
+}
+
+#[tokio::test]
+async fn one_workspace_alone_does_not_shut_an_engine() {
+    let app = TestApp::setup().engines(2).start().await;
+    app.engines.iter().for_each(|engine| engine.script(failing(500)));
+    for number in 0..12 {
+        assert_eq!(error_line(&app.chat(&format!("{number}")).await), "502 bad_gateway");
+    }
+    assert_eq!(app.model_status(CHAT).await, "available");
+    let other = second_workspace(&app);
+    for number in 0..6 {
+        other.post_json("/chat/completions", chat(&format!("{number}"))).await;
+    }
+    assert_eq!(app.model_status(CHAT).await, "degraded");
+}
+
+#[tokio::test]
+async fn a_workspace_that_keeps_ending_engines_gets_no_second_attempt() {
+    let app = TestApp::setup().engines(3).start().await;
+    app.engines.iter().for_each(|engine| engine.script(Script { hang_up: true, ..Script::default() }));
+    for (number, calls) in [2, 4, 6, 7, 8].into_iter().enumerate() {
+        assert_eq!(error_line(&app.chat(&format!("{number}")).await), "502 bad_gateway");
+        assert_eq!(call_counts(&app).iter().sum::<usize>(), calls, "{number}");
+    }
+    let other = second_workspace(&app).post_json("/chat/completions", chat("hi")).await;
+    assert_eq!(error_line(&other), "502 bad_gateway");
+    assert_eq!(call_counts(&app).iter().sum::<usize>(), 10, "other workspaces do");
+}
+
+#[tokio::test]
+async fn a_prompt_that_is_served_between_lost_calls_is_never_quarantined() {
+    let app = TestApp::start().await;
+    for round in 0..4 {
+        // A call on a connection that was used before is lost twice, because it is sent again on a fresh one.
+        app.engine().script(Script { hang_up: true, ..Script::default() });
+        assert_eq!(error_line(&app.ask(stream("ping")).await), "502 bad_gateway", "{round}");
+        app.engine().script(Script::default());
+        assert_eq!(app.ask(stream("ping")).await.status_line(), "200 OK", "{round}");
+    }
+}
+
+#[tokio::test]
+async fn calls_that_were_lost_together_at_two_engines_are_served_afterwards() {
+    let mut app = TestApp::setup().engines(2).start().await;
+    app.engines.iter().for_each(|engine| engine.script(Script { delay_ms: 600_000, ..Script::default() }));
+    let mut calls = JoinSet::new();
+    for number in 0..6 {
+        let client = app.client();
+        calls.spawn(async move { client.post_json("/chat/completions", chat(&format!("{number}"))).await.status });
+    }
+    wait_until("each engine has some", TIMEOUT, async || call_counts(&app) == [3, 3]).await;
+    app.engines[0].stop();
+    wait_until("the second engine has all", TIMEOUT, async || call_counts(&app)[1] == 6).await;
+    app.engines[1].stop();
+    while let Some(status) = calls.join_next().await {
+        assert!(status.unwrap().is_server_error());
+    }
+    app.engines.iter_mut().for_each(FakeEngine::restart);
+    app.engines.iter().for_each(|engine| engine.script(Script::default()));
+    wait_until("an engine is back", TIMEOUT, async || app.model_status(CHAT).await != "unavailable").await;
+    for number in 0..6 {
+        assert_eq!(app.chat(&format!("{number}")).await.status_line(), "200 OK", "{number}");
+    }
 }
 
 #[tokio::test]
@@ -262,7 +354,11 @@ async fn a_session_returns_to_its_engine_while_nothing_else_decides() {
 async fn an_engine_that_keeps_failing_gets_no_calls_for_a_while() {
     let app = TestApp::setup().engines(2).start().await;
     app.engines[0].script(failing(500));
-    assert_eq!(chats_served(&app, 40).await, 40);
+    let other = second_workspace(&app);
+    for index in 0..20 {
+        assert_eq!(other.post_json("/chat/completions", chat(&format!("{index}"))).await.status, 200);
+        assert_eq!(chats_served(&app, 1).await, 1);
+    }
     let failed = app.engines[0].calls().len();
     assert!((5..15).contains(&failed), "{failed} calls went to the engine that only fails");
     app.engines[0].script(Script::default());

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use serde_json::{Value, json};
-use testkit::fake_engine::Script;
+use testkit::fake_engine::{ErrorBody, Script};
 use testkit::http::Event;
 
 use crate::app::{CHAT, TestApp, UPSTREAM_NAME, content, error_line, stream, stream_with_usage};
@@ -243,6 +243,11 @@ async fn huge_chunks_and_many_chunks_arrive_complete() {
     assert_eq!(content(&events), "Hello ".repeat(20_000));
 }
 
+/// As vLLM, which checks some members only after it has begun the stream: the first event is the error.
+fn refusing(status: u16) -> Script {
+    Script { status: Some(status), no_role: true, error_event_after: Some(0), ..Script::default() }
+}
+
 #[tokio::test]
 async fn a_failure_before_the_first_byte_is_an_error_with_a_status() {
     let app = TestApp::start().await;
@@ -253,6 +258,10 @@ async fn a_failure_before_the_first_byte_is_an_error_with_a_status() {
         (Script { html: true, ..Script::default() }, "502 bad_gateway"),
         (Script { no_role: true, cut_after: Some(0), ..Script::default() }, "502 bad_gateway"),
         (Script { no_role: true, error_event_after: Some(0), ..Script::default() }, "502 bad_gateway"),
+        (refusing(400), "400 invalid_value"),
+        (refusing(422), "422 invalid_value"),
+        (Script { error_body: ErrorBody::LlamaCpp, ..refusing(400) }, "400 invalid_value"),
+        (refusing(503), "502 bad_gateway"),
     ] {
         app.engine().script(script.clone());
         // Different prompts: one that breaks two connections would be rejected.

@@ -64,6 +64,10 @@ async fn announced_bodies_of_one_organization_and_of_strangers_affect_no_other_c
             );
             attackers.spawn(announce(app.forebay.public, head, Arc::clone(&sent)));
         }
+        // One after another, because the order decides who takes how much.
+        let so_far = attackers.len();
+        wait_until("the workspace has announced", TIMEOUT, async || sent.load(Ordering::Relaxed) >= so_far).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
     for number in 0..STRANGERS {
         let (path, length) = if number < SIGN_INS { ("session", 16 << 10) } else { ("x", 256 << 10) };

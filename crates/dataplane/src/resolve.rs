@@ -73,7 +73,7 @@ impl Dataplane {
         if let Some(PromptOverflow { param, tokens }) = request.overflow(maximum) {
             return Err(CallError::PromptTooLong { param, tokens, maximum });
         }
-        if let Some(param) = request.oversized() {
+        if let Some(param) = request.oversized(maximum) {
             return Err(CallError::ResponseTooLarge { param });
         }
         let requested = Some(&call.request.model).filter(|name| **name != route.model.id.as_str());

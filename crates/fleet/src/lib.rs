@@ -13,6 +13,7 @@ pub mod endpoints;
 pub mod engine;
 pub mod engine_pools;
 pub mod health;
+mod learned;
 pub mod load_sharing;
 pub mod logs;
 pub mod machine;

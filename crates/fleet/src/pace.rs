@@ -3,49 +3,42 @@
 //! A response that is not streamed says nothing until its end. If it never arrives, the pace shows about how much of it was
 //! generated.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use crate::learned::Learned;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// Fixed-point digits of the pace.
-const UNIT: u64 = 16;
+const UNIT: u32 = 16;
 /// Tokens per second before anything is known.
-const INITIAL: u32 = 20 * UNIT as u32;
-/// A pace outside of this is a mistake of the engine.
-const RANGE: std::ops::RangeInclusive<u64> = UNIT..=10_000 * UNIT;
-/// Each observation moves the pace by this part of the difference.
-const WEIGHT: i64 = 16;
+const INITIAL: u32 = 20 * UNIT;
+const RANGE: RangeInclusive<u32> = UNIT..=10_000 * UNIT;
 /// In a shorter response, the time for the prompt matters too much.
 const MIN_TOKENS: u64 = 16;
 
 /// Tokens per second of one choice, from the request until the end of its response: the prompt and the queue of the engine
-/// count. Updates may be lost between threads; further ones follow.
+/// count.
 #[derive(Debug)]
-pub struct Pace(AtomicU32);
+pub struct Pace(Learned);
 
 impl Default for Pace {
     fn default() -> Self {
-        Self(AtomicU32::new(INITIAL))
+        Self(Learned::new(INITIAL))
     }
 }
 
 impl Pace {
     /// The tokens that one choice probably has after this time.
     pub fn tokens_within(&self, time: Duration) -> u64 {
-        let pace = u128::from(self.0.load(Ordering::Relaxed));
+        let pace = u128::from(self.0.get());
         u64::try_from(time.as_millis() * pace / (u128::from(UNIT) * 1_000)).unwrap_or(u64::MAX)
     }
 
     /// A choice of `tokens` was complete after this time.
     pub fn learn(&self, tokens: u64, time: Duration) {
-        if tokens < MIN_TOKENS {
-            return;
+        if tokens >= MIN_TOKENS {
+            let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1);
+            self.0.observe(tokens.saturating_mul(u64::from(UNIT) * 1_000) / millis, &RANGE);
         }
-        let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1);
-        let observed = (tokens.saturating_mul(UNIT * 1_000) / millis).clamp(*RANGE.start(), *RANGE.end());
-        let before = self.0.load(Ordering::Relaxed);
-        let change = (observed.cast_signed() - i64::from(before)) / WEIGHT;
-        let after = (i64::from(before) + change).unsigned_abs();
-        self.0.store(u32::try_from(after).unwrap_or(INITIAL), Ordering::Relaxed);
     }
 }
 

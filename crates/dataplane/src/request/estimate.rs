@@ -104,14 +104,14 @@ impl TokenEstimate {
         self.choices
     }
 
-    /// The member because of which a response with as many tokens as the client allows has more than `most` bytes, if it
-    /// has log-probabilities: without them, few tokens are that long.
-    pub(super) fn oversized(&self, most: u64) -> Option<&'static str> {
+    /// The member because of which a response with as many tokens as the client and the context allow has more than `most`
+    /// bytes, if it has log-probabilities: without them, few tokens are that long.
+    pub(super) fn oversized(&self, context_length: u64, most: u64) -> Option<&'static str> {
         let (member, limit) = self
             .limit_names()
             .filter_map(|(name, limit)| Some((name, limit.tokens?)))
             .max_by_key(|(_, tokens)| *tokens)?;
-        let of_one = limit.saturating_mul(self.logprobs).saturating_mul(LOGPROB_BYTES);
+        let of_one = limit.min(context_length).saturating_mul(self.logprobs).saturating_mul(LOGPROB_BYTES);
         let of_all = of_one.saturating_mul(self.choices);
         (of_all > most).then_some(if of_one > most { member } else { "n" })
     }

@@ -133,11 +133,11 @@ impl ParsedRequest {
         if self.is_stream() { 0 } else { self.estimate.bound(context_length).all_completions() }
     }
 
-    /// The member with which the response cannot be small enough, if it is not streamed.
-    pub(crate) fn oversized(&self) -> Option<&'static str> {
+    /// The member with which the response of a model with this context is too large, if it is not streamed.
+    pub(crate) fn oversized(&self, context_length: u64) -> Option<&'static str> {
         match &self.operation {
             Operation::Chat { streaming: Some(_) } => None,
-            Operation::Chat { streaming: None } => self.estimate.oversized(MAX_RESPONSE_BYTES as u64),
+            Operation::Chat { streaming: None } => self.estimate.oversized(context_length, MAX_RESPONSE_BYTES as u64),
             Operation::Embeddings(options) => {
                 (options.least_bytes()? >= MAX_RESPONSE_BYTES as u64).then_some("dimensions")
             }

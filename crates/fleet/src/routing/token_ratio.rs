@@ -1,43 +1,37 @@
 //! How many bytes of a prompt make one token of a model, learned from the engine's own counts.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use crate::learned::Learned;
+use std::ops::RangeInclusive;
 
 /// Fixed-point digits of the ratio.
-const UNIT: u64 = 256;
+const UNIT: u32 = 256;
 /// Bytes per token before anything is known.
-const INITIAL: u32 = 4 * UNIT as u32;
-const RANGE: std::ops::RangeInclusive<u64> = UNIT..=16 * UNIT;
-/// Each observation moves the ratio by this part of the difference.
-const WEIGHT: i64 = 16;
+const INITIAL: u32 = 4 * UNIT;
+const RANGE: RangeInclusive<u32> = UNIT..=16 * UNIT;
 /// In a shorter prompt, the tokens that the chat template adds matter too much.
 const MIN_TOKENS: u64 = 64;
 
-/// Bytes per token. Updates may be lost between threads; further ones follow.
+/// Bytes per token.
 #[derive(Debug)]
-pub struct TokenRatio(AtomicU32);
+pub struct TokenRatio(Learned);
 
 impl Default for TokenRatio {
     fn default() -> Self {
-        Self(AtomicU32::new(INITIAL))
+        Self(Learned::new(INITIAL))
     }
 }
 
 impl TokenRatio {
     /// The estimated tokens of a text.
     pub fn tokens(&self, bytes: u64) -> u64 {
-        bytes.saturating_mul(UNIT) / u64::from(self.0.load(Ordering::Relaxed)).max(1)
+        bytes.saturating_mul(u64::from(UNIT)) / u64::from(self.0.get()).max(1)
     }
 
     /// The engine counted `tokens` for a prompt of `bytes`.
     pub fn learn(&self, bytes: u64, tokens: u64) {
-        if tokens < MIN_TOKENS {
-            return;
+        if tokens >= MIN_TOKENS {
+            self.0.observe(bytes.saturating_mul(u64::from(UNIT)) / tokens, &RANGE);
         }
-        let observed = (bytes.saturating_mul(UNIT) / tokens).clamp(*RANGE.start(), *RANGE.end());
-        let before = self.0.load(Ordering::Relaxed);
-        let change = (observed.cast_signed() - i64::from(before)) / WEIGHT;
-        let after = (i64::from(before) + change).unsigned_abs();
-        self.0.store(u32::try_from(after).unwrap_or(INITIAL), Ordering::Relaxed);
     }
 }
 

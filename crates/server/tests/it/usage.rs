@@ -167,10 +167,12 @@ async fn a_response_that_cannot_be_small_enough_is_rejected_before_the_call() {
     body["stream"] = json!(true);
     assert_eq!(app.ask(body.clone()).await.status_line(), "200 OK");
     (body["stream"], body["n"], body["max_tokens"]) = (json!(false), json!(1), json!(100_000));
-    assert_eq!(error_line(&app.ask(body).await), "400 response_too_large max_tokens");
+    assert_eq!(app.ask(body.clone()).await.status_line(), "200 OK", "the context ends it before");
+    let long = TestApp::setup().context_length(200_000).start().await;
+    assert_eq!(error_line(&long.ask(body).await), "400 response_too_large max_tokens");
     let vectors = json!({"model": EMBEDDING, "input": vec!["a"; 2_048], "dimensions": 4_096});
     assert_eq!(error_line(&app.embed(vectors).await), "400 response_too_large dimensions");
-    assert_eq!(app.engine().calls().len(), 2);
+    assert_eq!((app.engine().calls().len(), long.engine().calls().len()), (3, 0));
 }
 
 #[tokio::test]

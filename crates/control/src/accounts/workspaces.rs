@@ -60,10 +60,10 @@ pub async fn create_within(
 ) -> Result<Workspace, CommandError> {
     let mut new = new_workspace(command, organization, name, OwnLimits::default())?;
     let mut tx = command.store.begin().await?;
-    organizations::lock(&mut tx, organization).await?;
+    let limit = organizations::lock(&mut tx, organization).await?.max_workspaces.unwrap_or(default_max);
     let existing = workspaces::all_of(&mut tx, organization).await?;
     new.own = workspace_edit::starting(&existing, defaults);
-    workspaces::insert_within(&mut tx, &new, default_max, Month::of(command.now).start()).await?;
+    workspaces::insert_within(&mut tx, &new, limit, Month::of(command.now).start()).await?;
     finish_create(command, tx, new).await
 }
 

@@ -68,17 +68,14 @@ pub async fn has_member(store: &Store, id: &WorkspaceId, user: &UserId) -> Resul
     Ok(store.row(query.bind(id.as_str()).bind(user.as_str())).await?.is_some())
 }
 
-/// Writes a new workspace unless its organization has as many as it may have, `default_limit` unless it has a limit of its
-/// own. Those that were deleted since `deleted_since` count, too.
-///
-/// The organization's row is locked first, so that of two concurrent transactions the second sees the workspace of the first.
+/// Writes a new workspace unless its organization has `limit` already. Those that were deleted since `deleted_since` count,
+/// too. The organization must be locked, so that of two concurrent transactions the second sees the workspace of the first.
 pub async fn insert_within(
     tx: &mut Tx,
     new: &Workspace,
-    default_limit: u64,
+    limit: u64,
     deleted_since: Timestamp,
 ) -> Result<(), StoreError> {
-    let limit = organizations::lock(tx, &new.organization).await?.max_workspaces.unwrap_or(default_limit);
     let existing = count_of(tx, &new.organization).await?;
     let deleted = audit::count_since(tx, &new.organization, DELETED, deleted_since).await?;
     if existing + deleted >= limit {

@@ -9,7 +9,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 # The console's packages and its build, each updated if its sources are newer.
 CONSOLE_PACKAGES := web/node_modules/.package-lock.json
 CONSOLE := web/dist/index.html
-CONSOLE_SOURCES := $(shell find web/src web/public web/scripts -type f ! -path web/src/api/schema.ts) web/index.html web/vite.config.ts web/tsconfig.json
+CONSOLE_SOURCES := $(shell find web/src web/public web/scripts docs -type f ! -path web/src/api/schema.ts) web/index.html web/vite.config.ts web/tsconfig.json
 # The document of `forebay openapi`, of which the console's types and the reference are made.
 OPENAPI := $(TARGET_DIR)/openapi.json
 CONFIG ?= config/quickstart.toml
@@ -25,6 +25,9 @@ DATA_DIR ?= data
 # Built first and not started by cargo, whose environment would become that of the steps.
 XTASK = cargo build --quiet --package xtask && MAKE="$(MAKE)" $(TARGET_DIR)/debug/xtask
 NEXTEST = $(shell cargo nextest --version 2>/dev/null)
+# Clippy's driver is the compiler with more lints. Tests and the programs that they use are compiled by it, so that every
+# crate is compiled once instead of twice. It optimizes less: what is measured or released is compiled without it.
+LINTED = RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 TEST_ALL = $(if $(NEXTEST),cargo nextest run,cargo test --lib --bins --tests) --workspace
 
 $(CONSOLE_PACKAGES): web/package.json web/package-lock.json
@@ -52,14 +55,14 @@ models: ## Fetch the two starter models into data/models, once, checked by SHA-2
 
 check: ## The quick part of test: format, language, lints, unit tests
 	@scripts/system-packages run
-	@$(MAKE) --no-print-directory fmt-check language-check lint unit-tests
+	@$(MAKE) --no-print-directory fmt-check language-check unit-tests
 
 test: ## Format, language, lints, all tests with PostgreSQL, Redis and promtool, clients, OpenAPI, single sign-on, traces, the console
 	@scripts/system-packages test
 # Everything is built first: in parallel, cargo would wait for its lock, and tests read the console's files. The Rust tests
 # leave time for the others; the browser needs both cores.
-	+@$(XTASK) run-steps fmt-check language-check lint console test-build \
-		all-tests+console-checks,docs-check,helm-checks,client-tests,openapi-tests,oidc-tests,tracing-tests console-tests
+	+@$(XTASK) run-steps fmt-check language-check console test-build \
+		all-tests+console-checks,helm-checks,client-tests,openapi-tests,oidc-tests,tracing-tests console-tests
 	@echo "==> All good"
 
 docs: openapi ## Build the documentation site into target/book (offline, once mdBook is installed in .cache)
@@ -76,7 +79,7 @@ console-types: $(CONSOLE_PACKAGES) openapi ## Write the console's types, which i
 screenshots: $(CONSOLE) ## Pictures of every page of the console, light and dark, into web/screenshots/
 	@scripts/system-packages test
 	@$(MAKE) --no-print-directory models
-	cargo build --workspace --bins
+	$(LINTED) cargo build --workspace --bins
 	cd web && npm run --silent screenshots
 
 help: ## Show this list
@@ -84,38 +87,41 @@ help: ## Show this list
 
 ##@ Slow
 
-test-slow: ## What CI runs after test: dependencies, a short campaign of faults, the autoscaler at its real pace, the console in both themes, a large scan of the API
+test-slow: ## What CI runs after test: dependencies, the documentation site, a short campaign of faults, instructions per call, the autoscaler at its real pace, the console in both themes, a large scan of the API
 	@scripts/system-packages test
-	+@$(XTASK) run-steps supply-chain-check console test-build campaign-short \
-		story-tests+openapi-tests-slow,console-tests-slow
+	+@$(XTASK) run-steps supply-chain-check start-check console test-build campaign-short instructions-check \
+		story-tests+docs-check,openapi-tests-slow,console-tests-slow
 	@echo "==> All good"
 
 test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane that is built once (CI runs it after test)
 	@scripts/system-packages test-kubernetes
 	@tests/cluster/kubernetes-control-plane build >/dev/null
 	@echo "==> Building the binaries used by the tests"
-	cargo build --workspace --bins
+	$(LINTED) cargo build --workspace --bins
 	@scripts/fetch-models
 	@echo "==> Tests, with their own control plane, PostgreSQL and Redis"
-	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; scripts/with-services tests/cluster/with-kubernetes tests/cluster/test-kubernetes
+	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; $(LINTED) scripts/with-services tests/cluster/with-kubernetes tests/cluster/test-kubernetes
 
 test-cluster: ## Gateways by Helm and replicas on two real nodes: kubelet, containerd; needs root
 	@scripts/system-packages test-cluster
 	@tests/cluster/kubernetes-control-plane build >/dev/null
 	@tests/cluster/kubernetes-control-plane build node >/dev/null
 	@echo "==> Building the binaries"
-	cargo build --workspace --bins
+	$(LINTED) cargo build --workspace --bins
 	@scripts/fetch-models
 	@tests/cluster/test-cluster $(SCENARIOS)
 
-test-engines: ## Metering with llama.cpp's real server (Debian sid's, unpacked once; needs root)
+VLLM ?= .cache/vllm
+test-engines: ## Real engines: llama.cpp's server (Debian sid's, unpacked once; needs root) and vLLM on the CPU (6 GB, once; VLLM=.cache/vllm)
 	@scripts/system-packages test-engines
 	@scripts/fetch-models
+	@tests/engines/install_vllm.py "$(VLLM)" data/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf
 	@echo "==> Building the binaries used by the tests"
-	cargo build --workspace --bins
+	$(LINTED) cargo build --workspace --bins
 	@echo "==> Tests, with llama.cpp's server"
-	@scripts/with-llama-server $(if $(NEXTEST),cargo nextest run --package server --no-tests fail --run-ignored only \
+	@$(LINTED) scripts/with-llama-server $(if $(NEXTEST),cargo nextest run --package server --no-tests fail --run-ignored only \
 		-E 'test(/^metering::real::/)',cargo test --package server --test it metering::real:: -- --ignored)
+	@FOREBAY_TEST_VLLM="$(abspath $(VLLM))" scripts/with-llama-server python3 -B tests/engines/run.py
 
 test-caches: ## Every step that fills a cache, with empty caches, such as the build of Kubernetes and of mdBook (half an hour)
 	@scripts/system-packages test-caches
@@ -151,7 +157,7 @@ test-upgrade: ## Upgrade from the previous release under load, go back, and upgr
 	@scripts/system-packages campaign
 	@scripts/fetch-models
 	@echo "==> Building the binaries"
-	cargo build --workspace --bins
+	$(LINTED) cargo build --workspace --bins
 	@scripts/test-upgrade
 
 simulate: ## Run many seeds of the control plane's simulation, on all cores (SIMULATION_SEEDS=20000 SIMULATION_FIRST_SEED=0)
@@ -164,7 +170,7 @@ fuzz: ## Fuzz the parsers, guided by coverage (FUZZ_SECONDS=60 for each target, 
 # With a --target, the flags do not apply to build scripts and procedural macros.
 	FUZZ_SECONDS=$(FUZZ_SECONDS) RUSTFLAGS="$(FUZZ_FLAGS)" cargo test --quiet --profile checked \
 		--target "$$(rustc -vV | sed -n 's/^host: //p')" --target-dir "$(TARGET_DIR)/fuzz/build" --lib \
-		--package http1 --package json --package dataplane --package store -- --nocapture --test-threads 1 "fuzz_tests::$(FUZZ_TARGET)"
+		--package http1 --package json --package dataplane --package store --package control --package fleet -- --nocapture --test-threads 1 "fuzz_tests::$(FUZZ_TARGET)"
 
 IN_VALGRIND := target."cfg(all())".runner = ["valgrind", "-q", "--error-exitcode=9"]
 test-valgrind: ## Tests of the parsers in Valgrind, which sees reads beyond the end of a buffer
@@ -204,6 +210,13 @@ bench: ## Compare Forebay with nginx as a plain proxy on this machine and print 
 	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; exec $(TARGET_DIR)/release/forebay-bench \
 		--forebay $(TARGET_DIR)/release/forebay --fake-engine $(TARGET_DIR)/release/fake-engine $(BENCH_ARGS)
 
+bench-profile: ## Count the instructions of a call by component, and sample its CPU time with perf if there is one
+	@scripts/system-packages test-valgrind
+	@echo "==> Building the release binaries"
+	cargo build --release --package server --package bench --package testbed --bins
+	@echo "==> Counting and sampling (about two minutes; the machine should be idle)"
+	@exec $(TARGET_DIR)/release/forebay-profile --sample --forebay $(TARGET_DIR)/release/forebay $(BENCH_ARGS)
+
 bench-routing: ## Compare routers in front of simulated engines (BENCH_ARGS="--trace FILE --peers FOLDER")
 	@scripts/system-packages bench
 	@echo "==> Building the release binaries"
@@ -229,11 +242,11 @@ bench-dashboard: ## Fill a store with a million requests and time dashboards, on
 # ---- Steps of the commands above
 
 # Read by crates/engine/llama-cpp.cmake when llama.cpp is compiled.
-lint test-build: export FOREBAY_ENGINE_QUICK = 1
+test-build: export FOREBAY_ENGINE_QUICK = 1
 
 # With the features of the whole workspace, so that a later build of all programs does not compile anything again.
 openapi:
-	cargo build --quiet --workspace --bin forebay
+	$(LINTED) cargo build --quiet --workspace --bin forebay
 	@"$(TARGET_DIR)/debug/forebay" openapi >"$(OPENAPI)"
 
 helm-checks: # needs the debug build of forebay
@@ -257,48 +270,59 @@ supply-chain-check:
 	@echo "==> Dependencies: licences, sources, bans, advisories"
 	@$(XTASK) check-dependencies
 
+start-check: # what `make run` builds, which has fewer features
+	@echo "==> The build of make run"
+	cargo check --profile start --no-default-features --package server --package fleet
+
 caches-check: # those steps of test-caches whose files have changed since they passed
 	@echo "==> Steps that fill caches"
 	@$(XTASK) test-caches --changed
 
-lint:
-	@echo "==> Lints"
-	cargo clippy --workspace --all-targets -- -D warnings
-
 unit-tests:
-	@echo "==> Unit tests"
-	cargo test --workspace --lib --bins --test architecture --quiet
+	@echo "==> Lints and unit tests"
+	$(LINTED) cargo test --workspace --lib --bins --test architecture --quiet
 
 test-build:
-	@echo "==> Building the tests and the binaries that they use"
-	cargo build --workspace --bins
-	$(TEST_ALL) --no-run
+	@echo "==> Lints; building the tests and the binaries that they use"
+	$(LINTED) cargo build --workspace --all-targets
+	$(LINTED) $(TEST_ALL) --no-run
 
 all-tests: test-build
 	@echo "==> Starter models, for the tests with real weights"
 	@scripts/fetch-models
 	@echo "==> Tests, with their own PostgreSQL and Redis"
-	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; scripts/with-services $(TEST_ALL)
+	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; $(LINTED) scripts/with-services $(TEST_ALL)
+
+INSTRUCTIONS := crates/bench/instructions.toml
+COUNT_INSTRUCTIONS = scripts/system-packages test-valgrind && \
+	exec $(TARGET_DIR)/debug/forebay-profile --forebay $(TARGET_DIR)/debug/forebay
+
+instructions-check: test-build
+	@echo "==> Instructions per call"
+	@$(COUNT_INSTRUCTIONS) --check $(INSTRUCTIONS)
+
+instructions-update: test-build # after a change that is worth its instructions, or saves some
+	@$(COUNT_INSTRUCTIONS) --write $(INSTRUCTIONS)
 
 story-tests: test-build
 	@scripts/fetch-models
 	@echo "==> Dedicated endpoints at the pace of the real autoscaler"
-	@scripts/with-services $(if $(NEXTEST),cargo nextest run --workspace --profile slow,cargo test --package server --test it dedicated::story::)
+	@$(LINTED) scripts/with-services $(if $(NEXTEST),cargo nextest run --workspace --profile slow,cargo test --package server --test it dedicated::story::)
 
 client-tests:
 	@echo "==> Building the binaries for the client tests"
-	cargo build --workspace --bins
+	$(LINTED) cargo build --workspace --bins
 	@echo "==> Official openai packages for Python and Node"
 	@scripts/test-clients
 
 openapi-tests:
 	@echo "==> Building the binaries for the OpenAPI tests"
-	cargo build --workspace --bins
+	$(LINTED) cargo build --workspace --bins
 	@echo "==> /openapi.json: schemathesis, and a TypeScript client"
 	@scripts/test-openapi
 
 openapi-tests-slow:
-	cargo build --workspace --bins
+	$(LINTED) cargo build --workspace --bins
 	@echo "==> /openapi.json with more requests"
 	@FOREBAY_TEST_SLOW=1 scripts/test-openapi
 
@@ -312,19 +336,19 @@ console-checks: $(CONSOLE) console-types
 
 console-tests: $(CONSOLE)
 	@echo "==> Building the binaries for the browser tests"
-	cargo build --workspace --bins
+	$(LINTED) cargo build --workspace --bins
 	@scripts/fetch-models
 	@echo "==> Console in a browser"
 	cd web && npm run --silent e2e
 
 console-tests-slow: $(CONSOLE)
-	cargo build --workspace --bins
+	$(LINTED) cargo build --workspace --bins
 	@scripts/fetch-models
 	@echo "==> Console in a browser, in both themes and on a phone"
 	cd web && npm run --silent e2e:slow
 
 tracing-tests:
 	@echo "==> Building the binaries for the tracing tests"
-	cargo build --workspace --bins
+	$(LINTED) cargo build --workspace --bins
 	@echo "==> Traces, sent to a receiver that decodes them"
 	@scripts/test-tracing

@@ -1,11 +1,15 @@
+import { readFileSync } from 'node:fs'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vitest/config'
 
 /** The forebay server that `npm run dev` proxies to. */
 const forebay = process.env.FOREBAY_URL ?? 'http://127.0.0.1:8080'
 
+const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8'))
+
 export default defineConfig({
   plugins: [react()],
+  define: { __FOREBAY_VERSION__: JSON.stringify(version) },
   build: {
     target: 'es2022',
     // `dist/.gitignore` is in the repository, so that cargo has a folder to watch; scripts/clean.mjs leaves it there.
@@ -17,6 +21,8 @@ export default defineConfig({
   },
   server: {
     port: 5173,
+    // The guide is in docs/.
+    fs: { allow: ['..'] },
     proxy: {
       '/api': forebay,
       '/v1': forebay,
@@ -31,5 +37,7 @@ export default defineConfig({
     setupFiles: ['src/test-setup.ts'],
     // Typing into forms is slow in jsdom, above all on a busy machine.
     testTimeout: 30_000,
+    // One start for all files instead of 65; cleanup in test-setup.ts separates the tests.
+    isolate: false,
   },
 })

@@ -7,6 +7,7 @@ import argparse
 import concurrent.futures
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -69,7 +70,7 @@ SUITES = {
     "Claude Code": [*PYTHON, "test_claude_code"],
     "Codex": [*PYTHON, "test_codex"],
     "OpenCode": [*PYTHON, "test_opencode"],
-    "Python": [*PYTHON, "test_openai", "test_responses", "test_anthropic"],
+    "Python": [*PYTHON, "test_openai", "test_responses", "test_anthropic", "test_restricted_keys"],
     "Formats": [*PYTHON, "test_llm_comply"],
     "Node": ["node", "--test", "--test-reporter=spec", "openai.test.mjs", "ai-sdk.test.mjs"],
 }
@@ -80,14 +81,15 @@ def main():
     parser.add_argument("suites", nargs="*", help=f"of {', '.join(SUITES)}; all by default")
     chosen = parser.parse_args().suites or list(SUITES)
     with Testbed() as testbed, concurrent.futures.ThreadPoolExecutor(len(SUITES)) as pool:
-        passed = pool.map(lambda name: run(name, testbed), chosen)
-        failed = [name for name, is_passed in zip(chosen, passed) if not is_passed]
-    if failed:
-        print(f"failed: {', '.join(failed)}", file=sys.stderr)
-    return 1 if failed else 0
+        failures = list(pool.map(lambda name: run(name, testbed), chosen))
+    for name, failed in zip(chosen, failures):
+        for what in failed:
+            print(f"failed: {name}: {what}", file=sys.stderr)
+    return 1 if any(failures) else 0
 
 
 def run(name, testbed):
+    """What has failed in a suite."""
     engine, echo, agent = testbed.engine(), echo_engine.start(), agent_engine.start()
     gateway = testbed.gateway(CONFIG.format(engine=engine, echo=url_of(echo), agent=url_of(agent)))
     environment = os.environ | {
@@ -111,11 +113,23 @@ def run(name, testbed):
             command, cwd=cwd, env=environment, timeout=SUITE_TIMEOUT_SECS, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )
-        output, passed = done.stdout, done.returncode == 0
+        output, failed = done.stdout, failures_in(done.stdout) if done.returncode else []
     except subprocess.TimeoutExpired as expired:
-        output, passed = f"{expired.stdout}\nnot finished after {SUITE_TIMEOUT_SECS} s", False
-    print(f"{name}:\n{output}{'' if passed else log_of(gateway)}", flush=True)
-    return passed
+        failed = [f"not finished after {SUITE_TIMEOUT_SECS} s"]
+        output = f"{expired.stdout}\n{failed[0]}"
+    print(f"{name}:\n{output}{log_of(gateway) if failed else ''}", flush=True)
+    return failed
+
+
+def failures_in(output):
+    """The tests that failed, each with the last line of its failure, since a log may be cut to its end."""
+    lines, failed = output.splitlines(), []
+    for line in lines:
+        if line.startswith(("FAIL: ", "ERROR: ", "✖ ")):
+            failed.append(line)
+        elif failed and re.match(r"[\w.]*(Error|Exception|Expired)\b", line):
+            failed[-1] += f": {line[:500]}"
+    return failed or lines[-1:] or ["no output"]
 
 
 def url_of(server):

@@ -9,7 +9,7 @@ import unittest
 
 import agent_engine
 import anthropic
-from agent_test import API_KEY, TOO_LONG, AgentTest, engine
+from agent_test import TOO_LONG, AgentTest, engine
 from agent_test import BASE_URL as OPENAI_BASE_URL
 
 BASE_URL = OPENAI_BASE_URL.removesuffix("/v1")
@@ -19,11 +19,11 @@ MODEL = "claude-forebay"
 
 
 class ClaudeCode(AgentTest):
-    def run_agent(self, key=API_KEY):
+    def run_agent(self, key=None):
         command = [CLAUDE, "-p", self.task, "--permission-mode", "acceptEdits", "--output-format", "json"]
         environment = self.environment(
             ANTHROPIC_BASE_URL=BASE_URL,
-            ANTHROPIC_AUTH_TOKEN=key,
+            ANTHROPIC_AUTH_TOKEN=key or self.key,
             ANTHROPIC_MODEL=MODEL,
             ANTHROPIC_DEFAULT_HAIKU_MODEL=MODEL,
             CLAUDE_CODE_MAX_CONTEXT_TOKENS="200000",
@@ -37,9 +37,8 @@ class ClaudeCode(AgentTest):
         self.assertEqual(result["result"], agent_engine.DONE)
 
     def test_a_tool_loop_changes_a_file_and_is_billed_as_it_was_served(self):
-        before = self.usage()
         self.assert_file_is_written(self.run_agent())
-        self.assert_billed_as_served(before)
+        self.assert_billed_as_served()
 
     def test_it_survives_an_engine_that_dies(self):
         engine("/reset", ["die"])

@@ -1,12 +1,13 @@
 """Checks the formats of all APIs with llm-comply. Started by scripts/test-clients."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import unittest
 
-from agent_test import API_KEY, BASE_URL, MODEL, engine
+from agent_test import BASE_URL, MODEL, engine
 
 PROGRAM = pathlib.Path(sys.executable).parent / "llm-comply"
 
@@ -14,7 +15,8 @@ PROGRAM = pathlib.Path(sys.executable).parent / "llm-comply"
 class Formats(unittest.TestCase):
     def check(self, format, *arguments):
         engine("/reset", [])
-        command = [PROGRAM, "--base-url", BASE_URL, "--api-key", API_KEY, "--model", MODEL, "--format", format, "--json"]
+        command = [PROGRAM, "--base-url", BASE_URL, "--api-key", os.environ["FOREBAY_API_KEY"], "--model", MODEL]
+        command += ["--format", format, "--json"]
         done = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=120)
         report = json.loads(done.stdout)
         failed = [result for result in report["results"] if result["status"] == "failed"]

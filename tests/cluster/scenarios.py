@@ -2,7 +2,7 @@
 
 import json
 
-from cluster import ROOT, Failure, apply_text, eventually, kubectl, pods
+from cluster import ROOT, Failure, apply, apply_text, eventually, kubectl, pods
 from gateway import SLOW_MODEL, Traffic
 from installation import NAMESPACE, REPLICAS, is_ready, names, replica_pods
 
@@ -19,6 +19,20 @@ def check(what, holds, seen=""):
 
 def check_traffic(what, traffic):
     check(f"{what}: {traffic.passed} calls, none failed", traffic.passed and not traffic.failures, traffic.failures[:3])
+
+
+# Prints the status of a call, or nothing if there is no connection.
+TRY = """
+exec 3<>/dev/tcp/$0/$1 || exit 0
+printf '%s %s HTTP/1.1\\r\\nhost: x\\r\\ncontent-length: 2\\r\\nconnection: close\\r\\n\\r\\n{}' "$2" "$3" >&3
+read -r _ status _ <&3
+echo "$status"
+"""
+# Of forebay-engine, and those of vLLM that need no key of its own: they change the weights, stop it, or run anything.
+TRIED = [
+    ("GET", "/v1/models"), ("POST", "/v1/chat/completions"), ("POST", "/tokenize"), ("GET", "/metrics"),
+    ("POST", "/pause"), ("POST", "/update_weights"), ("POST", "/invocations"), ("POST", "/collective_rpc"),
+]
 
 
 def foreign_pod(image="localhost/forebay:test", labels=MANAGED):
@@ -57,7 +71,7 @@ class Scenarios:
         """The scenarios with these names and those that they need; all if none is named."""
         needed = [self.install, self.serve]
         others = [
-            self.scale_up, self.rolling_update, self.upgrade, self.drain, self.kubelet_restart, self.power_loss,
+            self.intruder, self.scale_up, self.rolling_update, self.upgrade, self.drain, self.kubelet_restart, self.power_loss,
             self.out_of_memory, self.image_missing, self.uninstall,
         ]
         if self.cluster.serves("/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"):
@@ -105,6 +119,26 @@ class Scenarios:
         for _ in range(6):
             self.gateway.chat(DEDICATED)
         check("six chats are served", True)
+
+    def intruder(self):
+        """A Pod that is not a gateway uses no engine"""
+        pod = foreign_pod(labels={})
+        pod["metadata"]["namespace"] = "default"
+        pod["spec"]["containers"][0]["command"] = ["sleep", "infinity"]
+        apply(pod)
+        eventually("the Pod runs", lambda: self.cluster.is_ready("pod", "foreign"))
+        replica = replica_pods()[0]
+        address, port = replica["status"]["podIP"], replica["spec"]["containers"][0]["ports"][0]["containerPort"]
+        for method, path in TRIED:
+            bounded = 'timeout 5 bash -c "$0" "$@" || true'  # a policy drops packets
+            status = kubectl("exec", "foreign", "--", "bash", "-c", bounded, TRY, address, str(port), method, path).strip()
+            check(f"{method} {path} is not served", status in ("", "401", "404"), status)
+        kubectl("delete", "pod", "foreign", "--grace-period", "1")
+        # The network of this cluster applies no policies; engines whose routes need no key depend on it.
+        policies = json.loads(kubectl("get", "networkpolicies", "--namespace", REPLICAS, "-o", "json"))["items"]
+        sources = [rule["from"] for policy in policies for rule in policy["spec"].get("ingress", [])]
+        component = [one["podSelector"]["matchLabels"]["app.kubernetes.io/component"] for rule in sources for one in rule]
+        check("a policy admits gateways only", component == ["gateway"], policies)
 
     def admission(self):
         """The admission policy lets a gateway create nothing but replicas"""

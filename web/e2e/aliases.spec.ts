@@ -1,5 +1,5 @@
 import { mutate } from './api'
-import { expect, expectAccessible, loaded, signInAs, test } from './fixtures'
+import { expect, expectAccessible, loaded, SLOW, signInAs, test } from './fixtures'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
 const EMBEDDING = 'sentence-transformers/all-minilm-l6-v2'
@@ -54,21 +54,25 @@ test('an alias is created, found in the library, changed and deleted', async ({ 
   expect(data.map((one: { name: string }) => one.name)).not.toContain(name)
 })
 
-test('deleting an alias that another administrator has deleted says so', async ({ page, forebay, expectProblem }) => {
-  expectProblem(/404.*\/aliases\//)
-  const name = newName()
-  const path = aliasPath(forebay.workspaceId, name)
-  await mutate(page.request, 'PUT', path, { model: CHAT })
-  await page.goto('/settings')
-  await loaded(page)
-  await page.getByRole('button', { name: `Delete ${name}` }).click()
-  await mutate(page.request, 'DELETE', path)
-  const dialog = page.getByRole('dialog', { name: 'Delete alias' })
-  await dialog.getByRole('button', { name: 'Delete alias' }).click()
-  await expect(dialog.getByRole('alert')).toContainText('not_found')
-  await dialog.getByRole('button', { name: 'Cancel' }).click()
-  await expect(page.getByRole('button', { name: `Delete ${name}` })).toHaveCount(0)
-})
+test(
+  'deleting an alias that another administrator has deleted says so',
+  SLOW,
+  async ({ page, forebay, expectProblem }) => {
+    expectProblem(/404.*\/aliases\//)
+    const name = newName()
+    const path = aliasPath(forebay.workspaceId, name)
+    await mutate(page.request, 'PUT', path, { model: CHAT })
+    await page.goto('/settings')
+    await loaded(page)
+    await page.getByRole('button', { name: `Delete ${name}` }).click()
+    await mutate(page.request, 'DELETE', path)
+    const dialog = page.getByRole('dialog', { name: 'Delete alias' })
+    await dialog.getByRole('button', { name: 'Delete alias' }).click()
+    await expect(dialog.getByRole('alert')).toContainText('not_found')
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await expect(page.getByRole('button', { name: `Delete ${name}` })).toHaveCount(0)
+  },
+)
 
 test('a member sees aliases and cannot change them', async ({ page, signedOut, forebay }) => {
   const name = newName()

@@ -1,5 +1,5 @@
 import type { APIRequestContext, Page } from '@playwright/test'
-import { expect, expectAccessible, loaded, test, type UnderTest } from './fixtures'
+import { expect, expectAccessible, loaded, SLOW, test, type UnderTest } from './fixtures'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
 /** A cold start of the real engine on a busy machine. */
@@ -85,7 +85,7 @@ test('a name in use is reported at its field', async ({ page, expectProblem }) =
   await expect(name).not.toHaveAttribute('aria-invalid', 'true')
 })
 
-test('a concurrent change is reported, not overwritten', async ({ page, request, forebay, expectProblem }) => {
+test('a concurrent change is reported, not overwritten', SLOW, async ({ page, request, forebay, expectProblem }) => {
   expectProblem(/409.*\/v1\/endpoints/)
   await page.goto('/endpoints/e2e-chat')
   await page.getByRole('button', { name: 'Scale' }).click()
@@ -142,14 +142,27 @@ test('suspending frees its GPUs, and unavailable actions say why', async ({ page
   await expectAccessible(page)
 })
 
-test('its GPU-hours are on the bill', async ({ page }) => {
+test('the Playground resumes it, and a call is held until it is up', async ({ page }) => {
+  await page.goto('/playground?model=dedicated%2Fe2e-chat')
+  await loaded(page)
+  await page.getByRole('textbox', { name: 'Max tokens' }).fill('8')
+  const message = page.getByRole('textbox', { name: 'Message' })
+  await expect(message).toHaveAccessibleDescription(/dedicated\/e2e-chat is suspended/)
+  await page.getByRole('button', { name: 'Resume e2e-chat' }).click()
+  await message.fill('Say hello')
+  await page.getByRole('button', { name: 'Send' }).click()
+  const response = page.getByRole('region', { name: 'Response from dedicated/e2e-chat' })
+  await expect(response).toContainText(/your call is held, \d/)
+  await expectAccessible(page)
+  await expect(response).toHaveAttribute('data-state', 'done', STARTED)
+})
+
+test('its GPU-hours are on the bill, and deleting requires typing the name', async ({ page }) => {
   await page.goto('/costs')
   const table = page.getByRole('table', { name: 'GPU-hours by endpoint' })
   await expect(table.getByRole('row', { name: /e2e-chat/ })).toContainText(/\$0\.\d*[1-9]/, STARTED)
   await expect(table).toContainText('GPU busy')
-})
 
-test('deleting requires typing the name', async ({ page }) => {
   await page.goto('/endpoints/e2e-chat')
   await page.getByRole('button', { name: 'Delete' }).click()
   const dialog = page.getByRole('dialog')

@@ -12,6 +12,8 @@ type Watched = { problems: string[]; expected: RegExp[] }
 
 /** Whether this is the long run: `npm run e2e:slow`. */
 export const IS_SLOW = !!process.env.FOREBAY_TEST_SLOW
+/** Tests of the long run only: conflicts, empty installations, and what waits long. */
+export const SLOW = { tag: '@slow' }
 
 /** The forebay server started by `global-setup.ts`. */
 export const forebay = (): UnderTest => JSON.parse(process.env.FOREBAY_UNDER_TEST ?? 'null')

@@ -1,5 +1,5 @@
 import { mutate } from './api'
-import { expect, expectAccessible, follow, loaded, test } from './fixtures'
+import { expect, expectAccessible, follow, loaded, SLOW, test } from './fixtures'
 
 test('a user is invited, accepts, gets a workspace and a role, and is removed', async ({
   page,
@@ -71,7 +71,7 @@ test('a user is invited, accepts, gets a workspace and a role, and is removed', 
   expect(models.status()).toBe(401)
 })
 
-test('the link of a withdrawn invitation shows an error', async ({ page, signedOut, expectProblem }) => {
+test('the link of a withdrawn invitation shows an error', SLOW, async ({ page, signedOut, expectProblem }) => {
   test.slow() // two browsers
   expectProblem(/404.*\/api\/invitations/)
   const email = `bob-${Date.now()}@example.com`
@@ -90,37 +90,37 @@ test('the link of a withdrawn invitation shows an error', async ({ page, signedO
   await expect(alert.getByRole('link', { name: 'sign in' })).toBeVisible()
 })
 
-test('an account that another user prepared keeps no invited person out', async ({
-  playwright,
-  signedOut,
-  forebay,
-}) => {
-  test.slow() // several sessions
-  const email = `eve-${Date.now()}@example.com`
-  // Without the session that other tests of this worker share: signing in or accepting would end it.
-  const signedOutState = { cookies: [], origins: [] }
-  const open = () => playwright.request.newContext({ baseURL: forebay.url, storageState: signedOutState })
-  const [operator, stranger] = [await open(), await open()]
-  const { password, organizationId, workspaceId } = forebay
-  await mutate(operator, 'POST', '/api/session', { email: forebay.email, password })
-  /** Acts in an organization, and returns the path of an invitation to it. */
-  const invite = async (context: { organizationId: string; workspaceId?: string }) => {
-    await mutate(operator, 'PUT', '/api/session/context', context)
-    const path = `/api/organizations/${context.organizationId}/invitations`
-    const workspaceIds = context.workspaceId ? [context.workspaceId] : []
-    const { url } = await mutate(operator, 'POST', path, { email, role: 'member', workspaceIds })
-    return new URL(url)
-  }
-  const other = await mutate(operator, 'POST', '/api/organizations', { name: 'Another organization' })
-  const token = (await invite({ organizationId: other.id })).hash.slice(1)
-  await mutate(stranger, 'POST', '/api/invitations/accept', { token, password: 'of the other user' })
+test(
+  'an account that another user prepared keeps no invited person out',
+  SLOW,
+  async ({ playwright, signedOut, forebay }) => {
+    test.slow() // several sessions
+    const email = `eve-${Date.now()}@example.com`
+    // Without the session that other tests of this worker share: signing in or accepting would end it.
+    const signedOutState = { cookies: [], origins: [] }
+    const open = () => playwright.request.newContext({ baseURL: forebay.url, storageState: signedOutState })
+    const [operator, stranger] = [await open(), await open()]
+    const { password, organizationId, workspaceId } = forebay
+    await mutate(operator, 'POST', '/api/session', { email: forebay.email, password })
+    /** Acts in an organization, and returns the path of an invitation to it. */
+    const invite = async (context: { organizationId: string; workspaceId?: string }) => {
+      await mutate(operator, 'PUT', '/api/session/context', context)
+      const path = `/api/organizations/${context.organizationId}/invitations`
+      const workspaceIds = context.workspaceId ? [context.workspaceId] : []
+      const { url } = await mutate(operator, 'POST', path, { email, role: 'member', workspaceIds })
+      return new URL(url)
+    }
+    const other = await mutate(operator, 'POST', '/api/organizations', { name: 'Another organization' })
+    const token = (await invite({ organizationId: other.id })).hash.slice(1)
+    await mutate(stranger, 'POST', '/api/invitations/accept', { token, password: 'of the other user' })
 
-  const link = await invite({ organizationId, workspaceId })
-  await signedOut.goto(link.pathname + link.hash)
-  await expect(signedOut.getByLabel('Your account password')).toBeVisible()
-  await signedOut.getByRole('checkbox', { name: 'I have no account here yet' }).check()
-  await expectAccessible(signedOut)
-  await signedOut.getByLabel('Choose a password').fill('a long enough password')
-  await signedOut.getByRole('button', { name: 'Accept invitation' }).click()
-  await expect(signedOut.getByRole('heading', { level: 1, name: 'Model Library' })).toBeVisible()
-})
+    const link = await invite({ organizationId, workspaceId })
+    await signedOut.goto(link.pathname + link.hash)
+    await expect(signedOut.getByLabel('Your account password')).toBeVisible()
+    await signedOut.getByRole('checkbox', { name: 'I have no account here yet' }).check()
+    await expectAccessible(signedOut)
+    await signedOut.getByLabel('Choose a password').fill('a long enough password')
+    await signedOut.getByRole('button', { name: 'Accept invitation' }).click()
+    await expect(signedOut.getByRole('heading', { level: 1, name: 'Model Library' })).toBeVisible()
+  },
+)

@@ -57,15 +57,18 @@ test('a model page has an id to copy, prices, limits, and code with the base URL
   await expect(page.getByRole('region', { name: 'Prices' })).toContainText('$0.04')
   await expect(page.getByRole('region', { name: 'Limits' })).toContainText('8,192')
   await expect(page.getByRole('region', { name: 'Dedicated endpoints' })).toContainText('cpu-1x-q4')
-  await page.getByRole('tab', { name: 'Python' }).click()
+  await page.getByRole('combobox', { name: 'Language or tool' }).click()
+  await page.getByRole('option', { name: 'Python', exact: true }).click()
   await expect(page).toHaveURL(/\?code=python$/)
   await expect(page.getByRole('region', { name: 'Code for Python' })).toContainText(`base_url="${forebay.url}/v1"`)
 })
 
-test('an unknown model shows the error of the API', async ({ page, expectProblem }) => {
+test('an unknown model says so, and leads to the library', async ({ page, expectProblem }) => {
   expectProblem(/404.*\/v1\//)
   await page.goto('/models/acme/nothing')
-  await expect(page.getByRole('alert').first()).toContainText('model_not_found')
+  await expect(page.getByText(/acme\/nothing/).last()).toBeVisible()
+  await expect(page.getByRole('link', { name: 'Open the Model Library' })).toBeVisible()
+  await expect(page.getByRole('alert')).toHaveCount(0)
 })
 
 test('latency is measured on calls of the workspace, and absent before there are any', async ({

@@ -1,4 +1,4 @@
-import { expect, expectAccessible, loaded, test } from './fixtures'
+import { expect, expectAccessible, loaded, SLOW, test } from './fixtures'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
 /** Series and the request log are written in batches, shortly after a call. */
@@ -44,7 +44,7 @@ test('calls show up in charts and in the log, each with its details', async ({ p
   expect(await file.text()).toContain('model_not_found')
 })
 
-test('dragging over a chart zooms, and the time range is in the URL', async ({ page }) => {
+test('dragging over a chart zooms, and the time range is in the URL', SLOW, async ({ page }) => {
   await page.goto('/observability?span=6h')
   await loaded(page)
   const chart = page.getByRole('region', { name: 'Requests' }).getByRole('img')
@@ -63,7 +63,7 @@ test('dragging over a chart zooms, and the time range is in the URL', async ({ p
   await expect(page).toHaveURL(/\/observability\?span=6h$/)
 })
 
-test('endpoint metrics are not requested when filtered by model', async ({ page }) => {
+test('endpoint metrics are not requested when filtered by model', SLOW, async ({ page }) => {
   const requested: string[] = []
   page.on('request', (request) => requested.push(request.url()))
   await page.goto('/observability?model=forebay%2Fsmollm2-135m-instruct')
@@ -72,7 +72,7 @@ test('endpoint metrics are not requested when filtered by model', async ({ page 
   expect(requested.filter((url) => url.includes('metric=gpu_busy'))).toEqual([])
 })
 
-test('an API filters charts and log together', async ({ page, request, forebay }) => {
+test('an API filters charts and log together', SLOW, async ({ page, request, forebay }) => {
   const call = (path: string) =>
     request.post(`${forebay.url}/v1/${path}`, {
       headers: { authorization: `Bearer ${forebay.apiKey}` },
@@ -97,7 +97,9 @@ test('an API filters charts and log together', async ({ page, request, forebay }
   await expect(page.getByText('measured at dedicated endpoints')).toBeVisible()
   const filtered = () => requested.filter(({ searchParams }) => searchParams.get('surface') === 'messages')
   const metrics = () => [...new Set(filtered().map(({ searchParams }) => searchParams.get('metric')))].sort()
-  await expect.poll(metrics).toEqual(['errors', 'latency', 'rate_limit_hits', 'requests', 'tokens', 'ttft'])
+  await expect
+    .poll(metrics)
+    .toEqual(['cancelled', 'errors', 'latency', 'rate_limit_hits', 'requests', 'tokens', 'ttft'])
 
   await page.getByRole('tab', { name: 'Requests' }).click()
   await expect(page).toHaveURL(/surface=messages/)

@@ -2,7 +2,7 @@
 
 import type { APIRequestContext, Page } from '@playwright/test'
 import { mutate } from './api'
-import { expect, expectAccessible, IS_SLOW, loaded, signInAs, test } from './fixtures'
+import { expect, expectAccessible, loaded, SLOW, signInAs, test } from './fixtures'
 import { type Server, startEngine, startForebay, WEIGHTS } from './forebay'
 import { startPostgres } from './postgres'
 
@@ -81,7 +81,7 @@ test('a second engine is added, tested and billed at the price of each call', as
   await mutate(page.request, 'DELETE', `/api/operator/models/${encodeURIComponent(id)}`)
 })
 
-test('the cards of an empty installation turn green', async ({ browser }) => {
+test('the cards of an empty installation turn green, and vanish with the last', SLOW, async ({ browser }) => {
   test.slow() // starts its own server
   const forebay = await startForebay({ withModels: false })
   const context = await browser.newContext({ baseURL: forebay.url, storageState: undefined })
@@ -107,14 +107,14 @@ test('the cards of an empty installation turn green', async ({ browser }) => {
     await expect(code).toContainText(`${forebay.url}/v1/chat/completions`)
     await expect(code).toContainText('"acme/first"')
     expect((await call(page.request, forebay, 'acme/first')).status()).toBe(200)
-    await expect(card('Make the first call')).toContainText('Done', GENERATED)
+    await expect(steps).toHaveCount(0, GENERATED)
   } finally {
     await context.close()
     await forebay.stop()
   }
 })
 
-test('an empty installation runs the starter model with one click', async ({ browser }) => {
+test('an empty installation runs the starter model with one click', SLOW, async ({ browser }) => {
   test.slow() // starts its own server, and an engine
   const forebay = await startForebay({ withModels: false })
   const context = await browser.newContext({ baseURL: forebay.url, storageState: undefined })
@@ -133,17 +133,17 @@ test('an empty installation runs the starter model with one click', async ({ bro
     const found = { models: [{ weights: WEIGHTS }] }
     await page.route('**/api/operator/weights/lookup', (route) => route.fulfill({ json: found }))
     await start.click()
-    await expect(page).toHaveURL(/\/operator\/models\/huggingfacetb\/smollm2-135m-instruct$/)
+    await expect(page).toHaveURL(/\/operator\/models\/forebay\/smollm2-135m-instruct$/)
     await expect(page.getByText('Available', { exact: true }).first()).toBeVisible(GENERATED)
-    expect((await call(page.request, forebay, 'huggingfacetb/smollm2-135m-instruct')).status()).toBe(200)
+    expect((await call(page.request, forebay, 'forebay/smollm2-135m-instruct')).status()).toBe(200)
   } finally {
     await context.close()
     await forebay.stop()
   }
 })
 
-test('a node that goes away is shown, and can be forgotten', async ({ browser }) => {
-  test.skip(!IS_SLOW, 'PostgreSQL, two nodes, and half a minute without a heartbeat')
+// PostgreSQL, two nodes, and half a minute without a heartbeat.
+test('a node that goes away is shown, and can be forgotten', SLOW, async ({ browser }) => {
   test.setTimeout(300_000)
   const postgres = startPostgres()
   const first = await startForebay({ withModels: false, store: postgres.url })
@@ -161,11 +161,12 @@ test('a node that goes away is shown, and can be forgotten', async ({ browser })
     await loaded(page)
     const summary = page.getByRole('region', { name: 'At a glance' })
     await expect(summary).toContainText('2 of 2', GENERATED)
-    await expect(page.getByRole('alert')).toHaveCount(0)
+    const banner = page.getByRole('alert').filter({ hasText: 'No heartbeat' })
+    await expect(banner).toHaveCount(0)
 
     await second.kill()
-    const banner = page.getByRole('alert').filter({ hasText: 'No heartbeat' })
-    await expect(banner).toContainText('1 thing needs your attention', { timeout: 120_000 })
+    // Beside the doctor's warnings about this small installation.
+    await expect(banner).toContainText(/things? needs? your attention/, { timeout: 120_000 })
     await expect(summary).toContainText('1 of 2')
     await expectAccessible(page)
     await banner.getByRole('link', { name: 'Open nodes and health' }).click()
@@ -177,7 +178,8 @@ test('a node that goes away is shown, and can be forgotten', async ({ browser })
     await expect(rows).toHaveCount(2)
     await page.goto('/operator')
     await loaded(page)
-    await expect(page.getByRole('alert')).toHaveCount(0)
+    await expect(summary).toContainText('1 of 1', GENERATED)
+    await expect(banner).toHaveCount(0)
   } finally {
     await context.close()
     await second.stop()

@@ -1,5 +1,5 @@
 import { mutate } from './api'
-import { expect, expectAccessible, follow, IS_SLOW, loaded, signInAs, test } from './fixtures'
+import { expect, expectAccessible, follow, loaded, SLOW, signInAs, test } from './fixtures'
 import { type ModelServer, SERVER_KEY, startModelServer } from './model-server'
 
 /** Tests share one server and run in parallel. */
@@ -80,30 +80,34 @@ test('a server is added by its address, tested, called, priced, disabled and del
   await expect(page.getByRole('row', { name: new RegExp(id) })).toHaveCount(0)
 })
 
-test('an edit of an outdated model is a conflict that loses nothing silently', async ({ page, expectProblem }) => {
-  expectProblem(/409.*\/api\/operator\/models\//)
-  const id = `acme/edited-${unique()}`
-  const upstreams = [{ url: server.url, model: 'Acme/Echo-1', apiKey: SERVER_KEY }]
-  const { version } = await mutate(page.request, 'POST', '/api/operator/models', {
-    id,
-    name: 'Mine',
-    contextLength: 4096,
-    upstreams,
-  })
-  await page.goto(`/operator/models/${id}`)
-  await loaded(page)
-  const name = page.getByRole('textbox', { name: 'Name', exact: true })
-  await name.fill('Ours')
-  await mutate(page.request, 'PATCH', modelPath(id), { version, name: 'Theirs' })
-  await page.getByRole('button', { name: 'Save', exact: true }).click()
-  await expect(page.getByRole('alert')).toContainText('version_conflict')
-  await expect(name).toHaveValue('Ours')
-  await page.getByRole('button', { name: 'Load the current version' }).click()
-  await expect(name).toHaveValue('Theirs')
-  // The key is not shown, and stays without being entered again.
-  await expect(page.getByRole('textbox', { name: 'Key' })).toHaveAttribute('placeholder', 'Unchanged')
-  await mutate(page.request, 'DELETE', modelPath(id))
-})
+test(
+  'an edit of an outdated model is a conflict that loses nothing silently',
+  SLOW,
+  async ({ page, expectProblem }) => {
+    expectProblem(/409.*\/api\/operator\/models\//)
+    const id = `acme/edited-${unique()}`
+    const upstreams = [{ url: server.url, model: 'Acme/Echo-1', apiKey: SERVER_KEY }]
+    const { version } = await mutate(page.request, 'POST', '/api/operator/models', {
+      id,
+      name: 'Mine',
+      contextLength: 4096,
+      upstreams,
+    })
+    await page.goto(`/operator/models/${id}`)
+    await loaded(page)
+    const name = page.getByRole('textbox', { name: 'Name', exact: true })
+    await name.fill('Ours')
+    await mutate(page.request, 'PATCH', modelPath(id), { version, name: 'Theirs' })
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await expect(page.getByRole('alert')).toContainText('version_conflict')
+    await expect(name).toHaveValue('Ours')
+    await page.getByRole('button', { name: 'Load the current version' }).click()
+    await expect(name).toHaveValue('Theirs')
+    // The key is not shown, and stays without being entered again.
+    await expect(page.getByRole('textbox', { name: 'Key' })).toHaveAttribute('placeholder', 'Unchanged')
+    await mutate(page.request, 'DELETE', modelPath(id))
+  },
+)
 
 test('a model of the file is shown and cannot be changed', async ({ page }) => {
   await page.goto('/operator/models/forebay/smollm2-135m-instruct')
@@ -114,7 +118,7 @@ test('a model of the file is shown and cannot be changed', async ({ page }) => {
   await expectAccessible(page)
 })
 
-test('streams may go on at another server once every engine is known', async ({ page, expectProblem }) => {
+test('streams may go on at another server once every engine is known', SLOW, async ({ page, expectProblem }) => {
   expectProblem(/422.*\/api\/operator\/models\//)
   const id = `acme/continued-${unique()}`
   const upstreams = [{ url: server.url, model: 'Acme/Echo-1', apiKey: SERVER_KEY }]
@@ -123,6 +127,7 @@ test('streams may go on at another server once every engine is known', async ({ 
   await loaded(page)
   const failover = page.getByRole('checkbox', { name: 'Continue streams at another server' })
   const save = page.getByRole('button', { name: 'Save', exact: true })
+  await page.getByText('Caches, images, streams and thinking').click()
   await failover.check()
   await save.click()
   await expect(page.getByText('needs the `engine` of every upstream')).toBeVisible()
@@ -136,7 +141,7 @@ test('streams may go on at another server once every engine is known', async ({ 
   await mutate(page.request, 'DELETE', modelPath(id))
 })
 
-test('a model is offered in flavors that are checked against the nodes', async ({ page, expectProblem }) => {
+test('a model is offered in flavors that are checked against the nodes', SLOW, async ({ page, expectProblem }) => {
   expectProblem(/422.*\/api\/operator\/models/)
   const id = `acme/dedicated-${unique()}`
   await page.goto('/operator/models/new?how=dedicated')
@@ -163,6 +168,7 @@ test('a model is offered in flavors that are checked against the nodes', async (
   const flavors = page.getByRole('region', { name: 'Flavors', exact: true })
   await flavors.getByRole('button', { name: 'Change cpu-1x' }).click()
   const dialog = page.getByRole('dialog')
+  await dialog.getByText('Options of the engine, and scaling').click()
   await dialog.getByRole('textbox', { name: 'Prompt tokens per replica' }).fill('4096')
   await expectAccessible(page)
   await dialog.getByRole('button', { name: 'Save' }).click()
@@ -181,7 +187,7 @@ test('a model is offered in flavors that are checked against the nodes', async (
   await mutate(page.request, 'DELETE', modelPath(id))
 })
 
-test('a flavor that another operator changed meanwhile is a conflict', async ({ page, expectProblem }) => {
+test('a flavor that another operator changed meanwhile is a conflict', SLOW, async ({ page, expectProblem }) => {
   expectProblem(/409.*\/api\/operator\/models\//)
   const id = `acme/contested-${unique()}`
   const flavor = { name: 'cpu-1x', gpuType: 'local/cpu', weights: '/srv/none.gguf' }
@@ -202,46 +208,50 @@ test('a flavor that another operator changed meanwhile is a conflict', async ({ 
   await mutate(page.request, 'DELETE', modelPath(id))
 })
 
-test('an alias of the catalogue is created, changed after a conflict, and deleted', async ({ page, expectProblem }) => {
-  expectProblem(/4\d\d.*\/api\/operator\/aliases/)
-  const name = `alias-${unique()}`
-  const [chat, embedding] = ['forebay/smollm2-135m-instruct', 'sentence-transformers/all-minilm-l6-v2']
-  await page.goto('/operator/models')
-  await loaded(page)
-  const panel = page.getByRole('region', { name: 'Aliases', exact: true })
-  await panel.getByRole('button', { name: 'Add alias' }).click()
-  const dialog = page.getByRole('dialog')
-  const choose = async (id: string) => {
-    await dialog.getByRole('combobox', { name: 'Model' }).click()
-    await page.getByRole('option', { name: id }).click()
-  }
-  const field = dialog.getByRole('textbox', { name: 'Name' })
-  await field.fill('dedicated/mine')
-  await choose(chat)
-  await dialog.getByRole('button', { name: 'Save' }).click()
-  await expect(field).toHaveAttribute('aria-invalid', 'true')
-  await field.fill(name)
-  await dialog.getByRole('button', { name: 'Save' }).click()
-  const row = page.getByRole('row').filter({ hasText: name })
-  await expect(row).toContainText(chat)
-  await expect(row).toContainText('Store')
-  await expectAccessible(page)
+test(
+  'an alias of the catalogue is created, changed after a conflict, and deleted',
+  SLOW,
+  async ({ page, expectProblem }) => {
+    expectProblem(/4\d\d.*\/api\/operator\/aliases/)
+    const name = `alias-${unique()}`
+    const [chat, embedding] = ['forebay/smollm2-135m-instruct', 'sentence-transformers/all-minilm-l6-v2']
+    await page.goto('/operator/models')
+    await loaded(page)
+    const panel = page.getByRole('region', { name: 'Aliases', exact: true })
+    await panel.getByRole('button', { name: 'Add alias' }).click()
+    const dialog = page.getByRole('dialog')
+    const choose = async (id: string) => {
+      await dialog.getByRole('combobox', { name: 'Model' }).click()
+      await page.getByRole('option', { name: id }).click()
+    }
+    const field = dialog.getByRole('textbox', { name: 'Name' })
+    await field.fill('dedicated/mine')
+    await choose(chat)
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await expect(field).toHaveAttribute('aria-invalid', 'true')
+    await field.fill(name)
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    const row = page.getByRole('row').filter({ hasText: name })
+    await expect(row).toContainText(chat)
+    await expect(row).toContainText('Store')
+    await expectAccessible(page)
 
-  await row.getByRole('button', { name: `Change ${name}` }).click()
-  await mutate(page.request, 'PATCH', `/api/operator/aliases/${name}`, { version: 1, model: embedding })
-  await dialog.getByRole('button', { name: 'Save' }).click()
-  await expect(dialog.getByRole('alert')).toContainText('version_conflict')
-  await dialog.getByRole('button', { name: 'Load the current version' }).click()
-  await expect(dialog.getByRole('combobox', { name: 'Model' })).toHaveValue(embedding)
-  await choose(chat)
-  await dialog.getByRole('button', { name: 'Save' }).click()
-  await expect(dialog).toHaveCount(0)
-  await expect(row).toContainText(chat)
+    await row.getByRole('button', { name: `Change ${name}` }).click()
+    await mutate(page.request, 'PATCH', `/api/operator/aliases/${name}`, { version: 1, model: embedding })
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await expect(dialog.getByRole('alert')).toContainText('version_conflict')
+    await dialog.getByRole('button', { name: 'Load the current version' }).click()
+    await expect(dialog.getByRole('combobox', { name: 'Model' })).toHaveValue(embedding)
+    await choose(chat)
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await expect(dialog).toHaveCount(0)
+    await expect(row).toContainText(chat)
 
-  await row.getByRole('button', { name: `Delete ${name}` }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete alias' }).click()
-  await expect(row).toHaveCount(0)
-})
+    await row.getByRole('button', { name: `Delete ${name}` }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete alias' }).click()
+    await expect(row).toHaveCount(0)
+  },
+)
 
 test('the limits of another organization’s workspace are changed', async ({
   page,
@@ -285,8 +295,13 @@ test('an organization is created, gets a member and an allotment, and is deleted
   await page.goto('/operator/organizations')
   await loaded(page)
   await page.getByRole('button', { name: 'New organization' }).click()
-  await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill(name)
-  await page.getByRole('button', { name: 'Create organization' }).click()
+  const creation = page.getByRole('dialog', { name: 'New organization' })
+  await creation.getByRole('textbox', { name: 'Name' }).fill(name)
+  await creation.getByRole('textbox', { name: 'First administrator' }).fill(`first-${email}`)
+  await creation.getByRole('textbox', { name: 'First workspace' }).fill('')
+  await creation.getByRole('button', { name: 'Create organization' }).click()
+  await expect(creation.getByLabel('Invitation link')).toContainText('/invitation#')
+  await creation.getByRole('button', { name: 'Done' }).click()
   await page.getByRole('link', { name }).click()
   await expect(page.getByRole('heading', { level: 1, name })).toBeVisible()
   const organizationId = new URL(page.url()).pathname.split('/').at(-1)
@@ -319,7 +334,10 @@ test('an organization is created, gets a member and an allotment, and is deleted
   await expect(page.getByRole('link', { name })).toHaveCount(0)
 })
 
-test('the first steps turn green, the last one when a call has arrived', async ({ page, forebay }) => {
+test('the operator sees load and largest users once calls have arrived, instead of first steps', async ({
+  page,
+  forebay,
+}) => {
   await page.request.post(`${forebay.url}/v1/chat/completions`, {
     headers: { authorization: `Bearer ${forebay.apiKey}` },
     data: {
@@ -330,9 +348,13 @@ test('the first steps turn green, the last one when a call has arrived', async (
   })
   await page.goto('/operator')
   await loaded(page)
-  const steps = page.getByRole('region', { name: 'First steps' })
-  await expect(steps.getByText('Done', { exact: true })).toHaveCount(3, { timeout: 60_000 })
-  await expect(steps.getByRole('region', { name: 'First call' })).toContainText(forebay.url)
+  const users = page.getByRole('table', { name: 'Largest users: Organizations' })
+  await expect(users).toContainText('Default', { timeout: 60_000 })
+  await page.getByRole('radiogroup', { name: 'Users' }).getByText('Keys').click()
+  await expect(page.getByRole('table', { name: 'Largest users: Keys' })).toContainText('bootstrap')
+  for (const title of ['Calls per second', 'Tokens per second', 'Error rate', 'Latency'])
+    await expect(page.getByRole('region', { name: title }).getByRole('img')).toBeVisible({ timeout: 60_000 })
+  await expect(page.getByRole('region', { name: 'First steps' })).toHaveCount(0)
   await expectAccessible(page)
 })
 
@@ -365,47 +387,47 @@ test('nodes, checks and errors are shown', async ({ page, forebay }) => {
   await expectAccessible(page)
 })
 
-test('the page of a model shows the queues of its replicas, if there are several, to the operator only', async ({
-  page,
-  signedOut,
-  forebay,
-}) => {
-  test.skip(!IS_SLOW, 'replicas are sampled every ten seconds')
-  test.slow()
-  const second = await startModelServer()
-  const id = `acme/pair-${unique()}`
-  const upstreams = [server.url, second.url].map((url) => ({ url, model: 'Acme/Echo-1', apiKey: SERVER_KEY }))
-  await mutate(page.request, 'POST', '/api/operator/models', { id, contextLength: 4096, upstreams })
-  const queue = { name: 'Prefill queue by replica' }
-  await page.goto(`/models/${id}`)
-  const chart = page.getByRole('region', queue).getByRole('img')
-  const idle = (replica: number) => `${id}#${replica}: from 0 to 0`
-  await expect(chart).toHaveAccessibleName(new RegExp(`${idle(1)}; ${idle(2)}$`), { timeout: 60_000 })
-  await expectAccessible(page)
+// Replicas are sampled every ten seconds.
+test(
+  'the page of a model shows the queues of its replicas, if there are several, to the operator only',
+  SLOW,
+  async ({ page, signedOut, forebay }) => {
+    test.slow()
+    const second = await startModelServer()
+    const id = `acme/pair-${unique()}`
+    const upstreams = [server.url, second.url].map((url) => ({ url, model: 'Acme/Echo-1', apiKey: SERVER_KEY }))
+    await mutate(page.request, 'POST', '/api/operator/models', { id, contextLength: 4096, upstreams })
+    const queue = { name: 'Prefill queue by replica' }
+    await page.goto(`/models/${id}`)
+    const chart = page.getByRole('region', queue).getByRole('img')
+    const idle = (replica: number) => `${id}#${replica}: from 0 to 0`
+    await expect(chart).toHaveAccessibleName(new RegExp(`${idle(1)}; ${idle(2)}$`), { timeout: 60_000 })
+    await expectAccessible(page)
 
-  const response = page.waitForResponse(/smollm2-135m-instruct\/prefill-queue\?/)
-  await page.goto('/models/forebay/smollm2-135m-instruct')
-  expect((await (await response).json()).data).toEqual([])
-  await loaded(page)
-  await expect(page.getByRole('region', queue)).toHaveCount(0)
+    const response = page.waitForResponse(/smollm2-135m-instruct\/prefill-queue\?/)
+    await page.goto('/models/forebay/smollm2-135m-instruct')
+    expect((await (await response).json()).data).toEqual([])
+    await loaded(page)
+    await expect(page.getByRole('region', queue)).toHaveCount(0)
 
-  const admin = { email: `${unique()}@example.com`, password: 'a password of some length' }
-  const { organizationId, workspaceId } = forebay
-  const user = await mutate(page.request, 'POST', '/api/users', { ...admin, organizationId, role: 'admin' })
-  await signInAs(signedOut, admin)
-  await mutate(signedOut.request, 'PUT', '/api/session/context', { organizationId, workspaceId })
-  const requested: string[] = []
-  signedOut.on('request', (request) => requested.push(new URL(request.url()).pathname))
-  await signedOut.goto(`/models/${id}`)
-  await loaded(signedOut)
-  await expect(signedOut.getByRole('region', { name: 'Cache hit rate', exact: true })).toBeVisible()
-  await expect(signedOut.getByRole('region', queue)).toHaveCount(0)
-  expect(requested.filter((path) => path.startsWith('/api/operator'))).toEqual([])
+    const admin = { email: `${unique()}@example.com`, password: 'a password of some length' }
+    const { organizationId, workspaceId } = forebay
+    const user = await mutate(page.request, 'POST', '/api/users', { ...admin, organizationId, role: 'admin' })
+    await signInAs(signedOut, admin)
+    await mutate(signedOut.request, 'PUT', '/api/session/context', { organizationId, workspaceId })
+    const requested: string[] = []
+    signedOut.on('request', (request) => requested.push(new URL(request.url()).pathname))
+    await signedOut.goto(`/models/${id}`)
+    await loaded(signedOut)
+    await expect(signedOut.getByRole('region', { name: 'Cache hit rate', exact: true })).toBeVisible()
+    await expect(signedOut.getByRole('region', queue)).toHaveCount(0)
+    expect(requested.filter((path) => path.startsWith('/api/operator'))).toEqual([])
 
-  await mutate(page.request, 'DELETE', `/api/users/${user.id}`)
-  await mutate(page.request, 'DELETE', modelPath(id))
-  await second.stop()
-})
+    await mutate(page.request, 'DELETE', `/api/users/${user.id}`)
+    await mutate(page.request, 'DELETE', modelPath(id))
+    await second.stop()
+  },
+)
 
 test('others neither see the operator’s pages nor cause requests for them', async ({ page, signedOut, forebay }) => {
   const admin = { email: `${unique()}@example.com`, password: 'a password of some length' }

@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test'
-import { expect, expectAccessible, loaded, test } from './fixtures'
+import { expect, expectAccessible, loaded, SLOW, test } from './fixtures'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
 /** Time for forty tokens of the real engine on a busy machine. */
@@ -24,6 +24,7 @@ const set = (page: Page, label: string, value: string) => page.getByRole('textbo
 test('a message gets a streamed response with tokens, cost and timings', async ({ page }) => {
   await open(page)
   await expect(box(page)).toHaveAccessibleName('Message')
+  await expect(box(page)).toBeFocused()
   await set(page, 'Max tokens', '40')
   await box(page).fill('Name three rivers.')
   const called = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
@@ -58,6 +59,9 @@ test('stop cancels the call and keeps the text received so far', async ({ page }
   expect((await ended).failure()?.errorText).toBe('net::ERR_ABORTED')
   await expect(responses(page)).toHaveAttribute('data-state', 'stopped')
   await expect(responses(page).getByText('Stopped')).toBeVisible()
+  await expect(responses(page), 'from the request log').toContainText(
+    /Tokens\s*(about )?\d+.* in, \d+ out\s*Cost\s*\$0\.0000/,
+  )
   await expect(page.getByRole('button', { name: 'Send' })).toBeVisible()
   await expect(box(page)).toBeFocused()
 })
@@ -93,6 +97,39 @@ test('two models respond side by side', async ({ page }) => {
   for (const lane of [0, 1]) await expect(both.nth(lane)).toHaveAttribute('data-state', 'done', GENERATED)
   await page.getByRole('button', { name: 'End comparison' }).click()
   await expect(page).not.toHaveURL(/compare=/)
+})
+
+test('a schema, an image and tools are sent; the result of a tool is typed and continues the chat', async ({
+  page,
+}) => {
+  const sent: { messages: { role: string; content: unknown }[]; tools?: unknown[]; response_format?: object }[] = []
+  await page.route('**/v1/chat/completions', (route) => {
+    sent.push(route.request().postDataJSON())
+    const call = { index: 0, id: 'call_1', function: { name: 'get_weather', arguments: '{"city":"Ulm"}' } }
+    const body = chunk(sent.length === 1 ? { tool_calls: [call] } : { content: '{"weather":"rain"}' })
+    return route.fulfill({ contentType: 'text/event-stream', body: `${body}data: [DONE]\n\n` })
+  })
+  await open(page)
+  await page.getByText('Format, tools and thinking').click()
+  await page.getByRole('combobox', { name: 'Response format' }).click()
+  await page.getByRole('option', { name: 'JSON', exact: true }).click()
+  await page.getByRole('button', { name: 'Insert an example' }).click()
+  const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+  const image = { name: 'sky.png', mimeType: 'image/png', buffer: Buffer.from(png, 'base64') }
+  await page.locator('input[type=file]').setInputFiles([image])
+  await expect(page.getByRole('img', { name: 'Image 1' })).toBeVisible()
+  await box(page).fill('What is the weather?')
+  await box(page).press('Enter')
+  await page.getByRole('textbox', { name: 'Result of get_weather' }).fill('rain')
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await expect(page.getByRole('article').nth(1)).toContainText('"weather": "rain"')
+  expect(sent[0]).toMatchObject({ response_format: { type: 'json_object' }, tools: [{ type: 'function' }] })
+  expect(sent[0]?.messages[0]?.content).toEqual([
+    { type: 'text', text: 'What is the weather?' },
+    { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } },
+  ])
+  expect(sent[1]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
 })
 
 test('the code matches the request exactly', async ({ page, forebay }) => {
@@ -192,7 +229,7 @@ test('a rejected call shows the error of the API and the request id', async ({ p
   await expect(alert).toContainText(/req_\w+/)
 })
 
-test('conversations are stored in this browser, reopened and deleted', async ({ page }) => {
+test('conversations are stored in this browser, reopened and deleted', SLOW, async ({ page }) => {
   await open(page)
   await set(page, 'Max tokens', '4')
   await box(page).fill('The first conversation')

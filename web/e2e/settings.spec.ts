@@ -1,48 +1,47 @@
 import { request } from '@playwright/test'
-import { expect, expectAccessible, loaded, test } from './fixtures'
+import { expect, expectAccessible, loaded, SLOW, test } from './fixtures'
 
 // They change the same workspace.
 test.describe.configure({ mode: 'default' })
 
-test('concurrent edits are both kept: the second user sees both sides and chooses', async ({
-  page,
-  context,
-  forebay,
-  expectProblem,
-}) => {
-  expectProblem(/409.*\/api\/workspaces\//)
-  const api = `/api/workspaces/${forebay.workspaceId}`
-  const { csrfToken } = await (await context.request.get('/api/session')).json()
-  const before = await (await context.request.get(api)).json()
-  const edit = (data: object) => context.request.patch(api, { data, headers: { 'X-CSRF-Token': csrfToken } })
+test(
+  'concurrent edits are both kept: the second user sees both sides and chooses',
+  SLOW,
+  async ({ page, context, forebay, expectProblem }) => {
+    expectProblem(/409.*\/api\/workspaces\//)
+    const api = `/api/workspaces/${forebay.workspaceId}`
+    const { csrfToken } = await (await context.request.get('/api/session')).json()
+    const before = await (await context.request.get(api)).json()
+    const edit = (data: object) => context.request.patch(api, { data, headers: { 'X-CSRF-Token': csrfToken } })
 
-  await page.goto('/settings')
-  await loaded(page)
-  await expect(page.getByRole('region', { name: 'Quota' })).toContainText(/tokens used this month/)
-  await page.getByRole('textbox', { name: 'Requests per minute' }).fill('500')
-  await page.getByRole('textbox', { name: 'API keys' }).fill('41')
-  // Another user saves first.
-  const theirs = await edit({ requestsPerMinute: 700, tokensPerMinute: 900_000, version: before.version })
-  expect(theirs.status()).toBe(200)
+    await page.goto('/settings')
+    await loaded(page)
+    await expect(page.getByRole('region', { name: 'Quota' })).toContainText(/tokens used this month/)
+    await page.getByRole('textbox', { name: 'Requests per minute' }).fill('500')
+    await page.getByRole('textbox', { name: 'API keys' }).fill('41')
+    // Another user saves first.
+    const theirs = await edit({ requestsPerMinute: 700, tokensPerMinute: 900_000, version: before.version })
+    expect(theirs.status()).toBe(200)
 
-  await page.getByRole('button', { name: 'Save', exact: true }).click()
-  await expect(page.getByRole('alert')).toContainText('These settings were changed in the meantime')
-  const line = page.getByRole('row', { name: /Requests per minute/ })
-  for (const value of [before.requestsPerMinute.toLocaleString('en-GB'), '700', '500'])
-    await expect(line).toContainText(value)
-  await expect(page.getByRole('row', { name: /API keys/ })).toContainText('Yours; unchanged by them')
-  await expect(page.getByRole('row', { name: /Tokens per minute/ })).toContainText('Theirs; unchanged by you')
-  await expect(page.getByRole('button', { name: 'Save with these choices' })).toBeDisabled()
-  await expectAccessible(page)
-  await line.getByText('Mine').click()
-  await page.getByRole('button', { name: 'Save with these choices' }).click()
-  await expect(page.getByText('Settings saved')).toBeVisible()
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await expect(page.getByRole('alert')).toContainText('These settings were changed in the meantime')
+    const line = page.getByRole('row', { name: /Requests per minute/ })
+    for (const value of [before.requestsPerMinute.toLocaleString('en-GB'), '700', '500'])
+      await expect(line).toContainText(value)
+    await expect(page.getByRole('row', { name: /API keys/ })).toContainText('Yours; unchanged by them')
+    await expect(page.getByRole('row', { name: /Tokens per minute/ })).toContainText('Theirs; unchanged by you')
+    await expect(page.getByRole('button', { name: 'Save with these choices' })).toBeDisabled()
+    await expectAccessible(page)
+    await line.getByText('Mine').click()
+    await page.getByRole('button', { name: 'Save with these choices' }).click()
+    await expect(page.getByText('Settings saved')).toBeVisible()
 
-  const after = await (await context.request.get(api)).json()
-  expect(after).toMatchObject({ requestsPerMinute: 500, maxApiKeys: 41, tokensPerMinute: 900_000 })
-  const limits = { requestsPerMinute: null, maxApiKeys: null, tokensPerMinute: null }
-  expect((await edit({ ...limits, version: after.version })).status()).toBe(200)
-})
+    const after = await (await context.request.get(api)).json()
+    expect(after).toMatchObject({ requestsPerMinute: 500, maxApiKeys: 41, tokensPerMinute: 900_000 })
+    const limits = { requestsPerMinute: null, maxApiKeys: null, tokensPerMinute: null }
+    expect((await edit({ ...limits, version: after.version })).status()).toBe(200)
+  },
+)
 
 test('responses are stored for the days that an administrator sets', async ({ page }) => {
   await page.goto('/settings')

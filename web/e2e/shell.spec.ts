@@ -1,4 +1,8 @@
-import { expect, loaded, test } from './fixtures'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, expectAccessible, loaded, SLOW, signInAs, test } from './fixtures'
+import { startForebay } from './forebay'
 
 const NAVIGATION = [
   ['Model Library', '/models'],
@@ -14,7 +18,7 @@ const NAVIGATION = [
 
 test('the navigation leads to every page and marks the current one', async ({ page }) => {
   await page.goto('/')
-  await expect(page).toHaveURL(/\/models$/)
+  await expect(page, 'operators begin with their overview').toHaveURL(/\/operator$/)
   for (const [name, path] of NAVIGATION) {
     const link = page.getByRole('navigation').getByRole('link', { name, exact: true })
     await link.click()
@@ -38,7 +42,7 @@ test('on a phone the navigation is opened by its button and closes on navigation
   await expect(page.getByRole('navigation')).toHaveCount(0)
 })
 
-test('the keyboard can skip the navigation', async ({ page }) => {
+test('the keyboard can skip the navigation, and the theme is remembered', async ({ page, forebay }) => {
   await page.goto('/models')
   await loaded(page)
   await page.keyboard.press('Tab')
@@ -46,16 +50,79 @@ test('the keyboard can skip the navigation', async ({ page }) => {
   await expect(skip).toBeFocused()
   await skip.press('Enter')
   await expect(page.locator('#main')).toBeFocused()
-})
 
-test('the theme is chosen in the account menu and remembered', async ({ page, forebay }) => {
-  await page.goto('/models')
   await page.getByRole('button', { name: `Account of ${forebay.email}` }).click()
   await page.getByRole('radiogroup', { name: 'Theme' }).getByText('Dark').click()
   const root = page.locator('html')
   await expect(root).toHaveAttribute('data-mantine-color-scheme', 'dark')
   await page.reload()
   await expect(root).toHaveAttribute('data-mantine-color-scheme', 'dark')
+})
+
+test('a lost connection is reported once, the shell stays, and a page opens when it is back', async ({
+  page,
+  expectProblem,
+}) => {
+  expectProblem(/ERR_CONNECTION_REFUSED|dynamically imported module|Unable to preload CSS/)
+  expectProblem(/404.*\/assets\/CostsPage/)
+  await page.goto('/models')
+  await loaded(page)
+  const open = (name: string) => page.getByRole('navigation').getByRole('link', { name, exact: true }).click()
+  const heading = (name: string) => page.getByRole('heading', { level: 1, name })
+  await page.route('**/*', (route) => route.abort('connectionrefused'))
+  await open('Members')
+  const banner = page.getByRole('alert').filter({ hasText: /Connection lost at \d\d:\d\d, figures are not updated/ })
+  await expect(banner).toBeVisible()
+  await expectAccessible(page)
+  await page.unroute('**/*')
+  await banner.getByRole('button', { name: 'Try now' }).click()
+  await expect(heading('Members')).toBeVisible()
+  await expect(banner).toHaveCount(0)
+
+  // After an upgrade the files of the build in this tab are gone.
+  await page.route('**/assets/CostsPage*.js', (route) => route.fulfill({ status: 404 }), { times: 1 })
+  await open('Costs')
+  await expect(heading('Costs')).toBeVisible()
+})
+
+test('a page survives a gateway that is killed, and goes on when it runs again', SLOW, async ({ browser }) => {
+  test.slow()
+  const store = `sqlite:${join(mkdtempSync(join(tmpdir(), 'forebay-')), 'forebay.db')}`
+  const first = await startForebay({ withModels: false, store })
+  const context = await browser.newContext({ baseURL: first.url })
+  const page = await context.newPage()
+  await signInAs(page, first)
+  await page.goto('/operator/users')
+  await loaded(page)
+  await first.kill()
+  const banner = page.getByRole('alert').filter({ hasText: /^Connection lost at/ })
+  await page.getByRole('navigation').getByRole('link', { name: 'Nodes and health' }).click()
+  await expect(banner).toBeVisible()
+  await expect(page.getByRole('navigation')).toBeVisible()
+  const port = Number(new URL(first.url).port)
+  const second = await startForebay({ withModels: false, store, port, beside: first })
+  await expect(banner).toHaveCount(0, { timeout: 60_000 })
+  await expect(page.getByRole('heading', { level: 1, name: 'Nodes and health' })).toBeVisible()
+  await expect(page.getByRole('table', { name: 'Nodes' })).toBeVisible()
+  await context.close()
+  await Promise.all([first.stop(), second.stop()])
+})
+
+test('Ctrl+K goes to any page by its name, and the guide is part of the console', async ({ page }) => {
+  await page.goto('/models')
+  await loaded(page)
+  await page.keyboard.press('/')
+  await expect(page.getByRole('searchbox')).toBeFocused()
+  await page.keyboard.press('Control+k')
+  const search = page.getByRole('combobox', { name: /^Search pages/ })
+  await search.fill('smollm2')
+  await expect(page.getByRole('option', { name: /smollm2-135m-instruct/ })).toBeVisible()
+  await expectAccessible(page)
+  await search.fill('guide')
+  await search.press('Enter')
+  await expect(page.getByRole('heading', { level: 1, name: 'Forebay' })).toBeVisible()
+  await page.getByRole('navigation', { name: 'Guide' }).getByRole('link', { name: 'Usage and costs' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Usage and costs' })).toBeVisible()
 })
 
 test('an unknown path shows "Page not found"', async ({ page, expectProblem }) => {

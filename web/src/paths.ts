@@ -29,6 +29,8 @@ export const paths = {
   members: (query: Query = {}) => withQuery('/members', query),
   audit: (query: Query = {}) => withQuery('/audit', query),
   settings: (query: Query = {}) => withQuery('/settings', query),
+  /** `page` is a path in the folder of documents, such as `costs.md#caching`. */
+  help: (page = '') => `/help${page && `/${page.replace('.md', '')}`}`,
   operator: () => '/operator',
   operatorModels: () => '/operator/models',
   addModel: () => '/operator/models/new',

@@ -1,11 +1,13 @@
 //! Background work: loops of one shape, and the set of tasks that shutdown waits for.
 //!
 //! A [`Loop`] runs on a period and on a nudge, backs off while its rounds fail, and keeps its last result. [`Tasks`] is
-//! the only place that spawns, so that no task outlives shutdown unnoticed. What a round does is not known here.
+//! the only place that spawns, so that no task outlives shutdown unnoticed. What a round does is not known here. [`Turns`]
+//! are the places of work that only some may do at a time.
 
 mod backoff;
 mod looping;
 mod tasks;
+mod turns;
 
 #[cfg(test)]
 mod tests;
@@ -13,3 +15,4 @@ mod tests;
 pub use backoff::Backoff;
 pub use looping::{Loop, LoopStatus};
 pub use tasks::Tasks;
+pub use turns::{Turn, Turns};

@@ -1,10 +1,12 @@
-//! Programs that measure the gateway: against nginx as a plain proxy, against other routers, and under attack.
+//! Programs that measure the gateway: against nginx as a plain proxy, against other routers, by its parts, and
+//! under attack.
 //!
 //! All load goes to the loopback network.
 
 mod hostile;
 pub mod isolation_test;
 pub mod memory_test;
+pub mod profile;
 pub mod proxy_bench;
 pub mod routing_bench;
 

@@ -93,7 +93,7 @@ impl Nemesis {
             Fault::Install { release, .. } => {
                 let mut node = node.lock().await;
                 node.stop().await?;
-                node.binary = self.cluster.gateway(release)?;
+                node.install(self.cluster.gateway(release)?, release)?;
                 self.sleep_until(until).await;
                 node.start().await
             }

@@ -4,9 +4,52 @@ use crate::command_error::CommandError;
 use domain::bill_check::{Difference, TokenCounts};
 use domain::{Grain, OrganizationId, Span, Timestamp};
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use store::bill_check::{self, Hour, MAX_LISTED};
 use store::{Store, StoreError};
+
+/// The model servers that several models use: each counts the tokens of all of them. By the name of each of their replicas,
+/// the name of the first one.
+#[derive(Debug, Default)]
+pub struct SharedServers(HashMap<Arc<str>, Arc<str>>);
+
+impl SharedServers {
+    pub fn of(table: &fleet::routes::Table) -> Self {
+        let mut first: HashMap<(&str, &str), &Arc<str>> = HashMap::new();
+        let mut shared = HashMap::new();
+        for (_, replica) in table.replicas() {
+            let server = (replica.upstream.url.as_str(), replica.upstream.model.as_str());
+            let name = *first.entry(server).or_insert(&replica.name);
+            shared.insert(Arc::clone(&replica.name), Arc::clone(name));
+        }
+        Self(shared)
+    }
+
+    /// Joins the hours of replicas that are the same server: what was billed for each, and what it counted for all.
+    fn join(&self, hours: Vec<Hour>) -> Vec<Hour> {
+        let mut joined: Vec<Hour> = Vec::with_capacity(hours.len());
+        let mut places: HashMap<(String, Timestamp), usize> = HashMap::new();
+        for mut hour in hours {
+            if let Some(first) = self.0.get(hour.replica.as_str()) {
+                hour.replica = first.to_string();
+            }
+            let place = places.entry((hour.replica.clone(), hour.hour)).or_insert(joined.len());
+            let Some(found) = joined.get_mut(*place) else {
+                joined.push(hour);
+                continue;
+            };
+            found.billed += hour.billed;
+            found.cached = found.cached.saturating_add(hour.cached);
+            // The replica that was read for longer has seen more of the same counters.
+            let seen = |hour: &Hour| hour.counted.map(|counted| (counted.tokens.total(), counted.read_until));
+            if seen(&hour) > seen(found) {
+                found.counted = hour.counted;
+            }
+        }
+        joined
+    }
+}
 
 /// Both token counts of one replica in one hour.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +102,7 @@ pub async fn report(
     store: &Store,
     organization: Option<&OrganizationId>,
     span: Span,
+    shared: &SharedServers,
 ) -> Result<BillCheckReport, CommandError> {
     let span = Span { from: Grain::Hour.start_of(span.from), to: span.to };
     let hours = bill_check::list(store, organization, span, MAX_LISTED + 1).await?;
@@ -68,7 +112,7 @@ pub async fn report(
             why: "the span covers more than 20000 hours of replicas: choose a shorter one",
         });
     }
-    let hours: Vec<ReplicaHour> = hours.into_iter().map(compare).collect();
+    let hours: Vec<ReplicaHour> = shared.join(hours).into_iter().map(compare).collect();
     let mut replicas = total_per_replica(&hours);
     if organization.is_none() {
         add_nodes(&mut replicas, &bill_check::nodes(store, span.from).await?);
@@ -126,10 +170,10 @@ impl Monitor {
     }
 
     /// Compares the complete hours of the last day.
-    pub async fn refresh(&self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn refresh(&self, store: &Store, shared: &SharedServers, now: Timestamp) -> Result<(), StoreError> {
         let to = Grain::Hour.start_of(now);
         let span = Span { from: to.plus_millis(-MONITORED_MILLIS), to };
-        let hours = bill_check::list(store, None, span, MAX_LISTED).await?;
+        let hours = shared.join(bill_check::list(store, None, span, MAX_LISTED).await?);
         let complete: Vec<ReplicaHour> = hours.into_iter().filter(Hour::is_read_to_its_end).map(compare).collect();
         let summary = summarize(&total_per_replica(&complete));
         *self.0.lock() = Some(summary);
@@ -168,4 +212,34 @@ fn total_per_replica(hours: &[ReplicaHour]) -> Vec<ReplicaTotal> {
         }
     }
     totals.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use store::bill_check::Counted;
+
+    fn hour(replica: &str, hour: i64, billed: u64, counted: Option<u64>) -> Hour {
+        let tokens = |prompt| TokenCounts { prompt, completion: 0 };
+        let at = Timestamp::from_millis(hour * 3_600_000);
+        let counted = counted.map(|count| Counted { tokens: tokens(count), counts_cached: true, read_until: at });
+        Hour { replica: replica.into(), model: "m".into(), hour: at, billed: tokens(billed), cached: 0, counted }
+    }
+
+    #[test]
+    fn models_with_the_same_server_are_compared_as_one() {
+        let same = |name: &str| (Arc::from(name), Arc::from("a#1"));
+        let shared = SharedServers([same("a#1"), same("b#1")].into());
+        let hours = vec![
+            hour("a#1", 2, 100, Some(164)),
+            hour("b#1", 2, 64, Some(160)),
+            hour("c#1", 2, 7, None),
+            hour("b#1", 1, 5, None),
+            hour("a#1", 1, 0, Some(5)),
+        ];
+        let joined = shared.join(hours);
+        let expected = [hour("a#1", 2, 164, Some(164)), hour("c#1", 2, 7, None), hour("a#1", 1, 5, Some(5))];
+        assert_eq!(joined, expected);
+        assert!(joined.into_iter().map(compare).all(|one| one.difference.is_none_or(|found| found.total() == 0)));
+    }
 }

@@ -1,7 +1,6 @@
 //! Errors of commands.
 
 use crate::catalogue_error::CatalogueError;
-use domain::Timestamp;
 use domain::attempts::Lockout;
 use domain::ids::IdError;
 use domain::response_retention::ResponseRetentionError;
@@ -9,6 +8,7 @@ use domain::span::SpanError;
 use domain::user::EmailError;
 use domain::workspace::NameError;
 use domain::workspace_edit::OperatorOnlyError;
+use domain::{ModelRef, Timestamp};
 use store::{Conflict, StoreError};
 
 /// Why a command failed. `Display` is safe to show to clients; `source()` is for the log.
@@ -28,6 +28,9 @@ pub enum CommandError {
     Missing { noun: &'static str, id: String },
     #[error(transparent)]
     Conflict(#[from] Conflict),
+    /// With the current target, if there is one.
+    #[error("the alias was changed by someone else; load it again")]
+    AliasChanged { current: Option<ModelRef> },
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
     #[error("e-mail address or password is wrong")]
@@ -90,7 +93,9 @@ impl CommandError {
                 CommandErrorKind::Invalid
             }
             Self::Missing { .. } => CommandErrorKind::Missing,
-            Self::Conflict(_) | Self::Catalogue(_) | Self::ContentKeyMissing => CommandErrorKind::Conflict,
+            Self::Conflict(_) | Self::AliasChanged { .. } | Self::Catalogue(_) | Self::ContentKeyMissing => {
+                CommandErrorKind::Conflict
+            }
             Self::BadCredentials => CommandErrorKind::Unauthenticated,
             Self::TooManyAttempts { .. } => CommandErrorKind::TooMany,
             Self::NoAccount
@@ -122,6 +127,7 @@ impl CommandError {
                 Conflict::WorkspaceInUse { .. } | Conflict::WorkspaceHasEndpoints { .. } => "workspace_in_use",
                 Conflict::LastAdmin => "last_admin",
             },
+            Self::AliasChanged { .. } => "version_conflict",
             Self::Catalogue(error) => error.code(),
             Self::BadCredentials => "bad_credentials",
             Self::NoAccount => "no_account",

@@ -4,7 +4,7 @@ use crate::command_error::CommandError;
 use crate::gpu_prices;
 use domain::gpu_costs::{Dimension, Group};
 use domain::gpu_time::{GpuBusy, GpuUsage, Hold, Measure, PriceSince};
-use domain::{Day, EndpointId, GpuType, ModelId, Span, Timestamp, WorkspaceId};
+use domain::{Day, EndpointId, GpuType, ModelId, OrganizationId, Span, Timestamp, WorkspaceId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use store::holds::{self, Owner};
 use store::{Store, gpu_busy};
@@ -14,6 +14,7 @@ use store::{Store, gpu_busy};
 pub struct Tenure {
     pub endpoint: EndpointId,
     pub name: String,
+    pub organization: OrganizationId,
     pub workspace: WorkspaceId,
     pub model: ModelId,
     pub flavor: String,
@@ -38,7 +39,7 @@ pub struct GpuCostReport {
     pub total: Measure,
 }
 
-/// The costs of an organization or of a workspace; `visible` restricts them to the workspaces that the reader may see.
+/// The costs of an owner; `visible` restricts them to the workspaces that the reader may see.
 pub async fn report(
     store: &Store,
     owner: Owner<'_>,
@@ -84,6 +85,7 @@ pub(crate) async fn tenures(store: &Store, owner: Owner<'_>, span: Span) -> Resu
         };
         let tenure = Tenure {
             name: billed.endpoint_name,
+            organization: billed.organization,
             workspace: billed.workspace,
             model: billed.model,
             flavor: billed.flavor,

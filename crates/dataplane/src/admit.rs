@@ -1,6 +1,6 @@
 //! Admits a call, or returns the limit that it would exceed.
 
-use crate::admission::{Permit, TooManyCallsError};
+use crate::admission::{AskedCall, Permit, TooManyCallsError};
 use crate::error::CallError;
 use crate::resolve::Target;
 use crate::{Call, Dataplane};
@@ -23,14 +23,29 @@ impl Dataplane {
             }
             Target::Serverless(route) => {
                 let (estimate, request) = (&call.request.estimate, call.tap.request_id().clone());
-                let now = call.tap.started_at();
-                let permit = self.admission.admit(&call.caller, &route.model, estimate, request, now).await?;
+                let asked = AskedCall { request, is_counted: call.counted.is_some(), now: call.tap.started_at() };
+                let permit = self.admission.admit(&call.caller, &route.model, estimate, asked).await?;
                 (permit, route.model.context_length)
             }
         };
         let unseen = call.request.unseen_completion(context_length);
         call.tap.keep(permit.generating(call.request.choices(), unseen).counting(running, room));
         Ok(())
+    }
+
+    /// Finds the model of a call whose prompt is still to be loaded, and counts its request against the requests per minute, so
+    /// that nothing is loaded for calls that no limit holds. `None` for dedicated endpoints, which have no rate limits.
+    pub async fn count_request(
+        &self,
+        caller: &Arc<Caller>,
+        model: &str,
+        request: RequestId,
+    ) -> Result<Option<RateLimitStatus>, CallError> {
+        match self.find(caller, model)? {
+            Some(Target::Serverless(_)) => self.admission.admit_free(caller, request).await.map(Some),
+            Some(Target::Dedicated(_)) => Ok(None),
+            None => Err(CallError::unknown_model(model)),
+        }
     }
 
     /// Counts a request that calls no model against the requests per minute.

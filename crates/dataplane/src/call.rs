@@ -5,6 +5,7 @@ use crate::request::{ParsedRequest, SessionContext};
 use crate::usage_tap::UsageTap;
 use bytes::Bytes;
 use dialects::Dialect;
+use domain::limits::RateLimitStatus;
 use domain::{Caller, RequestId};
 use fleet::backend::BackendId;
 use fleet::{Backend, Fingerprint};
@@ -19,6 +20,8 @@ pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 pub struct Call {
     pub caller: Arc<Caller>,
     pub request: ParsedRequest,
+    /// Set if the request was counted against the requests per minute before, see [`crate::Dataplane::count_request`].
+    pub counted: Option<RateLimitStatus>,
     /// The API of the response.
     pub dialect: Dialect,
     /// The client's headers that are forwarded to model servers.

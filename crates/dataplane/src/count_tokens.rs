@@ -58,10 +58,13 @@ impl Dataplane {
         let (rate_limits, _counting) = match &target {
             Target::Dedicated(_) => (None, None),
             Target::Serverless(_) => {
-                let counting = self.admission.counting.enter(&call.caller.workspace);
+                let counting = self.admission.counting.enter(&call.caller);
                 let counting = counting.map_err(|TooManyCallsError { max }| CallError::TooManyCounts { max })?;
-                let request = call.tap.request_id().clone();
-                (Some(self.admission.admit_free(&call.caller, request).await?), counting)
+                let rate_limits = match call.counted {
+                    Some(rate_limits) => rate_limits,
+                    None => self.admission.admit_free(&call.caller, call.tap.request_id().clone()).await?,
+                };
+                (Some(rate_limits), Some(counting))
             }
         };
         let counted = tokio::time::timeout(TIMEOUT, Box::pin(self.count_at_engine(call, &target))).await;

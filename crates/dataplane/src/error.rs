@@ -5,7 +5,7 @@
 use crate::request::{MAX_RESPONSE_BYTES, UnsupportedParam};
 use dialects::{Failure, FailureKind};
 use domain::limits::{Exceeded, RateLimitStatus, Scope};
-use domain::quota::Account;
+use domain::quota::{Account, AccountOwner};
 use domain::usage::Actor;
 use domain::{Caller, Month, Timestamp};
 use json::{InvalidParam, ParseError};
@@ -45,7 +45,10 @@ pub enum CallError {
     Overloaded,
     #[error("the workspace has {max} running calls, the most that it may have; retry when one has ended")]
     TooManyCalls { max: u32 },
-    #[error("the workspace has {max} running counts of tokens, the most that it may have; retry when one has ended")]
+    #[error(
+        "{max} counts of tokens are running, the most that the workspace or its organization may have; retry when one \
+         has ended"
+    )]
     TooManyCounts { max: u32 },
     #[error("the bodies of this organization use up its share of memory; retry when some calls have ended")]
     OrganizationBusy,
@@ -122,12 +125,15 @@ impl CallError {
         now: Timestamp,
         rate_limits: RateLimitStatus,
     ) -> Self {
-        let Account { cap, used, reserved } = account;
+        let Account { owner, cap, used, reserved } = account;
+        let owner = match owner {
+            AccountOwner::Workspace => format!("workspace {}", caller.workspace),
+            AccountOwner::Organization => format!("organization {}", caller.organization),
+        };
         let resets_at = month.end();
         let message = format!(
-            "monthly quota of workspace {} reached: {cap} tokens, {used} used and {reserved} reserved by running \
-             calls; it resets at {resets_at}",
-            caller.workspace
+            "monthly quota of {owner} reached: {cap} tokens, {used} used and {reserved} reserved by running calls; \
+             it resets at {resets_at}"
         );
         let seconds = resets_at.millis_since(now).div_ceil(1_000).max(1);
         Self::QuotaExceeded { message, retry_after_secs: seconds, rate_limits }
@@ -203,12 +209,13 @@ impl CallError {
             | Self::UnknownModel { .. }
             | Self::WrongWorkspace
             | Self::Quarantined { .. }
-            | Self::RateLimited { .. }
             | Self::TooManyCalls { .. }
-            | Self::TooManyCounts { .. }
-            | Self::QuotaExceeded { .. } => true,
+            | Self::TooManyCounts { .. } => true,
             Self::ResponseTooLarge { param } => !param.is_empty(),
-            Self::NotServing { .. }
+            // The limits of serverless calls must not end in a rejection of other calls.
+            Self::RateLimited { .. }
+            | Self::QuotaExceeded { .. }
+            | Self::NotServing { .. }
             | Self::EndpointFailed { .. }
             | Self::Overloaded
             | Self::OrganizationBusy

@@ -124,6 +124,11 @@ fn check_request(bytes: &[u8], parsed: Result<ParsedRequest, ParseError>) {
         let others = |members: &Map<String, Value>| {
             let mut others = members.clone();
             EDITED.iter().for_each(|edited| drop(others.remove(*edited)));
+            for message in others.get_mut("messages").and_then(Value::as_array_mut).into_iter().flatten() {
+                message
+                    .as_object_mut()
+                    .map(|message| ["reasoning", "reasoning_content"].map(|name| message.remove(name)));
+            }
             others
         };
         assert_eq!(others(&sent), others(&members));

@@ -29,6 +29,7 @@ pub mod response_memory;
 pub mod trace;
 mod upstream;
 pub mod usage_tap;
+mod waiting;
 
 pub use body::ResponseBody;
 pub use call::{Call, TRACEPARENT};
@@ -45,8 +46,9 @@ use quarantine::Quarantine;
 use response_memory::BodyMemory;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 use upstream::Connections;
+use waiting::Waits;
 
 /// The data plane of one core. Cores share the route table, but no connections.
 #[derive(Clone)]
@@ -61,8 +63,7 @@ pub struct Dataplane {
     memory: Arc<dyn BodyMemory>,
     /// For large responses, which are normalized on another thread, one at a time.
     normalizing: Arc<Semaphore>,
-    /// Turns true when streams must end.
-    cut: watch::Sender<bool>,
+    waits: Waits,
 }
 
 /// What the data plane of a core is made of.
@@ -116,7 +117,7 @@ impl Dataplane {
             quarantine,
             memory,
             normalizing: Arc::new(Semaphore::new(1)),
-            cut: watch::Sender::new(false),
+            waits: Waits::default(),
         }
     }
 
@@ -133,7 +134,7 @@ impl Dataplane {
 
     /// Ends every stream with an error event, because the process is about to exit.
     pub fn cut_streams(&self) {
-        self.cut.send_replace(true);
+        self.waits.cut();
     }
 
     /// Serves a call. The response takes the tap of the call with it; after an error the surface settles the tap.

@@ -10,8 +10,10 @@
 //! - A request that was alone at its replica weighs more than one that was lost together with others. Two losses alone
 //!   reject a prompt, and so do one alone and one with others, or three with others.
 //! - Calls that were running together count as one.
-//! - A prompt that was served after a loss is cleared, and has one call lost in a row for free. Example: a monitor that
-//!   repeats one chat while replicas are replaced is lost, served elsewhere, lost, served.
+//! - A prompt that was served within the last minute, after its last loss, has no losses, and the next call that is lost
+//!   does not reject it, however many replicas that call loses. Example: a monitor that repeats one chat while replicas
+//!   are replaced is served, lost at two of them, served. Only short prompts are remembered as served, unless they were
+//!   lost before.
 //!
 //! A workspace that lost [`MAX_LOST_CALLS`] calls within the period, each after the one before, gets no second attempt for
 //! calls that were lost, and its tokens are estimated instead of counted by engines: it may change its prompt every time.
@@ -23,7 +25,7 @@ use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often a request may be lost in one call.
@@ -39,6 +41,10 @@ const MAX_LOST_CALLS: u8 = 3;
 const PERIOD: Duration = Duration::from_secs(60);
 /// The most prompts that are remembered; those with the fewest and oldest losses are forgotten first.
 const MAX_SUSPECTS: usize = 1024;
+/// Prompts up to this size are remembered when they are served, because hashing them costs next to nothing.
+const SHORT_PROMPT: usize = 4 << 10;
+/// The prompts that are remembered as served; one in the place of another replaces it.
+const SERVED_PROMPTS: usize = 1024;
 
 /// The lost requests of a node, shared by its cores.
 #[derive(Clone, Default)]
@@ -48,12 +54,54 @@ pub struct Quarantine {
 
 #[derive(Default)]
 struct Shared {
-    /// The number of suspects. Usually 0, and then a call costs neither a hash nor a lock.
+    /// The number of suspects. Usually 0, and then a call costs no lock, and a hash only if its prompt is short.
     count: AtomicUsize,
     /// Seeded at random, so that a client cannot make its prompt look like another one.
     hasher: RandomState,
     /// Prompts and workspaces.
     suspects: Mutex<HashMap<u64, Suspect>>,
+    served: ServedPrompts,
+}
+
+/// Short prompts that were served lately: in each place the upper bits of a fingerprint, and the second.
+struct ServedPrompts {
+    start: Instant,
+    places: Box<[AtomicU64]>,
+}
+
+impl Default for ServedPrompts {
+    fn default() -> Self {
+        Self { start: Instant::now(), places: (0..SERVED_PROMPTS).map(|_| AtomicU64::new(0)).collect() }
+    }
+}
+
+impl ServedPrompts {
+    fn place(&self, fingerprint: u64) -> &AtomicU64 {
+        &self.places[fingerprint as usize % SERVED_PROMPTS]
+    }
+
+    /// The lower bits choose the place; the upper ones tell prompts apart.
+    fn entry(&self, fingerprint: u64, now: Instant) -> (u64, u16) {
+        let second = now.saturating_duration_since(self.start).as_secs() as u16;
+        (fingerprint >> 16 << 16, second)
+    }
+
+    fn add(&self, fingerprint: u64, now: Instant) {
+        let (prompt, second) = self.entry(fingerprint, now);
+        self.place(fingerprint).store(prompt | u64::from(second), Ordering::Relaxed);
+    }
+
+    /// Whether the prompt was served within the last minute. Only once: what is lost again was not served since.
+    fn take(&self, fingerprint: u64, now: Instant) -> bool {
+        let (prompt, second) = self.entry(fingerprint, now);
+        let place = self.place(fingerprint);
+        let found = place.load(Ordering::Relaxed);
+        if found == 0 || found >> 16 << 16 != prompt {
+            return false;
+        }
+        place.store(0, Ordering::Relaxed);
+        u64::from(second.wrapping_sub(found as u16)) <= PERIOD.as_secs()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -117,7 +165,8 @@ impl Quarantine {
     fn add(&self, fingerprint: u64, weight: u8, began: Instant, now: Instant) -> u8 {
         let mut suspects = self.make_room(now);
         let suspect = suspects.entry(fingerprint).or_insert(Suspect { weight: 0, last: now, was_served: false });
-        let weight = if std::mem::take(&mut suspect.was_served) { weight.min(ALONE) } else { weight };
+        let was_served = std::mem::take(&mut suspect.was_served) | self.shared.served.take(fingerprint, now);
+        let weight = if was_served { weight.min(ALONE) } else { weight };
         // It was already running at the last loss, so the same engine may have ended both.
         let ran_together = began < suspect.last;
         suspect.weight = if ran_together { suspect.weight.max(weight) } else { suspect.weight.saturating_add(weight) };
@@ -195,6 +244,9 @@ impl Dataplane {
     pub(crate) fn note_served(&self, call: &Call, losses: Losses) {
         if losses.count > 0 || !self.quarantine.is_empty() {
             self.quarantine.clear(|| self.fingerprint(call), losses.count > 0, Instant::now());
+        }
+        if call.request.prompt().len() <= SHORT_PROMPT {
+            self.quarantine.shared.served.add(self.fingerprint(call), Instant::now());
         }
     }
 
@@ -289,6 +341,25 @@ mod tests {
         quarantine.add(2, ALONE, now, after(10));
         quarantine.add(2, 2 * ALONE, now, after(11));
         assert!(is_rejected(&quarantine, 2, after(11)), "one that ended two engines");
+    }
+
+    #[test]
+    fn a_prompt_that_was_served_just_before_loses_two_replicas_for_free() {
+        let (quarantine, start) = (Quarantine::default(), Instant::now());
+        let after = |seconds| start + Duration::from_secs(seconds);
+        let fingerprint = quarantine.fingerprint("ws_1", "a/b", b"monitor");
+        quarantine.shared.served.add(fingerprint, after(1));
+        quarantine.add(fingerprint, 2 * ALONE, after(2), after(2));
+        assert!(!is_rejected(&quarantine, fingerprint, after(2)));
+        quarantine.add(fingerprint, 2 * ALONE, after(3), after(3));
+        assert!(is_rejected(&quarantine, fingerprint, after(3)), "it was not served since");
+        let other = fingerprint ^ 1 << 40;
+        quarantine.shared.served.add(other, after(1));
+        quarantine.add(other, 2 * ALONE, after(90), after(90));
+        assert!(is_rejected(&quarantine, other, after(90)), "served too long ago");
+        quarantine.shared.served.add(other, after(1));
+        quarantine.add(other + SERVED_PROMPTS as u64 * 64, 2 * ALONE, after(2), after(2));
+        assert!(is_rejected(&quarantine, other + SERVED_PROMPTS as u64 * 64, after(2)), "another prompt in its place");
     }
 
     #[test]

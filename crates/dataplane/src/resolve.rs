@@ -1,11 +1,12 @@
 //! Finds the model or endpoint that a Model ID names.
 
 use crate::error::CallError;
-use crate::request::{Operation, PromptOverflow};
+use crate::request::{Operation, ParsedRequest, PromptOverflow};
 use crate::{Call, Dataplane};
 use domain::alias::AliasName;
-use domain::{Caller, EndpointName, ModelRef, SaltSecret};
+use domain::{Caller, EndpointName, ModelId, ModelRef, SaltSecret};
 use fleet::endpoints::Condition;
+use fleet::routes::Table;
 use fleet::{LiveEndpoint, Route};
 use std::sync::Arc;
 
@@ -87,20 +88,57 @@ impl Dataplane {
         Ok(self.find(caller, model)?.map(|target| target.route()))
     }
 
+    /// Whether the caller's workspace has a dedicated endpoint.
+    pub fn has_endpoint(&self, caller: &Caller) -> bool {
+        self.endpoints.all().iter().any(|endpoint| endpoint.workspace == caller.workspace)
+    }
+
+    /// Whether a request is for a dedicated endpoint that the caller may call, by its name or an alias.
+    pub fn is_dedicated(&self, caller: &Caller, request: &ParsedRequest) -> bool {
+        matches!(self.find(caller, &request.model), Ok(Some(Target::Dedicated(_))))
+    }
+
     /// The exact aliases that the caller may use, each with its model or endpoint: those of the workspace, then those of
     /// the catalogue.
     pub fn exact_aliases(&self, caller: &Caller) -> Vec<(AliasName, Arc<Route>)> {
         let table = self.routes.table();
-        let own = caller.aliases.iter().flat_map(|aliases| aliases.iter().map(|(name, _)| name));
-        let shared = table.aliases().map(|(name, _)| name);
-        let is_own = |name: &AliasName| caller.aliases.as_ref().is_some_and(|aliases| aliases.has(name));
-        let names = own.chain(shared.filter(|name| !is_own(name))).filter(|name| name.prefix().is_none());
+        let names = aliases(caller, &table).map(|(name, _)| name).filter(|name| name.prefix().is_none());
         let found = |name: &AliasName| Some((name.clone(), self.route(caller, name.as_str()).ok()??));
         names.filter_map(found).collect()
     }
 
+    /// Whether the caller's key may call a model or an endpoint: one of its entries is the id or an alias of it, or the
+    /// beginning of one.
+    pub fn is_allowed(&self, caller: &Caller, route: &Route) -> bool {
+        let Some(allowed) = caller.allowed_models() else { return true };
+        let id = &route.model.id;
+        if allowed.iter().any(|entry| entry.matches(id.as_str())) {
+            return true;
+        }
+        let table = self.routes.table();
+        allowed.iter().any(|entry| match entry.prefix() {
+            Some(prefix) => {
+                let mut named = aliases(caller, &table).filter(|(name, _)| name.as_str().starts_with(prefix));
+                named.any(|(_, target)| target == *id)
+            }
+            None => {
+                let found = self.find_any(caller, entry.as_str());
+                found.is_ok_and(|target| target.is_some_and(|target| target.route().model.id == *id))
+            }
+        })
+    }
+
+    /// The model or endpoint of this name that the caller may call.
+    pub(crate) fn find(&self, caller: &Caller, model: &str) -> Result<Option<Target>, CallError> {
+        let found = self.find_any(caller, model)?;
+        if caller.restrictions.is_none() {
+            return Ok(found);
+        }
+        Ok(found.filter(|target| self.is_allowed(caller, &target.route())))
+    }
+
     /// A model id comes first, then an alias of the workspace, then one of the catalogue.
-    fn find(&self, caller: &Caller, model: &str) -> Result<Option<Target>, CallError> {
+    fn find_any(&self, caller: &Caller, model: &str) -> Result<Option<Target>, CallError> {
         match ModelRef::parse(model) {
             Ok(ModelRef::Dedicated(name)) => Ok(self.endpoint(caller, &name)?.map(Target::Dedicated)),
             Ok(ModelRef::Catalogue(_)) | Err(_) => {
@@ -128,4 +166,13 @@ impl Dataplane {
         }
         Ok(Some(endpoint))
     }
+}
+
+/// All aliases that the caller can use, with what they stand for: those of the workspace, then those of the catalogue that
+/// it does not replace.
+fn aliases<'a>(caller: &'a Caller, table: &'a Table) -> impl Iterator<Item = (&'a AliasName, ModelId)> {
+    let is_own = |name: &AliasName| caller.aliases.as_ref().is_some_and(|aliases| aliases.has(name));
+    let own = caller.aliases.iter().flat_map(|aliases| aliases.iter()).map(|(name, target)| (name, target.id()));
+    let shared = table.aliases().filter(move |(name, _)| !is_own(name));
+    own.chain(shared.map(|(name, route)| (name, route.model.id.clone())))
 }

@@ -47,6 +47,8 @@ struct RunningCall {
     /// The estimated tokens of a prompt that was written to a replica, which may be reading it; 0 before that. Atomic
     /// because it is set while the call is borrowed; only one thread uses it.
     prompt_sent: AtomicU64,
+    /// The bytes of a prompt that is only text.
+    text_bytes: Option<u64>,
     /// When the current attempt began.
     attempt_began: Instant,
     /// What earlier attempts may have cost their engines.
@@ -81,6 +83,7 @@ impl UsageTap {
             wake_at: 0,
             next_mark: MARK_EVERY,
             prompt_sent: AtomicU64::new(0),
+            text_bytes: None,
             attempt_began: started,
             unbilled: UnbilledWork::None,
             is_clients_end: false,
@@ -124,6 +127,13 @@ impl UsageTap {
             call.record.replica = Some(Arc::clone(replica));
         }
         now
+    }
+
+    /// Records the length of a prompt that is only text, from which the model's bytes per token are learned.
+    pub(crate) fn prompt_has(&mut self, text_bytes: Option<u64>) {
+        if let Some(call) = &mut self.0 {
+            call.text_bytes = text_bytes;
+        }
     }
 
     /// Records that the whole request was written to a replica, with the estimated tokens of its prompt. A client that
@@ -288,6 +298,9 @@ impl RunningCall {
             }
         }
         let record = &mut self.record;
+        if let (Some(bytes), Some(route), Certainty::Exact) = (self.text_bytes, &record.model, record.certainty) {
+            route.pool.prompt_ratio().learn(bytes, record.tokens.prompt);
+        }
         record.duration = now - self.started;
         self.sink.settle(record);
         if let Some(trace) = &self.trace {

@@ -67,11 +67,6 @@ impl<const N: usize> RequestMembers<N> {
         self.place(name).map_or(&[][..], |place| &self.values[place][..])
     }
 
-    /// Like [`Self::value`], sharing memory with the body.
-    pub(super) fn shared_value(&self, name: &str) -> Bytes {
-        self.place(name).map_or_else(Bytes::new, |place| self.values[place].clone())
-    }
-
     fn place(&self, name: &str) -> Option<usize> {
         self.known.iter().position(|member| member.name == name)
     }

@@ -198,6 +198,8 @@ pub struct UsageLine {
     pub gpu_time: GpuMillis,
     pub cost: NanoUsd,
     pub busy: GpuBusy,
+    /// False if no window has a measurement, so that `busy` says nothing.
+    pub is_measured: bool,
 }
 
 /// The usage of a span. Measures of different endpoints and spans can be added.
@@ -209,12 +211,18 @@ pub struct Measure {
     /// Number of windows in which GPUs were held, and the sum of their busyness in millionths.
     windows: usize,
     busy: u64,
+    is_measured: bool,
 }
 
 impl Measure {
     /// The mean over windows; see [`GpuBusy::mean`].
     pub fn busy(&self) -> GpuBusy {
         GpuBusy(rounded(self.busy, self.windows))
+    }
+
+    /// False if no window has a measurement, as on hardware that reports none.
+    pub const fn is_measured(&self) -> bool {
+        self.is_measured
     }
 }
 
@@ -224,6 +232,7 @@ impl std::ops::AddAssign for Measure {
         self.cost += other.cost;
         self.windows += other.windows;
         self.busy += other.busy;
+        self.is_measured |= other.is_measured;
     }
 }
 
@@ -242,24 +251,26 @@ impl GpuUsage<'_> {
     pub fn measure(&self, piece: Span, of: Span, now: Timestamp) -> Measure {
         let cost_until = |to: Timestamp| cost(self.holds, self.prices, Span { from: of.from, to }, now).nanos();
         let windows = held_windows(self.holds, piece, now);
-        let measured = windows.iter().filter_map(|start| self.busy.get(start));
+        let measured = || windows.iter().filter_map(|start| self.busy.get(start));
         Measure {
             gpu_time: self.holds.iter().map(|hold| hold.gpu_time(piece, now)).sum(),
             cost: NanoUsd::from_nanos(cost_until(piece.to) - cost_until(piece.from)),
             windows: windows.len(),
-            busy: measured.map(|window| window.0).sum(),
+            busy: measured().map(|window| window.0).sum(),
+            is_measured: measured().next().is_some(),
         }
     }
 
     /// The usage of a whole span, which must not end after `now`.
     pub fn total(&self, within: Span, now: Timestamp) -> UsageLine {
         let windows = held_windows(self.holds, within, now);
-        let measured = windows.iter().filter_map(|start| self.busy.get(start).copied());
+        let measured = || windows.iter().filter_map(|start| self.busy.get(start).copied());
         UsageLine {
             start: within.from,
             gpu_time: self.holds.iter().map(|hold| hold.gpu_time(within, now)).sum(),
             cost: cost(self.holds, self.prices, within, now),
-            busy: GpuBusy::mean(windows.len(), measured),
+            busy: GpuBusy::mean(windows.len(), measured()),
+            is_measured: measured().next().is_some(),
         }
     }
 

@@ -16,9 +16,11 @@ pub mod gpu_time;
 pub mod ids;
 pub mod leadership;
 pub mod limits;
+mod mac;
 pub mod model_ref;
 pub mod money;
 mod names;
+mod network;
 pub mod retention;
 pub mod series;
 pub mod sketch;
@@ -28,7 +30,8 @@ pub mod tokens;
 pub mod usage;
 
 pub use accounts::{
-    cache_salt, caller, invitation, key, organization, response_retention, session, user, workspace, workspace_edit,
+    cache_salt, caller, invitation, key, key_restrictions, organization, response_retention, session, user, workspace,
+    workspace_edit,
 };
 pub use catalogue::{alias, gpu_type, model};
 pub use costs::{forecast, gpu_costs, grouping};
@@ -47,9 +50,11 @@ pub use ids::{
 };
 pub use invitation::Invitation;
 pub use key::{ApiKey, KeyState, KeyText, SecretHash, Segment};
+pub use key_restrictions::{KeyRestrictions, Permission};
 pub use model::{Model, ModelId};
 pub use model_ref::ModelRef;
 pub use money::{NanoUsd, Price};
+pub use network::Network;
 pub use organization::Organization;
 pub use response_retention::ResponseRetention;
 pub use retention::Retention;

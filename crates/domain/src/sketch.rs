@@ -36,9 +36,16 @@ impl Sketch {
         self.0.as_ref().map_or(0, |sketch| sketch.count() as u64)
     }
 
-    /// In seconds; `None` if there are no values. `quantile` is from 0 to 1.
+    /// In seconds; `None` if there are no values. `quantile` is from 0 to 1: the smallest value that at least this share of the
+    /// values does not exceed, so that the 95th percentile of two calls is the longer one.
     pub fn quantile(&self, quantile: f64) -> Option<f64> {
-        self.0.as_ref()?.quantile(quantile).ok().flatten()
+        let sketch = self.0.as_ref()?;
+        #[expect(clippy::cast_precision_loss, reason = "a count of calls")]
+        let count = sketch.count() as f64;
+        let rank = (quantile * count).ceil() - 1.0;
+        // The crate rounds its rank down; half a rank keeps it from the one below.
+        let share = if rank + 1.0 >= count { 1.0 } else { (rank + 0.5) / (count - 1.0) };
+        sketch.quantile(share.max(0.0)).ok().flatten()
     }
 
     /// In seconds, exact; `None` if there are no values.
@@ -90,7 +97,7 @@ mod tests {
     fn true_quantile(micros: &[u64], quantile: f64) -> f64 {
         let mut sorted = micros.to_vec();
         sorted.sort_unstable();
-        let rank = (quantile * (sorted.len() - 1) as f64) as usize;
+        let rank = (quantile * sorted.len() as f64).ceil() as usize - 1;
         Duration::from_micros(sorted[rank]).as_secs_f64()
     }
 
@@ -103,6 +110,15 @@ mod tests {
         assert!(Sketch::from_bytes(b"garbage").is_err());
         let coarse = DDSketch::new(Config::new(0.3, MAX_BINS, SMALLEST_VALUE));
         assert!(Sketch::from_bytes(&coarse.to_java_bytes()).is_err());
+    }
+
+    #[test]
+    fn high_percentiles_of_few_calls_are_those_of_the_longest_and_not_below_the_mean() {
+        let two = sketch(&[1_460_000, 1_920_000]);
+        let (high, mean) = (two.quantile(0.95), two.mean().unwrap());
+        assert_eq!((high, two.quantile(0.99)), (Some(1.92), Some(1.92)));
+        assert!(two.quantile(0.5).unwrap() < mean && mean < high.unwrap(), "{two:?}");
+        assert_eq!(sketch(&[7_000]).quantile(0.5), Some(0.007));
     }
 
     proptest! {

@@ -12,6 +12,9 @@ use std::sync::Arc;
 pub use crate::caller::Actor;
 pub use crate::tokens::Tokens;
 
+/// The code of a call whose client disconnected before the response ended. It is counted apart from errors.
+pub const CLIENT_GONE: &str = "client_gone";
+
 named_enum! {
     /// How the token counts of an event are known.
     pub enum Certainty {

@@ -144,12 +144,12 @@ fn respond<V: Service>(
     head: RequestHead,
     body: Incoming,
 ) -> impl Future<Output = EdgeResponse<V::Relayed>> + Send + use<V> {
-    let service = Arc::clone(&peer.service);
-    let on_panic = || {
+    let (service, envelope) = (Arc::clone(&peer.service), V::envelope(&head));
+    let on_panic = move || {
         tracing::error!("a handler panicked");
-        V::panicked()
+        service.panicked(envelope)
     };
-    PanicGuard { handler: service.respond(head, body, peer.address), on_panic }
+    PanicGuard { handler: Arc::clone(&peer.service).respond(head, body, peer.address), on_panic }
 }
 
 #[cfg(test)]
@@ -192,10 +192,14 @@ mod tests {
         }
 
         fn reject_head(&self, _: RequestHeadError, _: IpAddr) -> EdgeResponse<Relayed> {
-            Self::panicked()
+            self.panicked(())
         }
 
-        fn panicked() -> EdgeResponse<Relayed> {
+        type Envelope = ();
+
+        fn envelope(_: &RequestHead) {}
+
+        fn panicked(&self, (): ()) -> EdgeResponse<Relayed> {
             Response::new(Body::empty()).into()
         }
 

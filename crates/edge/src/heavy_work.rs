@@ -6,47 +6,33 @@
 //! time, so that one which sends many large bodies does not delay others that send one.
 
 use crate::memory_budget::Holder;
-use foldhash::HashMap;
-use parking_lot::Mutex;
+use background::Turns;
 use rustix::process::setpriority_process;
 use std::future::pending;
 use std::panic::resume_unwind;
-use std::sync::{Arc, Weak};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// What a core does itself, in bytes of the body. It takes about a tenth of a millisecond.
 pub const INLINE_BYTES: usize = 128 << 10;
 /// How much lower the priority of the threads is, as a nice value.
 const NICE: i32 = 10;
-/// Entries of holders without work are removed when there are more.
-const MAX_IDLE_HOLDERS: usize = 64;
 
 #[derive(Debug, Clone)]
 pub struct HeavyWork {
-    shared: Arc<Shared>,
-}
-
-#[derive(Debug)]
-struct Shared {
-    slots: Arc<Semaphore>,
-    /// One permit per holder.
-    turns: Mutex<HashMap<Holder, Weak<Semaphore>>>,
+    turns: Turns<Holder>,
 }
 
 impl HeavyWork {
     /// At most `threads` pieces of work at a time.
     pub fn new(threads: usize) -> Self {
-        let slots = Arc::new(Semaphore::new(threads));
-        Self { shared: Arc::new(Shared { slots, turns: Mutex::default() }) }
+        Self { turns: Turns::new(threads) }
     }
 
     /// Does the work once it is the holder's turn. If it panics, so does the caller.
     pub async fn run<T: Send + 'static>(&self, holder: &Holder, work: impl FnOnce() -> T + Send + 'static) -> T {
-        let turn = acquire(self.turns_of(holder)).await;
-        let slot = acquire(Arc::clone(&self.shared.slots)).await;
+        let turn = self.turns.take(holder).await;
         let done = tokio::task::spawn_blocking(move || {
             // Also if the client has disconnected, the next piece of work waits for this one.
-            let _both = (turn, slot);
+            let _turn = turn;
             work()
         });
         match done.await.map_err(tokio::task::JoinError::try_into_panic) {
@@ -56,23 +42,6 @@ impl HeavyWork {
             Err(Err(_cancelled)) => pending().await,
         }
     }
-
-    fn turns_of(&self, holder: &Holder) -> Arc<Semaphore> {
-        let mut turns = self.shared.turns.lock();
-        if let Some(known) = turns.get(holder).and_then(Weak::upgrade) {
-            return known;
-        }
-        if turns.len() >= MAX_IDLE_HOLDERS {
-            turns.retain(|_, turn| turn.strong_count() > 0);
-        }
-        let fresh = Arc::new(Semaphore::new(1));
-        turns.insert(holder.clone(), Arc::downgrade(&fresh));
-        fresh
-    }
-}
-
-async fn acquire(semaphore: Arc<Semaphore>) -> OwnedSemaphorePermit {
-    semaphore.acquire_owned().await.expect("the semaphore is never closed")
 }
 
 /// Lets other threads of this core run. If there are none, it takes less than a microsecond.
@@ -121,15 +90,6 @@ mod tests {
         start.send(()).unwrap();
         running.join_all().await;
         assert_eq!(order.try_iter().collect::<Vec<_>>(), ["first", "other", "second", "third"]);
-    }
-
-    #[tokio::test]
-    async fn holders_without_work_are_forgotten() {
-        let heavy = HeavyWork::new(1);
-        for last in 0..=u8::MAX {
-            heavy.run(&holder(last), || ()).await;
-        }
-        assert!(heavy.shared.turns.lock().len() <= MAX_IDLE_HOLDERS);
     }
 
     #[tokio::test]

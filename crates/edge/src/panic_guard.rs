@@ -8,14 +8,14 @@ use std::task::{Context, Poll};
 
 pin_project! {
     /// Runs a handler; if it panics, `on_panic` provides the response.
-    pub(crate) struct PanicGuard<F: Future> {
+    pub(crate) struct PanicGuard<F, P> {
         #[pin]
         pub(crate) handler: F,
-        pub(crate) on_panic: fn() -> F::Output,
+        pub(crate) on_panic: P,
     }
 }
 
-impl<F: Future> Future for PanicGuard<F> {
+impl<F: Future, P: Fn() -> F::Output> Future for PanicGuard<F, P> {
     type Output = F::Output;
 
     #[inline]

@@ -3,7 +3,7 @@
 //! Without a bound, one client could take all connections of a node. Connections of trusted proxies are not counted: they
 //! carry the requests of many clients.
 
-use crate::client_address::Network;
+use domain::Network;
 use foldhash::HashMap;
 use parking_lot::Mutex;
 use std::net::{IpAddr, Ipv6Addr};

@@ -20,8 +20,13 @@ pub trait Service: Send + Sync + 'static {
     /// The response to a request whose head was rejected.
     fn reject_head(&self, error: RequestHeadError, peer: IpAddr) -> EdgeResponse<Self::Relayed>;
 
+    /// What the response to a request whose handler panicked depends on; read of every request, so it is cheap.
+    type Envelope: Copy + Send + 'static;
+
+    fn envelope(head: &RequestHead) -> Self::Envelope;
+
     /// The response to a request whose handler panicked.
-    fn panicked() -> EdgeResponse<Self::Relayed>;
+    fn panicked(&self, envelope: Self::Envelope) -> EdgeResponse<Self::Relayed>;
 
     /// Periodic housekeeping, called on the thread of the core.
     fn sweep(&self);

@@ -262,10 +262,14 @@ mod tests {
         }
 
         fn reject_head(&self, _: RequestHeadError, _: IpAddr) -> EdgeResponse<Self::Relayed> {
-            Self::panicked()
+            self.panicked(())
         }
 
-        fn panicked() -> EdgeResponse<Self::Relayed> {
+        type Envelope = ();
+
+        fn envelope(_: &RequestHead) {}
+
+        fn panicked(&self, (): ()) -> EdgeResponse<Self::Relayed> {
             Response::new(Body::empty()).into()
         }
 

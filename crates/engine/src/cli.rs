@@ -1,6 +1,6 @@
 //! The command line of `forebay-engine`.
 
-use crate::http::{self, Identity};
+use crate::http::{self, EngineKey, Identity};
 use crate::loading::{self, LoadPlan, LoadState};
 use crate::long_text::STACK_BYTES;
 use crate::metrics::Metrics;
@@ -134,7 +134,7 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
     let (state, metrics) = (Arc::new(LoadState::default()), Arc::new(Metrics::default()));
     let identity = Identity::new(model_name(&arguments));
-    let server = http::Server::new(identity, Arc::clone(&state), Arc::clone(&metrics));
+    let server = http::Server::new(identity, Arc::clone(&state), Arc::clone(&metrics), EngineKey::from_environment());
     announce(address, arguments.listen_file.as_deref())?;
     let (stop_with_stdin, drain) = (arguments.stop_with_stdin, Duration::from_secs(arguments.drain_timeout.into()));
     let plan = plan(arguments)?;

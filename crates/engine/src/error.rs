@@ -29,6 +29,8 @@ pub(crate) enum RequestError {
     Busy { limit: usize },
     #[error("the model is not ready yet: {reason}")]
     Loading { reason: String },
+    #[error("the key of this engine is missing or wrong")]
+    Unauthenticated,
     #[error("unknown path")]
     UnknownRoute,
     #[error("this path only supports {allowed}")]
@@ -42,6 +44,7 @@ pub(crate) enum RequestError {
 pub(crate) enum ErrorKind {
     Malformed,
     Unprocessable,
+    Unauthenticated,
     NotFound,
     WrongMethod,
     TooLarge,
@@ -72,6 +75,7 @@ impl RequestError {
                 ErrorKind::Malformed
             }
             Self::Invalid { .. } | Self::Unsupported { .. } => ErrorKind::Unprocessable,
+            Self::Unauthenticated => ErrorKind::Unauthenticated,
             Self::UnknownModel { .. } | Self::UnknownRoute => ErrorKind::NotFound,
             Self::WrongMethod { .. } => ErrorKind::WrongMethod,
             Self::BodyTooLarge { .. } => ErrorKind::TooLarge,
@@ -94,6 +98,7 @@ impl RequestError {
             Self::BodyTooLarge { .. } => "body_too_large",
             Self::Busy { .. } => "queue_full",
             Self::Loading { .. } => "model_loading",
+            Self::Unauthenticated => "invalid_api_key",
             Self::UnknownRoute => "unknown_route",
             Self::WrongMethod { .. } => "method_not_allowed",
             Self::Failed => "engine_failure",
@@ -112,6 +117,7 @@ impl RequestError {
             | Self::BodyTooLarge { .. }
             | Self::Busy { .. }
             | Self::Loading { .. }
+            | Self::Unauthenticated
             | Self::UnknownRoute
             | Self::WrongMethod { .. }
             | Self::Failed => "",

@@ -9,7 +9,7 @@ use http::header::{self, HeaderMap, HeaderValue};
 use outbound::{Address, AddressError};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Result of the last probe or connection attempt.
@@ -51,6 +51,8 @@ pub struct Backend {
     breaker: Mutex<Breaker>,
     /// When a call was last lost with it.
     lost_at: Mutex<Option<Instant>>,
+    /// Whether it has reported tokens that it found in its cache.
+    reports_cached: AtomicBool,
 }
 
 /// The parts of a request that are the same for all calls.
@@ -124,6 +126,7 @@ impl Backend {
             prefixes: Mutex::default(),
             breaker: Mutex::default(),
             lost_at: Mutex::default(),
+            reports_cached: AtomicBool::new(false),
         })
     }
 
@@ -148,6 +151,15 @@ impl Backend {
             self.prefixes(PrefixIndex::clear);
         }
         has_changed
+    }
+
+    /// Whether its responses say how many tokens of a prompt were cached, in their last usage at least.
+    pub fn reports_cached(&self) -> bool {
+        self.reports_cached.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn has_reported_cached(&self) {
+        self.reports_cached.store(true, Ordering::Relaxed);
     }
 
     pub fn in_flight(&self) -> u32 {

@@ -4,7 +4,9 @@
 //! it for twice as long, up to 30 s. Unreachable backends are handled by their health; this is for bad responses.
 //!
 //! Some requests make any engine fail. So bad responses open the breaker only if several callers saw them; those of a single
-//! one make it suspect, and then a single bad response to a health probe takes the backend down.
+//! one make it suspect, and then a single bad response to a health probe takes the backend down. A bad response to a trial
+//! leaves the next trial to the next call, until the trial of another caller fails as well; and a trial without any result
+//! keeps others from one for 30 s at most.
 
 use domain::WorkspaceId;
 use std::hash::{DefaultHasher, Hasher as _};
@@ -49,8 +51,10 @@ pub struct Breaker {
 struct Open {
     until: Instant,
     pause: Duration,
-    /// A trial call is in progress.
-    trial: bool,
+    /// When the trial began that is in progress.
+    trial: Option<Instant>,
+    /// Whose trial failed, while no other one has.
+    failed_for: Option<u64>,
 }
 
 impl Breaker {
@@ -59,7 +63,13 @@ impl Breaker {
         match &mut self.open {
             None => true,
             Some(open) if now < open.until => false,
-            Some(open) => !std::mem::replace(&mut open.trial, true),
+            Some(open) => {
+                let is_free = open.trial.is_none_or(|began| now.saturating_duration_since(began) >= MAX_OPEN_TIME);
+                if is_free {
+                    open.trial = Some(now);
+                }
+                is_free
+            }
         }
     }
 
@@ -84,19 +94,23 @@ impl Breaker {
             Witness::Caller(caller) => self.has_several_callers |= *self.caller.get_or_insert(caller) != caller,
         }
         let is_certain = self.losses >= FAILURES || self.failures >= FAILURES && self.has_several_callers;
-        let pause = match &self.open {
-            Some(open) if open.trial => (open.pause * 2).min(MAX_OPEN_TIME),
-            Some(_) => return,
-            None if is_certain => FIRST_OPEN_TIME,
-            None => return,
+        let pause = match (&mut self.open, witness) {
+            (Some(Open { trial: None, .. }), _) => return,
+            (Some(open), Witness::Caller(caller)) if open.failed_for.is_none_or(|first| first == caller) => {
+                (open.failed_for, open.trial) = (Some(caller), None);
+                return;
+            }
+            (Some(open), Witness::Caller(_) | Witness::Connection) => (open.pause * 2).min(MAX_OPEN_TIME),
+            (None, _) if is_certain => FIRST_OPEN_TIME,
+            (None, _) => return,
         };
-        self.open = Some(Open { until: now + pause, pause, trial: false });
+        self.open = Some(Open { until: now + pause, pause, trial: None, failed_for: None });
     }
 
     /// Ends a trial without a result, such as when the client left. Another trial may follow.
     pub fn undecided(&mut self) {
         if let Some(open) = &mut self.open {
-            open.trial = false;
+            open.trial = None;
         }
     }
 }
@@ -118,13 +132,30 @@ mod tests {
         assert!(!breaker.admits(at(999)));
         assert!(breaker.admits(at(1_000)), "the trial");
         assert!(!breaker.admits(at(1_000)), "one trial at a time");
-        breaker.failed(Witness::Caller(1), at(1_000));
+        breaker.failed(Witness::Connection, at(1_000));
         assert!(!breaker.admits(at(2_999)));
         assert!(breaker.admits(at(3_000)));
         breaker.undecided();
         assert!(breaker.admits(at(3_000)));
         breaker.succeeded();
         assert!(breaker.admits(at(3_000)) && breaker.admits(at(3_000)));
+    }
+
+    #[test]
+    fn trials_of_one_caller_alone_do_not_keep_it_open() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut breaker = Breaker::default();
+        (0..5).for_each(|caller| breaker.failed(Witness::Caller(caller), start));
+        for _ in 0..100 {
+            assert!(breaker.admits(at(1)), "the next call is a trial at once");
+            breaker.failed(Witness::Caller(7), at(1));
+        }
+        assert!(breaker.admits(at(1)));
+        breaker.failed(Witness::Caller(8), at(1));
+        assert!(!breaker.admits(at(2)) && breaker.admits(at(3)), "two callers saw trials fail");
+        assert!(!breaker.admits(at(32)), "the trial is in progress");
+        assert!(breaker.admits(at(33)), "it takes too long");
     }
 
     #[test]

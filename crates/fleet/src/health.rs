@@ -123,17 +123,17 @@ async fn request(backend: &Backend, connector: &Connector) -> ProbeOutcome {
     }
 }
 
-/// The body that a backend returns for a path of its host; `None` unless the status is 200.
-pub(crate) async fn get(backend: &Backend, path: &str, connector: &Connector) -> Option<String> {
+/// The body that a backend returns for a path of its host; `None` unless the status is 200, an error without a response.
+pub(crate) async fn get(backend: &Backend, path: &str, connector: &Connector) -> Result<Option<String>, ProbeOutcome> {
     let read = async {
-        let mut response = send(backend, path, connector).await.ok()?;
+        let mut response = send(backend, path, connector).await?;
         if response.status != StatusCode::OK {
-            return None;
+            return Ok(None);
         }
-        let body = response.body(MAX_RESPONSE_BYTES).await.ok()?;
-        Some(String::from_utf8_lossy(&body).into_owned())
+        let body = response.body(MAX_RESPONSE_BYTES).await.map_err(|_| ProbeOutcome::Unhealthy)?;
+        Ok(Some(String::from_utf8_lossy(&body).into_owned()))
     };
-    tokio::time::timeout(TIMEOUT, read).await.ok()?
+    tokio::time::timeout(TIMEOUT, read).await.unwrap_or(Err(ProbeOutcome::Unhealthy))
 }
 
 async fn send(backend: &Backend, path: &str, connector: &Connector) -> Result<OnceResponse<Stream>, ProbeOutcome> {

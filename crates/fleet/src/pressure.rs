@@ -78,11 +78,11 @@ enum FetchedLoad {
 
 async fn fetch(replica: &Backend, connector: &Connector) -> FetchedLoad {
     match tokio::time::timeout(TIMEOUT, health::get(replica, "/metrics", connector)).await {
-        Ok(text) => match read_load(Family::Unknown, &text.unwrap_or_default()) {
+        Ok(Ok(text)) => match read_load(Family::Unknown, &text.unwrap_or_default()) {
             load if load == EngineLoad::default() => FetchedLoad::Silent,
             load => FetchedLoad::Reported(load),
         },
-        Err(_elapsed) => FetchedLoad::Unreachable,
+        Ok(Err(_)) | Err(_) => FetchedLoad::Unreachable,
     }
 }
 

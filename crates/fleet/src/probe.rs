@@ -5,7 +5,7 @@
 
 use domain::model::{EngineKind, Modality};
 use http::{HeaderValue, Method, Request, StatusCode, header};
-use outbound::{Connector, OutboundError};
+use outbound::{Address, Connector, OutboundError};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -173,6 +173,10 @@ impl ModelServer {
         let response = response.map_err(|error| match error {
             OutboundError::Timeout(_) if limit < timeout => {
                 ProbeError::Unreachable(format!("not all responses arrived within {TOTAL_TIMEOUT:?}"))
+            }
+            OutboundError::Connect(cause) => {
+                let host = Address::parse(url).map_or_else(|_| url.to_owned(), |address| address.authority);
+                ProbeError::Unreachable(format!("{host} is unreachable: {}", outbound::in_words(&cause)))
             }
             error => ProbeError::Unreachable(with_cause(&error)),
         })?;

@@ -262,6 +262,11 @@ impl<'a> Reader<'a> {
         self.at
     }
 
+    /// The text from a position to that of the reader.
+    pub fn since(&self, start: usize) -> &'a [u8] {
+        &self.bytes[start..self.at]
+    }
+
     fn word(&mut self, word: &'static [u8]) -> ReadResult<()> {
         if self.bytes[self.at..].starts_with(word) {
             self.at += word.len();

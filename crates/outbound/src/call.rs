@@ -48,3 +48,31 @@ async fn exchange(connector: Connector, request: Request<Vec<u8>>) -> Result<Res
     *response.headers_mut() = received.headers;
     Ok(response)
 }
+
+/// Why a connection failed, in words for people: `the connection was refused`.
+pub fn in_words(error: &std::io::Error) -> String {
+    use std::io::ErrorKind;
+    let text = error.to_string();
+    match error.kind() {
+        ErrorKind::ConnectionRefused => "the connection was refused".to_owned(),
+        ErrorKind::TimedOut => "it does not respond in time".to_owned(),
+        ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => "there is no route to it".to_owned(),
+        _ if text.contains("lookup address") => "its name cannot be resolved".to_owned(),
+        _ => text.split(" (os error").next().unwrap_or_default().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_words;
+    use std::io::{Error, ErrorKind};
+
+    #[test]
+    fn failed_connections_are_described_without_the_numbers_of_the_system() {
+        assert_eq!(in_words(&Error::from_raw_os_error(111)), "the connection was refused");
+        assert_eq!(in_words(&Error::from_raw_os_error(104)), "Connection reset by peer");
+        let lookup = Error::other("failed to lookup address information: Name or service not known");
+        assert_eq!(in_words(&lookup), "its name cannot be resolved");
+        assert_eq!(in_words(&Error::new(ErrorKind::TimedOut, "x")), "it does not respond in time");
+    }
+}

@@ -6,6 +6,6 @@ mod connector;
 mod proxy;
 
 pub use address::{Address, AddressError};
-pub use call::{OutboundError, call, call_within};
+pub use call::{OutboundError, call, call_within, in_words};
 pub use connector::{CONNECT_TIMEOUT, Connector, Stream, is_local_failure};
 pub use proxy::Proxy;

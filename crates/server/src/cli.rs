@@ -1,12 +1,13 @@
 //! The command line: `serve`, `check-config`, `migrate`, `admin`, `completions`.
 
-use crate::config::{Config, load};
+use crate::doctor::{self, Finding};
 use crate::node::data_dir;
 use crate::surface::openapi;
 use crate::version::VERSION;
 use crate::{admin, app};
 use clap::{CommandFactory, Parser};
 use clap_complete::Shell;
+use config::{Config, load};
 use fleet::drivers::process::shim;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -89,6 +90,9 @@ fn run(command: Command) -> anyhow::Result<()> {
                 config.catalogue.ids().count(),
                 config.catalogue.hash
             );
+            for Finding { what, remedy, .. } in doctor::missing_programs(&config.catalogue) {
+                eprintln!("warning: {what}: {remedy}");
+            }
             Ok(())
         }
         Command::Migrate(location) => with_store(location.config.as_deref(), &location.data_dir, async |_, store| {

@@ -1,14 +1,17 @@
-//! HTTP surfaces, configuration and wiring: everything around the data plane that makes it a service.
+//! HTTP surfaces and wiring: everything around the data plane that makes it a service.
 
 pub mod admin;
 mod app;
 pub mod cli;
 mod clock;
-pub mod config;
 mod control_plane;
 mod credential;
 mod doctor;
 mod node;
+#[cfg(feature = "single-sign-on")]
+mod oidc;
+#[cfg(not(feature = "single-sign-on"))]
+#[path = "oidc/absent.rs"]
 mod oidc;
 mod surface;
 mod surface_context;

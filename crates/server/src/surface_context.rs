@@ -1,10 +1,10 @@
 //! State that the console and the `/v1` surfaces share: the store, the runtime it lives on, and configured defaults.
 
-use crate::config::Config;
 use crate::doctor::ResidentDoctor;
 use crate::node::catalogue_keeper::CatalogueKeeper;
 use crate::node::downloads::DownloadCommands;
 use background::Tasks;
+use config::Config;
 use control::CommandError;
 use control::responses::{Bounds, ResponseStorage};
 use control::sessions::{self, ActiveSession};
@@ -34,8 +34,8 @@ pub(crate) struct SurfaceContext {
     pub allotment_defaults: Defaults,
     /// Most dedicated endpoints of a workspace.
     pub max_endpoints: u64,
-    /// Most workspaces of an organization without a limit of its own.
-    pub max_workspaces: u64,
+    /// Bounds of organizations without bounds of their own.
+    pub organization_defaults: OrganizationDefaults,
     pub lifetimes: Lifetimes,
     /// How far back series and the request log go.
     pub retention: Retention,
@@ -50,6 +50,13 @@ pub(crate) struct SurfaceContext {
     pub responses: ResponseStorage,
     /// Seals reasoning that clients keep for us.
     pub reasoning_keys: ContentKeys,
+}
+
+/// Bounds of organizations without bounds of their own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OrganizationDefaults {
+    pub max_workspaces: u64,
+    pub max_stored_bytes: u64,
 }
 
 /// Parts of this node that only the operator's routes use.
@@ -87,8 +94,12 @@ impl SurfaceContext {
         // Content is large: it must not keep calls from their keys and leases.
         let store = store.console_pool();
         let content_keys = config.content_keys.clone();
-        let bounds =
-            Bounds { workspace_bytes: config.store.responses_max_bytes, conversation_bytes: config.edge.body_limit };
+        let bounds = Bounds {
+            workspace_bytes: config.store.responses_max_bytes,
+            organization_bytes: config.store.responses_organization_bytes,
+            total_bytes: config.store.responses_total_bytes,
+            conversation_bytes: config.edge.body_limit,
+        };
         Self {
             responses: ResponseStorage::new(store.clone(), content_keys.clone(), bounds),
             store,
@@ -97,7 +108,10 @@ impl SurfaceContext {
             defaults: config.workspace_defaults,
             allotment_defaults: config.allotment_defaults.clone(),
             max_endpoints: config.server.max_endpoints_per_workspace,
-            max_workspaces: config.server.max_workspaces_per_organization,
+            organization_defaults: OrganizationDefaults {
+                max_workspaces: config.server.max_workspaces_per_organization,
+                max_stored_bytes: config.store.responses_organization_bytes,
+            },
             lifetimes,
             retention: config.retention,
             console_url,

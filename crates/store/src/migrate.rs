@@ -38,6 +38,8 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 19, script: include_str!("../migrations/0019_download_requests.sql") },
     Migration { version: 20, script: include_str!("../migrations/0020_node_requests.sql") },
     Migration { version: 21, script: include_str!("../migrations/0021_workspaces_of_organizations.sql") },
+    Migration { version: 22, script: include_str!("../migrations/0022_bounds_of_organizations.sql") },
+    Migration { version: 23, script: include_str!("../migrations/0023_restrictions_of_keys.sql") },
 ];
 
 /// Migrations that only add, each with the newest migration that a version must know to work with it. All others require
@@ -56,6 +58,8 @@ const ADDING: &[(i64, i64)] = &[
     (19, 9),
     (20, 9),
     (21, 9),
+    (22, 9),
+    (23, 9),
 ];
 
 const SERVES_SINCE: &str = "SELECT MAX(serves_since) AS serves_since FROM schema_version";

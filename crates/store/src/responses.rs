@@ -14,6 +14,13 @@ pub const MAX_CHAIN: usize = 1_000;
 /// The most items that one lookup finds.
 pub const MAX_ITEMS: usize = 256;
 
+/// The bound and the content of the organization of a workspace.
+const ORGANIZATION_BYTES: &str = "SELECT o.max_stored_bytes, CAST(COALESCE((SELECT SUM(t.bytes) \
+     FROM workspaces w JOIN stored_response_totals t ON t.workspace_id = w.id WHERE w.organization_id = o.id), 0) AS BIGINT) \
+     AS bytes FROM workspaces own JOIN organizations o ON o.id = own.organization_id WHERE own.id = $1";
+/// The content of all workspaces.
+const TOTAL_BYTES: &str = "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes FROM stored_response_totals";
+
 /// The response `$2`, and up to `$4` that it continues. All must be from `$3` or later.
 macro_rules! chain {
     ($rest:literal) => {
@@ -30,18 +37,29 @@ macro_rules! chain {
 
 /// A response to be stored.
 #[derive(Debug, Clone)]
-pub struct NewResponse<'a> {
-    pub workspace: &'a WorkspaceId,
-    pub id: &'a str,
+pub struct NewResponse {
+    pub workspace: WorkspaceId,
+    pub id: String,
     /// The response that it continues.
-    pub previous: Option<&'a str>,
+    pub previous: Option<String>,
     pub created_at: Timestamp,
     /// The id of the key that sealed its content.
-    pub content_key: &'a str,
+    pub content_key: String,
     pub input: Vec<u8>,
     pub response: Vec<u8>,
     /// The ids of its output items.
-    pub items: &'a [String],
+    pub items: Vec<String>,
+}
+
+/// The most bytes of stored responses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MaxBytes {
+    pub workspace: u64,
+    /// Of an organization for which the operator has set no other number. Like for all, responses of other workspaces
+    /// that are being stored at the same moment are not seen.
+    pub organization: u64,
+    /// Of all workspaces.
+    pub total: u64,
 }
 
 /// A stored response, as far as it is readable without its key.
@@ -76,43 +94,61 @@ pub struct Total {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Insert {
     Done,
+    /// The workspace, or its organization, has no room.
     Full,
+    /// There is no room for any workspace.
+    StoreFull,
 }
 
-/// Stores a response, unless the responses of its workspace would exceed `max_bytes`.
-pub async fn insert(tx: &mut Tx, new: &NewResponse<'_>, max_bytes: u64) -> Result<Insert, StoreError> {
+/// Stores a response, unless there would be more than `max`.
+pub async fn insert(tx: &mut Tx, new: &NewResponse, max: MaxBytes) -> Result<Insert, StoreError> {
     let bytes = row::to_number((new.input.len() + new.response.len()) as u64);
     let add = sqlx::query(
         "INSERT INTO stored_response_totals (workspace_id, bytes) VALUES ($1, $2) ON CONFLICT (workspace_id) \
          DO UPDATE SET bytes = stored_response_totals.bytes + excluded.bytes RETURNING bytes",
     );
     let total = tx.count(add.bind(new.workspace.as_str()).bind(bytes), "bytes").await?;
-    if total > max_bytes {
+    if total > max.workspace {
         return Ok(Insert::Full);
+    }
+    let of_organization = sqlx::query(ORGANIZATION_BYTES).bind(new.workspace.as_str());
+    if let Some(found) = tx.row(of_organization).await? {
+        let bound = row::optional_count(&found, "max_stored_bytes")?.unwrap_or(max.organization);
+        if row::count(&found, "bytes")? > bound {
+            return Ok(Insert::Full);
+        }
+    }
+    if tx.count(sqlx::query(TOTAL_BYTES), "bytes").await? > max.total {
+        return Ok(Insert::StoreFull);
     }
     let insert = sqlx::query(
         "INSERT INTO stored_responses (workspace_id, id, previous_id, created_at, content_key, bytes, input, response) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
     )
     .bind(new.workspace.as_str())
-    .bind(new.id)
-    .bind(new.previous)
+    .bind(new.id.as_str())
+    .bind(new.previous.as_deref())
     .bind(new.created_at.millis())
-    .bind(new.content_key)
+    .bind(new.content_key.as_str())
     .bind(bytes)
     .bind(new.input.as_slice())
     .bind(new.response.as_slice());
     tx.execute(insert).await?;
-    for chunk in values::chunks(new.items) {
+    for chunk in values::chunks(&new.items) {
         let table = "stored_response_items";
         let text = values::insert_shared_text(tx.engine(), table, "workspace_id, response_id", "id", chunk.len());
         let mut insert = sqlx::query(AssertSqlSafe(text + " ON CONFLICT DO NOTHING"));
         for item in chunk {
             insert = insert.bind(item.as_str());
         }
-        tx.execute(insert.bind(new.workspace.as_str()).bind(new.id)).await?;
+        tx.execute(insert.bind(new.workspace.as_str()).bind(new.id.as_str())).await?;
     }
     Ok(Insert::Done)
+}
+
+/// The size of all stored content.
+pub async fn total_bytes(store: &Store) -> Result<u64, StoreError> {
+    store.row(sqlx::query(TOTAL_BYTES)).await?.map_or(Ok(0), |found| row::count(&found, "bytes"))
 }
 
 /// The size of the content of a response from `since` or later.

@@ -5,7 +5,7 @@
 
 use dataplane::record::{CallRecord, Outcome};
 use domain::Timestamp;
-use domain::usage::Actor;
+use domain::usage::{Actor, CLIENT_GONE};
 use json_line::JsonLine;
 use parking_lot::Mutex;
 use std::io::Write as _;
@@ -87,7 +87,7 @@ pub fn status_of(outcome: Outcome) -> (u16, &'static str) {
         Outcome::Rejected { status, code } => (status, code),
         Outcome::Interrupted { code } => (200, code),
         // nginx's status for a request that the client closed.
-        Outcome::ClientGone => (499, "client_gone"),
+        Outcome::ClientGone => (499, CLIENT_GONE),
     }
 }
 

@@ -26,7 +26,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("bench", &["testkit"]),
     ("campaign", &["testkit"]),
     ("testbed", &["testkit"]),
-    ("edge", &["domain", "http1"]),
+    ("edge", &["background", "domain", "http1"]),
     ("outbound", &["http1"]),
     ("weights", &["background", "http1", "outbound"]),
     ("store", &["background", "domain", "json_line"]),
@@ -34,10 +34,12 @@ const CRATES: &[(&str, &[&str])] = &[
     ("dataplane", &["background", "dialects", "domain", "fleet", "http1", "json", "json_line", "outbound", "store"]),
     ("control", &["background", "domain", "fleet", "store"]),
     ("telemetry", &["dataplane", "domain", "fleet", "http1", "json_line", "outbound", "store"]),
+    ("config", &["control", "domain", "edge", "fleet", "store", "telemetry", "weights"]),
     (
         "server",
         &[
             "background",
+            "config",
             "control",
             "dataplane",
             "dialects",

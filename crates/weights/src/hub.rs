@@ -138,7 +138,9 @@ impl Hub {
         if let Some(token) = self.token.as_ref().filter(|_| is_hub) {
             headers.insert(header::AUTHORIZATION, token.clone());
         }
-        let lost = |error: std::io::Error| HubError::Unavailable(format!("{} is unreachable: {error}", address.host));
+        let lost = |error: std::io::Error| {
+            HubError::Unavailable(format!("{} is unreachable: {}", address.host, outbound::in_words(&error)))
+        };
         let stream = match self.proxy.of(&address).map_err(|error| HubError::Unexpected(error.to_string()))? {
             Some(proxy) => self.connector.connect_through(proxy, &address).await,
             None => self.connector.connect(&address).await,

@@ -14,11 +14,12 @@ export const workspaceAliasesQuery = (workspaceId: string) =>
     },
   })
 
-export const setAlias = (workspaceId: string, { name, model }: Alias) =>
+/** Fails with `version_conflict` unless the alias still means `replaces`; null if there was none. */
+export const setAlias = (workspaceId: string, { name, model }: Alias, replaces: string | null) =>
   unwrap(
     client.PUT('/api/workspaces/{workspaceId}/aliases/{alias}', {
       params: { path: { workspaceId, alias: name } },
-      body: { model },
+      body: { model, replaces },
     }),
   )
 

@@ -8,9 +8,13 @@ import { ApiError } from './errors'
 
 export type ChatUsage = { promptTokens: number; cachedTokens: number; completionTokens: number }
 export type ChatEvent =
+  /** The response has begun. */
+  | { kind: 'accepted'; requestId: string }
   | { kind: 'text'; text: string }
   /** Thoughts of a reasoning model, sent before the response text. */
   | { kind: 'reasoning'; text: string }
+  /** A part of the call of a tool; the arguments of the parts with one index belong together. */
+  | { kind: 'call'; index: number; id: string; name: string; arguments: string }
   | { kind: 'finish'; reason: string }
   | { kind: 'usage'; usage: ChatUsage }
 
@@ -28,7 +32,13 @@ type Chunk = {
     prompt_tokens_details?: { cached_tokens?: number | null } | null
   } | null
 }
-type Delta = { content?: string | null; reasoning_content?: string | null; reasoning?: string | null }
+type Delta = {
+  content?: string | null
+  reasoning_content?: string | null
+  reasoning?: string | null
+  tool_calls?: CallPart[] | null
+}
+type CallPart = { index?: number; id?: string | null; function?: { name?: string | null; arguments?: string | null } }
 
 export async function* readChatStream(body: ReadableStream<Uint8Array>, requestId?: string): AsyncGenerator<ChatEvent> {
   const reader = body.getReader()
@@ -66,6 +76,10 @@ function* eventsOf(chunk: Chunk, requestId: string | undefined): Generator<ChatE
   const reasoning = choice?.delta?.reasoning_content ?? choice?.delta?.reasoning
   if (reasoning) yield { kind: 'reasoning', text: reasoning }
   if (choice?.delta?.content) yield { kind: 'text', text: choice.delta.content }
+  for (const part of choice?.delta?.tool_calls ?? []) {
+    const { name, arguments: text } = part.function ?? {}
+    yield { kind: 'call', index: part.index ?? 0, id: part.id ?? '', name: name ?? '', arguments: text ?? '' }
+  }
   if (choice?.finish_reason) yield { kind: 'finish', reason: choice.finish_reason }
   if (chunk.usage) {
     yield {

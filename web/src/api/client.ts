@@ -1,6 +1,7 @@
 /** The API client. Types come from `/openapi.json`; errors are thrown as `ApiError`. */
 
 import createClient from 'openapi-fetch'
+import { suspectConnection } from './connection'
 import { readApiError, unreachable } from './errors'
 import { queryClient } from './query-client'
 import type { components, paths } from './schema'
@@ -39,10 +40,13 @@ client.use({
 /** Returns the body of a successful response, otherwise throws an `ApiError`: `unwrap(client.GET('/v1/models'))`. */
 export async function unwrap<T>(pending: PendingResponse<T>): Promise<T> {
   const result = await pending.catch((cause: unknown) => {
-    throw isAbort(cause) ? cause : unreachable(cause)
+    if (isAbort(cause)) throw cause
+    suspectConnection()
+    throw unreachable(cause)
   })
   if (result.response.ok) return result.data as T
   const error = readApiError(result.response, result.error)
+  if (error.kind === 'transport') suspectConnection()
   clearEndedSession(error.status, error.code)
   throw error
 }

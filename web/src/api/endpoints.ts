@@ -17,10 +17,14 @@ const LEDGER_POLL_MS = 5_000
 const COST_POLL_MS = 30_000
 const EVENTS_PAGE = 30
 
+/** The most that `/v1/endpoints` returns at once. */
+const MAX_LISTED = 100
+
 export const endpointsQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['endpoints', workspaceId],
-    queryFn: ({ signal }) => everyPage((query) => unwrap(client.GET('/v1/endpoints', { params: { query }, signal }))),
+    queryFn: ({ signal }) =>
+      everyPage((query) => unwrap(client.GET('/v1/endpoints', { params: { query }, signal })), MAX_LISTED),
     ...polled(LIVE_POLL_MS),
   })
 

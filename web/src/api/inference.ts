@@ -1,37 +1,50 @@
-/** Model calls of the playground, authenticated by session, and the dedicated endpoints that can be called. */
+/** Model calls of the playground, authenticated by session. */
 
-import { queryOptions } from '@tanstack/react-query'
 import { type ChatEvent, readChatStream } from './chat-stream'
-import { clearEndedSession, client, type Schemas, sessionHeaders, unwrap } from './client'
+import { clearEndedSession, sessionHeaders } from './client'
+import { suspectConnection } from './connection'
 import { readApiError, unreachable } from './errors'
-import { polled } from './polling'
 
-export type ServingEndpoint = Schemas['Endpoint']
-export type ChatMessage = { role: 'system' | 'user' | 'assistant'; content: string }
+export type ContentPart = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } }
+export type ToolCall = { id: string; type: 'function'; function: { name: string; arguments: string } }
+export type Tool = { type: 'function'; function: { name: string; description?: string; parameters?: object } }
+export type ChatMessage =
+  | { role: 'system'; content: string }
+  | { role: 'user'; content: string | ContentPart[] }
+  | { role: 'assistant'; content: string | null; tool_calls?: ToolCall[] }
+  | { role: 'tool'; tool_call_id: string; content: string }
+export type ResponseFormat =
+  | { type: 'json_object' }
+  | { type: 'json_schema'; json_schema: { name: string; strict: true; schema: object } }
 export type ChatParameters = {
   temperature?: number
   top_p?: number
   max_tokens?: number
   seed?: number
   stop?: string[]
+  response_format?: ResponseFormat
+  tools?: Tool[]
+  reasoning_effort?: string
 }
 export type ChatRequest = { model: string; messages: ChatMessage[]; stream: true } & ChatParameters & {
     stream_options: { include_usage: true }
   }
 
 const CHAT = '/v1/chat/completions'
-const ENDPOINTS_POLL_MS = 10_000
-const MAX_ENDPOINTS = 100
 
 /** Streams one response. Aborting `signal` closes the connection, which stops the engine. */
 export async function* streamChat(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatEvent> {
   const response = await post(CHAT, request, signal)
   if (!response.body) throw unreachable(undefined)
+  const requestId = response.headers.get('x-request-id') ?? undefined
+  if (requestId) yield { kind: 'accepted', requestId }
   try {
-    yield* readChatStream(response.body, response.headers.get('x-request-id') ?? undefined)
+    yield* readChatStream(response.body, requestId)
   } catch (thrown) {
     // fetch reports a connection lost mid-stream as a TypeError with the browser's own message.
-    throw thrown instanceof TypeError ? unreachable(thrown) : thrown
+    if (!(thrown instanceof TypeError)) throw thrown
+    suspectConnection()
+    throw unreachable(thrown)
   }
 }
 
@@ -49,21 +62,12 @@ async function post(path: string, body: unknown, signal: AbortSignal | undefined
   const headers = { 'Content-Type': 'application/json', ...sessionHeaders('POST', path) }
   const init: RequestInit = { method: 'POST', headers, body: JSON.stringify(body), credentials: 'same-origin', signal }
   const response = await fetch(path, init).catch((cause: unknown) => {
-    throw signal?.aborted ? cause : unreachable(cause)
+    if (signal?.aborted) throw cause
+    suspectConnection()
+    throw unreachable(cause)
   })
   if (response.ok) return response
   const error = readApiError(response, await response.json().catch(() => undefined))
   clearEndedSession(error.status, error.code)
   throw error
 }
-
-/** Endpoints that are currently serving, for model pickers. */
-export const servingEndpointsQuery = (workspaceId: string) =>
-  queryOptions({
-    queryKey: ['endpoints', workspaceId, 'serving'],
-    queryFn: async ({ signal }) => {
-      const query = { state: 'serving', limit: MAX_ENDPOINTS }
-      return (await unwrap(client.GET('/v1/endpoints', { params: { query }, signal }))).data
-    },
-    ...polled(ENDPOINTS_POLL_MS),
-  })

@@ -7,6 +7,7 @@ import { polled } from './polling'
 
 export type Key = Schemas['Key']
 export type NewKey = Schemas['NewKey']
+export type KeyEdit = Schemas['EditKey']
 export type OrganizationKey = Schemas['OrganizationKey']
 
 const POLL_MS = 10_000
@@ -21,6 +22,21 @@ export const keysQuery = (workspaceId: string) =>
         unwrap(client.GET('/api/workspaces/{workspaceId}/keys', { params: { path: { workspaceId }, query }, signal })),
       ),
     ...polled(POLL_MS),
+  })
+
+/** The keys of all workspaces of the organization; for administrators. */
+export const keysOfOrganizationQuery = (organizationId: string) =>
+  queryOptions({
+    queryKey: ['keys', organizationId, 'all'],
+    queryFn: ({ signal }) =>
+      everyPage((query) =>
+        unwrap(
+          client.GET('/api/organizations/{organizationId}/keys', {
+            params: { path: { organizationId }, query },
+            signal,
+          }),
+        ),
+      ),
   })
 
 /** The keys that a user created in any workspace of the organization; for administrators. */
@@ -38,12 +54,12 @@ export const keysOfUserQuery = (organizationId: string, userId: string) =>
       ),
   })
 
-/** Revokes keys of the organization together: all or none. */
+/** Revokes keys of the organization together. Disabled ones are revoked, too: the dialogs say that they are. */
 export const revokeKeys = (organizationId: string, keyIds: string[]) =>
   unwrap(
     client.POST('/api/organizations/{organizationId}/keys/revoke', {
       params: { path: { organizationId } },
-      body: { keyIds },
+      body: { keyIds, includeDisabled: true },
     }),
   )
 
@@ -57,6 +73,13 @@ export const rotateKey = (workspaceId: string, keyId: string, overlapSeconds: nu
       body: { overlapSeconds },
     }),
   )
+
+export const editKey = (workspaceId: string, keyId: string, body: KeyEdit) =>
+  unwrap(client.PATCH('/api/workspaces/{workspaceId}/keys/{keyId}', { ...withKey(workspaceId, keyId), body }))
+
+/** Ends the secret before the last rotation, which works beside the new one for a while. */
+export const endOverlap = (workspaceId: string, keyId: string) =>
+  unwrap(client.POST('/api/workspaces/{workspaceId}/keys/{keyId}/end-overlap', withKey(workspaceId, keyId)))
 
 export const disableKey = (workspaceId: string, keyId: string) =>
   unwrap(client.POST('/api/workspaces/{workspaceId}/keys/{keyId}/disable', withKey(workspaceId, keyId)))

@@ -2,6 +2,7 @@
 
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { client, type Schemas, unwrap } from './client'
+import { untilTick } from './polling'
 import type { paths } from './schema'
 
 export type Series = Schemas['Series']
@@ -23,6 +24,12 @@ const REQUESTS_PAGE = 50
 export const boundsOf = ({ from, to, spanMs }: Window) =>
   spanMs === undefined ? { from, to } : { from: new Date(Date.now() - spanMs).toISOString() }
 
+/** The refetch interval of a window. */
+export const onTick =
+  ({ liveMs }: Window) =>
+  () =>
+    liveMs ? untilTick(liveMs) : false
+
 export const metricQuery = (workspaceId: string, parameters: Omit<MetricParameters, 'from' | 'to'>, window: Window) =>
   queryOptions({
     queryKey: ['metrics', workspaceId, parameters, window],
@@ -31,7 +38,7 @@ export const metricQuery = (workspaceId: string, parameters: Omit<MetricParamete
       return unwrap(client.GET('/api/workspaces/{workspaceId}/metrics', { params, signal }))
     },
     placeholderData: keepPreviousData,
-    refetchInterval: window.liveMs ?? false,
+    refetchInterval: onTick(window),
     refetchIntervalInBackground: false,
   })
 
@@ -47,13 +54,21 @@ export const requestsQuery = (workspaceId: string, parameters: RequestsParameter
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.nextCursor ?? undefined,
     placeholderData: keepPreviousData,
-    refetchInterval: window.liveMs ?? false,
+    refetchInterval: onTick(window),
     refetchIntervalInBackground: false,
   })
+
+/** A call by its id; undefined while it is not logged yet. */
+export async function loggedRequest(workspaceId: string, request: string): Promise<LoggedRequest | undefined> {
+  const params = { path: { workspaceId }, query: { request } }
+  const page = await unwrap(client.GET('/api/workspaces/{workspaceId}/requests', { params }))
+  return (page as unknown as Schemas['List_Request']).data[0]
+}
 
 /** Link to all matching requests as CSV. */
 export function requestsCsv(workspaceId: string, parameters: RequestsParameters, window: Window): string {
   const query = new URLSearchParams({ format: 'csv' })
-  for (const [name, value] of Object.entries({ ...parameters, ...boundsOf(window) })) if (value) query.set(name, value)
+  for (const [name, value] of Object.entries({ ...parameters, ...boundsOf(window) }))
+    if (value !== undefined) query.set(name, String(value))
   return `/api/workspaces/${workspaceId}/requests?${query}`
 }

@@ -2,8 +2,22 @@
 
 import { queryOptions } from '@tanstack/react-query'
 import { client, type Schemas, unwrap } from './client'
+import { everyPage } from './pages'
 
 export const createWorkspace = (name: string) => unwrap(client.POST('/api/workspaces', { body: { name } }))
+
+/** The workspaces of the current organization that the user may see. */
+export const workspacesQuery = (organizationId: string) =>
+  queryOptions({
+    queryKey: ['workspaces', organizationId],
+    queryFn: ({ signal }) => everyPage((query) => unwrap(client.GET('/api/workspaces', { params: { query }, signal }))),
+  })
+
+/** Its keys stop working at once; its usage and bills stay. */
+export const deleteWorkspace = (workspaceId: string) =>
+  unwrap(
+    client.DELETE('/api/workspaces/{workspaceId}', { params: { path: { workspaceId }, query: { revokeKeys: true } } }),
+  )
 
 export const quotaQuery = (workspaceId: string) =>
   queryOptions({

@@ -7,6 +7,7 @@ import { isSignedIn, sessionQuery } from '../api/session'
 import { paths } from '../paths'
 import { Link } from '../ui/Link'
 import { Brand } from './Brand'
+import { ConnectionBanner } from './ConnectionBanner'
 import { ContextGate } from './ContextGate'
 import classes from './Shell.module.css'
 import { Sidebar } from './Sidebar'
@@ -56,6 +57,7 @@ export function Shell() {
       </AppShell.Header>
       <Sidebar pathname={pathname} isOpen={opened} />
       <AppShell.Main className={classes.page}>
+        <ConnectionBanner />
         <div id="main" ref={main} tabIndex={-1} className={classes.content}>
           <ContextGate>
             <Outlet />

@@ -1,4 +1,5 @@
 import { AppShell, ScrollArea } from '@mantine/core'
+import { IconHelp } from '@tabler/icons-react'
 import { useId } from 'react'
 import { useSessionContext } from '../api/session'
 import { paths } from '../paths'
@@ -6,6 +7,7 @@ import { Link } from '../ui/Link'
 import { Brand } from './Brand'
 import { ContextSwitcher } from './ContextSwitcher'
 import { isCurrent, NAVIGATION, OPERATOR_NAVIGATION } from './navigation'
+import { SearchButton } from './SearchButton'
 import classes from './Shell.module.css'
 import { UserMenu } from './UserMenu'
 
@@ -29,6 +31,17 @@ export function Sidebar({ pathname, isOpen }: { pathname: string; isOpen: boolea
         ))}
       </AppShell.Section>
       <AppShell.Section pt="sm">
+        <div className={classes.tools}>
+          <SearchButton />
+          <Link
+            className={classes.item}
+            href={paths.help()}
+            aria-current={isCurrent(pathname, paths.help()) ? 'page' : undefined}
+          >
+            <IconHelp size={ICON} stroke={1.75} aria-hidden />
+            Help
+          </Link>
+        </div>
         <UserMenu />
       </AppShell.Section>
     </AppShell.Navbar>

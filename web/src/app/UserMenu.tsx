@@ -61,6 +61,8 @@ export function UserMenu() {
         <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => end.mutate()}>
           Sign out
         </Menu.Item>
+        <Menu.Divider />
+        <Menu.Label>Forebay {__FOREBAY_VERSION__}</Menu.Label>
       </Menu.Dropdown>
     </Menu>
   )

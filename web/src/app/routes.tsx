@@ -12,7 +12,9 @@ import {
 import { queryClient } from '../api/query-client'
 import { isSignedIn, sessionQuery } from '../api/session'
 import { paths } from '../paths'
-import { RouteError } from './RouteError'
+import { ShellSkeleton } from '../ui/Skeletons'
+import { loadPage } from './load-page'
+import { PageError, RouteError } from './RouteError'
 import { takeReturnPath } from './return-path'
 import { Shell } from './Shell'
 
@@ -27,22 +29,27 @@ declare module '@tanstack/react-router' {
 
 const root = createRootRoute({ component: Outlet, errorComponent: RouteError })
 
+/** A page whose module is loaded when it is first opened. */
+const lazyPage = <Name extends string>(load: () => Promise<Record<Name, RouteComponent>>, name: Name) =>
+  lazyRouteComponent(() => loadPage(load), name)
+
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
-  component: lazyRouteComponent(() => import('../pages/sign-in/SignInPage'), 'SignInPage'),
+  component: lazyPage(() => import('../pages/sign-in/SignInPage'), 'SignInPage'),
 })
 
 const invitation = createRoute({
   getParentRoute: () => root,
   path: '/invitation',
-  component: lazyRouteComponent(() => import('../pages/invitation/InvitationPage'), 'InvitationPage'),
+  component: lazyPage(() => import('../pages/invitation/InvitationPage'), 'InvitationPage'),
 })
 
 const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
   component: Shell,
+  pendingComponent: ShellSkeleton,
   errorComponent: RouteError,
   beforeLoad: async ({ location }) => {
     const session = await queryClient.ensureQueryData(sessionQuery)
@@ -54,7 +61,9 @@ const home = createRoute({
   getParentRoute: () => shell,
   path: '/',
   beforeLoad: () => {
-    throw redirect({ href: takeReturnPath() ?? paths.models() })
+    const session = queryClient.getQueryData(sessionQuery.queryKey)
+    const isOperator = isSignedIn(session) && session.user.operator
+    throw redirect({ href: takeReturnPath() ?? (isOperator ? paths.operator() : paths.models()) })
   },
 })
 
@@ -63,7 +72,7 @@ const page = <const Path extends string>(
   path: Path,
   component: RouteComponent,
   staticData: StaticDataRouteOption = {},
-) => createRoute({ getParentRoute: () => shell, path, component, staticData })
+) => createRoute({ getParentRoute: () => shell, path, component, errorComponent: PageError, staticData })
 
 const inWorkspace = (title: string) => ({ needs: 'workspace', title }) as const
 const inOrganization = (title: string) => ({ needs: 'organization', title }) as const
@@ -71,100 +80,108 @@ const inOrganization = (title: string) => ({ needs: 'organization', title }) as 
 const pages = [
   page(
     '/models',
-    lazyRouteComponent(() => import('../pages/models/ModelsPage'), 'ModelsPage'),
+    lazyPage(() => import('../pages/models/ModelsPage'), 'ModelsPage'),
     inWorkspace('Model Library'),
   ),
   page(
     '/models/$provider/$',
-    lazyRouteComponent(() => import('../pages/models/ModelPage'), 'ModelPage'),
+    lazyPage(() => import('../pages/models/ModelPage'), 'ModelPage'),
     inWorkspace('Model'),
   ),
   page(
     '/playground',
-    lazyRouteComponent(() => import('../pages/playground/PlaygroundPage'), 'PlaygroundPage'),
+    lazyPage(() => import('../pages/playground/PlaygroundPage'), 'PlaygroundPage'),
     inWorkspace('Playground'),
   ),
   page(
     '/keys',
-    lazyRouteComponent(() => import('../pages/keys/KeysPage'), 'KeysPage'),
+    lazyPage(() => import('../pages/keys/KeysPage'), 'KeysPage'),
     inWorkspace('API keys'),
   ),
   page(
     '/endpoints',
-    lazyRouteComponent(() => import('../pages/endpoints/EndpointsPage'), 'EndpointsPage'),
+    lazyPage(() => import('../pages/endpoints/EndpointsPage'), 'EndpointsPage'),
     inWorkspace('Endpoints'),
   ),
   page(
     '/endpoints/new',
-    lazyRouteComponent(() => import('../pages/endpoints/NewEndpointPage'), 'NewEndpointPage'),
+    lazyPage(() => import('../pages/endpoints/NewEndpointPage'), 'NewEndpointPage'),
     inWorkspace('New endpoint'),
   ),
   page(
     '/endpoints/$name',
-    lazyRouteComponent(() => import('../pages/endpoints/EndpointPage'), 'EndpointPage'),
+    lazyPage(() => import('../pages/endpoints/EndpointPage'), 'EndpointPage'),
     inWorkspace('Endpoint'),
   ),
   page(
     '/costs',
-    lazyRouteComponent(() => import('../pages/costs/CostsPage'), 'CostsPage'),
+    lazyPage(() => import('../pages/costs/CostsPage'), 'CostsPage'),
     inWorkspace('Costs'),
   ),
   page(
     '/observability',
-    lazyRouteComponent(() => import('../pages/observability/ObservabilityPage'), 'ObservabilityPage'),
+    lazyPage(() => import('../pages/observability/ObservabilityPage'), 'ObservabilityPage'),
     inWorkspace('Observability'),
   ),
   page(
     '/members',
-    lazyRouteComponent(() => import('../pages/members/MembersPage'), 'MembersPage'),
+    lazyPage(() => import('../pages/members/MembersPage'), 'MembersPage'),
     inOrganization('Members'),
   ),
   page(
     '/audit',
-    lazyRouteComponent(() => import('../pages/audit/AuditPage'), 'AuditPage'),
+    lazyPage(() => import('../pages/audit/AuditPage'), 'AuditPage'),
     inOrganization('Audit log'),
   ),
   // The account tab works without a workspace; the workspace tab handles a missing one itself.
   page(
     '/settings',
-    lazyRouteComponent(() => import('../pages/settings/SettingsPage'), 'SettingsPage'),
+    lazyPage(() => import('../pages/settings/SettingsPage'), 'SettingsPage'),
   ),
   // Pages of the operator concern the whole installation and need no context.
   page(
     '/operator',
-    lazyRouteComponent(() => import('../pages/operator/overview/OverviewPage'), 'OverviewPage'),
+    lazyPage(() => import('../pages/operator/overview/OverviewPage'), 'OverviewPage'),
   ),
   page(
     '/operator/models',
-    lazyRouteComponent(() => import('../pages/operator/models/OperatorModelsPage'), 'OperatorModelsPage'),
+    lazyPage(() => import('../pages/operator/models/OperatorModelsPage'), 'OperatorModelsPage'),
   ),
   page(
     '/operator/models/new',
-    lazyRouteComponent(() => import('../pages/operator/models/add/AddModelPage'), 'AddModelPage'),
+    lazyPage(() => import('../pages/operator/models/add/AddModelPage'), 'AddModelPage'),
   ),
   page(
     '/operator/models/$provider/$',
-    lazyRouteComponent(() => import('../pages/operator/models/OperatorModelPage'), 'OperatorModelPage'),
+    lazyPage(() => import('../pages/operator/models/OperatorModelPage'), 'OperatorModelPage'),
   ),
   page(
     '/operator/health',
-    lazyRouteComponent(() => import('../pages/operator/nodes/HealthPage'), 'HealthPage'),
+    lazyPage(() => import('../pages/operator/nodes/HealthPage'), 'HealthPage'),
   ),
   page(
     '/operator/organizations',
-    lazyRouteComponent(() => import('../pages/operator/organizations/OrganizationsPage'), 'OrganizationsPage'),
+    lazyPage(() => import('../pages/operator/organizations/OrganizationsPage'), 'OrganizationsPage'),
   ),
   page(
     '/operator/organizations/$id',
-    lazyRouteComponent(() => import('../pages/operator/organizations/OrganizationPage'), 'OrganizationPage'),
+    lazyPage(() => import('../pages/operator/organizations/OrganizationPage'), 'OrganizationPage'),
   ),
   page(
     '/operator/users',
-    lazyRouteComponent(() => import('../pages/operator/people/UsersPage'), 'UsersPage'),
+    lazyPage(() => import('../pages/operator/people/UsersPage'), 'UsersPage'),
+  ),
+  page(
+    '/help',
+    lazyPage(() => import('../pages/help/HelpPage'), 'HelpPage'),
+  ),
+  page(
+    '/help/$',
+    lazyPage(() => import('../pages/help/HelpPage'), 'HelpPage'),
   ),
   page(
     '$',
-    lazyRouteComponent(() => import('../pages/not-found/NotFoundPage'), 'NotFoundPage'),
+    lazyPage(() => import('../pages/not-found/NotFoundPage'), 'NotFoundPage'),
   ),
 ]
 

@@ -1,9 +1,8 @@
 import { Skeleton } from '@mantine/core'
-import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { Series, SeriesLine } from '../api/series'
 import { Chart } from '../ui/charts/Chart'
-import type { ChartProps } from '../ui/charts/series'
+import { type ChartProps, inErrorTones } from '../ui/charts/series'
 import { Loaded } from '../ui/Loaded'
 import { Panel } from '../ui/Panel'
 import classes from './charts.module.css'
@@ -36,55 +35,63 @@ export type SeriesChartStyle = {
   /** Summary of the whole time range, beside the title. */
   total?: (series: Series) => ReactNode
   empty?: string
+  /** Zero means that there was nothing, as for bars. */
+  isAmount?: boolean
+  /** Groups are causes of errors. */
+  isErrors?: boolean
   onZoom?: ChartProps['onZoom']
 }
 
-type Props = SeriesChartStyle & { series: UseQueryResult<Series>; hasGroups: boolean }
+/** The part of a query that a chart needs. */
+export type SeriesResult = { data: Series | undefined; error: unknown; refetch: () => unknown }
+type Props = SeriesChartStyle & { series: SeriesResult; hasGroups?: boolean }
 
 /** Panel with one series. */
 export function SeriesChart({ series, ...style }: Props) {
   const { title, description, total } = style
+  const drawn = series.data && shapedOf(style, series.data)
+  // A panel without data takes little space, after those that have some.
+  const isFolded =
+    drawn !== undefined && isEmpty(drawn.shaped, style.kind === 'bar' || style.isAmount ? 'counts' : 'gauges')
   return (
-    <Panel title={title} description={description} figure={series.data && total ? total(series.data) : null}>
+    <Panel
+      title={title}
+      description={isFolded ? undefined : description}
+      figure={series.data && total && !isFolded ? total(series.data) : null}
+      isFolded={isFolded}
+    >
       <Loaded query={series} skeleton={<Skeleton h={HEIGHT} />} errorTitle={`${title} could not be loaded`}>
-        {(data) => <ChartBody {...style} series={data} />}
+        {() =>
+          drawn && !isFolded ? (
+            <Chart
+              title={title}
+              kind={style.kind}
+              points={drawn.shaped.points}
+              series={drawn.shaped.lines}
+              formatValue={style.formatValue}
+              height={HEIGHT}
+              isWhole={style.kind === 'bar'}
+              isGrouped={drawn.isGrouped}
+              onZoom={style.onZoom}
+            />
+          ) : (
+            <p className={classes.empty}>{style.empty ?? 'No data in this time range'}</p>
+          )
+        }
       </Loaded>
     </Panel>
   )
 }
 
-function ChartBody({
-  series,
-  hasGroups,
-  title,
-  kind,
-  members,
-  groupMember,
-  nameOf,
-  shape,
-  formatValue,
-  empty,
-  onZoom,
-}: SeriesChartStyle & { series: Series; hasGroups: boolean }) {
+function shapedOf(
+  { hasGroups = false, kind, members, groupMember, nameOf, shape, isErrors }: Omit<Props, 'series'>,
+  series: Series,
+): { shaped: ChartData; isGrouped: boolean } {
   const isGrouped = hasGroups && !!(groupMember || shape) && !!nameOf
   const all =
     shape?.(series, isGrouped ? nameOf : undefined) ??
     (isGrouped && groupMember ? byGroup(series, groupMember, nameOf) : withoutCached(byMember(series, members)))
-  const shaped = kind === 'bar' ? withRest(all) : all
-  if (isEmpty(shaped, kind === 'bar' ? 'counts' : 'gauges')) {
-    return <p className={classes.empty}>{empty ?? 'No data in this time range'}</p>
-  }
-  return (
-    <Chart
-      title={title}
-      kind={kind}
-      points={shaped.points}
-      series={shaped.lines}
-      formatValue={formatValue}
-      height={HEIGHT}
-      isWhole={kind === 'bar'}
-      isGrouped={isGrouped}
-      onZoom={onZoom}
-    />
-  )
+  const few = kind === 'bar' ? withRest(all) : all
+  const shaped = isErrors ? { ...few, lines: inErrorTones(few.lines) } : few
+  return { shaped, isGrouped }
 }

@@ -1,4 +1,4 @@
-import { Button, SegmentedControl, TextInput } from '@mantine/core'
+import { Button, SegmentedControl, Text, TextInput } from '@mantine/core'
 import { IconZoomReset } from '@tabler/icons-react'
 import { FieldPrefix } from '../ui/FieldPrefix'
 import classes from './charts.module.css'
@@ -9,6 +9,7 @@ import {
   TIME_RANGES,
   type TimeRange,
   type TimeRangeName,
+  timeZone,
   toLocalField,
 } from './time-range'
 
@@ -46,6 +47,9 @@ export function TimeRangePicker({ values, change, withMoments = false }: Props) 
           />
         </>
       ) : null}
+      <Text size="sm" c="dimmed" className={classes.zone}>
+        Times in {timeZone()}
+      </Text>
       {zoomed ? (
         <Button
           variant="default"

@@ -1,4 +1,4 @@
-/** Lines, names and formats of metrics. The three kinds of "utilization" have distinct names. */
+/** Lines, names and formats of metrics. The kinds of "utilization" have distinct names; the third is "committed share". */
 
 import type { MetricParameters, Series } from '../api/series'
 import { formatCompact, formatCount, formatDuration, formatShare } from '../ui/format'
@@ -32,15 +32,15 @@ export const UTILIZATIONS = {
     name: 'KV-cache usage',
     meaning: 'Share of the engines’ key-value cache in use; the autoscaler can scale on it',
   },
-  committedShare: {
-    name: 'Committed share',
-    meaning: 'Share of the GPU allotment that endpoints commit, whether they run or not',
-  },
 } as const
 
 export const seconds = (value: number) => formatDuration(value * 1_000)
 const share = (value: number) => formatShare(value)
 export const calls = (value: number) => (value < 1 ? String(Number(value.toPrecision(2))) : formatCompact(value))
+
+/** Share of failed calls from which it is shown in red. */
+const MANY = 0.05
+export const isMany = (failed: number, all: number) => failed > 0 && failed / all >= MANY
 
 const formatTotal = (series: Series, member: Member, format: (value: number) => string) => {
   const value = totalOf(series, member)
@@ -91,6 +91,7 @@ export const CHARTS = {
     groupMember: 'count',
     formatValue: calls,
     total: totalCount,
+    isErrors: true,
     empty: 'No errors in this time range',
   }),
   tokens: chart({
@@ -111,6 +112,7 @@ export const CHARTS = {
     groupMember: 'count',
     formatValue: calls,
     total: totalCount,
+    isErrors: true,
     empty: 'No calls were rejected by a limit',
   }),
   hitRate: chart({
@@ -160,6 +162,18 @@ export const CHARTS = {
     formatValue: share,
     total: overallBusyShare,
     empty: 'Not measured in this time range: no GPU was held, or the driver reports no data',
+  }),
+  gpus: chart({
+    metric: 'gpus',
+    title: 'GPUs held',
+    description: 'By replicas, from their start to their end, and how many of them were busy',
+    members: [
+      { member: 'held', label: 'Held', tone: 'blue' },
+      { member: 'busy', label: 'Busy', tone: 'orange' },
+    ],
+    formatValue: calls,
+    isAmount: true,
+    empty: 'No GPU was held in this time range',
   }),
   kvCache: chart({
     metric: 'kv_cache',

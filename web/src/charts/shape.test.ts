@@ -1,7 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import type { Series, SeriesLine } from '../api/series'
 import { colorOf } from '../ui/charts/series'
-import { byGroup, byMember, cacheHitRate, isEmpty, totalOf, withoutCached, withRest } from './shape'
+import {
+  byGroup,
+  byMember,
+  cacheHitRate,
+  errorRate,
+  isEmpty,
+  perSecond,
+  totalOf,
+  withoutCached,
+  withRest,
+} from './shape'
 
 const series = (data: SeriesLine[]): Series => ({
   metric: 'ttft',
@@ -49,6 +59,12 @@ describe('chart data', () => {
     expect(lines.at(-1)?.label).toBe('Others')
     const sums = points.map((point) => lines.reduce((sum, { key }) => sum + (point[key] ?? 0), 0))
     expect(sums).toEqual([12, 66])
+  })
+  it('has rates per second, and the share of failed calls', () => {
+    const calls = series([{ values: { count: [120, null] }, total: { count: 120 } }])
+    expect(perSecond(calls).data[0]?.values.count).toEqual([2, null])
+    const failed = series([{ values: { count: [30, 0] }, total: { count: 30 } }])
+    expect(errorRate(calls, failed).data[0]).toEqual({ values: { mean: [0.25, null] }, total: { mean: 0.25 } })
   })
   it('counts cached tokens once', () => {
     const shaped = { points: [{ at: 1, prompt: 10, cached: 4, completion: 3 }], lines: [] }

@@ -1,7 +1,7 @@
 /** Converts series of the API into points and lines of a chart. */
 
 import type { Series, SeriesLine } from '../api/series'
-import { type Series as ChartLine, MAX_COLORS, type Point } from '../ui/charts/series'
+import { type Series as ChartLine, MAX_GROUPS, type Point } from '../ui/charts/series'
 
 export type Member = keyof SeriesLine['values']
 export type MemberLine = { member: Member; label: string; tone?: ChartLine['tone'] }
@@ -35,10 +35,31 @@ export function byGroup(series: Series, member: Member, nameOf: (line: SeriesLin
   return { points, lines }
 }
 
-/** Adds up the counts of lines beyond those that have a colour; the largest come first. */
+/** Amounts per second instead of amounts per step. */
+export function perSecond(series: Series): Series {
+  const line = series.data[0]
+  if (!line) return series
+  const values = Object.fromEntries(
+    Object.entries(line.values).map(([member, amounts]) => [
+      member,
+      amounts?.map((amount) => (amount == null ? null : amount / series.stepSeconds)),
+    ]),
+  )
+  return { ...series, data: [{ ...line, values }] }
+}
+
+/** Failed calls divided by all calls; null without any call. */
+export function errorRate(requests: Series, errors: Series): Series {
+  const [all, failed] = [requests.data[0], errors.data[0]]
+  const rates = requests.starts.map((_, index) => rateOf(failed?.values.count?.[index], all?.values.count?.[index]))
+  const total = rateOf(failed?.total.count, all?.total.count)
+  return { ...requests, data: [{ values: { mean: rates }, total: { mean: total } }] }
+}
+
+/** Adds up the counts of all lines but the first, which are the largest. */
 export function withRest({ points, lines }: ChartData): ChartData {
-  if (lines.length <= MAX_COLORS) return { points, lines }
-  const [shown, rest] = [lines.slice(0, MAX_COLORS), lines.slice(MAX_COLORS)]
+  if (lines.length <= MAX_GROUPS + 1) return { points, lines }
+  const [shown, rest] = [lines.slice(0, MAX_GROUPS), lines.slice(MAX_GROUPS)]
   const added = points.map((point) => ({
     ...point,
     rest: rest.reduce((sum, { key }) => sum + (point[key] ?? 0), 0),

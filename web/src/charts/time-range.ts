@@ -50,3 +50,6 @@ export const fromLocalField = (text: string): string => {
   const date = new Date(text)
   return Number.isNaN(date.getTime()) ? '' : date.toISOString()
 }
+
+/** The zone of all times of the console: that of the browser. */
+export const timeZone = () => new Intl.DateTimeFormat().resolvedOptions().timeZone

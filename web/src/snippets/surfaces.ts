@@ -22,6 +22,13 @@ export function droppedMembers(surface: Surface, request: Request): string[] {
   return (only[surface] ?? []).filter((member) => request[member] != null)
 }
 
+/** Whether a chat is shown for other APIs, too: they have other forms for tools, images, formats and thinking. */
+export function isPlainChat(request: Request): boolean {
+  const messages = (request.messages ?? []) as ChatMessage[]
+  const hasExtras = ['tools', 'response_format', 'reasoning_effort'].some((member) => request[member] != null)
+  return !hasExtras && messages.every(({ role, content }) => role !== 'tool' && typeof content === 'string')
+}
+
 /** Anthropic's Messages API. */
 export function toMessages(request: Request): Request {
   const { system, messages } = split(request)

@@ -1,9 +1,12 @@
 import { Paper, Table, UnstyledButton, VisuallyHidden } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { IconArrowDown, IconArrowsSort, IconArrowUp } from '@tabler/icons-react'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import classes from './DataTable.module.css'
-import { nextSort, parseSort, sortRows } from './sorting'
+import { MoreRows } from './MoreRows'
+import { SearchField } from './SearchField'
+import { hasWords, nextSort, parseSort, sortRows } from './sorting'
+import { useFirstRows } from './useFirstRows'
 
 export type Column<Row> = {
   id: string
@@ -27,17 +30,41 @@ type Props<Row> = {
   onSort?: (sort: string) => void
   /** Below this width the table scrolls horizontally. */
   minWidth?: number
+  /** The rows are pages that were asked for, so all are shown. */
+  isPaged?: boolean
+  /** Offers a search for rows by their text, and sorting, if there are many. */
+  find?: { label: string; text: (row: Row) => string }
 }
 
 const NARROW = '(max-width: 40em)'
+/** So few rows need no search. */
+const FEW = 10
 
 /** Dense table that turns rows into cards on narrow screens. The first column is the row header. */
 export function DataTable<Row>(props: Props<Row>) {
   const isNarrow = useMediaQuery(NARROW, undefined, { getInitialValueInEffect: false })
-  const { columns, rows, sort = '' } = props
-  const { column, descending } = parseSort(sort)
-  const sorted = sortRows(rows, columns.find(({ id }) => id === column)?.sortBy, descending)
-  return isNarrow ? <Cards {...props} rows={sorted} /> : <Grid {...props} rows={sorted} />
+  const [typed, setTyped] = useState('')
+  const [ownSort, setOwnSort] = useState('')
+  const { columns, rows, find } = props
+  const sorting =
+    find && !props.onSort ? { sort: ownSort, onSort: setOwnSort } : { sort: props.sort, onSort: props.onSort }
+  const { column, descending } = parseSort(sorting.sort ?? '')
+  const found = find && typed ? rows.filter((row) => hasWords(find.text(row), typed)) : rows
+  const sorted = sortRows(found, columns.find(({ id }) => id === column)?.sortBy, descending)
+  const first = useFirstRows(sorted)
+  const { shown, left } = props.isPaged ? { shown: sorted, left: 0 } : first
+  const View = isNarrow ? Cards : Grid
+  return (
+    <>
+      {find && rows.length > FEW ? (
+        <search className={classes.search} aria-label={find.label}>
+          <SearchField label={find.label} value={typed} onChange={setTyped} />
+        </search>
+      ) : null}
+      <View {...props} {...sorting} rows={shown} />
+      <MoreRows shown={shown.length} left={left} onMore={first.more} />
+    </>
+  )
 }
 
 function Grid<Row>({ caption, columns, rows, rowKey, sort = '', onSort, minWidth = 560 }: Props<Row>) {

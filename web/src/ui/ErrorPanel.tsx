@@ -3,6 +3,7 @@ import { IconAlertTriangle, IconRefresh } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { CopyButton } from './CopyButton'
 import classes from './ErrorPanel.module.css'
+import { withCode } from './with-code'
 
 type ErrorDisplay = { message: string; code?: string; requestId?: string }
 
@@ -29,7 +30,7 @@ export function ErrorPanel({ error, title = 'Something went wrong', onRetry, chi
       classNames={{ body: classes.body, title: classes.title }}
     >
       <Stack gap="xs">
-        <Text className={classes.message}>{message}</Text>
+        <Text className={classes.message}>{withCode(message)}</Text>
         {children}
         {code || requestId || onRetry ? (
           <Group gap="md">

@@ -1,16 +1,41 @@
+import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { ErrorPanel } from './ErrorPanel'
+import { EmptyState } from './EmptyState'
+import { ErrorPanel, errorDisplay } from './ErrorPanel'
+import { Link } from './Link'
+import { withCode } from './with-code'
 
 /** The part of a query that rendering needs. */
 type Query<T> = { data: T | undefined; error: unknown; refetch: () => unknown }
-type Props<T> = { query: Query<T>; skeleton: ReactNode; errorTitle?: string; children: (data: T) => ReactNode }
+type Props<T> = {
+  query: Query<T>
+  skeleton: ReactNode
+  errorTitle?: string
+  /** Where to go on if what the address names does not exist. */
+  list?: { href: string; label: string }
+  children: (data: T) => ReactNode
+}
 
 /** Shows a skeleton, an error with a retry button, or the data. Loaded data stays visible when a later refresh fails. */
-export function Loaded<T>({ query, skeleton, errorTitle, children }: Props<T>) {
+export function Loaded<T>({ query, skeleton, errorTitle, list, children }: Props<T>) {
   if (query.data !== undefined) return children(query.data)
+  if (list && isMissing(query.error)) {
+    const actions = (
+      <Button component={Link} href={list.href} variant="default">
+        {list.label}
+      </Button>
+    )
+    return (
+      <EmptyState title="Not found" actions={actions}>
+        {withCode(errorDisplay(query.error).message)}
+      </EmptyState>
+    )
+  }
   if (query.error) return <ErrorPanel error={query.error} title={errorTitle} onRetry={() => void query.refetch()} />
   return <Loading>{skeleton}</Loading>
 }
+
+const isMissing = (error: unknown) => (error as { status?: unknown } | null)?.status === 404
 
 /** Announces a skeleton to screen readers. */
 export function Loading({ children }: { children: ReactNode }) {

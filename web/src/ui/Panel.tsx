@@ -8,14 +8,16 @@ type Props = {
   /** Summary value beside the title. */
   figure?: ReactNode
   actions?: ReactNode
+  /** It has nothing to show, and comes after the others of its grid. */
+  isFolded?: boolean
   children: ReactNode
 }
 
 /** Section of a page with an h2. */
-export function Panel({ title, description, figure, actions, children }: Props) {
+export function Panel({ title, description, figure, actions, isFolded, children }: Props) {
   const id = useId()
   return (
-    <Paper component="section" aria-labelledby={id} p="md">
+    <Paper component="section" aria-labelledby={id} p="md" data-folded={isFolded || undefined}>
       <Group justify="space-between" align="flex-start" mb="sm" gap="sm">
         <div className={figure ? classes.withFigure : undefined}>
           <Title order={2} id={id}>

@@ -39,6 +39,23 @@ export function PanelSkeleton({ height = 160 }: { height?: number }) {
 }
 
 /** Shown while the code of a page loads. */
+/** The shell before the session is known: the page appears where it will be. */
+export function ShellSkeleton() {
+  return (
+    <div style={{ display: 'flex', minHeight: '100dvh' }}>
+      <Stack gap="md" p="md" w={248} visibleFrom="md" style={{ flex: 'none' }}>
+        <Skeleton h={28} w={120} mb="md" />
+        {keys(8).map((key) => (
+          <Skeleton key={key} h={16} w="80%" />
+        ))}
+      </Stack>
+      <div style={{ flex: 1, padding: 'var(--mantine-spacing-xl)' }}>
+        <PageSkeleton />
+      </div>
+    </div>
+  )
+}
+
 export function PageSkeleton() {
   return (
     <div role="status" aria-busy="true" aria-label="Loading">

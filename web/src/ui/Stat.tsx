@@ -7,13 +7,15 @@ export function Stats({ children }: { children: ReactNode }) {
   return <dl className={classes.stats}>{children}</dl>
 }
 
-export function Stat({ label, value, note }: { label: string; value: ReactNode; note?: ReactNode }) {
+type StatProps = { label: string; value: ReactNode; note?: ReactNode; isBad?: boolean }
+
+export function Stat({ label, value, note, isBad }: StatProps) {
   return (
     <div className={classes.stat}>
       <Text component="dt" size="sm" c="dimmed">
         {label}
       </Text>
-      <dd className={classes.value}>
+      <dd className={classes.value} data-bad={isBad || undefined}>
         {value}
         {note ? (
           <Text span size="sm" c="dimmed" className={classes.note}>

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import {
   formatAgo,
+  formatBusy,
   formatBytes,
+  formatCents,
   formatCompact,
   formatCount,
   formatDuration,
@@ -28,6 +30,8 @@ describe('money', () => {
     ['-3.456', '−$3.46'],
     ['n/a', 'n/a'],
   ])('%s is shown as %s', (text, shown) => expect(formatMoney(text)).toBe(shown))
+  it('names less than a cent as such in headlines', () =>
+    expect(['0', '0.00000096', '0.01', '12.5'].map(formatCents)).toEqual(['$0.00', '< $0.01', '$0.01', '$12.50']))
 
   it.each([
     ['0.02', '$0.02'],
@@ -92,4 +96,9 @@ describe('sizes', () => {
 it('makes a sentence of a message', () => {
   expect(sentence('the service is unreachable')).toBe('The service is unreachable.')
   expect(sentence('Wrong key.')).toBe('Wrong key.')
+})
+
+it('shows GPUs as not measured where no hardware reports them, never as idle (SPEC 2.6)', () => {
+  expect(formatBusy({ utilization: 0, utilizationMeasured: false })).toBe('not measured')
+  expect(formatBusy({ utilization: 0, utilizationMeasured: true })).toBe('0%')
 })

@@ -28,6 +28,12 @@ export function formatNano(nano: bigint): string {
   return dollars(nano, digits)
 }
 
+/** An amount as a headline: `< $0.01` below one cent. */
+export function formatCents(usd: string): string {
+  const nano = nanoUsd(usd)
+  return nano !== undefined && nano > 0n && nano < NANO / 100n ? '< $0.01' : formatMoney(usd)
+}
+
 /** A price: exact, with at least two decimals. */
 export function formatPrice(usd: string): string {
   const nano = nanoUsd(usd)
@@ -73,6 +79,15 @@ export function formatShare(share: number): string {
   return new Intl.NumberFormat(LOCALE, { style: 'percent', maximumFractionDigits }).format(share)
 }
 
+/** How busy GPUs were. Where nothing was measured, 0 would be a claim. */
+export const formatBusy = ({
+  utilization,
+  utilizationMeasured,
+}: {
+  utilization: number
+  utilizationMeasured: boolean
+}) => (utilizationMeasured ? formatShare(utilization) : 'not measured')
+
 /** Formats decimal hours of the API with at most four decimals. */
 export const formatHours = (hours: string) => Number(hours).toLocaleString(LOCALE, { maximumFractionDigits: 4 })
 
@@ -97,6 +112,9 @@ export function formatTime(iso: string, timeZone?: string): string {
   if (Number.isNaN(date.getTime())) return iso
   return new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'medium', timeZone }).format(date)
 }
+
+/** `16:38`. */
+export const formatClock = (ms: number) => new Intl.DateTimeFormat(LOCALE, { timeStyle: 'short' }).format(ms)
 
 /** `15 Nov 2026`. */
 export function formatDay(iso: string, timeZone = 'UTC'): string {

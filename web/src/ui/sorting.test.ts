@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { nextSort, parseSort, sortRows } from './sorting'
+import { hasWords, nextSort, parseSort, sortRows } from './sorting'
 
 describe('sorting', () => {
   it('parses the URL parameter', () => {
@@ -10,6 +10,9 @@ describe('sorting', () => {
     expect(nextSort('name', 'price')).toBe('price')
     expect(nextSort('price', 'price')).toBe('-price')
     expect(nextSort('-price', 'price')).toBe('price')
+  })
+  it('finds texts by words in any order', () => {
+    expect([hasWords('Gemma 2B acme', '2b GEM'), hasWords('Gemma', 'llama')]).toEqual([true, false])
   })
   it('puts missing values last in both directions', () => {
     const rows = [{ at: 2 }, { at: null }, { at: 1 }]

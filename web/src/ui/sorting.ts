@@ -26,3 +26,10 @@ export function sortRows<Row>(
     return descending ? -order : order
   })
 }
+
+/** Whether a text has all words, in any order and case. */
+export const hasWords = (text: string, words: string) =>
+  words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.toLowerCase().includes(word))

@@ -23,6 +23,8 @@ use super::host;
 /// The model of the others, and that of the attackers, which has an engine of its own.
 pub(crate) const MODEL: &str = "test/chat";
 pub(crate) const ATTACKED_MODEL: &str = "test/attacked";
+/// At the engine of the attackers, with a context of 8,192 tokens.
+pub(crate) const SHORT_MODEL: &str = "test/short";
 /// Its replicas never start, so calls to it are held.
 pub(crate) const ENDPOINT: &str = "dedicated/held";
 /// The model of the endpoint, whose replicas end at once.
@@ -38,6 +40,9 @@ price_per_gpu_hour = "1.00"
 argv = ["true", "{port}"]
 "#;
 
+/// Encrypts stored responses.
+const CONTENT_KEY: (&str, &str) = ("FOREBAY_CONTENT_KEY", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=");
+
 /// Where attackers and others send their calls.
 #[derive(Clone)]
 pub(crate) struct Target {
@@ -45,6 +50,8 @@ pub(crate) struct Target {
     /// The keys.
     pub(crate) attacker: String,
     pub(crate) other: String,
+    /// Address and password of a person of the others.
+    pub(crate) person: (&'static str, &'static str),
     /// Of further workspaces of the attacker's organization.
     pub(crate) siblings: Vec<String>,
     /// Set if the gateway serves TLS.
@@ -62,7 +69,7 @@ pub(crate) struct Setup<'a> {
     pub(crate) allotment: u32,
     /// If the gateway cannot derive it from the memory limit of its control group.
     pub(crate) memory_budget: Option<u64>,
-    /// Further workspaces of the attacker's organization.
+    /// Further workspaces of the attacker's organization, which store responses.
     pub(crate) siblings: usize,
     /// How the model of the attackers responds.
     pub(crate) attacked: Script,
@@ -94,7 +101,7 @@ impl Gateway {
         let config = config(&engines.each_ref().map(FakeEngine::url), setup, scratch.path());
         let binary =
             fs::canonicalize(setup.binary).with_context(|| format!("{} does not exist", setup.binary.display()))?;
-        let launch = ForebayLaunch::default();
+        let launch = ForebayLaunch::default().environment(CONTENT_KEY.0, CONTENT_KEY.1);
         let launch = match &setup.confinement {
             Confinement::Anywhere => launch.binary(&binary),
             Confinement::Group(members) => launch.binary(launcher(scratch.path(), &binary, members)?),
@@ -104,13 +111,18 @@ impl Gateway {
         let admin = |line: &str| admin(&binary, &forebay, line);
         let new_key = |organization: &str| {
             let workspace = admin(&format!("workspaces create --organization {organization} --name more"))?;
-            let key = admin(&format!("keys create --workspace {} --name more", text(&workspace["id"])))?;
+            let id = text(&workspace["id"]);
+            admin(&format!("workspaces set {id} --response-retention-days 1"))?;
+            let key = admin(&format!("keys create --workspace {id} --name more"))?;
             anyhow::Ok(text(&key["key"]))
         };
-        let other = new_key(&text(&admin("organizations create --name others")?["id"]))?;
+        let others = text(&admin("organizations create --name others")?["id"]);
+        let other = new_key(&others)?;
+        let person = ("person@example.com", "some-password");
+        admin(&format!("users create --email {} --password {} --organization {others}", person.0, person.1))?;
         let first = text(&forebay.bootstrap()["organizationId"]);
         let siblings = (0..setup.siblings).map(|_| new_key(&first)).collect::<anyhow::Result<_>>()?;
-        let target = Target { address: forebay.public, attacker: forebay.api_key()?, other, siblings, tls };
+        let target = Target { address: forebay.public, attacker: forebay.api_key()?, other, person, siblings, tls };
         if target.tls.is_none() {
             create_endpoint(&target).await?;
         }
@@ -180,12 +192,13 @@ monthly_tokens = 1_000_000_000_000_000
 "local/cpu" = {allotment}
 "#
     );
-    let priced = |url: &str| {
-        let prices = "context_length = 1_000_000\ninput_per_1m = \"1.00\"\noutput_per_1m = \"1.00\"";
+    let priced = |url: &str, context: u32| {
+        let prices = format!("context_length = {context}\ninput_per_1m = \"1.00\"\noutput_per_1m = \"1.00\"");
         format!("{prices}\n{}", upstreams([url], "fake"))
     };
     let config = GatewayConfig::default().server(&tls).tables(&defaults);
-    let config = config.model(MODEL, &priced(engine)).model(ATTACKED_MODEL, &priced(attacked));
+    let config = config.model(MODEL, &priced(engine, 1_000_000)).model(ATTACKED_MODEL, &priced(attacked, 1_000_000));
+    let config = config.model(SHORT_MODEL, &priced(attacked, 8_192));
     config.model("test/held", HELD_MODEL).render()
 }
 
@@ -200,6 +213,7 @@ async fn create_endpoint(target: &Target) -> anyhow::Result<()> {
 fn admin(binary: &Path, forebay: &Forebay, line: &str) -> anyhow::Result<Value> {
     let mut command = Command::new(binary);
     command.arg("admin").args(line.split_whitespace()).arg("--json").arg("--config").arg(&forebay.config);
+    command.env(CONTENT_KEY.0, CONTENT_KEY.1);
     let output = command.arg("--data-dir").arg(&forebay.data_dir).output()?;
     ensure!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
     Ok(serde_json::from_slice(&output.stdout)?)

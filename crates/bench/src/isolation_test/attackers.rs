@@ -20,14 +20,16 @@ const ADDRESSES: usize = 8;
 /// Before a connection is opened again that the gateway has closed.
 const RETRY_PAUSE: Duration = Duration::from_millis(10);
 
+/// The request with a number.
+pub(super) type Requests = Arc<dyn Fn(u64) -> Bytes + Send + Sync>;
+
 /// What is sent, and how often at most.
 #[derive(Clone)]
 pub(super) struct Plan {
     /// Each sends its next request once it has the response.
     pub(super) connections: usize,
     pub(super) per_second: u32,
-    /// The request with this number.
-    pub(super) request: Arc<dyn Fn(u64) -> Bytes + Send + Sync>,
+    pub(super) request: Requests,
 }
 
 /// How many responses there were of each status.

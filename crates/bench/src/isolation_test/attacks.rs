@@ -9,14 +9,22 @@ use serde_json::{Value, json};
 use testkit::http::{Client, Response};
 
 use super::Attack;
-use super::attackers::Plan;
-use crate::hostile::gateway::{ATTACKED_MODEL, Gateway, MODEL};
+use super::attackers::{Plan, Requests};
+use crate::hostile::gateway::{ATTACKED_MODEL, Gateway, MODEL, SHORT_MODEL};
 use crate::hostile::requests::{bombs, chat_body, chat_call, chat_head, gzip_head};
 
 /// As many as a workspace may have by default.
 pub(super) const ENDPOINTS: u32 = 100;
 /// Of a prompt that just fits into the context.
 const PROMPT_BYTES: usize = 4_000_000;
+/// Of a stored conversation.
+const STORED_BYTES: usize = 1_000_000;
+/// Of a prompt that cannot fit into its context.
+const HOPELESS_BYTES: usize = 12_000_000;
+/// Of a prompt whose tokens are counted; a little less than what is accepted.
+const COUNTED_BYTES: usize = 1_000_000;
+/// Of a response that is too large.
+pub(super) const RESPONSE_BYTES: usize = 65 << 20;
 /// Prompt-like text with characters that JSON escapes.
 const SENTENCE: &str = "The forebay takes what arrives, holds it, and lets it in; \"steady\" is the word.\n";
 
@@ -44,9 +52,22 @@ pub(super) async fn plan(attack: Attack, gateway: &Gateway) -> anyhow::Result<Pl
             Plan { connections: 32, per_second: 100, request: Arc::new(request) }
         }
         Attack::LongPrompts => {
-            let prompt: String = SENTENCE.chars().cycle().take(PROMPT_BYTES).collect();
-            let call = chat_call(&key, &chat_body(ATTACKED_MODEL, &prompt, false));
-            Plan { connections: 16, per_second: 50, request: Arc::new(move |_| call.clone()) }
+            let body = chat_body(ATTACKED_MODEL, &prompt(PROMPT_BYTES), false);
+            Plan { connections: 16, per_second: 50, request: in_turn(gateway, |key| chat_call(key, &body)) }
+        }
+        Attack::HopelessPrompts => {
+            let body = chat_body(SHORT_MODEL, &prompt(HOPELESS_BYTES), false);
+            Plan { connections: 16, per_second: 15, request: in_turn(gateway, |key| chat_call(key, &body)) }
+        }
+        Attack::CountedTokens => {
+            let messages = json!([{"role": "user", "content": prompt(COUNTED_BYTES)}]);
+            let body = json!({"model": ATTACKED_MODEL, "messages": messages}).to_string();
+            let call = |key: &str| post("/v1/messages/count_tokens", &key_header(key), &body);
+            Plan { connections: 64, per_second: 200, request: in_turn(gateway, call) }
+        }
+        Attack::LargeResponses => {
+            let body = chat_body(ATTACKED_MODEL, "hi", false);
+            Plan { connections: 16, per_second: 5, request: in_turn(gateway, |key| chat_call(key, &body)) }
         }
         Attack::Endpoints => {
             let client = Client::new(format!("http://{}/v1", gateway.target.address)).key(&key);
@@ -58,11 +79,43 @@ pub(super) async fn plan(attack: Attack, gateway: &Gateway) -> anyhow::Result<Pl
             let request = move |number: u64| endpoint_request(&key, number);
             Plan { connections: 256, per_second: 1_000, request: Arc::new(request) }
         }
+        Attack::StoredResponses => Plan { connections: 256, per_second: 500, request: continued(gateway).await? },
     })
 }
 
+/// Prompt-like text.
+fn prompt(bytes: usize) -> String {
+    SENTENCE.chars().cycle().take(bytes).collect()
+}
+
+/// The call of each workspace of the organization in turn.
+fn in_turn(gateway: &Gateway, call: impl Fn(&str) -> Bytes) -> Requests {
+    let calls: Vec<Bytes> = gateway.target.siblings.iter().map(|key| call(key)).collect();
+    cycle(calls)
+}
+
+fn cycle(calls: Vec<Bytes>) -> Requests {
+    Arc::new(move |number: u64| calls[usize::try_from(number).unwrap_or_default() % calls.len()].clone())
+}
+
+/// Calls that continue a stored conversation, of each workspace in turn.
+async fn continued(gateway: &Gateway) -> anyhow::Result<Requests> {
+    let text_of_conversation = prompt(STORED_BYTES);
+    let mut calls = Vec::new();
+    for key in &gateway.target.siblings {
+        let client = Client::new(format!("http://{}/v1", gateway.target.address)).key(key);
+        let first = json!({"model": ATTACKED_MODEL, "input": text_of_conversation});
+        let stored = client.post_json("/responses", first).await;
+        ensure!(stored.status == 200, "no response was stored: {}", stored.text());
+        let id = text(&stored.json()["id"])?;
+        let body = json!({"model": ATTACKED_MODEL, "input": "more", "previous_response_id": id, "store": false});
+        calls.push(post("/v1/responses", &key_header(key), &body.to_string()));
+    }
+    Ok(cycle(calls))
+}
+
 /// Changes of an endpoint with the key, and of another key with a session.
-async fn edits(gateway: &Gateway) -> anyhow::Result<Arc<dyn Fn(u64) -> Bytes + Send + Sync>> {
+async fn edits(gateway: &Gateway) -> anyhow::Result<Requests> {
     let bootstrap = gateway.forebay.bootstrap();
     let console = Client::new(gateway.target.address);
     let credentials = json!({"email": bootstrap["email"], "password": bootstrap["password"]});

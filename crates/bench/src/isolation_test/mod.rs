@@ -70,22 +70,52 @@ pub enum Attack {
     Edits,
     /// Gzip bombs.
     Bombs,
-    /// Prompts of 4 MB, which are served.
+    /// Prompts of 4 MB of 20 workspaces of one organization, which are served.
     LongPrompts,
+    /// Prompts of 12 MB of 20 workspaces for a context of 8,192 tokens.
+    HopelessPrompts,
+    /// Tokens of 20 workspaces' prompts of 1 MB that are counted.
+    CountedTokens,
+    /// Calls of 20 workspaces whose responses are too large.
+    LargeResponses,
     /// 100 endpoints that are created, deleted and called, and never become ready.
     Endpoints,
+    /// Stored conversations of 1 MB that 20 workspaces of one organization continue.
+    StoredResponses,
 }
 
 impl Attack {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 11] = [
         Self::None,
         Self::RejectedKeys,
         Self::FailingCalls,
         Self::Edits,
         Self::Bombs,
         Self::LongPrompts,
+        Self::HopelessPrompts,
+        Self::CountedTokens,
+        Self::LargeResponses,
         Self::Endpoints,
+        Self::StoredResponses,
     ];
+
+    /// Further workspaces of the attacker's organization.
+    const fn siblings(self) -> usize {
+        match self {
+            Self::LongPrompts
+            | Self::HopelessPrompts
+            | Self::CountedTokens
+            | Self::LargeResponses
+            | Self::StoredResponses => 20,
+            Self::None | Self::RejectedKeys | Self::FailingCalls | Self::Edits | Self::Bombs | Self::Endpoints => 0,
+        }
+    }
+
+    /// How the model of the attackers responds.
+    fn script(self) -> Script {
+        let huge_bytes = if self == Self::LargeResponses { attacks::RESPONSE_BYTES } else { 0 };
+        Script { huge_bytes, ..Script::default() }
+    }
 }
 
 /// The spans of one kind.
@@ -164,9 +194,9 @@ async fn run_attack(options: &Options, attack: Attack) -> anyhow::Result<f64> {
         has_tls: false,
         requests_per_minute: REQUESTS_PER_MINUTE,
         allotment: attacks::ENDPOINTS,
-        siblings: 0,
+        siblings: attack.siblings(),
         memory_budget: None,
-        attacked: Script::default(),
+        attacked: attack.script(),
     })
     .await?;
     let plan = attacks::plan(attack, &gateway).await?;

@@ -21,7 +21,7 @@ use crate::hostile::gateway::{ATTACKED_MODEL, ENDPOINT, Target};
 use crate::hostile::requests::{MAX_BODY, bombs, chat_body, chat_call, chat_head, gzip_head};
 
 const BODIES: usize = 2_000;
-const ANNOUNCED: usize = 400;
+const ANNOUNCED: usize = 480;
 const HEADS: usize = 50_000;
 const BOMBS: usize = 500;
 const HELD: usize = 5_000;
@@ -29,6 +29,7 @@ const SLOW: usize = 2_000;
 const HELD_BYTES: usize = 1 << 20;
 /// Of a head that never ends.
 const HEAD_BYTES: usize = 16 << 10;
+const ANNOUNCED_WITHOUT_KEY: usize = 256 << 10;
 /// Below the bound of connections per address.
 const CONNECTIONS_PER_ADDRESS: usize = 1_000;
 const STREAMS_PER_CONNECTION: usize = 100;
@@ -119,18 +120,27 @@ async fn unfinished_body(target: &Target, number: usize) -> anyhow::Result<()> {
     }
 }
 
-/// Sends one byte of a body: with a key of one of many workspaces, or without a credential.
+/// Sends one byte of a body: with a key of one of many workspaces, or without a credential. A length that is rejected is
+/// halved, so that all memory would be taken if what is announced took any, whatever the share of a workspace is.
 async fn announced_body(target: &Target, number: usize) -> anyhow::Result<()> {
-    let head = match number % 2 {
-        0 => {
-            let key = &target.siblings[number / 2 % target.siblings.len()];
-            chat_head(key, &format!("content-length: {MAX_BODY}\r\n"))
+    let key = number.is_multiple_of(2).then(|| &target.siblings[number / 2 % target.siblings.len()]);
+    let mut length = if key.is_some() { MAX_BODY } else { ANNOUNCED_WITHOUT_KEY };
+    while length > 1 {
+        let announced = format!("content-length: {length}\r\n");
+        let head = match key {
+            Some(key) => chat_head(key, &announced),
+            None => format!("POST /api/x HTTP/1.1\r\nhost: x\r\n{announced}\r\n"),
+        };
+        let mut stream = connect(target, number).await?;
+        stream.write_all(format!("{head}{{").as_bytes()).await?;
+        let since = Instant::now();
+        wait_for_response(&mut stream).await?;
+        if since.elapsed() > RETRY_PAUSE {
+            break;
         }
-        _ => "POST /api/x HTTP/1.1\r\nhost: x\r\ncontent-length: 262144\r\n\r\n".to_owned(),
-    };
-    let mut stream = connect(target, number).await?;
-    stream.write_all(format!("{head}{{").as_bytes()).await?;
-    wait_for_response(&mut stream).await
+        length /= 2;
+    }
+    Ok(())
 }
 
 async fn unfinished_head(target: &Target, number: usize) -> anyhow::Result<()> {

@@ -1,4 +1,4 @@
-//! The calls of another tenant, at a steady rate.
+//! The calls of another tenant, and sign-ins of its people, at a steady rate.
 
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -13,6 +13,10 @@ use crate::hostile::gateway::{MODEL, Target};
 
 /// Between two calls.
 const PERIOD: Duration = Duration::from_millis(50);
+/// Some calls have a prompt of this length, and some are sign-ins.
+const LARGE_BYTES: usize = 200_000;
+const LARGE_EVERY: u32 = 4;
+const SIGN_IN_EVERY: u32 = 50;
 /// A call that takes longer has failed.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -38,13 +42,14 @@ impl Seen {
         sorted.get(index.min(sorted.len().saturating_sub(1))).copied().unwrap_or_default()
     }
 
-    fn add(&mut self, outcome: anyhow::Result<u16>, latency: Duration) {
+    fn add(&mut self, what: &str, outcome: anyhow::Result<u16>, latency: Duration) {
         match outcome {
             Ok(200) => self.latencies.push(latency.as_secs_f64() * 1_000.0),
             failure => {
                 self.failed += 1;
                 if self.example.is_empty() {
-                    self.example = failure.map_or_else(|error| format!("{error:#}"), |status| status.to_string());
+                    let failure = failure.map_or_else(|error| format!("{error:#}"), |status| status.to_string());
+                    self.example = format!("{what}: {failure}");
                 }
             }
         }
@@ -59,28 +64,41 @@ pub(super) fn start(target: Target, span: Duration) -> anyhow::Result<JoinHandle
 }
 
 async fn call(target: &Target, span: Duration) -> anyhow::Result<Seen> {
-    let body = Bytes::from(
-        json!({"model": MODEL, "max_tokens": 2, "messages": [{"role": "user", "content": "hi"}]}).to_string(),
-    );
-    let client = Client::new(format!("http://{}/v1", target.address)).key(&target.other);
+    let chat = |text: &str| {
+        let messages = json!([{"role": "user", "content": text}]);
+        Bytes::from(json!({"model": MODEL, "max_tokens": 2, "messages": messages}).to_string())
+    };
+    let (small, large) = (chat("hi"), chat(&"x".repeat(LARGE_BYTES)));
+    let sign_in = Bytes::from(json!({"email": target.person.0, "password": target.person.1}).to_string());
+    let client = Client::new(format!("http://{}", target.address));
+    let calling = client.clone().key(&target.other);
     let mut http2 = match &target.tls {
         Some(_) => Some(Http2::connect(target, None).await?),
         None => None,
     };
     let (deadline, mut seen) = (Instant::now() + span, Seen::default());
-    while Instant::now() < deadline {
+    for round in 1_u32.. {
         let begun = Instant::now();
+        if begun >= deadline {
+            break;
+        }
+        let (what, client, path, body) = match round {
+            _ if round % SIGN_IN_EVERY == 0 => ("sign-in", &client, "/api/session", &sign_in),
+            _ if round % LARGE_EVERY == 0 => ("call of 200 KB", &calling, "/v1/chat/completions", &large),
+            _ => ("small call", &calling, "/v1/chat/completions", &small),
+        };
         let outcome = match &mut http2 {
-            Some(connection) => tokio::time::timeout(TIMEOUT, connection.call(&target.other, body.clone())).await,
+            Some(connection) => tokio::time::timeout(TIMEOUT, connection.call(&target.other, small.clone())).await,
             None => {
                 let call = async {
-                    let response = client.try_send(Method::POST, "/chat/completions", body.clone()).await?;
+                    let response = client.try_send(Method::POST, path, body.clone()).await?;
                     anyhow::Ok(response.status.as_u16())
                 };
                 tokio::time::timeout(TIMEOUT, call).await
             }
         };
-        seen.add(outcome.unwrap_or_else(|_| Err(anyhow::anyhow!("no response within {TIMEOUT:?}"))), begun.elapsed());
+        let outcome = outcome.unwrap_or_else(|_| Err(anyhow::anyhow!("no response within {TIMEOUT:?}")));
+        seen.add(what, outcome, begun.elapsed());
         tokio::time::sleep(PERIOD.saturating_sub(begun.elapsed())).await;
     }
     Ok(seen)

@@ -56,7 +56,7 @@ pub struct Options {
 pub enum Attack {
     /// 2,000 bodies of 16 MiB that never end.
     Bodies,
-    /// 400 bodies of which one byte is sent, half of them by 20 workspaces of one organization, half without a credential.
+    /// 480 bodies of which one byte is sent, half of them by 20 workspaces of one organization, half without a credential.
     Announced,
     /// 50,000 heads that never end.
     Heads,

@@ -11,11 +11,13 @@ use testkit::process::{Child, Launch};
 use super::clock::Clock;
 use super::disk::Disk;
 use super::network::operations;
+use crate::schedule::Release;
 
 const START_TIMEOUT: Duration = Duration::from_secs(90);
 /// Longer than `server.drain_timeout`.
 const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
+const WITHOUT_KEYS: &str = "\n[drivers]\nreplica_keys = false\n";
 
 pub(crate) struct Node {
     pub(crate) index: usize,
@@ -56,6 +58,19 @@ impl Node {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
         bail!("node {} did not start within {START_TIMEOUT:?}; its log is in {}", self.index, self.output.display())
+    }
+
+    /// Replaces the program. The previous release calls replicas without keys and does not know the setting.
+    pub(crate) fn install(&mut self, binary: PathBuf, release: Release) -> anyhow::Result<()> {
+        let text = fs::read_to_string(&self.config)?;
+        let common = text.strip_suffix(WITHOUT_KEYS).unwrap_or(&text);
+        let own = match release {
+            Release::Current => WITHOUT_KEYS,
+            Release::Previous => "",
+        };
+        fs::write(&self.config, [common, own].concat())?;
+        self.binary = binary;
+        Ok(())
     }
 
     fn launch(&mut self) -> anyhow::Result<Child> {

@@ -15,11 +15,20 @@ pub async fn list(store: &Store, workspace: &WorkspaceId) -> Result<Vec<(AliasNa
     Ok(aliases::list(store, workspace).await?)
 }
 
+/// A new alias, or a new target of one.
+#[derive(Debug, Clone, Copy)]
+pub struct AliasChange<'a> {
+    pub name: &'a str,
+    pub model: &'a str,
+    /// The target that the author of the change knows; `Some(None)` if there was no such alias. `None` is not checked.
+    pub replaces: Option<Option<&'a str>>,
+}
+
 /// Creates or changes an alias. Its target is a model of the catalogue, or a dedicated endpoint, which need not exist yet.
 pub async fn set(
     command: Command<'_>,
     workspace: &WorkspaceId,
-    (name, model): (&str, &str),
+    AliasChange { name, model, replaces }: AliasChange<'_>,
     catalogue: &Catalogue,
 ) -> Result<(AliasName, ModelRef), CommandError> {
     let invalid = |field, why| CommandError::BadValue { field, why };
@@ -42,6 +51,9 @@ pub async fn set(
     let owner = workspaces::lock(&mut tx, workspace).await?;
     let known = aliases::list_in(&mut tx, workspace).await?;
     let before = known.iter().find(|(known, _)| *known == name).map(|(_, target)| target);
+    if replaces.is_some_and(|expected| expected.map(str::to_owned) != before.map(ToString::to_string)) {
+        return Err(CommandError::AliasChanged { current: before.cloned() });
+    }
     if before.is_none() && known.len() >= MAX_ALIASES {
         return Err(invalid("name", "a workspace has at most 100 aliases"));
     }

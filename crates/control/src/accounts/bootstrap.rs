@@ -36,6 +36,8 @@ pub async fn first_start(store: &Store, defaults: &Limits, now: Timestamp) -> Re
         id: OrganizationId::new(now, entropy::for_id()),
         name: NAME.to_owned(),
         max_workspaces: None,
+        monthly_tokens: None,
+        max_stored_bytes: None,
         created_at: now,
     };
     let workspace = Workspace {
@@ -66,7 +68,7 @@ pub async fn first_start(store: &Store, defaults: &Limits, now: Timestamp) -> Re
     users::insert(&mut tx, &user, Some(&password_hash)).await?;
     workspaces::add_member(&mut tx, &workspace.id, &user.id, now).await?;
     let command = Command { store, author: &Author::FirstStart, now };
-    let request = KeyRequest { name: KEY_NAME, expires_at: None, requests_per_minute: None, tokens_per_minute: None };
+    let request = KeyRequest { name: KEY_NAME, ..KeyRequest::default() };
     let created = keys::create_in(command, &mut tx, &workspace, request, defaults).await?;
     let change = AuditedChange::new("platform.first-start", Some(&organization.id), organization.id.as_str());
     command.record(&mut tx, change.detail(EMAIL.to_owned())).await?;

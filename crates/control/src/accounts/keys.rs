@@ -3,9 +3,13 @@
 use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
 use crate::{entropy, snapshot};
+use domain::endpoint::labels::Labels;
 use domain::key::NewKey;
+use domain::key_restrictions::ModelPattern;
 use domain::workspace::{Limits, check_name};
-use domain::{ApiKey, KeyId, OrganizationId, Timestamp, Workspace, WorkspaceId};
+use domain::{
+    ApiKey, KeyId, KeyRestrictions, KeyState, Network, OrganizationId, Permission, Timestamp, Workspace, WorkspaceId,
+};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use store::api_keys::{self, CreatedBy, ListedKey};
@@ -14,12 +18,14 @@ use store::{Page, Store, Tx, workspaces};
 const MAX_OVERLAP_SECS: u64 = 7 * 24 * 60 * 60;
 
 /// The settings of a new key.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Default)]
 pub struct KeyRequest<'a> {
     pub name: &'a str,
     pub expires_at: Option<Timestamp>,
     pub requests_per_minute: Option<u64>,
     pub tokens_per_minute: Option<u64>,
+    pub restrictions: KeyRestrictions,
+    pub labels: Labels,
 }
 
 /// A new key and its text, which is shown once.
@@ -39,6 +45,20 @@ pub enum KeyChange {
     Enable,
     /// Sets the expiry to now.
     Expire,
+}
+
+/// New settings of a key; `None` keeps a value, `Some(None)` removes it.
+#[derive(Debug, Clone, Default)]
+pub struct KeyEdit<'a> {
+    pub name: Option<&'a str>,
+    pub expires_at: Option<Option<Timestamp>>,
+    pub requests_per_minute: Option<Option<u64>>,
+    pub tokens_per_minute: Option<Option<u64>>,
+    pub permissions: Option<Option<Vec<Permission>>>,
+    pub allowed_models: Option<Option<Vec<ModelPattern>>>,
+    pub allowed_ips: Option<Option<Vec<Network>>>,
+    /// Replaces all labels.
+    pub labels: Option<Labels>,
 }
 
 /// Creates a key. Fails if the workspace has reached its limit of keys.
@@ -94,14 +114,69 @@ pub async fn change(
     finish(command, tx, action, &before, after).await
 }
 
-/// Revokes keys of an organization together, disabled ones too. All are revoked or none. Idempotent.
+/// Changes the settings of a key that is neither revoked nor expired.
+pub async fn edit(
+    command: Command<'_>,
+    workspace: &WorkspaceId,
+    id: &KeyId,
+    edit: KeyEdit<'_>,
+) -> Result<ApiKey, CommandError> {
+    let mut tx = command.store.begin().await?;
+    let before = api_keys::lock(&mut tx, workspace, id).await?;
+    let request = KeyRequest {
+        name: edit.name.unwrap_or(&before.name),
+        expires_at: edit.expires_at.flatten(),
+        requests_per_minute: edit.requests_per_minute.flatten(),
+        tokens_per_minute: edit.tokens_per_minute.flatten(),
+        ..KeyRequest::default()
+    };
+    check(&request, command.now)?;
+    let KeyRestrictions { permissions, allowed_models, allowed_ips } = before.restrictions.clone();
+    let edited = ApiKey {
+        name: check_name(request.name)?.to_owned(),
+        expires_at: edit.expires_at.unwrap_or(before.expires_at),
+        requests_per_minute: edit.requests_per_minute.unwrap_or(before.requests_per_minute),
+        tokens_per_minute: edit.tokens_per_minute.unwrap_or(before.tokens_per_minute),
+        restrictions: KeyRestrictions {
+            permissions: edit.permissions.unwrap_or(permissions),
+            allowed_models: edit.allowed_models.unwrap_or(allowed_models),
+            allowed_ips: edit.allowed_ips.unwrap_or(allowed_ips),
+        },
+        labels: edit.labels.unwrap_or_else(|| before.labels.clone()),
+        ..before.clone()
+    };
+    let after = api_keys::edit_locked(&mut tx, &before, edited, command.now).await?;
+    finish(command, tx, "key.edit", &before, after).await
+}
+
+/// Ends the secrets before the current one now, which a rotation left valid for a while. Idempotent.
+pub async fn end_overlap(command: Command<'_>, workspace: &WorkspaceId, id: &KeyId) -> Result<ApiKey, CommandError> {
+    let mut tx = command.store.begin().await?;
+    let before = api_keys::lock(&mut tx, workspace, id).await?;
+    if before.overlap_until.is_none_or(|end| end <= command.now) {
+        return Ok(before);
+    }
+    let after = api_keys::end_overlap_locked(&mut tx, before.clone(), command.now).await?;
+    finish(command, tx, "key.end-overlap", &before, after).await
+}
+
+/// What becomes of disabled keys when many are revoked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DisabledKeys {
+    /// They stay disabled, as if each were revoked alone.
+    Keep,
+    Revoke,
+}
+
+/// Revokes keys of an organization together, and returns them as they are now. An unknown one fails for all. Idempotent.
 pub async fn revoke_many(
     command: Command<'_>,
     organization: &OrganizationId,
     ids: BTreeSet<KeyId>,
+    disabled: DisabledKeys,
 ) -> Result<Vec<ApiKey>, CommandError> {
     let mut tx = command.store.begin().await?;
-    let revoked = revoke_in(command, &mut tx, organization, ids).await?;
+    let revoked = revoke_in(command, &mut tx, organization, ids, disabled).await?;
     tx.commit().await?;
     Ok(revoked)
 }
@@ -112,10 +187,15 @@ pub(crate) async fn revoke_in(
     tx: &mut Tx,
     organization: &OrganizationId,
     ids: BTreeSet<KeyId>,
+    disabled: DisabledKeys,
 ) -> Result<Vec<ApiKey>, CommandError> {
     let mut revoked = Vec::new();
     for id in ids {
         let before = api_keys::lock_in_organization(tx, organization, &id).await?;
+        if disabled == DisabledKeys::Keep && before.state(command.now) == KeyState::Disabled {
+            revoked.push(before);
+            continue;
+        }
         let was = snapshot::key(&before);
         let after = api_keys::revoke_locked(tx, before, command.now).await?;
         record(command, tx, "key.revoke", was, &after).await?;
@@ -164,6 +244,7 @@ pub(crate) async fn create_in(
         segment: text.segment,
         hash: text.hash,
         dies_at: None,
+        overlap_until: None,
         created_at: command.now,
         created_by: command.author.user().cloned(),
         expires_at: request.expires_at,
@@ -172,6 +253,8 @@ pub(crate) async fn create_in(
         disabled_at: None,
         requests_per_minute: request.requests_per_minute,
         tokens_per_minute: request.tokens_per_minute,
+        restrictions: request.restrictions,
+        labels: request.labels,
     };
     api_keys::insert_within(tx, &key, workspace.limits(defaults).max_api_keys).await?;
     let change = AuditedChange::new("key.create", Some(&key.organization), key.id.as_str()).after(snapshot::key(&key));

@@ -2,7 +2,8 @@
 
 use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
-use crate::{keys, snapshot};
+use crate::keys::{self, DisabledKeys};
+use crate::snapshot;
 use domain::user::{Membership, Role};
 use domain::{OrganizationId, UserId, Workspace};
 use store::users::{self, Member};
@@ -93,7 +94,7 @@ pub async fn remove(
     users::leave(&mut tx, id, organization, command.now).await?;
     if keys_of_member == KeysOfMember::Revoke {
         let ids = api_keys::unrevoked_of(&mut tx, organization, id).await?;
-        keys::revoke_in(command, &mut tx, organization, ids.into_iter().collect()).await?;
+        keys::revoke_in(command, &mut tx, organization, ids.into_iter().collect(), DisabledKeys::Revoke).await?;
     }
     let change = AuditedChange::new("member.remove", Some(organization), id.as_str()).before(snapshot::role(current));
     command.record(&mut tx, change).await?;

@@ -13,7 +13,8 @@ use store::{Page, Store};
 pub async fn create(command: Command<'_>, name: &str) -> Result<Organization, CommandError> {
     let name = check_name(name)?.to_owned();
     let id = OrganizationId::new(command.now, entropy::for_id());
-    let new = Organization { id, name, max_workspaces: None, created_at: command.now };
+    let created_at = command.now;
+    let new = Organization { id, name, max_workspaces: None, monthly_tokens: None, max_stored_bytes: None, created_at };
     let mut tx = command.store.begin().await?;
     organizations::insert(&mut tx, &new).await?;
     let change =
@@ -54,8 +55,15 @@ pub async fn rename(command: Command<'_>, id: &OrganizationId, name: &str) -> Re
 pub struct Edit<'a> {
     /// `None` keeps it.
     pub name: Option<&'a str>,
-    /// Only the operator changes it.
+    pub bounds: BoundChanges,
+}
+
+/// Changes of the bounds of an organization, which only the operator makes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BoundChanges {
     pub max_workspaces: LimitChange,
+    pub monthly_tokens: LimitChange,
+    pub max_stored_bytes: LimitChange,
 }
 
 /// Changes an organization.
@@ -63,15 +71,15 @@ pub async fn set(command: Command<'_>, id: &OrganizationId, edit: Edit<'_>) -> R
     let name = edit.name.map(check_name).transpose()?;
     let mut tx = command.store.begin().await?;
     let current = organizations::lock(&mut tx, id).await?;
-    let max_workspaces = match edit.max_workspaces {
-        LimitChange::Keep => current.max_workspaces,
-        LimitChange::Follow => None,
-        LimitChange::Set(limit) => Some(limit),
+    let changed = Organization {
+        name: name.unwrap_or(&current.name).to_owned(),
+        max_workspaces: edit.bounds.max_workspaces.apply(current.max_workspaces),
+        monthly_tokens: edit.bounds.monthly_tokens.apply(current.monthly_tokens),
+        max_stored_bytes: edit.bounds.max_stored_bytes.apply(current.max_stored_bytes),
+        ..current.clone()
     };
-    let name = name.unwrap_or(&current.name).to_owned();
-    let changed = Organization { name, max_workspaces, ..current.clone() };
     organizations::update(&mut tx, &changed, command.now).await?;
-    let action = if edit.max_workspaces == LimitChange::Keep { "organization.rename" } else { "organization.set" };
+    let action = if edit.bounds == BoundChanges::default() { "organization.rename" } else { "organization.set" };
     let change = AuditedChange::new(action, Some(id), id.as_str())
         .before(snapshot::organization(&current))
         .after(snapshot::organization(&changed));

@@ -5,7 +5,12 @@ use domain::{ApiKey, Invitation, Organization, ResponseRetention, Session, User,
 use serde_json::{Value, json};
 
 pub(crate) fn organization(organization: &Organization) -> Value {
-    json!({ "name": organization.name, "maxWorkspaces": organization.max_workspaces })
+    json!({
+        "name": organization.name,
+        "maxWorkspaces": organization.max_workspaces,
+        "monthlyTokens": organization.monthly_tokens,
+        "maxStoredBytes": organization.max_stored_bytes,
+    })
 }
 
 /// Limits as stored: the operator's and the administrators' values separately; `null` follows the default.
@@ -33,10 +38,15 @@ pub(crate) fn key(key: &ApiKey) -> Value {
         "prefix": key.masked(),
         "workspaceId": key.workspace,
         "expiresAt": key.expires_at,
+        "overlapUntil": key.overlap_until,
         "revokedAt": key.revoked_at,
         "disabledAt": key.disabled_at,
         "requestsPerMinute": key.requests_per_minute,
         "tokensPerMinute": key.tokens_per_minute,
+        "permissions": key.restrictions.permissions,
+        "allowedModels": key.restrictions.allowed_models,
+        "allowedIps": key.restrictions.allowed_ips,
+        "labels": key.labels,
     })
 }
 

@@ -2,12 +2,13 @@
 
 use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
+use crate::keys::{self, DisabledKeys};
 use crate::{entropy, snapshot};
 use domain::workspace::{Limits, OwnLimits, check_name};
 use domain::workspace_edit::{self, LimitChanges, RetentionChange};
 use domain::{Month, OrganizationId, ResponseRetention, UserId, Workspace, WorkspaceId};
 use serde_json::json;
-use store::{Conflict, ContentKeys, Page, Store, Tx, organizations, workspaces};
+use store::{Conflict, ContentKeys, Page, Store, Tx, api_keys, organizations, workspaces};
 
 /// The fields to change; `None` keeps the value. Fails if `version` is not the current one.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,6 +47,20 @@ pub async fn create(
     let new = new_workspace(command, organization, name, own)?;
     let mut tx = command.store.begin().await?;
     workspaces::insert(&mut tx, &new).await?;
+    join(command, &mut tx, &new).await?;
+    finish_create(command, tx, new).await
+}
+
+/// Creates a workspace in an organization of which the operator is not a member.
+pub async fn create_for_others(
+    command: Command<'_>,
+    organization: &OrganizationId,
+    name: &str,
+) -> Result<Workspace, CommandError> {
+    let new = new_workspace(command, organization, name, OwnLimits::default())?;
+    let mut tx = command.store.begin().await?;
+    organizations::lock(&mut tx, organization).await?;
+    workspaces::insert(&mut tx, &new).await?;
     finish_create(command, tx, new).await
 }
 
@@ -60,10 +75,12 @@ pub async fn create_within(
 ) -> Result<Workspace, CommandError> {
     let mut new = new_workspace(command, organization, name, OwnLimits::default())?;
     let mut tx = command.store.begin().await?;
-    let limit = organizations::lock(&mut tx, organization).await?.max_workspaces.unwrap_or(default_max);
+    let owner = organizations::lock(&mut tx, organization).await?;
+    let limit = owner.max_workspaces.unwrap_or(default_max);
     let existing = workspaces::all_of(&mut tx, organization).await?;
-    new.own = workspace_edit::starting(&existing, defaults);
+    new.own = workspace_edit::starting(&existing, defaults, &owner);
     workspaces::insert_within(&mut tx, &new, limit, Month::of(command.now).start()).await?;
+    join(command, &mut tx, &new).await?;
     finish_create(command, tx, new).await
 }
 
@@ -85,10 +102,15 @@ fn new_workspace(
     })
 }
 
-async fn finish_create(command: Command<'_>, mut tx: Tx, new: Workspace) -> Result<Workspace, CommandError> {
+/// Makes the creator a member.
+async fn join(command: Command<'_>, tx: &mut Tx, new: &Workspace) -> Result<(), CommandError> {
     if let Some(user) = command.author.user() {
-        workspaces::add_member(&mut tx, &new.id, user, command.now).await?;
+        workspaces::add_member(tx, &new.id, user, command.now).await?;
     }
+    Ok(())
+}
+
+async fn finish_create(command: Command<'_>, mut tx: Tx, new: Workspace) -> Result<Workspace, CommandError> {
     let change = AuditedChange::new("workspace.create", Some(&new.organization), new.id.as_str())
         .after(snapshot::workspace(&new));
     command.record(&mut tx, change).await?;
@@ -147,10 +169,18 @@ pub async fn set(
     Ok(changed)
 }
 
-/// Deletes a workspace for the operator. Fails while it has active keys.
-pub async fn delete(command: Command<'_>, id: &WorkspaceId) -> Result<(), CommandError> {
+/// What becomes of the keys of a workspace that is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeysOfWorkspace {
+    /// Active ones keep it from being deleted.
+    Keep,
+    Revoke,
+}
+
+/// Deletes a workspace for the operator. Fails while it has endpoints, or active keys that are kept.
+pub async fn delete(command: Command<'_>, id: &WorkspaceId, keys: KeysOfWorkspace) -> Result<(), CommandError> {
     let tx = command.store.begin().await?;
-    finish_delete(command, tx, id).await
+    finish_delete(command, tx, id, keys).await
 }
 
 /// Deletes a workspace for an administrator, unless it is the last one: the next one gets no more than the operator left to
@@ -159,17 +189,27 @@ pub async fn delete_other(
     command: Command<'_>,
     organization: &OrganizationId,
     id: &WorkspaceId,
+    keys: KeysOfWorkspace,
 ) -> Result<(), CommandError> {
     let mut tx = command.store.begin().await?;
     organizations::lock(&mut tx, organization).await?;
     if workspaces::count_of(&mut tx, organization).await? == 1 {
         return Err(Conflict::LastWorkspace.into());
     }
-    finish_delete(command, tx, id).await
+    finish_delete(command, tx, id, keys).await
 }
 
-async fn finish_delete(command: Command<'_>, mut tx: Tx, id: &WorkspaceId) -> Result<(), CommandError> {
+async fn finish_delete(
+    command: Command<'_>,
+    mut tx: Tx,
+    id: &WorkspaceId,
+    keys: KeysOfWorkspace,
+) -> Result<(), CommandError> {
     let current = workspaces::lock(&mut tx, id).await?;
+    if keys == KeysOfWorkspace::Revoke {
+        let ids = api_keys::unrevoked_in(&mut tx, id).await?.into_iter().collect();
+        keys::revoke_in(command, &mut tx, &current.organization, ids, DisabledKeys::Revoke).await?;
+    }
     workspaces::delete(&mut tx, id, command.now).await?;
     let change = AuditedChange::new(workspaces::DELETED, Some(&current.organization), id.as_str())
         .before(snapshot::workspace(&current));

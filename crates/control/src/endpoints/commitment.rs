@@ -24,6 +24,10 @@ impl<'a> Commitment<'a> {
         Self { endpoint, change: Change { released: 0, added: endpoint.committed_gpus.into() } }
     }
 
+    pub(super) const fn adds_gpus(&self) -> bool {
+        self.change.added > self.change.released
+    }
+
     /// Locks the ledger and checks the change against it, if it adds GPUs.
     pub(super) async fn check(
         &self,
@@ -31,7 +35,7 @@ impl<'a> Commitment<'a> {
         rules: EndpointRules<'_>,
         doing: &'static str,
     ) -> Result<(), EndpointError> {
-        if self.change.added <= self.change.released {
+        if !self.adds_gpus() {
             return Ok(());
         }
         let (organization, gpu_type) = (&self.endpoint.organization, self.endpoint.gpu_type());

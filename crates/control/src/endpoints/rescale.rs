@@ -41,11 +41,14 @@ pub(super) async fn apply(
     update: Update<'_>,
 ) -> Result<CommandResponse, EndpointError> {
     let mut retries = if update.if_match.is_none() { Retries::new() } else { Retries::without_re_reads() };
+    // A change that adds no GPUs needs no ledger: without the store, its error is that of the store.
+    let mut needs_ledger = update.kind != EventType::Updated || !update.change.scaling.is_empty();
     loop {
-        match once(command, endpoint_ref, update).await {
+        match once(command, endpoint_ref, update, &mut needs_ledger).await {
             // A concurrent change came first; the command may succeed on the new record.
             Err(error) if retries.again(&error).await => {}
-            outcome => return outcome.map_err(EndpointError::while_checking_allotment),
+            Err(error) if needs_ledger => return Err(error.while_checking_allotment()),
+            outcome => return outcome,
         }
     }
 }
@@ -54,6 +57,7 @@ async fn once(
     command: EndpointCommand<'_>,
     endpoint_ref: &EndpointRef,
     update: Update<'_>,
+    needs_ledger: &mut bool,
 ) -> Result<CommandResponse, EndpointError> {
     let tx = command.base.store.begin_ledger().await?;
     let mut attempt = match Attempt::start(tx, &command).await? {
@@ -76,7 +80,9 @@ async fn once(
     if is_same(&before, &after) {
         return attempt.finish(Outcome::Done, before).await;
     }
-    match Commitment::between(&before, &after).check(&mut attempt.tx, command.rules, update.doing).await {
+    let commitment = Commitment::between(&before, &after);
+    *needs_ledger = commitment.adds_gpus();
+    match commitment.check(&mut attempt.tx, command.rules, update.doing).await {
         Ok(()) => {}
         Err(EndpointError::AllotmentExceeded(exceeded)) => {
             drop(attempt);

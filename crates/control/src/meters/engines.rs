@@ -6,9 +6,10 @@ use domain::bill_check::TokenCounts;
 use domain::endpoint::replica::Replica;
 use domain::model::{DriverKind, Serving};
 use fleet::Backend;
-use fleet::backend::BackendId;
+use fleet::backend::{BackendId, Health};
 use fleet::drivers::ReplicaName;
-use fleet::engine::{EngineMetrics, Family, TokenCounters, token_counters};
+use fleet::engine::token_counters::{self, FetchedCounters};
+use fleet::engine::{EngineMetrics, Family, TokenCounters};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -49,7 +50,7 @@ impl EngineMeter {
     /// Engines of pools are read by the node that runs them, upstreams by the leader.
     async fn of_pools<I>(&mut self, parts: &MeterParts<I>, leads: bool, at: Timestamp) -> Vec<CounterReading> {
         let table = parts.routes.table();
-        let mut reads: JoinSet<(Arc<Backend>, String, String, Option<TokenCounters>)> = JoinSet::new();
+        let mut reads: JoinSet<(Arc<Backend>, String, String, FetchedCounters)> = JoinSet::new();
         let mut present = Vec::new();
         for route in table.iter() {
             let (source, family) = match &route.model.serving {
@@ -60,7 +61,8 @@ impl EngineMeter {
             for replica in route.pool.replicas() {
                 present.push(replica.id);
                 let is_silent = self.silent.get(&replica.id).is_some_and(|since| since.elapsed() < RETRY_SILENT);
-                if is_silent || reads.len() >= MAX_READS {
+                // One that is down is read as soon as it is up: its counters say what it has counted meanwhile.
+                if is_silent || replica.health() == Health::Down || reads.len() >= MAX_READS {
                     continue;
                 }
                 let (replica, connector) = (Arc::clone(replica), parts.connector.clone());
@@ -77,11 +79,12 @@ impl EngineMeter {
         while let Some(ended) = reads.join_next().await {
             let Ok((replica, source, model, counters)) = ended else { continue };
             match counters {
-                Some(counters) => {
+                FetchedCounters::Counters(counters) => {
                     self.silent.remove(&replica.id);
                     readings.push(reading(replica.name.to_string(), source, model, counters, at));
                 }
-                None => drop(self.silent.insert(replica.id, Instant::now())),
+                FetchedCounters::Silent => drop(self.silent.insert(replica.id, Instant::now())),
+                FetchedCounters::Unreachable => {}
             }
         }
         readings

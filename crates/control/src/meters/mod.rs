@@ -8,7 +8,7 @@ mod busy;
 mod engines;
 mod prefill;
 
-use crate::bill_check::Monitor;
+use crate::bill_check::{Monitor, SharedServers};
 use crate::retention::leads;
 use background::Tasks;
 use busy::BusyMeter;
@@ -96,7 +96,8 @@ impl<I: Instruments> Meters<I> {
             prefill::sample(&self.parts, leads).await?;
         }
         if round % COMPARE_EVERY == 1 {
-            self.parts.bill.refresh(&self.parts.store, (self.parts.now)()).await?;
+            let shared = SharedServers::of(&self.parts.routes.table());
+            self.parts.bill.refresh(&self.parts.store, &shared, (self.parts.now)()).await?;
         }
         Ok(())
     }

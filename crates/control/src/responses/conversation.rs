@@ -1,12 +1,12 @@
 //! Reads what calls refer to: the conversation that they continue, and single items.
 
-use super::items::{self, Item, StoredTurn};
+use super::items::Item;
 use super::memory::{self, ContentMemory, NoContentMemory};
-use super::{Access, MAX_ID_BYTES, ResponseStorage, open_input, open_response};
+use super::{Access, MAX_ID_BYTES, ResponseStorage};
 use crate::command_error::CommandError;
 use domain::{Caller, Timestamp};
-use std::collections::HashMap;
-use store::responses::{self, Link, MAX_CHAIN, MAX_ITEMS, SealedResponse};
+use std::collections::{HashMap, HashSet};
+use store::responses::{self, Link, MAX_CHAIN, MAX_ITEMS};
 
 /// Why a conversation cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -35,10 +35,13 @@ impl ResponseStorage {
     ) -> Result<Vec<Item>, ConversationError> {
         let access = self.access(caller).filter(|_| previous.len() <= MAX_ID_BYTES);
         let access = access.ok_or_else(|| not_found(previous))?;
-        let _turn = self.turn().await?;
+        let _turn = self.reading.turn(caller).await?;
         let (length, bytes) = self.check_chain(caller, &access, previous, now).await?;
         memory::reserve(memory, bytes)?;
-        let turns = self.read_turns(caller, &access, previous, now).await?;
+        let since = access.retention.kept_from(now);
+        let content = responses::chain_content(&self.store, &caller.workspace, previous, since).await;
+        let sealed = access.sealed(caller, content.map_err(CommandError::from)?);
+        let turns = memory::work(memory, bytes, || sealed.open_turns()).await?;
         if turns.len() != length {
             return Err(not_found(previous));
         }
@@ -54,9 +57,9 @@ impl ResponseStorage {
         memory: &mut dyn ContentMemory,
     ) -> Result<HashMap<String, Item>, ConversationError> {
         let Some(access) = self.access(caller) else { return Ok(HashMap::new()) };
-        let _turn = self.turn().await?;
+        let _turn = self.reading.turn(caller).await?;
         let (since, limit) = (access.retention.kept_from(now), self.bounds.conversation_bytes);
-        let (mut found, mut bytes) = (HashMap::new(), 0);
+        let (mut content, mut bytes) = (Vec::new(), 0);
         let ids: Vec<&str> = ids.iter().copied().filter(|id| id.len() <= MAX_ID_BYTES).collect();
         for ids in ids.chunks(MAX_ITEMS) {
             let owners = responses::of_items(&self.store, &caller.workspace, ids, since);
@@ -66,14 +69,13 @@ impl ResponseStorage {
                     return Err(ConversationError::TooLarge { bytes, limit });
                 }
                 memory::reserve(memory, bytes)?;
-                let sealed = responses::find(&self.store, &caller.workspace, &owner.id, since);
-                let Some(sealed) = sealed.await.map_err(CommandError::from)? else { continue };
-                let Some(response) = open_response(&access, caller, &sealed)? else { continue };
-                let items = items::output_by_id(&response).map_err(super::internal)?;
-                found.extend(items.into_iter().filter(|(id, _)| ids.contains(&id.as_str())));
+                let found = responses::find(&self.store, &caller.workspace, &owner.id, since);
+                content.extend(found.await.map_err(CommandError::from)?);
             }
         }
-        Ok(found)
+        let sealed = access.sealed(caller, content);
+        let ids: HashSet<String> = ids.into_iter().map(str::to_owned).collect();
+        Ok(memory::work(memory, bytes, move || sealed.open_items(&ids)).await?)
     }
 
     /// Checks that a conversation is whole and not too large, and returns the number of its responses and their size.
@@ -95,37 +97,12 @@ impl ResponseStorage {
         }
         Ok((chain.len(), bounded_size(&chain, self.bounds.conversation_bytes)?))
     }
-
-    /// The readable turns of a conversation, the oldest first.
-    pub(super) async fn read_turns(
-        &self,
-        caller: &Caller,
-        access: &Access<'_>,
-        id: &str,
-        now: Timestamp,
-    ) -> Result<Vec<StoredTurn>, CommandError> {
-        let since = access.retention.kept_from(now);
-        let content = responses::chain_content(&self.store, &caller.workspace, id, since).await?;
-        content.iter().filter_map(|sealed| open_turn(access, caller, sealed).transpose()).collect()
-    }
 }
 
 /// The size of a conversation.
 pub(super) fn bounded_size(chain: &[Link], limit: u64) -> Result<u64, ConversationError> {
     let bytes = chain.iter().map(|link| link.bytes).sum();
     if bytes > limit { Err(ConversationError::TooLarge { bytes, limit }) } else { Ok(bytes) }
-}
-
-/// `None` if its key was removed.
-fn open_turn(
-    access: &Access<'_>,
-    caller: &Caller,
-    sealed: &SealedResponse,
-) -> Result<Option<StoredTurn>, CommandError> {
-    let Some(input) = open_input(access, caller, sealed)? else { return Ok(None) };
-    let Some(response) = open_response(access, caller, sealed)? else { return Ok(None) };
-    let turn = StoredTurn::parse(&sealed.id, &input, &response).map_err(super::internal)?;
-    Ok(Some(turn))
 }
 
 /// The error does not repeat a text that is longer than an id.

@@ -240,6 +240,54 @@ impl<'de, F: FnMut(String, &'de RawValue)> Visitor<'de> for EachMember<F> {
 }
 
 #[cfg(test)]
+mod fuzz_tests {
+    use super::*;
+    use fuzz::Fuzz;
+    use serde_json::Value;
+
+    const WORDS: &[&str] = &[
+        ",{\"role\":\"user\",\"content\":\"a\"}",
+        ",\"id\":\"x\"",
+        ",\"type\":\"message\"",
+        ",\"type\":\"function_call\"",
+        ",\"role\":\"assistant\"",
+        ",\"content\":\"a\"",
+        ",\"content\":[]",
+        ",\"status\":null",
+        "null",
+        "1e400",
+        "\\u0022",
+        "\u{e9}",
+    ];
+
+    /// A stored input is split into its items, and each object is shown with an id of its own and its other members.
+    #[test]
+    fn stored_items() {
+        Fuzz::new("stored-items").words(WORDS).run(|bytes| {
+            let Ok(turn) = StoredTurn::parse("resp_a", bytes, b"{}") else { return };
+            let query = ItemQuery { limit: usize::MAX, order: ItemOrder::OldestFirst, after: None };
+            let page = input_page(std::slice::from_ref(&turn), &query).expect("items are JSON");
+            assert_eq!(page.items.len(), turn.input.len());
+            let values = |items: &[Item]| -> Vec<Option<Value>> {
+                items.iter().map(|item| serde_json::from_str(item.get()).ok()).collect()
+            };
+            for (stored, shown) in values(&turn.input).into_iter().zip(values(&page.items)) {
+                let (Some(stored), Some(shown)) = (stored, shown) else { continue };
+                let Some(members) = stored.as_object() else {
+                    assert_eq!(stored, shown);
+                    continue;
+                };
+                assert!(shown["id"].as_str().is_some_and(|id| id.ends_with(|last: char| last.is_ascii_digit())));
+                let is_written = |name: &str| ["id", "type", "status", "content"].contains(&name);
+                for (name, value) in members.iter().filter(|(name, _)| !is_written(name)) {
+                    assert_eq!(&shown[name], value, "{name}");
+                }
+            }
+        });
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::Value;

@@ -9,6 +9,8 @@ mod conversation;
 mod items;
 mod memory;
 mod retention;
+mod sealed;
+mod turns;
 
 pub use conversation::ConversationError;
 pub use items::{Item, ItemOrder, ItemPage, ItemQuery};
@@ -17,23 +19,22 @@ pub use retention::{clear_all, clear_if_leading};
 
 use crate::command::{AuditedChange, Author, Command};
 use crate::command_error::CommandError;
-use domain::{Caller, ResponseRetention, Timestamp};
+use bytes::Bytes;
+use domain::{Caller, ResponseRetention, Timestamp, WorkspaceId};
+use sealed::SealedContent;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
-use store::content_keys::{ContentKeys, OpenError, Scope};
-use store::responses::{self, Insert, NewResponse, SealedResponse};
+use store::content_keys::{ContentKeys, Scope};
+use store::responses::{self, Insert, MaxBytes, NewResponse, SealedResponse};
 use store::{Store, StoreError};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use turns::ContentTurns;
 
 /// The most content of one response, with its input. A larger one is not stored.
 pub const MAX_RESPONSE_BYTES: usize = 16 << 20;
 /// A client waits for the end of its response until it is stored.
 const SAVE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Responses that are read or written at once. Each may be large.
-const MAX_AT_ONCE: usize = 4;
-const TURN_TIMEOUT: Duration = Duration::from_secs(3);
 /// Ids are shorter; a longer text is the id of no response.
 const MAX_ID_BYTES: usize = 128;
 
@@ -42,6 +43,10 @@ const MAX_ID_BYTES: usize = 128;
 pub struct Bounds {
     /// The content of all responses of a workspace.
     pub workspace_bytes: u64,
+    /// The content of all responses of an organization without a bound of its own.
+    pub organization_bytes: u64,
+    /// The content of all responses in the store.
+    pub total_bytes: u64,
     /// The content of a conversation that a call continues.
     pub conversation_bytes: u64,
 }
@@ -52,7 +57,11 @@ pub struct ResponseStorage {
     store: Store,
     keys: Option<ContentKeys>,
     bounds: Bounds,
-    turns: Arc<Semaphore>,
+    reading: ContentTurns,
+    /// Of their own, because a response that cannot be stored is lost.
+    writing: ContentTurns,
+    /// The content of all responses in the store when it was last looked at.
+    total: Arc<AtomicU64>,
     /// Whether the last save failed, so that an outage is logged once.
     failing: Arc<AtomicBool>,
     not_stored: Arc<NotStoredCounts>,
@@ -63,19 +72,26 @@ pub struct ResponseStorage {
 struct NotStoredCounts {
     too_large: AtomicU64,
     full: AtomicU64,
+    store_full: AtomicU64,
     failed: AtomicU64,
 }
 
 /// A response to be stored.
-#[derive(Clone, Copy)]
-pub struct CompletedResponse<'a> {
-    pub id: &'a str,
+#[derive(Clone)]
+pub struct CompletedResponse {
+    pub id: String,
     /// The response that it continues.
-    pub previous: Option<&'a str>,
+    pub previous: Option<String>,
     /// Its own input, without references: a JSON array of items.
-    pub input: &'a [u8],
+    pub input: Bytes,
     /// The response object as JSON.
-    pub response: &'a [u8],
+    pub response: Bytes,
+}
+
+impl CompletedResponse {
+    fn bytes(&self) -> usize {
+        self.input.len() + self.response.len()
+    }
 }
 
 /// Why a response was not stored. The call is not affected.
@@ -85,8 +101,10 @@ pub enum NotStored {
     Off,
     #[error("a response of {bytes} bytes is too large to be stored")]
     TooLarge { bytes: usize },
-    #[error("the workspace has no room for more stored responses")]
+    #[error("the workspace, or its organization, has no room for more stored responses")]
     Full,
+    #[error("the store has no room for more stored responses")]
+    StoreFull,
     #[error("the store failed")]
     Failed(#[source] CommandError),
 }
@@ -97,10 +115,24 @@ struct Access<'a> {
     retention: ResponseRetention,
 }
 
+impl Access<'_> {
+    fn sealed(&self, caller: &Caller, responses: Vec<SealedResponse>) -> SealedContent {
+        SealedContent { keys: self.keys.clone(), workspace: caller.workspace.clone(), responses }
+    }
+}
+
 impl ResponseStorage {
     pub fn new(store: Store, keys: Option<ContentKeys>, bounds: Bounds) -> Self {
-        let turns = Arc::new(Semaphore::new(MAX_AT_ONCE));
-        Self { store, keys, bounds, turns, failing: Arc::default(), not_stored: Arc::default() }
+        Self {
+            store,
+            keys,
+            bounds,
+            reading: ContentTurns::default(),
+            writing: ContentTurns::default(),
+            total: Arc::default(),
+            failing: Arc::default(),
+            not_stored: Arc::default(),
+        }
     }
 
     /// Whether the caller's responses are stored.
@@ -114,24 +146,42 @@ impl ResponseStorage {
     }
 
     /// The number of responses that could not be stored, by reason.
-    pub fn not_stored(&self) -> [(&'static str, u64); 3] {
-        let NotStoredCounts { too_large, full, failed } = &*self.not_stored;
-        [("too_large", too_large), ("full", full), ("failed", failed)]
+    pub fn not_stored(&self) -> [(&'static str, u64); 4] {
+        let NotStoredCounts { too_large, full, store_full, failed } = &*self.not_stored;
+        [("too_large", too_large), ("full", full), ("store_full", store_full), ("failed", failed)]
             .map(|(reason, count)| (reason, count.load(Ordering::Relaxed)))
+    }
+
+    /// The bytes of all stored responses, when they were last counted.
+    pub fn total(&self) -> u64 {
+        self.total.load(Ordering::Relaxed)
+    }
+
+    /// The bytes that all stored responses may have.
+    pub fn max_total(&self) -> u64 {
+        self.bounds.total_bytes
+    }
+
+    /// Counts what is stored, on all nodes.
+    pub async fn count_total(&self) -> Result<(), StoreError> {
+        self.total.store(responses::total_bytes(&self.store).await?, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Stores a response. On return it can be found on every node.
     pub async fn save(
         &self,
         caller: &Caller,
-        completed: CompletedResponse<'_>,
+        completed: CompletedResponse,
         now: Timestamp,
+        memory: &dyn ContentMemory,
     ) -> Result<(), NotStored> {
-        let saved = self.try_save(caller, completed, now).await;
+        let saved = self.try_save(caller, completed, now, memory).await;
         let count = match &saved {
             Ok(()) | Err(NotStored::Off) => return saved,
             Err(NotStored::TooLarge { .. }) => &self.not_stored.too_large,
             Err(NotStored::Full) => &self.not_stored.full,
+            Err(NotStored::StoreFull) => &self.not_stored.store_full,
             Err(NotStored::Failed(_)) => &self.not_stored.failed,
         };
         count.fetch_add(1, Ordering::Relaxed);
@@ -141,20 +191,22 @@ impl ResponseStorage {
     async fn try_save(
         &self,
         caller: &Caller,
-        completed: CompletedResponse<'_>,
+        completed: CompletedResponse,
         now: Timestamp,
+        memory: &dyn ContentMemory,
     ) -> Result<(), NotStored> {
         let access = self.access(caller).ok_or(NotStored::Off)?;
-        let bytes = completed.input.len() + completed.response.len();
+        let bytes = completed.bytes();
         if bytes > MAX_RESPONSE_BYTES {
             return Err(NotStored::TooLarge { bytes });
         }
-        let saved = tokio::time::timeout(SAVE_TIMEOUT, self.write(caller, &access, completed, now)).await;
+        let saved = tokio::time::timeout(SAVE_TIMEOUT, self.write(caller, &access, completed, now, memory)).await;
         let saved = saved.unwrap_or_else(|elapsed| Err(StoreError::Unavailable(Box::new(elapsed)).into()));
         self.note(saved.as_ref().err());
         match saved.map_err(NotStored::Failed)? {
             Insert::Done => Ok(()),
             Insert::Full => Err(NotStored::Full),
+            Insert::StoreFull => Err(NotStored::StoreFull),
         }
     }
 
@@ -162,26 +214,20 @@ impl ResponseStorage {
         &self,
         caller: &Caller,
         access: &Access<'_>,
-        completed: CompletedResponse<'_>,
+        completed: CompletedResponse,
         now: Timestamp,
+        memory: &dyn ContentMemory,
     ) -> Result<Insert, CommandError> {
-        let _turn = self.turn().await?;
-        let CompletedResponse { id, previous, input, response } = completed;
-        let items = items::output_ids(response).map_err(internal)?;
-        let workspace = &caller.workspace;
-        let content_key = access.keys.sealing_key();
-        let new = NewResponse {
-            workspace,
-            id,
-            previous,
-            created_at: now,
-            content_key: content_key.as_str(),
-            input: access.keys.seal(Scope::ResponseInput { workspace, response: id }, input),
-            response: access.keys.seal(Scope::Response { workspace, response: id }, response),
-            items: &items,
-        };
+        let _turn = self.writing.turn(caller).await?;
+        let (keys, workspace) = (access.keys.clone(), caller.workspace.clone());
+        let bytes = completed.bytes() as u64;
+        let seal = move || seal(&keys, &workspace, completed, now);
+        let new = memory::work(memory, bytes, seal).await?;
         let mut tx = self.store.begin().await?;
-        let inserted = responses::insert(&mut tx, &new, self.bounds.workspace_bytes).await?;
+        let Bounds { workspace_bytes: workspace, organization_bytes: organization, total_bytes: total, .. } =
+            self.bounds;
+        let max = MaxBytes { workspace, organization, total };
+        let inserted = responses::insert(&mut tx, &new, max).await?;
         if inserted == Insert::Done {
             tx.commit().await?;
         }
@@ -197,14 +243,14 @@ impl ResponseStorage {
         memory: &mut dyn ContentMemory,
     ) -> Result<Option<Vec<u8>>, ConversationError> {
         let Some(access) = self.access(caller).filter(|_| id.len() <= MAX_ID_BYTES) else { return Ok(None) };
-        let _turn = self.turn().await?;
+        let _turn = self.reading.turn(caller).await?;
         let since = access.retention.kept_from(now);
         let bytes = responses::size(&self.store, &caller.workspace, id, since).await.map_err(CommandError::from)?;
         let Some(bytes) = bytes else { return Ok(None) };
         memory::reserve(memory, bytes)?;
         let found = responses::find(&self.store, &caller.workspace, id, since).await.map_err(CommandError::from)?;
-        let Some(sealed) = found else { return Ok(None) };
-        Ok(open_response(&access, caller, &sealed)?)
+        let sealed = access.sealed(caller, found.into_iter().collect());
+        Ok(memory::work(memory, bytes, || sealed.open_first()).await?)
     }
 
     /// The items that a response was generated from: its conversation, as far as it is still stored, and its own input.
@@ -213,22 +259,22 @@ impl ResponseStorage {
         &self,
         caller: &Caller,
         id: &str,
-        query: &ItemQuery,
+        query: ItemQuery,
         now: Timestamp,
         memory: &mut dyn ContentMemory,
     ) -> Result<Option<ItemPage>, ConversationError> {
         let Some(access) = self.access(caller).filter(|_| id.len() <= MAX_ID_BYTES) else { return Ok(None) };
-        let _turn = self.turn().await?;
+        let _turn = self.reading.turn(caller).await?;
         let since = access.retention.kept_from(now);
         let chain = responses::chain(&self.store, &caller.workspace, id, since).await.map_err(CommandError::from)?;
         // What a response continued was within the bound of a conversation.
         let limit = self.bounds.conversation_bytes + MAX_RESPONSE_BYTES as u64;
-        memory::reserve(memory, conversation::bounded_size(&chain, limit)?)?;
-        let turns = self.read_turns(caller, &access, id, now).await?;
-        if turns.last().is_none_or(|last| last.id != id) {
-            return Ok(None);
-        }
-        Ok(items::input_page(&turns, query).map(Some).map_err(internal)?)
+        let bytes = conversation::bounded_size(&chain, limit)?;
+        memory::reserve(memory, bytes)?;
+        let content = responses::chain_content(&self.store, &caller.workspace, id, since).await;
+        let sealed = access.sealed(caller, content.map_err(CommandError::from)?);
+        let id = id.to_owned();
+        Ok(memory::work(memory, bytes, move || sealed.open_page(&id, &query)).await?)
     }
 
     /// Deletes a response, and returns whether there was one. Deletions by people are recorded in the audit log.
@@ -252,13 +298,6 @@ impl ResponseStorage {
         Ok(is_deleted)
     }
 
-    async fn turn(&self) -> Result<OwnedSemaphorePermit, CommandError> {
-        match tokio::time::timeout(TURN_TIMEOUT, Arc::clone(&self.turns).acquire_owned()).await {
-            Ok(turn) => Ok(turn.expect("the turns are never closed")),
-            Err(elapsed) => Err(StoreError::Unavailable(Box::new(elapsed)).into()),
-        }
-    }
-
     /// Logs the first failure and the first success after it.
     fn note(&self, failure: Option<&CommandError>) {
         let was_failing = self.failing.swap(failure.is_some(), Ordering::Relaxed);
@@ -271,30 +310,24 @@ impl ResponseStorage {
     }
 }
 
-/// `None` if its key was removed: without it the content is gone.
-fn open_response(
-    access: &Access<'_>,
-    caller: &Caller,
-    sealed: &SealedResponse,
-) -> Result<Option<Vec<u8>>, CommandError> {
-    let scope = Scope::Response { workspace: &caller.workspace, response: &sealed.id };
-    open(access, scope, &sealed.response)
-}
-
-fn open_input(access: &Access<'_>, caller: &Caller, sealed: &SealedResponse) -> Result<Option<Vec<u8>>, CommandError> {
-    let scope = Scope::ResponseInput { workspace: &caller.workspace, response: &sealed.id };
-    open(access, scope, &sealed.input)
-}
-
-fn open(access: &Access<'_>, scope: Scope<'_>, sealed: &[u8]) -> Result<Option<Vec<u8>>, CommandError> {
-    match access.keys.open(scope, sealed) {
-        Ok(content) => Ok(Some(content)),
-        Err(error @ OpenError::UnknownKey { .. }) => {
-            tracing::warn!(%error, "a stored response cannot be read: FOREBAY_CONTENT_KEY lacks its key");
-            Ok(None)
-        }
-        Err(error @ OpenError::Invalid) => Err(internal(error)),
-    }
+/// Encrypts a response, and reads the ids of its output items.
+fn seal(
+    keys: &ContentKeys,
+    workspace: &WorkspaceId,
+    completed: CompletedResponse,
+    created_at: Timestamp,
+) -> Result<NewResponse, CommandError> {
+    let CompletedResponse { id, previous, input, response } = completed;
+    Ok(NewResponse {
+        items: items::output_ids(&response).map_err(internal)?,
+        input: keys.seal(Scope::ResponseInput { workspace, response: &id }, &input),
+        response: keys.seal(Scope::Response { workspace, response: &id }, &response),
+        content_key: keys.sealing_key().as_str().to_owned(),
+        workspace: workspace.clone(),
+        id,
+        previous,
+        created_at,
+    })
 }
 
 fn internal(cause: impl std::error::Error + Send + Sync + 'static) -> CommandError {

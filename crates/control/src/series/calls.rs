@@ -6,7 +6,7 @@ use crate::command_error::CommandError;
 use domain::WorkspaceId;
 use domain::model_ref::endpoint_part;
 use domain::series::{Division, Level, Metric, Tally, Timing};
-use domain::usage::Actor;
+use domain::usage::{Actor, CLIENT_GONE};
 use store::Store;
 use store::series::{self, MAX_ROWS, Measure};
 
@@ -29,7 +29,7 @@ impl Accumulate for Tally {
 
 pub(super) async fn lines(
     store: &Store,
-    workspace: &WorkspaceId,
+    workspace: Option<&WorkspaceId>,
     query: &SeriesQuery,
     frame: &Frame,
 ) -> Result<Vec<ChartLine>, CommandError> {
@@ -48,13 +48,12 @@ pub(super) async fn lines(
         actor: query.actor.as_ref().map(Actor::as_str),
     };
     let mut sums = LineSums::new(frame.points.count(), query.division);
-    let needs_codes = is_by(Division::Code) || query.code.is_some() || query.metric == Metric::RateLimitHits;
-    if needs_codes {
+    if is_counted_by_code(query.metric) {
         let found = series::read_codes(store, selection).await?;
         bounded(found.len())?;
         for count in found {
-            let is_selected = query.code.as_ref().is_none_or(|code| *code == count.code)
-                && (query.metric != Metric::RateLimitHits || RATE_LIMIT_CODES.contains(&count.code.as_str()));
+            let is_selected =
+                query.code.as_ref().is_none_or(|code| *code == count.code) && counts(query.metric, &count.code);
             let name = name(query.division, &count.model, &count.actor, Some(&count.code));
             if let (true, Some(name), Some(index)) = (is_selected, name, frame.points.index(count.starts_at)) {
                 let mut tally = Tally::default();
@@ -77,6 +76,20 @@ pub(super) async fn lines(
     Ok(sums.finish().into_iter().map(line).collect())
 }
 
+/// Whether a metric counts calls by their codes. A disconnected client is not a failure, so errors need the codes, too.
+const fn is_counted_by_code(metric: Metric) -> bool {
+    matches!(metric, Metric::Errors | Metric::Cancelled | Metric::RateLimitHits)
+}
+
+/// Whether such a metric counts calls with this code.
+fn counts(metric: Metric, code: &str) -> bool {
+    match metric {
+        Metric::RateLimitHits => RATE_LIMIT_CODES.contains(&code),
+        Metric::Cancelled => code == CLIENT_GONE,
+        _ => code != CLIENT_GONE,
+    }
+}
+
 /// Rejects queries that read too many rows.
 pub(super) fn bounded(rows: usize) -> Result<(), CommandError> {
     if rows <= MAX_ROWS {
@@ -88,7 +101,6 @@ pub(super) fn bounded(rows: usize) -> Result<(), CommandError> {
 const fn measure(metric: Metric) -> Measure {
     match (timing(metric), metric) {
         (Some(timing), _) => Measure::Timing(timing),
-        (None, Metric::Errors) => Measure::Errors,
         (None, Metric::Tokens) => Measure::Tokens,
         (None, Metric::InFlight) => Measure::Busy,
         (None, _) => Measure::Requests,
@@ -128,7 +140,7 @@ fn chart_line(metric: Metric, name: LineName, tallies: &[Tally], total: &Tally, 
     let whole = |count: u64| Some(SeriesValue::Whole(count));
     match metric {
         Metric::Requests => put("count", &|tally| whole(tally.requests)),
-        Metric::Errors | Metric::RateLimitHits => put("count", &|tally| whole(tally.errors)),
+        Metric::Errors | Metric::Cancelled | Metric::RateLimitHits => put("count", &|tally| whole(tally.errors)),
         Metric::Tokens => {
             put("prompt", &|tally| whole(tally.prompt_tokens));
             put("completion", &|tally| whole(tally.completion_tokens));

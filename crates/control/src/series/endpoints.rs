@@ -104,6 +104,7 @@ struct Measured {
     busy_millionths: u64,
     windows: u64,
     sampled_millis: u64,
+    busy_millis: u64,
     held_millis: u64,
 }
 
@@ -112,6 +113,7 @@ impl Accumulate for Measured {
         self.busy_millionths += other.busy_millionths;
         self.windows += other.windows;
         self.sampled_millis += other.sampled_millis;
+        self.busy_millis += other.busy_millis;
         self.held_millis += other.held_millis;
     }
 
@@ -120,9 +122,10 @@ impl Accumulate for Measured {
     }
 }
 
-pub(super) async fn gpu_busy(
+/// GPUs of a workspace, or of all: how busy they were, or how many were held.
+pub(super) async fn gpus(
     store: &Store,
-    workspace: &WorkspaceId,
+    workspace: Option<&WorkspaceId>,
     query: &SeriesQuery,
     frame: &Frame,
 ) -> Result<Vec<ChartLine>, CommandError> {
@@ -131,19 +134,21 @@ pub(super) async fn gpu_busy(
     }
     let span = frame.points.span();
     let mut sums: LineSums<Measured> = LineSums::new(frame.points.count(), query.division);
-    for window in gpu_busy::of_workspace(store, workspace, span).await? {
+    for window in gpu_busy::windows(store, workspace, span).await? {
         let point = name(query, &window.endpoint_name).zip(frame.points.index(window.starts_at));
         if let (Some((name, index)), true) = (point, window.samples > 0) {
+            let sampled_millis = window.samples * SAMPLE_MILLIS;
             let measured = Measured {
                 busy_millionths: window.busy.millionths(),
                 windows: 1,
-                sampled_millis: window.samples * SAMPLE_MILLIS,
+                sampled_millis,
+                busy_millis: window.busy.millionths().saturating_mul(sampled_millis) / 1_000_000,
                 held_millis: 0,
             };
             sums.add(name, index, &measured);
         }
     }
-    for billed in holds::of_owner(store, Owner::Workspace(workspace), span).await? {
+    for billed in holds::of_owner(store, workspace.map_or(Owner::Installation, Owner::Workspace), span).await? {
         let Some(name) = name(query, &billed.endpoint_name) else { continue };
         let held = billed.held.hold.span(frame.now);
         let first = frame.points.index(held.from.max(span.from)).unwrap_or(0);
@@ -156,6 +161,9 @@ pub(super) async fn gpu_busy(
             sums.add(name.clone(), index, &Measured { held_millis: millis, ..Measured::default() });
         }
     }
+    if query.metric == Metric::Gpus {
+        return Ok(sums.finish().into_iter().map(|line| held_line(line, frame)).collect());
+    }
     let mean = |measured: &Measured| ratio(measured.busy_millionths, measured.windows * 1_000_000);
     let part = |measured: &Measured| ratio(measured.sampled_millis.min(measured.held_millis), measured.held_millis);
     let line = |(name, points, total): (LineName, Vec<Measured>, Measured)| ChartLine {
@@ -167,4 +175,21 @@ pub(super) async fn gpu_busy(
         total: vec![("mean", mean(&total)), ("measured", part(&total))],
     };
     Ok(sums.finish().into_iter().map(line).collect())
+}
+
+/// Average numbers of GPUs: held, and busy as far as it was measured.
+fn held_line((name, points, total): (LineName, Vec<Measured>, Measured), frame: &Frame) -> ChartLine {
+    let starts: Vec<_> = frame.points.starts().collect();
+    let passed = |index: usize| frame.passed_millis(starts[index]);
+    let whole = (0..starts.len()).map(passed).sum();
+    let busy =
+        |measured: &Measured, millis| (measured.windows > 0).then(|| ratio(measured.busy_millis, millis)).flatten();
+    ChartLine {
+        name,
+        values: vec![
+            ("held", frame.each(|index| ratio(points[index].held_millis, passed(index)))),
+            ("busy", frame.each(|index| busy(&points[index], passed(index)))),
+        ],
+        total: vec![("held", ratio(total.held_millis, whole)), ("busy", busy(&total, whole))],
+    }
 }

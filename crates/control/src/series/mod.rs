@@ -79,11 +79,12 @@ pub async fn report(
     let frame = Frame::new(query.metric, query.span, query.step, retention, now)?;
     let lines = match query.metric {
         Metric::ColdStarts => endpoints::cold_starts(store, workspace, query, &frame).await?,
-        Metric::GpuBusy => endpoints::gpu_busy(store, workspace, query, &frame).await?,
+        Metric::GpuBusy | Metric::Gpus => endpoints::gpus(store, Some(workspace), query, &frame).await?,
         Metric::KvCache | Metric::Waiting => endpoints::gauge(store, workspace, query, &frame).await?,
         Metric::PrefillQueue => endpoints::prefill_queue(store, workspace, query, &frame).await?,
         Metric::Requests
         | Metric::Errors
+        | Metric::Cancelled
         | Metric::Tokens
         | Metric::Ttft
         | Metric::TimePerOutputToken
@@ -91,7 +92,43 @@ pub async fn report(
         | Metric::InFlight
         | Metric::Hold
         | Metric::Queue
-        | Metric::RateLimitHits => calls::lines(store, workspace, query, &frame).await?,
+        | Metric::RateLimitHits => calls::lines(store, Some(workspace), query, &frame).await?,
+    };
+    Ok(frame.into_report(query.metric, query.division, lines))
+}
+
+/// One metric of all workspaces: of calls, or of GPUs. Undivided, since keys and endpoints mean nothing without their workspace.
+pub async fn of_installation(
+    store: &Store,
+    query: &SeriesQuery,
+    retention: &Retention,
+    now: Timestamp,
+) -> Result<SeriesReport, CommandError> {
+    query.check()?;
+    let is_free = query.step.is_none();
+    match in_steps(store, query, query.step, retention, now).await {
+        // Many workspaces have too many rows per minute; hours are few.
+        Err(CommandError::BadValue { field: "step", .. }) if is_free => {
+            in_steps(store, query, Step::parse("hour").ok(), retention, now).await
+        }
+        result => result,
+    }
+}
+
+async fn in_steps(
+    store: &Store,
+    query: &SeriesQuery,
+    step: Option<Step>,
+    retention: &Retention,
+    now: Timestamp,
+) -> Result<SeriesReport, CommandError> {
+    let frame = Frame::new(query.metric, query.span, step, retention, now)?;
+    let lines = match query.metric {
+        Metric::GpuBusy | Metric::Gpus => endpoints::gpus(store, None, query, &frame).await?,
+        metric if metric.is_of_endpoints() => {
+            return Err(CommandError::BadValue { field: "metric", why: "this metric is of single workspaces only" });
+        }
+        _ => calls::lines(store, None, query, &frame).await?,
     };
     Ok(frame.into_report(query.metric, query.division, lines))
 }
@@ -115,7 +152,7 @@ pub async fn prefill_queue(
 fn kept_from(metric: Metric, retention: &Retention, resolution: Resolution, now: Timestamp) -> Timestamp {
     match metric {
         Metric::ColdStarts => now.plus_millis(-store::endpoint_events::KEPT_MILLIS),
-        Metric::GpuBusy => retention.kept_from(Resolution::Day, now),
+        Metric::GpuBusy | Metric::Gpus => retention.kept_from(Resolution::Day, now),
         _ => retention.kept_from(resolution, now),
     }
 }
@@ -139,7 +176,7 @@ impl Frame {
     ) -> Result<Self, CommandError> {
         let kept = |resolution| kept_from(metric, retention, resolution, now);
         let step = step.unwrap_or_else(|| {
-            let least = if metric == Metric::GpuBusy { domain::gpu_time::WINDOW_MILLIS } else { 0 };
+            let least = if metric.has_windows() { domain::gpu_time::WINDOW_MILLIS } else { 0 };
             Step::for_span(span, kept).at_least(least)
         });
         let points = Points::of(span, step).map_err(|error| match error {

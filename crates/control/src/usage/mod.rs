@@ -1,18 +1,21 @@
 //! The usage of workspaces: reports, the rebuild of sums, and the loop that writes events.
 
+mod consumers;
 mod writer;
 
+pub use consumers::{ConsumerOrder, largest};
 pub use writer::{JournalDrain, QuarantinedEvents};
 
 use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
-use domain::grouping::Dimension;
+use domain::grouping::{Dimension, Group};
 use domain::span::{Piece, Source, plan};
-use domain::usage::Totals;
+use domain::usage::{Actor, Totals};
 use domain::{Grain, Grouping, Span, Timestamp, WorkspaceId};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use store::usage::sums::{self, Summed, check};
-use store::{Store, retention, workspaces};
+use store::{Store, api_keys, retention, workspaces};
 
 /// One line per group with usage, and their sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,12 +39,43 @@ pub async fn report(
         true => pieces_of_events(store, span, now).await?,
         false => plan(span, now),
     };
-    let found = sums::read(store, workspace, &pieces, grouping).await?;
+    let found = match grouping.label() {
+        None => sums::read(store, workspace, &pieces, grouping).await?,
+        Some(label) => by_label(store, workspace, &pieces, grouping, label).await?,
+    };
     let total: Totals = found.iter().map(|sum| sum.totals).sum();
     if total == Totals::default() && workspaces::by_id(store, workspace).await?.is_none() {
         return Err(CommandError::missing("workspace", workspace.as_str()));
     }
     Ok(Report { grouping: grouping.clone(), lines: found, total })
+}
+
+/// The usage by a label that keys have now, which is the last group of each line.
+async fn by_label(
+    store: &Store,
+    workspace: &WorkspaceId,
+    pieces: &[Piece],
+    grouping: &Grouping,
+    label: &str,
+) -> Result<Vec<Summed>, CommandError> {
+    let wanted = grouping.dimensions();
+    let with_key: Vec<Dimension> = wanted.iter().copied().filter(|one| *one != Dimension::Key).collect();
+    let with_key = Grouping::from(&[&with_key[..], &[Dimension::Key]].concat()[..]);
+    let labels = api_keys::labels(store, workspace).await?;
+    let mut lines: BTreeMap<Vec<Group>, Totals> = BTreeMap::new();
+    for Summed { mut groups, totals } in sums::read(store, workspace, pieces, &with_key).await? {
+        let caller = groups.pop();
+        let value = match &caller {
+            Some(Group::Actor(Actor::Key(key))) => labels.get(key).and_then(|labels| labels.get(label)).cloned(),
+            _ => None,
+        };
+        if let Some(place) = wanted.iter().position(|one| *one == Dimension::Key) {
+            groups.splice(place..place, caller);
+        }
+        groups.push(Group::Label(value));
+        *lines.entry(groups).or_default() += totals;
+    }
+    Ok(lines.into_iter().map(|(groups, totals)| Summed { groups, totals }).collect())
 }
 
 /// Reads single events, because sums do not distinguish surfaces. Where events are deleted, sums without surface are left.

@@ -1,20 +1,27 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW, command};
-use control::keys::{self, KeyChange, KeyRequest};
+use control::keys::{self, DisabledKeys, KeyChange, KeyRequest};
 use control::members::{self, KeysOfMember};
 use control::workspaces::Authority;
 use control::{Author, Command, CommandErrorKind, bootstrap, organizations, users, workspaces};
+use domain::endpoint::labels::Labels;
 use domain::user::Role;
 use domain::workspace::OwnLimits;
 use domain::workspace_edit::{LimitChange, LimitChanges};
-use domain::{KeyId, KeyState, OrganizationId};
+use domain::{KeyId, KeyRestrictions, KeyState, OrganizationId};
 use std::collections::BTreeSet;
 use store::api_keys::CreatedBy;
 use store::audit::{self, Filter};
 use store::{Page, Store};
 
-const REQUEST: KeyRequest<'_> =
-    KeyRequest { name: "ci", expires_at: None, requests_per_minute: None, tokens_per_minute: None };
+const REQUEST: KeyRequest<'_> = KeyRequest {
+    name: "ci",
+    expires_at: None,
+    requests_per_minute: None,
+    tokens_per_minute: None,
+    restrictions: KeyRestrictions { permissions: None, allowed_models: None, allowed_ips: None },
+    labels: Labels::new(),
+};
 
 #[tokio::test]
 async fn the_limit_of_keys_is_the_workspaces_or_the_default() {
@@ -123,14 +130,17 @@ async fn keys_of_removed_members_are_listed_and_revoked_together() {
         users::delete(command(&store), &ann).await.unwrap();
         assert_eq!(active(&store, home, CreatedBy::RemovedMembers).await, of_ann, "the account is deleted, too");
 
-        let foreign = keys::revoke_many(command(&store), &other, of_ann.clone()).await.unwrap_err();
+        let foreign = keys::revoke_many(command(&store), &other, of_ann.clone(), DisabledKeys::Keep).await.unwrap_err();
         assert_eq!(foreign.code(), "not_found", "keys of another organization do not exist");
         let one = of_ann.first().unwrap();
         let workspace = keys::show(&store, one).await.unwrap().workspace;
         keys::change(command(&store), &workspace, one, KeyChange::Disable).await.unwrap();
+        let kept = keys::revoke_many(command(&store), home, of_ann.clone(), DisabledKeys::Keep).await.unwrap();
+        let states: Vec<KeyState> = kept.iter().map(|key| key.state(NOW)).collect();
+        assert_eq!(states, [KeyState::Disabled, KeyState::Revoked], "revoking a disabled key is a conflict");
         for _ in 0..2 {
-            let revoked = keys::revoke_many(command(&store), home, of_ann.clone()).await.unwrap();
-            assert!(revoked.iter().all(|key| key.state(NOW) == KeyState::Revoked), "disabled keys, too");
+            let revoked = keys::revoke_many(command(&store), home, of_ann.clone(), DisabledKeys::Revoke).await.unwrap();
+            assert!(revoked.iter().all(|key| key.state(NOW) == KeyState::Revoked), "unless that is asked for");
         }
         let filter = Filter { action: Some("key.revoke".to_owned()), ..Filter::default() };
         assert_eq!(audit::list(&store, &filter, 20).await.unwrap().len(), 2, "each key once");

@@ -1,5 +1,6 @@
 use crate::command;
 use crate::databases::on_both;
+use control::workspaces::KeysOfWorkspace;
 use control::{organizations, workspaces};
 use domain::workspace::OwnLimits;
 
@@ -15,7 +16,7 @@ async fn an_organization_is_created_renamed_and_deleted_when_empty() {
         let workspace = workspaces::create(command(&store), &organization.id, "Labs", own).await.unwrap();
         let refused = organizations::delete(command(&store), &organization.id).await.unwrap_err();
         assert_eq!(refused.code(), "organization_not_empty");
-        workspaces::delete(command(&store), &workspace.id).await.unwrap();
+        workspaces::delete(command(&store), &workspace.id, KeysOfWorkspace::Keep).await.unwrap();
         organizations::delete(command(&store), &organization.id).await.unwrap();
         let gone = organizations::show(&store, &organization.id).await.unwrap_err();
         assert_eq!(gone.code(), "not_found");

@@ -10,12 +10,14 @@ use domain::caller::Actor;
 use domain::workspace_edit::RetentionChange;
 use domain::{Caller, OrganizationId, ResponseRetention, Timestamp, UserId, Workspace, WorkspaceId};
 use serde_json::{Value, json};
+use std::pin::Pin;
 use store::audit::{self, Filter};
 use store::{ContentKeys, Store};
 
 const DAY: i64 = 86_400_000;
 const KEY: [u8; 32] = [7; 32];
-const BOUNDS: Bounds = Bounds { workspace_bytes: 1 << 20, conversation_bytes: 1 << 16 };
+const BOUNDS: Bounds =
+    Bounds { workspace_bytes: 1 << 20, organization_bytes: 1 << 20, total_bytes: 3 << 19, conversation_bytes: 1 << 16 };
 
 fn storage(store: &Store) -> ResponseStorage {
     ResponseStorage::new(store.clone(), Some(ContentKeys::single(KEY)), BOUNDS)
@@ -56,6 +58,14 @@ impl ContentMemory for Memory {
         self.taken = self.taken.max(bytes);
         Ok(())
     }
+
+    fn work<'a>(
+        &'a self,
+        _content_bytes: u64,
+        work: Box<dyn FnOnce() + Send>,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        Box::pin(async { work() })
+    }
 }
 
 fn unbounded() -> Memory {
@@ -71,9 +81,13 @@ async fn save(
 ) -> Result<(), NotStored> {
     let response = json!({ "id": id, "output": [{ "type": "message", "id": format!("msg_{id}"), "text": text }] });
     let input = json!([{ "role": "user", "content": format!("question {id}") }]).to_string();
-    let response = response.to_string();
-    let completed = CompletedResponse { id, previous, input: input.as_bytes(), response: response.as_bytes() };
-    storage.save(caller, completed, NOW).await
+    let completed = CompletedResponse {
+        id: id.to_owned(),
+        previous: previous.map(str::to_owned),
+        input: input.into(),
+        response: response.to_string().into(),
+    };
+    storage.save(caller, completed, NOW, &unbounded()).await
 }
 
 /// The questions and responses before a call.
@@ -101,7 +115,7 @@ async fn a_stored_response_is_encrypted_and_belongs_to_its_workspace() {
         assert_eq!(storage.find(&other, "resp_1", NOW, &mut unbounded()).await.unwrap(), None);
         assert!(!storage.delete(&other, &Author::CommandLine, "resp_1", NOW).await.unwrap());
         let query = ItemQuery { limit: 20, order: ItemOrder::OldestFirst, after: None };
-        assert!(storage.input_items(&other, "resp_1", &query, NOW, &mut unbounded()).await.unwrap().is_none());
+        assert!(storage.input_items(&other, "resp_1", query.clone(), NOW, &mut unbounded()).await.unwrap().is_none());
         let rejected = history(&storage, &other, "resp_1").await.unwrap_err();
         assert!(matches!(rejected, ConversationError::NotFound { id } if id == "resp_1"));
         assert_eq!(storage.items(&other, &["msg_resp_1"], NOW, &mut unbounded()).await.unwrap().len(), 0);
@@ -123,7 +137,13 @@ async fn a_conversation_is_continued_until_one_of_its_responses_is_deleted() {
 
         let query = ItemQuery { limit: 20, order: ItemOrder::OldestFirst, after: None };
         let items = async || {
-            storage.input_items(&caller, "resp_2", &query, NOW, &mut unbounded()).await.unwrap().unwrap().items.len()
+            storage
+                .input_items(&caller, "resp_2", query.clone(), NOW, &mut unbounded())
+                .await
+                .unwrap()
+                .unwrap()
+                .items
+                .len()
         };
         assert_eq!(items().await, 3);
 
@@ -154,7 +174,7 @@ async fn memory_is_taken_before_content_is_read() {
             let is_read = match what {
                 "response" => storage.find(&caller, "resp_1", NOW, &mut memory).await.map(|found| found.is_some()),
                 "input" => {
-                    let page = storage.input_items(&caller, "resp_2", &query, NOW, &mut memory).await;
+                    let page = storage.input_items(&caller, "resp_2", query.clone(), NOW, &mut memory).await;
                     page.map(|page| page.is_some())
                 }
                 "history" => storage.history(&caller, "resp_2", NOW, &mut memory).await.map(|items| !items.is_empty()),
@@ -198,10 +218,18 @@ async fn a_response_that_cannot_be_stored_is_reported() {
         assert_eq!(storage.find(&caller, "resp_2", NOW, &mut unbounded()).await.unwrap(), None);
         let rejected = history(&storage, &caller, "resp_1").await.unwrap_err();
         assert!(matches!(rejected, ConversationError::TooLarge { limit: 65_536, .. }));
+        let of_another = other_caller();
+        assert!(matches!(
+            save(&storage, &of_another, ("resp_1", None), &"x".repeat(900_000)).await,
+            Err(NotStored::StoreFull)
+        ));
+        save(&storage, &of_another, ("resp_1", None), "x").await.unwrap();
+        storage.count_total().await.unwrap();
+        assert!((700_000..701_000).contains(&storage.total()), "{}", storage.total());
         store.close().await;
         assert!(matches!(save(&storage, &caller, ("resp_3", None), "x").await, Err(NotStored::Failed(_))));
-        assert_eq!(storage.not_stored(), [("too_large", 1), ("full", 1), ("failed", 1)]);
-        assert_eq!(without_key.not_stored(), [("too_large", 0), ("full", 0), ("failed", 0)]);
+        assert_eq!(storage.not_stored(), [("too_large", 1), ("full", 1), ("store_full", 1), ("failed", 1)]);
+        assert!(without_key.not_stored().iter().all(|(_, count)| *count == 0));
     })
     .await;
 }

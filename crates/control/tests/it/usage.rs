@@ -1,8 +1,9 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW, command};
 use control::bootstrap::{self, FirstStart};
-use control::keys::{self, KeyChange};
+use control::keys::{self, KeyChange, KeyEdit};
 use control::usage::{self, Rebuilt};
+use control::workspaces::KeysOfWorkspace;
 use control::{CommandErrorKind, workspaces};
 use domain::grouping::Group;
 use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens, Totals};
@@ -72,6 +73,7 @@ fn shown(report: &usage::Report, first: &FirstStart) -> String {
         }
         Group::Day(day) => day.to_string(),
         Group::Surface(surface) => surface.map_or("-", CallSurface::as_str).to_owned(),
+        Group::Label(value) => value.as_deref().unwrap_or("-").to_owned(),
     };
     let lines = report.lines.iter().map(|Summed { groups, totals }| {
         let Totals { requests, prompt_tokens, completion_tokens, cached_tokens, cost } = totals;
@@ -107,6 +109,30 @@ async fn the_month_to_date_is_shown_per_group_and_in_total() {
 }
 
 #[tokio::test]
+async fn usage_is_grouped_by_a_label_that_keys_have_now() {
+    on_both(async |_, store| {
+        let first = used(&store).await;
+        let by_team = async || shown(&report(&store, &first.workspace.id, "label:team").await, &first);
+        assert_eq!(by_team().await, "- 3 3000 30 600 0.000282\n");
+        for team in ["search", "ads"] {
+            let labels = [("team".to_owned(), team.to_owned()), ("stage".to_owned(), "x".to_owned())];
+            let edit = KeyEdit { labels: Some(labels.into_iter().collect()), ..KeyEdit::default() };
+            keys::edit(command(&store), &first.workspace.id, &first.key.id, edit).await.unwrap();
+        }
+        assert_eq!(by_team().await, "- 1 1000 10 200 0.000094\nads 2 2000 20 400 0.000188\n");
+        let grouped = report(&store, &first.workspace.id, "key,label:team,day").await;
+        expect![[r#"
+            KEY 2027-01-14 ads 1 1000 10 200 0.000094
+            KEY 2027-01-15 ads 1 1000 10 200 0.000094
+            USER 2027-01-15 - 1 1000 10 200 0.000094
+        "#]]
+        .assert_eq(&shown(&grouped, &first));
+        assert_eq!(grouped.total, report(&store, &first.workspace.id, "").await.total);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn spans_are_half_open_and_end_after_they_start() {
     on_both(async |_, store| {
         let first = used(&store).await;
@@ -130,7 +156,7 @@ async fn a_deleted_workspace_keeps_its_usage_and_an_unknown_one_has_none() {
     on_both(async |_, store| {
         let first = used(&store).await;
         keys::change(command(&store), &first.workspace.id, &first.key.id, KeyChange::Revoke).await.unwrap();
-        workspaces::delete(command(&store), &first.workspace.id).await.unwrap();
+        workspaces::delete(command(&store), &first.workspace.id, KeysOfWorkspace::Keep).await.unwrap();
         assert_eq!(report(&store, &first.workspace.id, "model").await.total.requests, 3);
         let unknown = WorkspaceId::new(NOW, 1);
         let refused = usage::report(&store, &unknown, None, None, &Grouping::default(), NOW).await.unwrap_err();

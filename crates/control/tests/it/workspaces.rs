@@ -1,5 +1,6 @@
 use crate::databases::on_both;
 use crate::{DEFAULTS, NOW, command};
+use control::workspaces::KeysOfWorkspace;
 use control::workspaces::{self, Authority, Edit};
 use control::{Author, Command, CommandError, bootstrap, organizations};
 use domain::workspace::OwnLimits;
@@ -80,7 +81,7 @@ async fn the_creator_of_a_workspace_belongs_to_it() {
         let mut names: Vec<_> = joined.iter().map(|workspace| workspace.name.as_str()).collect();
         names.sort_unstable();
         assert_eq!(names, ["Default", "Labs"]);
-        let refused = workspaces::delete(by_user, &first.workspace.id).await.unwrap_err();
+        let refused = workspaces::delete(by_user, &first.workspace.id, KeysOfWorkspace::Keep).await.unwrap_err();
         assert_eq!(refused.code(), "workspace_in_use");
     })
     .await;
@@ -102,13 +103,16 @@ async fn administrators_create_as_many_workspaces_as_the_operator_allows() {
         assert_eq!(rejected.code(), "workspace_limit_reached");
 
         // A deleted workspace has used a monthly quota, so it counts until the month ends.
-        workspaces::delete_other(command(&store), organization, &second).await.unwrap();
+        workspaces::delete_other(command(&store), organization, &second, KeysOfWorkspace::Keep).await.unwrap();
         assert_eq!(create(NOW).await.unwrap_err().code(), "workspace_limit_reached");
         create(Month::of(NOW).end()).await.unwrap();
 
         // The operator is not bound, and bounds each organization as it likes; existing workspaces stay.
         workspaces::create(command(&store), organization, "Fourth", OwnLimits::default()).await.unwrap();
-        let edit = |max_workspaces| organizations::Edit { max_workspaces, ..organizations::Edit::default() };
+        let edit = |max_workspaces| {
+            let bounds = organizations::BoundChanges { max_workspaces, ..Default::default() };
+            organizations::Edit { bounds, ..Default::default() }
+        };
         organizations::set(command(&store), organization, edit(LimitChange::Set(6))).await.unwrap();
         create(NOW).await.unwrap();
         let lowered = organizations::set(command(&store), organization, edit(LimitChange::Set(1))).await.unwrap();
@@ -158,9 +162,10 @@ async fn a_new_workspace_has_no_more_than_the_operator_left_to_the_others() {
         // One is always left from which the limits are known.
         let empty = organizations::create(command(&store), "Empty").await.unwrap().id;
         let only = workspaces::create_within(command(&store), &empty, "Only", &DEFAULTS, 20).await.unwrap();
-        let rejected = workspaces::delete_other(command(&store), &empty, &only.id).await.unwrap_err();
+        let rejected =
+            workspaces::delete_other(command(&store), &empty, &only.id, KeysOfWorkspace::Keep).await.unwrap_err();
         assert_eq!(rejected.code(), "last_workspace");
-        workspaces::delete(command(&store), &only.id).await.unwrap();
+        workspaces::delete(command(&store), &only.id, KeysOfWorkspace::Keep).await.unwrap();
     })
     .await;
 }

@@ -1,6 +1,6 @@
 //! The cost of a call under the rate limits, and the debit that settles it.
 
-use domain::limits::PerMinute;
+use domain::limits::{Cost, PerMinute};
 use domain::usage::Actor;
 use domain::{Caller, KeyId, RequestId, WorkspaceId};
 use std::sync::Arc;
@@ -13,13 +13,24 @@ pub(super) struct Charge {
     pub(super) workspace_limits: PerMinute,
     /// `None` if the key has no limits of its own.
     pub(super) key_limits: Option<PerMinute>,
+    /// 0 if the request was counted before.
+    pub(super) requests: u64,
     pub(super) tokens: u64,
 }
 
 impl Charge {
     pub(super) fn new(caller: &Arc<Caller>, limits: PerMinute, request: RequestId, tokens: u64) -> Self {
         let key_limits = caller.key_limits.within(limits);
-        Self { request, caller: Arc::clone(caller), workspace_limits: limits, key_limits, tokens }
+        Self { request, caller: Arc::clone(caller), workspace_limits: limits, key_limits, requests: 1, tokens }
+    }
+
+    /// The tokens of a request that was counted before.
+    pub(super) fn of_counted(self) -> Self {
+        Self { requests: 0, ..self }
+    }
+
+    pub(super) fn cost(&self) -> Cost {
+        Cost { requests: self.requests, tokens: self.tokens }
     }
 
     pub(super) fn workspace(&self) -> &WorkspaceId {

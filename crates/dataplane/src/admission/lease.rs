@@ -1,7 +1,7 @@
 //! The quota lease of one workspace and month on this node.
 
 use domain::quota::{Account, LeaseBook};
-use domain::{Month, WorkspaceId};
+use domain::{Month, OrganizationId, WorkspaceId};
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +15,7 @@ const RAISE_BACKOFF: Duration = Duration::from_millis(500);
 
 pub(super) struct LocalLease {
     pub(super) workspace: WorkspaceId,
+    pub(super) organization: OrganizationId,
     pub(super) month: Month,
     /// Locked while the store is asked to change this lease.
     pub(super) store_lock: Arc<tokio::sync::Mutex<()>>,
@@ -55,8 +56,9 @@ pub(super) struct Rejection {
 }
 
 impl LocalLease {
-    pub(super) fn new(workspace: WorkspaceId, month: Month) -> Self {
-        Self { workspace, month, store_lock: Arc::default(), waiting: AtomicU64::new(0), state: Mutex::default() }
+    pub(super) fn new(workspace: WorkspaceId, organization: OrganizationId, month: Month) -> Self {
+        let (store_lock, waiting, state) = (Arc::default(), AtomicU64::new(0), Mutex::default());
+        Self { workspace, organization, month, store_lock, waiting, state }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, LeaseState> {

@@ -3,7 +3,7 @@
 use super::charge::Charge;
 use super::shards::{Counter, Counters, Shard, Shards};
 use domain::WorkspaceId;
-use domain::limits::{Buckets, Counted, Exceeded, PerMinute, RateLimitStatus, Scope, take};
+use domain::limits::{Buckets, Counted, Exceeded, PerMinute, RateLimitStatus, Scope, take_cost};
 use std::time::Instant;
 
 #[derive(Default)]
@@ -19,11 +19,11 @@ impl MemoryLimits {
         let counters = counters(&mut shard, charge, now);
         let workspace = Counted { scope: Scope::Workspace, limits, buckets: &mut counters.workspace.buckets };
         match charge.key() {
-            None => take(&mut [workspace], charge.tokens, now),
+            None => take_cost(&mut [workspace], charge.cost(), now),
             Some((key, own)) => {
                 let new = || Buckets::full(own, now);
                 let buckets = counters.keys.get_or_insert(key, own, new, |counter| is_full(counter, now));
-                take(&mut [workspace, Counted { scope: Scope::Key, limits: own, buckets }], charge.tokens, now)
+                take_cost(&mut [workspace, Counted { scope: Scope::Key, limits: own, buckets }], charge.cost(), now)
             }
         }
     }

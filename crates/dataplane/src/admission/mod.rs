@@ -18,7 +18,7 @@ pub(crate) use permit::{Permit, UnbilledWork, UsedTokens};
 pub use quota::{Quota, RENEW_PERIOD};
 pub use rate_limiter::RateLimiter;
 pub(crate) use running::TooManyCallsError;
-pub use running::{MAX_COUNTS, RunningCalls};
+pub use running::{RunningCalls, RunningCounts};
 
 use crate::error::CallError;
 use crate::request::TokenEstimate;
@@ -41,8 +41,16 @@ pub struct Admission {
     pub defaults: Limits,
     pub running: RunningCalls,
     /// Counts of tokens at shared models.
-    pub counting: RunningCalls,
+    pub counting: RunningCounts,
     pub averages: CompletionAverages,
+}
+
+/// A call that asks for admission.
+pub(crate) struct AskedCall {
+    pub(crate) request: RequestId,
+    /// Its request was taken from the per-minute limits before.
+    pub(crate) is_counted: bool,
+    pub(crate) now: Timestamp,
 }
 
 impl Admission {
@@ -52,19 +60,19 @@ impl Admission {
         caller: &Arc<Caller>,
         model: &Model,
         estimate: &TokenEstimate,
-        request: RequestId,
-        now: Timestamp,
+        AskedCall { request, is_counted, now }: AskedCall,
     ) -> Result<Permit, CallError> {
         let limits = caller.workspace_limits.over(&self.defaults);
         let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
         let average = self.averages.of(&caller.workspace, &model.id);
         let (tokens, completion) = estimate.expected(model.context_length, per_minute.tokens, average.tokens());
         let charge = Charge::new(caller, per_minute, request, tokens);
+        let charge = if is_counted { charge.of_counted() } else { charge };
         let taken = self.rate_limiter.take(charge).await;
         let (debit, rate_limits) = taken.map_err(|exceeded| CallError::rate_limited(caller, &exceeded))?;
         let debit = PendingDebit { rate_limiter: &self.rate_limiter, debit: Some(debit) };
         let bound = estimate.bound(model.context_length);
-        let reserved = self.quota.reserve(&caller.workspace, &bound, now).await;
+        let reserved = self.quota.reserve(caller, &bound, now).await;
         let reservation = reserved.map_err(|error| match error {
             QuotaError::Spent { account, month } => {
                 CallError::quota_exceeded(caller, &account, month, now, rate_limits)

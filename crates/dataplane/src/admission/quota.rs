@@ -8,7 +8,7 @@
 use super::lease::{LocalLease, Rejection, WaitingTokens};
 use background::Tasks;
 use domain::quota::{Account, LeaseRequest, TokenBound};
-use domain::{Month, RunId, Timestamp, WorkspaceId};
+use domain::{Caller, Month, OrganizationId, RunId, Timestamp, WorkspaceId};
 use foldhash::HashMap;
 use foldhash::fast::RandomState;
 use parking_lot::Mutex;
@@ -124,11 +124,11 @@ impl Quota {
 
     pub(super) async fn reserve(
         &self,
-        workspace: &WorkspaceId,
+        caller: &Caller,
         bound: &TokenBound,
         now: Timestamp,
     ) -> Result<Reservation, QuotaError> {
-        let lease = self.lease(workspace, Month::of(now));
+        let lease = self.lease(&caller.workspace, &caller.organization, Month::of(now));
         let (taken, is_low) = lease.state().take(bound.total(), Instant::now());
         if is_low {
             self.raise_soon(&lease);
@@ -293,14 +293,14 @@ impl Quota {
         Reservation { quota: self.clone(), lease, tokens, used: 0, ended: None }
     }
 
-    fn lease(&self, workspace: &WorkspaceId, month: Month) -> Arc<LocalLease> {
+    fn lease(&self, workspace: &WorkspaceId, organization: &OrganizationId, month: Month) -> Arc<LocalLease> {
         let index = self.inner.hasher.hash_one(workspace) as usize % SHARDS;
         let mut leases = self.inner.shards[index].lock();
         let existing = leases.get(workspace).and_then(|months| months.iter().find(|lease| lease.month == month));
         if let Some(lease) = existing {
             return Arc::clone(lease);
         }
-        let new = Arc::new(LocalLease::new(workspace.clone(), month));
+        let new = Arc::new(LocalLease::new(workspace.clone(), organization.clone(), month));
         leases.entry(workspace.clone()).or_default().push(Arc::clone(&new));
         new
     }
@@ -317,10 +317,9 @@ impl Quota {
     pub fn apply_change(&self, change: &Change) {
         let is_affected = |lease: &LocalLease| match change {
             Change::Workspace(id) => lease.workspace == *id,
+            Change::Organization(id) => lease.organization == *id,
             Change::Everything => true,
-            Change::Key(_) | Change::Organization(_) | Change::User(_) | Change::Endpoint(_) | Change::Catalogue => {
-                false
-            }
+            Change::Key(_) | Change::User(_) | Change::Endpoint(_) | Change::Catalogue => false,
         };
         for lease in self.all().into_iter().filter(|lease| is_affected(lease)) {
             lease.state().forget_rejection();
@@ -368,7 +367,9 @@ impl Quota {
 impl Quota {
     /// Tokens needed by all calls that wait for the store.
     pub(super) fn waiting(&self, workspace: &WorkspaceId, month: Month) -> u64 {
-        self.lease(workspace, month).waiting()
+        let shard = self.inner.shards[self.inner.hasher.hash_one(workspace) as usize % SHARDS].lock();
+        let lease = shard.get(workspace).and_then(|months| months.iter().find(|lease| lease.month == month));
+        lease.map_or(0, |lease| lease.waiting())
     }
 
     /// How often the store was asked to change a lease.

@@ -27,7 +27,7 @@ impl RateLimiter {
         Self::Redis(Arc::new(RedisLimiter::new(limits)))
     }
 
-    /// Takes one request and the tokens from every bucket, or nothing from any.
+    /// Takes the request and the tokens from every bucket, or nothing from any.
     pub(super) async fn take(&self, charge: Charge) -> Result<(Debit, RateLimitStatus), Exceeded> {
         match self {
             Self::Memory(memory) => {
@@ -56,7 +56,7 @@ impl RateLimiter {
     pub(super) fn settle(&self, debit: Debit, settlement: Settlement, now: Instant) {
         let (requests, used) = match settlement {
             Settlement::Used(tokens) => (0, tokens),
-            Settlement::Undone => (1, 0),
+            Settlement::Undone => (signed(debit.charge.requests), 0),
         };
         let unused = signed(debit.charge.tokens).saturating_sub(signed(used));
         match (self, debit.source) {

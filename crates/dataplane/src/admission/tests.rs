@@ -31,6 +31,11 @@ struct Node {
     _folder: TempDir,
 }
 
+/// A call that was not counted before.
+fn asked(request: RequestId) -> AskedCall {
+    AskedCall { request, is_counted: false, now: NOW }
+}
+
 impl Node {
     async fn start(cap: u64) -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -40,6 +45,8 @@ impl Node {
             id: OrganizationId::new(NOW, 1),
             name: "Acme".into(),
             max_workspaces: None,
+            monthly_tokens: None,
+            max_stored_bytes: None,
             created_at: NOW,
         };
         let workspace = Workspace {
@@ -64,7 +71,7 @@ impl Node {
             Limits { requests_per_minute: 60, tokens_per_minute: 6_000, monthly_tokens: cap, max_api_keys: 1 };
         let rate_limiter = RateLimiter::in_memory();
         let caller = Caller::new(organization.id, workspace.id, Actor::Key(KeyId::new(NOW, 4)));
-        let (running, counting) = (RunningCalls::default(), RunningCalls::default());
+        let (running, counting) = (RunningCalls::default(), RunningCounts::default());
         let averages = CompletionAverages::default();
         let admission = Admission { rate_limiter, quota, journal, defaults, running, counting, averages };
         Self { admission, caller: Arc::new(caller), store, _folder: folder }
@@ -72,7 +79,7 @@ impl Node {
 
     async fn reserve(&self, tokens: u64, now: Timestamp) -> Result<Reservation, QuotaError> {
         let bound = TokenBound { prompt: tokens, completion: 0, choices: 1 };
-        self.admission.quota.reserve(&self.caller.workspace, &bound, now).await
+        self.admission.quota.reserve(&self.caller, &bound, now).await
     }
 
     async fn account(&self, month: Month) -> Account {
@@ -84,7 +91,7 @@ impl Node {
         let body = r#"{"model":"a/b","max_tokens":500,"messages":[{"role":"user","content":"hi"}]}"#;
         let estimate = chat::parse(body.into()).unwrap().estimate;
         let (model, request) = (model(), RequestId::new(NOW, 5));
-        let admitted = self.admission.admit(&self.caller, &model, &estimate, request, NOW);
+        let admitted = self.admission.admit(&self.caller, &model, &estimate, asked(request));
         let timed_out = tokio::time::timeout(Duration::from_millis(20), admitted).await;
         assert!(timed_out.is_err(), "the store is busy, so no call is admitted");
     }
@@ -169,7 +176,7 @@ fn no_way_to_end_a_call_gives_back_more_than_what_was_not_used() {
         let own = Node { admission, caller: Arc::clone(&node.caller), store: node.store.clone(), _folder: folder };
         let request = RequestId::new(NOW, number.fetch_add(1, Ordering::Relaxed).into());
         let start = Instant::now();
-        let permit = own.admission.admit(&own.caller, &model, &estimate, request.clone(), NOW);
+        let permit = own.admission.admit(&own.caller, &model, &estimate, asked(request.clone()));
         let permit = runtime.block_on(permit).map_err(|error| TestCaseError::fail(error.to_string()))?;
         let mut tap = UsageTap::open(Arc::new(NoSink), request, "chat", NOW);
         tap.keep(permit);
@@ -235,9 +242,9 @@ async fn calls_that_wait_for_the_store_share_its_rejection() {
     let busy = node.store.begin().await.unwrap();
     let mut calls = tokio::task::JoinSet::new();
     for _ in 0..50 {
-        let (quota, workspace) = (node.admission.quota.clone(), node.caller.workspace.clone());
+        let (quota, caller) = (node.admission.quota.clone(), Arc::clone(&node.caller));
         let bound = TokenBound { prompt: CAP + 1, completion: 0, choices: 1 };
-        calls.spawn(async move { quota.reserve(&workspace, &bound, NOW).await });
+        calls.spawn(async move { quota.reserve(&caller, &bound, NOW).await });
     }
     let waiting = || node.admission.quota.waiting(&node.caller.workspace, Month::of(NOW));
     wait_until("all wait", async || waiting() == 50 * (CAP + 1)).await;
@@ -310,7 +317,7 @@ async fn any_number_of_generated_tokens_is_charged_at_once() {
     let node = Node::start(CAP * CAP).await;
     let body = r#"{"model":"a/b","max_tokens":100,"messages":[{"role":"user","content":"hi"}]}"#;
     let estimate = chat::parse(body.into()).unwrap().estimate;
-    let admitted = node.admission.admit(&node.caller, &model(), &estimate, RequestId::new(NOW, 5), NOW).await;
+    let admitted = node.admission.admit(&node.caller, &model(), &estimate, asked(RequestId::new(NOW, 5))).await;
     let mut permit = admitted.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(permit.progress(100), 101, "this many were charged at first");
     assert_eq!(permit.progress(101), 100 + 256 + 1);
@@ -328,7 +335,7 @@ async fn agents_call(node: &Node) -> Permit {
     let body = r#"{"model":"a/b","max_tokens":128000,"messages":[{"role":"user","content":"hi"}]}"#;
     let estimate = chat::parse(body.into()).unwrap().estimate;
     let model = Model { context_length: 200_000, ..model() };
-    let admitted = node.admission.admit(&node.caller, &model, &estimate, RequestId::new(NOW, 5), NOW).await;
+    let admitted = node.admission.admit(&node.caller, &model, &estimate, asked(RequestId::new(NOW, 5))).await;
     admitted.unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -13,16 +13,15 @@ use crate::response::chat_stream::ChatStream;
 use crate::response_memory::{KeptMemory, NoBodyMemory};
 use crate::upstream::Exchange;
 use crate::usage_tap::UsageTap;
+use crate::waiting::{SILENCE_WHEN_DOWN, Wait, WaitEnd, WaitFor, Waits};
 use bytes::Bytes;
 use domain::RequestId;
 use fleet::Slot;
 use fleet::breaker::Witness;
 use http1::client::ExchangeError;
-use http1::timers::StopSignal;
 use moving::Moving;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
-use tokio::sync::watch;
 
 /// A stream to the client. Dropped early, it closes the connection to the replica.
 pub struct StreamBody {
@@ -38,7 +37,7 @@ pub struct StreamBody {
     /// The context length of the model.
     context_length: u64,
     context: Option<StreamContext>,
-    cut: Option<StopSignal>,
+    wait: Option<Wait>,
     /// The longest pause of the engine.
     idle: Duration,
     /// Set if the stream may continue at another replica.
@@ -83,17 +82,17 @@ impl StreamBody {
             memory,
             context_length,
             context: None,
-            cut: None,
+            wait: None,
             idle: Duration::MAX,
             kept: None,
             moving: None,
         }
     }
 
-    pub(crate) fn begin(&mut self, context: StreamContext, idle: Duration, cut: watch::Receiver<bool>) {
+    pub(crate) fn begin(&mut self, context: StreamContext, idle: Duration, waits: &Waits) {
         self.context = Some(context);
         self.idle = idle;
-        self.cut = Some(StopSignal::new(cut));
+        self.wait = Some(Wait::new(waits));
         if let Some(exchange) = &mut self.exchange {
             exchange.limit_pauses(idle);
         }
@@ -131,11 +130,17 @@ impl StreamBody {
                     return Poll::Ready(None);
                 }
                 let Poll::Ready(data) = exchange.poll_data(cx) else {
-                    if !self.cut.as_mut().is_some_and(|cut| cut.poll_is_set(cx)) {
-                        return Poll::Pending;
+                    let (Some(wait), Some(context)) = (&mut self.wait, &self.context) else { return Poll::Pending };
+                    match ready!(wait.poll(cx, context.slot.replica(), WaitFor::Event)) {
+                        WaitEnd::Down | WaitEnd::TimedOut => {
+                            exchange.limit_pauses(self.idle.min(SILENCE_WHEN_DOWN));
+                            continue;
+                        }
+                        WaitEnd::Cut => {
+                            let cause = "the gateway is shutting down".into();
+                            return self.end_with(&CallError::BadGateway { cause });
+                        }
                     }
-                    self.cut = None;
-                    return self.end_with(&CallError::BadGateway { cause: "the gateway is shutting down".into() });
                 };
                 match data {
                     Some(Ok(data)) => self.stream.pass(data),
@@ -240,6 +245,9 @@ impl StreamBody {
             && context.tap.is_open()
         {
             self.stream.meter.teach(&context.slot);
+            if outcome != Outcome::Served {
+                self.stream.meter.assume_cached(&context.slot);
+            }
             context.tap.meter(&self.stream.meter);
             context.tap.settle(outcome);
         }

@@ -6,6 +6,7 @@ use crate::failover::{Continuation, Progress, Verdict, decide};
 use crate::record::NotContinued;
 use crate::upstream::Exchange;
 use crate::usage_tap::UsageTap;
+use crate::waiting::Wait;
 use bytes::Bytes;
 use fleet::Slot;
 use fleet::backend::BackendId;
@@ -122,6 +123,8 @@ impl StreamBody {
         };
         context.tap.note(|record| record.failovers.continued += 1);
         context.slot = slot;
+        // The next wait is for another replica.
+        self.wait = self.wait.take().map(Wait::again);
         exchange.limit_pauses(self.idle);
         self.exchange = Some(exchange);
         self.stream.resume(moving.gap, moving.starts_over);

@@ -45,11 +45,19 @@ fn messages(body: &[u8]) -> Result<(ParsedRequest, Dialect), ParseError> {
 fn responses(body: &[u8]) -> Result<(ParsedRequest, Dialect), ParseError> {
     let request = ResponsesRequest::parse(Bytes::copy_from_slice(body))?;
     request.references(9)?;
-    request.input_items()?;
     let (history, seal) = (History::default(), Arc::new(OpenSeal { workspace: 1 }));
+    check_stored(&request.stored_input(&history, &*seal)?, &seal);
     let context = ResponseContext { unique: "1".into(), now: || 7, history, seal, stored: None };
     let chat = Translated::parse(request.into_chat(Traits::default(), context)?)?;
     Ok((chat.request, Dialect::Responses(Arc::new(chat.options))))
+}
+
+/// What is stored of an input can be read again, and nothing of it is left out then.
+fn check_stored(input: &[u8], seal: &OpenSeal) {
+    let body = [b"{\"model\":\"m\",\"input\":", input, b"}"].concat();
+    let request = ResponsesRequest::parse(body.into()).expect("a stored input is JSON");
+    let again = request.stored_input(&History::default(), seal).expect("a stored input has known items");
+    assert_eq!(String::from_utf8_lossy(&again), String::from_utf8_lossy(input));
 }
 
 /// The dialects of requests with tools, for what engines answer.

@@ -28,6 +28,7 @@ use expected::Expected;
 use parking_lot::Mutex;
 use recent_changes::RecentChanges;
 use rejected::RejectedKeys;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -192,7 +193,17 @@ impl KeyDirectory {
             key_limits: OwnPerMinute { requests: key.requests_per_minute, tokens: key.tokens_per_minute },
             ..Caller::new(key.organization.clone(), key.workspace.clone(), actor)
         };
-        Ok(Arc::new(caller.with_aliases(aliases)))
+        Ok(Arc::new(caller.with_aliases(aliases).restricted(&key.restrictions)))
+    }
+
+    /// Waits as long as the rejection of an invalid key takes, if a valid one was sent from an address that it may not be used
+    /// from. So its sender cannot find out that it is valid.
+    pub async fn delay_rejection(&self, key: &Credential, client: IpAddr) {
+        let sent_from = SecretHash::of(&format!("{} {client}", key.hash.to_hex()));
+        if self.rejected.find(key.segment, sent_from).is_none() {
+            self.rejected.insert_if(key.segment, sent_from, "sent from elsewhere", || true);
+            tokio::time::sleep(REJECTION_FLOOR).await;
+        }
     }
 
     /// Reads from the store on the runtime that owns its connections.

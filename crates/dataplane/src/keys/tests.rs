@@ -1,9 +1,10 @@
 //! The key directory on a real store.
 
 use super::*;
+use domain::endpoint::labels::Labels;
 use domain::key::NewKey;
 use domain::workspace::OwnLimits;
-use domain::{KeyId, Organization, OrganizationId, Workspace};
+use domain::{KeyId, KeyRestrictions, Organization, OrganizationId, Workspace};
 use store::organizations;
 use tempfile::TempDir;
 
@@ -26,6 +27,8 @@ impl Node {
             id: OrganizationId::new(NOW, 1),
             name: "Acme".into(),
             max_workspaces: None,
+            monthly_tokens: None,
+            max_stored_bytes: None,
             created_at: NOW,
         };
         let mut tx = store.begin().await.unwrap();
@@ -63,6 +66,7 @@ impl Node {
             segment: new.segment,
             hash: new.hash,
             dies_at: None,
+            overlap_until: None,
             created_at: NOW,
             created_by: None,
             expires_at: None,
@@ -71,6 +75,8 @@ impl Node {
             disabled_at: None,
             requests_per_minute: None,
             tokens_per_minute: None,
+            restrictions: KeyRestrictions::default(),
+            labels: Labels::new(),
         };
         let mut tx = self.store.begin().await.unwrap();
         api_keys::insert_within(&mut tx, &key, 100).await.unwrap();

@@ -47,6 +47,7 @@ impl Dataplane {
         call.request.native = None;
         let kept = Call {
             caller: Arc::clone(&call.caller),
+            counted: call.counted,
             request: call.request.clone(),
             dialect: call.dialect.clone(),
             headers: call.headers.clone(),
@@ -105,7 +106,7 @@ impl KeptCall for StreamedCall {
             self.dataplane.note_losses(&self.call, Losses::with_others(self.failovers + 1));
         }
         Box::pin(async move {
-            let mut cut = self.dataplane.cut.subscribe();
+            let mut cut = self.dataplane.waits.watch_cut();
             let resumed = tokio::select! {
                 resumed = self.find_replica(&continuation) => resumed,
                 _ = cut.wait_for(|is_cut| *is_cut) => None,

@@ -21,6 +21,7 @@ use crate::response::native::NativeEvents;
 use crate::response_memory::{BodyGrant, KeptMemory};
 use crate::upstream::Exchange;
 use crate::usage_tap::FailedAttempt;
+use crate::waiting::{Wait, WaitEnd, WaitFor};
 use crate::{Call, Dataplane, PlacementNote, Response, ResponseFormat, hold};
 pub(crate) use attempt_error::AttemptError;
 use attempt_error::{bad_response, connection_error};
@@ -31,8 +32,10 @@ use fleet::backend::{BackendId, Health};
 use fleet::breaker::Witness;
 use fleet::{Backend, Slot};
 use http1::client::ExchangeError;
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 /// The retries of a call.
@@ -49,7 +52,7 @@ struct Retries {
 /// One attempt at a replica.
 #[derive(Clone, Copy)]
 struct Attempt<'a> {
-    replica: &'a Backend,
+    replica: &'a Arc<Backend>,
     call: &'a Call,
     /// Set if the call may not reuse what the replica has cached for others.
     cache_salt: Option<&'a str>,
@@ -94,7 +97,8 @@ impl Dataplane {
         let mut retries = Retries::default();
         let route = target.route();
         let context_length = route.model.context_length;
-        let prompt = call.request.prompt_tokens(context_length);
+        let prompt = call.request.prompt_tokens(context_length, route.pool.prompt_ratio());
+        call.tap.prompt_has(call.request.text_bytes());
         let keeps_text = route.model.failover && call.request.is_stream() && call.request.can_be_continued();
         loop {
             if matches!(target, Target::Dedicated(_)) {
@@ -217,9 +221,21 @@ impl Dataplane {
 
     async fn attempt(&self, attempt: Attempt<'_>, began: Instant) -> Result<UpstreamResponse, AttemptError> {
         let limit = self.timeouts.first_byte;
-        tokio::time::timeout_at((began + limit).into(), pin!(self.exchange(attempt)))
-            .await
-            .unwrap_or_else(|_| Err(attempt.timed_out(limit)))
+        let mut exchange = pin!(self.exchange(attempt));
+        let mut wait = Wait::new(&self.waits);
+        poll_fn(|cx| {
+            if let ended @ Poll::Ready(_) = exchange.as_mut().poll(cx) {
+                return ended;
+            }
+            let what = WaitFor::Response { until: began + limit };
+            wait.poll(cx, attempt.replica, what).map(|end| match end {
+                WaitEnd::TimedOut => Err(attempt.timed_out(limit)),
+                WaitEnd::Down | WaitEnd::Cut => {
+                    Err(AttemptError::Lost("the replica is down and does not respond".to_owned()))
+                }
+            })
+        })
+        .await
     }
 
     async fn exchange(&self, attempt: Attempt<'_>) -> Result<UpstreamResponse, AttemptError> {
@@ -253,8 +269,8 @@ impl Dataplane {
             UpstreamResponse::Stream(mut stream) => {
                 tap.note(|record| record.streamed = true);
                 slot.first_event();
-                let cut = self.cut.subscribe();
-                stream.begin(StreamContext { slot, tap, error_event: call.error_event }, self.timeouts.idle, cut);
+                let context = StreamContext { slot, tap, error_event: call.error_event };
+                stream.begin(context, self.timeouts.idle, &self.waits);
                 Response {
                     format: ResponseFormat::EventStream,
                     rate_limits,

@@ -1,5 +1,6 @@
 //! Parses a chat request. Checks the type and range of every documented member; others are forwarded unchanged.
 
+use super::others::check_grammar;
 use super::stream_options::StreamOptions;
 use super::{
     CacheMembers, FingerprintMembers, ModelMember, Operation, OtherMembers, ParsedRequest, TokenEstimate, messages,
@@ -47,6 +48,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let mut checks = Checks::default();
     let mut model = ModelMember::default();
     let mut prompt = None;
+    let mut reasoning_names = Vec::new();
     let mut stream = false;
     let mut stream_options = StreamOptions::default();
     let mut logprobs = false;
@@ -60,7 +62,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
         let checks = &mut checks;
         match name {
             b"model" => model.read(reader, checks)?,
-            b"messages" => prompt = messages::check(reader, checks, &mut estimate)?,
+            b"messages" => prompt = messages::check(reader, checks, &mut estimate, &mut reasoning_names)?,
             b"stream" => stream = checks.boolean(reader, &"stream")?.unwrap_or(false),
             b"stream_options" => stream_options.read(reader, checks)?,
             b"temperature" => checks.number(reader, &"temperature", 0.0..=2.0)?,
@@ -87,7 +89,9 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
                 checks.boolean(reader, &"parallel_tool_calls")?;
             }
             b"response_format" => {
-                estimate.prompt_bytes += measured(reader, |reader| check_response_format(reader, checks))?;
+                let bytes = measured(reader, |reader| check_response_format(reader, checks))?;
+                check_grammar(name, bytes, checks);
+                estimate.prompt_bytes += bytes;
             }
             b"reasoning_effort" => checks.one_of(
                 reader,
@@ -102,6 +106,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
             b"cache_prompt" => cache.read_prompt(reader)?,
             _ => {
                 let bytes = others.read(reader, name)?;
+                check_grammar(name, bytes, checks);
                 estimate.prompt_bytes += bytes;
                 if name == b"prompt_cache_key" {
                     fingerprint_members.session = span_before(reader, bytes);
@@ -130,6 +135,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
         model,
         model_span,
         prompt,
+        reasoning_names,
         operation,
         estimate,
         cache,

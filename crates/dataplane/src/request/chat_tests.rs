@@ -101,6 +101,23 @@ fn messages_are_checked_with_their_path() {
 }
 
 #[test]
+fn grammars_have_a_bound() {
+    for (name, bytes, expected) in [
+        ("grammar", 256 << 10, "fine"),
+        ("grammar", (256 << 10) + 1, "422 grammar"),
+        ("Guided_JSON", 300_000, "422 Guided_JSON"),
+        ("structured_outputs", 300_000, "422 structured_outputs"),
+        ("documents", 300_000, "fine"),
+    ] {
+        let member = format!("\"{name}\":\"{}\"", "x".repeat(bytes - 2));
+        assert_eq!(verdict(&format!("{{{HEAD},{member}}}")), expected, "{name}");
+    }
+    let schema = format!(r#"{{"name":"a","schema":{{"description":"{}"}}}}"#, "x".repeat(300_000));
+    let format = format!(r#""response_format":{{"type":"json_schema","json_schema":{schema}}}"#);
+    assert_eq!(verdict(&format!("{{{HEAD},{format}}}")), "422 response_format");
+}
+
+#[test]
 fn missing_members_are_reported_before_invalid_values() {
     assert_eq!(verdict(r#"{"temperature":9,"messages":[{"role":"user","content":"x"}]}"#), "400 model");
     assert_eq!(verdict(r#"{"temperature":9,"model":"a/b"}"#), "400 messages");
@@ -221,6 +238,23 @@ fn sent(body: &str, running: bool) -> serde_json::Value {
     let request = read(body).unwrap();
     let edited = request.upstream_edits("up\"stream", running, None).apply(&request.body);
     serde_json::from_slice(&edited).unwrap()
+}
+
+#[test]
+fn reasoning_that_is_sent_back_has_the_name_that_every_engine_knows() {
+    let messages = |members: &str| {
+        let body = format!(r#"{{"model":"acme/tiny","messages":[{{"role":"user","content":"hi"}},{{{members}}}]}}"#);
+        sent(&body, false)["messages"][1].clone()
+    };
+    let renamed = messages(r#""reasoning":"hm","role":"assistant","content":"x""#);
+    assert_eq!(renamed, serde_json::json!({"role": "assistant", "content": "x", "reasoning_content": "hm"}));
+    for kept in [
+        r#""role":"assistant","reasoning":"a","reasoning_content":"b""#,
+        r#""role":"assistant","reasoning":null"#,
+        r#""role":"user","content":"x","reasoning":"a""#,
+    ] {
+        assert_eq!(messages(kept), serde_json::from_str::<serde_json::Value>(&format!("{{{kept}}}")).unwrap());
+    }
 }
 
 #[test]

@@ -99,6 +99,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
         model,
         model_span,
         prompt,
+        reasoning_names: Vec::new(),
         operation,
         estimate,
         cache,

@@ -28,10 +28,12 @@ pub(crate) struct TokenEstimate {
     pub(super) native_only: u64,
     /// Messages, or inputs of an embedding.
     pub(super) messages: u64,
-    /// The prompt has a part other than text, whose tokens cannot be estimated.
+    /// The prompt has a part other than text, of whose tokens there is no bound but the context.
     pub(super) opaque: bool,
     /// Bytes of such parts.
     pub(super) opaque_bytes: u64,
+    /// Estimated tokens of such parts: images by their dimensions, others by their length.
+    pub(super) media_tokens: u64,
     /// The fewest tokens that an input of an embedding can have; 0 for chats.
     least_of_input: u64,
     pub(super) choices: u64,
@@ -76,8 +78,7 @@ impl TokenEstimate {
         if !self.generates {
             return self.least_of_input;
         }
-        let text = self.prompt_bytes.saturating_sub(self.native_only).saturating_sub(self.opaque_bytes);
-        least_tokens(text).max(self.messages)
+        least_tokens(self.text_bytes().saturating_sub(self.native_only)).max(self.messages)
     }
 
     pub(super) fn read_max_tokens(&mut self, reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), JsonError> {
@@ -161,9 +162,13 @@ impl TokenEstimate {
         (self.generates && self.limit().is_none_or(|own| own > completion)).then_some(completion)
     }
 
-    /// The tokens of everything that becomes the prompt, estimated from its length.
+    /// The tokens of everything that becomes the prompt, estimated from the length of its text and the dimensions of images.
     pub(crate) fn likely_prompt(&self) -> u64 {
-        self.prompt_bytes.div_ceil(BYTES_PER_TOKEN)
+        self.text_bytes().div_ceil(BYTES_PER_TOKEN).saturating_add(self.media_tokens)
+    }
+
+    fn text_bytes(&self) -> u64 {
+        self.prompt_bytes.saturating_sub(self.opaque_bytes)
     }
 
     /// The token limit of a call that is not metered, in place of the client's soft one.
@@ -183,7 +188,10 @@ impl TokenEstimate {
             0
         };
         let completion = per_choice.saturating_mul(self.choices.max(1));
-        ((self.prompt_bytes / BYTES_PER_TOKEN).saturating_add(completion), completion)
+        let prompt = (self.text_bytes() / BYTES_PER_TOKEN).saturating_add(self.media_tokens);
+        // No engine reads more media than its context has room for.
+        let prompt = if self.opaque { prompt.min(context_length) } else { prompt };
+        (prompt.saturating_add(completion), completion)
     }
 
     /// Sets the token limit per choice, in the member that the client used if there is one.
@@ -229,6 +237,7 @@ mod tests {
     use super::TokenEstimate;
     use crate::request::{ParsedRequest, chat, embeddings};
     use domain::quota::TokenBound;
+    use fleet::routing::TokenRatio;
     use proptest::prelude::*;
 
     const CONTEXT: u64 = 8_192;
@@ -363,13 +372,30 @@ mod tests {
     }
 
     #[test]
+    fn an_image_is_not_expected_to_have_as_many_tokens_as_its_file_has_bytes() {
+        let file = "A".repeat(3_000_000);
+        let image = |url: &str| {
+            let part = format!(r#"{{"type":"image_url","image_url":{{"url":"{url}"}}}}"#);
+            let body = format!(r#"{{"model":"a/b","max_tokens":5,"messages":[{{"role":"user","content":[{part}]}}]}}"#);
+            let estimate = chat::parse(body.into()).unwrap().estimate;
+            (estimate.expected(CONTEXT, 1_000_000, None).0, estimate.likely_prompt())
+        };
+        let (expected, counted) = image(&format!("data:image/png;base64,{file}"));
+        assert!((1_024..1_050).contains(&expected) && (1_024..1_050).contains(&counted), "{expected} {counted}");
+        let video = format!(r#"{{"type":"video_url","video_url":{{"url":"data:video/mp4;base64,{file}"}}}}"#);
+        let body = format!(r#"{{"model":"a/b","max_tokens":5,"messages":[{{"role":"user","content":[{video}]}}]}}"#);
+        let estimate = chat::parse(body.into()).unwrap().estimate;
+        assert_eq!(estimate.expected(CONTEXT, 1_000_000, None).0, CONTEXT + 5, "at most the context");
+    }
+
+    #[test]
     fn an_estimated_prompt_fits_its_reservation() {
         let long = "x".repeat(10_000);
         let chat =
             chat::parse(format!(r#"{{"model":"a/b","messages":[{{"role":"user","content":"{long}"}}]}}"#).into());
         let one = embeddings::parse(format!(r#"{{"model":"a/b","input":"{long}"}}"#).into());
         let two = embeddings::parse(format!(r#"{{"model":"a/b","input":["{long}","hi"]}}"#).into());
-        let estimated = [chat, one, two].map(|request| request.unwrap().prompt_tokens(256));
+        let estimated = [chat, one, two].map(|request| request.unwrap().prompt_tokens(256, &TokenRatio::default()));
         assert_eq!(estimated, [256, 256, 512], "each input has at most the context");
     }
 

@@ -1,6 +1,6 @@
 //! Checks the messages of a chat.
 
-use super::{TokenEstimate, media};
+use super::{BYTES_PER_TOKEN, TokenEstimate, image, media};
 use json::{Checks, JsonError, Path, Reader, ValueKind, shorten};
 use std::ops::Range;
 
@@ -16,11 +16,16 @@ enum Role {
 
 const ROLES: [&str; 6] = ["developer", "system", "user", "assistant", "tool", "function"];
 
-/// Checks `messages` and returns their range; `None` if they are null.
+/// Names that are changed on the way to an engine: each change takes memory.
+const MAX_RENAMED: usize = 1_024;
+
+/// Checks `messages` and returns their range; `None` if they are null. Notes where the name of a member `reasoning` begins
+/// that engines know as `reasoning_content`.
 pub(super) fn check(
     reader: &mut Reader<'_>,
     checks: &mut Checks,
     estimate: &mut TokenEstimate,
+    reasoning_names: &mut Vec<usize>,
 ) -> Result<Option<Range<usize>>, JsonError> {
     let kind = reader.kind()?;
     let start = reader.position();
@@ -32,7 +37,9 @@ pub(super) fn check(
         ValueKind::Array => {
             reader.array(|reader, index| {
                 estimate.messages += 1;
-                check_message(reader, checks, &Path::Index(&"messages", index), estimate)
+                let reasoning = check_message(reader, checks, &Path::Index(&"messages", index), estimate)?;
+                reasoning_names.extend(reasoning.filter(|_| reasoning_names.len() < MAX_RENAMED));
+                Ok(())
             })?;
             if estimate.messages == 0 {
                 checks.invalid(&"messages", || "must have at least one message".into());
@@ -46,19 +53,21 @@ pub(super) fn check(
     Ok(Some(start..reader.position()))
 }
 
+/// Returns where the name of `reasoning` begins, if the message has only that.
 fn check_message(
     reader: &mut Reader<'_>,
     checks: &mut Checks,
     path: &Path<'_>,
     estimate: &mut TokenEstimate,
-) -> Result<(), JsonError> {
+) -> Result<Option<usize>, JsonError> {
     if !checks.is_object(reader, path)? {
-        return Ok(());
+        return Ok(None);
     }
     let mut role = None;
     let mut has_content = false;
     let mut has_call_id = false;
-    reader.object(|reader, name, _| {
+    let (mut reasoning, mut has_both) = (None, false);
+    reader.object(|reader, name, name_at| {
         if name.is("role") {
             let path = Path::Member(path, "role");
             let kind = reader.kind()?;
@@ -84,6 +93,13 @@ fn check_message(
         if name.is("name") {
             return checks.text(reader, &Path::Member(path, "name")).map(drop);
         }
+        match name.raw() {
+            b"reasoning" if reader.kind()? == ValueKind::String => {
+                has_both |= reasoning.replace(name_at).is_some();
+            }
+            b"reasoning_content" => has_both = true,
+            _ => {}
+        }
         reader.skip()
     })?;
     let needs_content = matches!(role, Some(Role::Instruction | Role::User | Role::Tool));
@@ -94,7 +110,7 @@ fn check_message(
     } else if role == Some(Role::Tool) && !has_call_id {
         checks.missing(&Path::Member(path, "tool_call_id"));
     }
-    Ok(())
+    Ok(reasoning.filter(|_| role == Some(Role::Assistant) && !has_both))
 }
 
 fn role_of(text: &[u8]) -> Role {
@@ -168,8 +184,13 @@ fn check_part(
         }
     })?;
     if !needs.is_some_and(|known| TEXT_PARTS.contains(&PART_MEMBERS[known].0)) {
+        let part = reader.since(start);
         estimate.opaque = true;
-        estimate.opaque_bytes += (reader.position() - start) as u64;
+        estimate.opaque_bytes += part.len() as u64;
+        estimate.media_tokens += match needs.map(|known| PART_MEMBERS[known].0) {
+            Some("image_url") => image::tokens(part),
+            Some(_) | None => part.len() as u64 / BYTES_PER_TOKEN,
+        };
     }
     if !has_type {
         checks.missing(&Path::Member(path, "type"));

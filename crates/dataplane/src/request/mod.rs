@@ -9,6 +9,7 @@ mod continuation;
 pub mod embeddings;
 mod estimate;
 mod fingerprint;
+mod image;
 mod media;
 mod messages;
 mod others;
@@ -29,6 +30,7 @@ use dialects::{NativeRequest, Translation};
 use domain::model::{Modality, RequestRules};
 use fingerprint::FingerprintMembers;
 use fleet::Fingerprint;
+use fleet::routing::TokenRatio;
 use json::{Checks, InvalidParam, JsonError, Reader, ValueKind};
 use others::OtherMembers;
 use std::ops::Range;
@@ -61,6 +63,8 @@ pub struct ParsedRequest {
     model_span: Range<usize>,
     /// The range of `messages` or `input` in the body.
     prompt: Range<usize>,
+    /// Where names of members `reasoning` begin that become `reasoning_content`, which every engine knows.
+    reasoning_names: Vec<usize>,
     pub(crate) operation: Operation,
     pub(crate) estimate: TokenEstimate,
     cache: CacheMembers,
@@ -121,9 +125,21 @@ impl ParsedRequest {
         self.body.len() + self.native.as_ref().map_or(0, NativeRequest::body_bytes)
     }
 
-    /// The tokens of the prompt, estimated from its length. They are never more than the call has reserved.
-    pub(crate) fn prompt_tokens(&self, context_length: u64) -> u64 {
-        let tokens = (self.prompt.len() as u64 + self.estimate.native_only).div_ceil(BYTES_PER_TOKEN);
+    /// The bytes of the prompt; `None` if it has parts other than text, whose tokens do not depend on their length.
+    pub(crate) fn text_bytes(&self) -> Option<u64> {
+        (!self.estimate.opaque).then_some(self.prompt_bytes())
+    }
+
+    fn prompt_bytes(&self) -> u64 {
+        self.prompt.len() as u64 + self.estimate.native_only
+    }
+
+    /// The tokens of the prompt, estimated from its length and what is known of the model. They are never more than the call
+    /// has reserved.
+    pub(crate) fn prompt_tokens(&self, context_length: u64, ratio: &TokenRatio) -> u64 {
+        // Rounded up at four bytes per token.
+        let text = self.prompt_bytes().saturating_sub(self.estimate.opaque_bytes);
+        let tokens = ratio.tokens(text.saturating_add(BYTES_PER_TOKEN - 1)).saturating_add(self.estimate.media_tokens);
         tokens.min(self.estimate.bound(context_length).prompt)
     }
 

@@ -1,7 +1,32 @@
 //! The members that the gateway does not know and forwards.
 
 use domain::model::RequestRules;
-use json::{JsonError, Reader, ValueKind, folds_to, shorten};
+use json::{Checks, JsonError, Reader, ValueKind, folds_to, shorten};
+
+/// Members with grammars and schemas, which engines compile before they generate anything.
+const GRAMMARS: [&str; 11] = [
+    "ebnf",
+    "grammar",
+    "guided_choice",
+    "guided_grammar",
+    "guided_json",
+    "guided_regex",
+    "guided_structural_tag",
+    "json_schema",
+    "regex",
+    "structural_tag",
+    "structured_outputs",
+];
+/// The most bytes of a grammar. Compiling takes an engine far longer than reading it.
+const MAX_GRAMMAR_BYTES: u64 = 256 << 10;
+
+/// Checks the size of a member, which is invalid if it is a grammar that is too large.
+pub(super) fn check_grammar(name: &[u8], bytes: u64, checks: &mut Checks) {
+    let is_grammar = || name == b"response_format" || GRAMMARS.iter().any(|grammar| folds_to(name, grammar));
+    if bytes > MAX_GRAMMAR_BYTES && is_grammar() {
+        checks.invalid(&shorten(name), || format!("has more than {MAX_GRAMMAR_BYTES} bytes"));
+    }
+}
 
 /// The names of members with a value. Null counts as absent, and false asks for nothing.
 #[derive(Debug, Clone, Default)]

@@ -3,12 +3,18 @@
 use super::{Operation, ParsedRequest};
 use json::edits::Edits;
 
+/// The name of a member that engines know as `reasoning_content`.
+const REASONING: &str = "\"reasoning\"";
+
 impl ParsedRequest {
     /// Replaces the model with the upstream's own name, requests usage for every stream, and lowers the token limit per
     /// choice to `limit`.
     pub(crate) fn upstream_edits(&self, model: &str, running_usage: bool, limit: Option<u64>) -> Edits<'static> {
         let mut edits = Edits::default();
         edits.replace(self.model_span.clone(), json::quote(model));
+        for start in &self.reasoning_names {
+            edits.replace(*start..start + REASONING.len(), &br#""reasoning_content""#[..]);
+        }
         if let Some(limit) = limit {
             self.estimate.clamp(limit, self.model_span.end, &mut edits);
         }

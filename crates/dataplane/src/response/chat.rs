@@ -1,14 +1,17 @@
 //! Normalizes a chat response that is not streamed.
 
 use super::finish_reason::{FinishReason, read_finish_reason};
+use super::reasoning::Reasoning;
 use super::tokens::{TokenMeter, UnaryText};
+use super::tool_calls::ToolPart;
 use super::usage::{ReportedUsage, member_count, prompt_details};
 use super::{BadUpstreamResponse, note_once, upstream_error};
 use bytes::Bytes;
+use dialects::MAX_TOOL_CALLS;
 use domain::usage::Tokens;
 use json::edits::Edits;
 use json::members::{first_member, is_empty_object};
-use json::{Reader, ValueKind};
+use json::{JsonError, Reader, ValueKind};
 use std::borrow::Cow;
 
 /// The quotes around a string.
@@ -96,10 +99,10 @@ fn normalize_choice(
 ) -> Result<(), BadUpstreamResponse> {
     reader.kind()?;
     let open = reader.position();
-    let mut has_finish = false;
+    let (mut has_finish, mut finish) = (false, None);
     let mut has_message = false;
     let mut is_cut = false;
-    let mut bytes = 0;
+    let (mut bytes, mut has_tool_calls) = (0, false);
     reader.object(|reader, name, _| {
         match name.raw() {
             b"finish_reason" => {
@@ -114,17 +117,14 @@ fn normalize_choice(
                     reader.skip()?;
                     FinishReason::Means("\"stop\"")
                 };
-                match reason {
-                    FinishReason::Known => {}
-                    FinishReason::Means(word) => edits.replace(start..reader.position(), word.as_bytes()),
-                    FinishReason::Failure => {
-                        return Err(BadUpstreamResponse::Unexpected("the engine gave up on a choice"));
-                    }
+                if reason == FinishReason::Failure {
+                    return Err(BadUpstreamResponse::Unexpected("the engine gave up on a choice"));
                 }
+                finish = Some((start..reader.position(), reason));
             }
             b"message" if reader.kind()? == ValueKind::Object => {
                 note_once(&mut has_message)?;
-                bytes = normalize_message(reader, response, edits)?;
+                (bytes, has_tool_calls) = normalize_message(reader, response, edits)?;
             }
             _ => reader.skip()?,
         }
@@ -133,24 +133,33 @@ fn normalize_choice(
     if !has_message {
         return Err(BadUpstreamResponse::Unexpected("a choice has no message"));
     }
-    if !has_finish {
-        edits.insert(open + 1, &b"\"finish_reason\":\"stop\","[..]);
+    match finish {
+        None => {
+            let word = FinishReason::Stop.correction(has_tool_calls).unwrap_or("\"stop\"");
+            edits.insert(open + 1, format!("\"finish_reason\":{word},").into_bytes());
+        }
+        Some((span, reason)) => {
+            if let Some(word) = reason.correction(has_tool_calls) {
+                edits.replace(span, word.as_bytes());
+            }
+        }
     }
     text.add(bytes, is_cut);
     Ok(())
 }
 
-/// Adds what strict clients require. Returns the bytes of its text.
+/// Adds what strict clients require. Returns the bytes of its text, and whether it has tool calls.
 fn normalize_message(
     reader: &mut Reader<'_>,
     response: &[u8],
     edits: &mut Edits<'_>,
-) -> Result<u64, BadUpstreamResponse> {
+) -> Result<(u64, bool), BadUpstreamResponse> {
     const ROLE: &str = "\"role\":\"assistant\"";
     const REFUSAL: &str = "\"refusal\":null";
     let open = reader.position();
     let (mut has_role, mut has_refusal) = (false, false);
-    let mut bytes = 0;
+    let (mut bytes, mut tool_calls) = (0, 0);
+    let mut reasoning = Reasoning::default();
     reader.object(|reader, name, name_at| {
         match name.raw() {
             b"role" => {
@@ -165,7 +174,22 @@ fn normalize_message(
                 has_refusal = true;
                 reader.skip()?;
             }
-            b"content" | b"reasoning_content" | b"reasoning" | b"tool_calls" => {
+            b"reasoning_content" | b"reasoning" => bytes += reasoning.read(reader, name.raw())?,
+            b"tool_calls" if reader.kind()? == ValueKind::Array => {
+                let start = reader.position();
+                reader.array(|reader, position| {
+                    tool_calls += 1;
+                    if tool_calls > MAX_TOOL_CALLS {
+                        return Err(JsonError { why: "there are too many tool calls", at: reader.position() });
+                    }
+                    if let Some(call) = ToolPart::read(reader, position)? {
+                        call.normalize_whole(edits);
+                    }
+                    Ok::<(), JsonError>(())
+                })?;
+                bytes += (reader.position() - start) as u64;
+            }
+            b"content" | b"tool_calls" => {
                 let kind = reader.kind()?;
                 let length = reader.span()?.len() as u64;
                 bytes += match kind {
@@ -178,14 +202,15 @@ fn normalize_message(
         }
         Ok::<(), BadUpstreamResponse>(())
     })?;
+    reasoning.write_both(response, edits);
     let added = match (has_role, has_refusal) {
-        (true, true) => return Ok(bytes),
+        (true, true) => return Ok((bytes, tool_calls > 0)),
         (true, false) => Cow::Borrowed(REFUSAL),
         (false, true) => Cow::Borrowed(ROLE),
         (false, false) => Cow::Owned([ROLE, ",", REFUSAL].concat()),
     };
     edits.insert(open + 1, first_member(&added, !is_empty_object(response, open)));
-    Ok(bytes)
+    Ok((bytes, tool_calls > 0))
 }
 
 #[cfg(test)]
@@ -203,7 +228,7 @@ mod tests {
     #[test]
     fn only_the_model_changes_in_a_valid_response() {
         let response = r#"{"id":"x","created":1,"model":"tiny-q4","choices":[{"index":0,"message":{"role":"assistant",
-            "content":"hi","reasoning":"hm","refusal":null},"finish_reason":"stop","stop_reason":null}],
+            "content":"hi","reasoning":"hm","reasoning_content":"hm","refusal":null},"finish_reason":"stop","stop_reason":null}],
             "usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,
             "prompt_tokens_details":{"cached_tokens":3}},"timings":{"a":1.5}}"#;
         let (value, tokens) = normalized(response);
@@ -232,6 +257,27 @@ mod tests {
         assert_eq!(value["usage"]["total_tokens"], 7);
         assert_eq!(value["usage"]["prompt_tokens_details"]["cached_tokens"], 0);
         assert_eq!(tokens.1, Certainty::Exact);
+    }
+
+    #[test]
+    fn a_turn_with_tool_calls_ends_because_of_them_and_reasoning_has_both_names() {
+        let response = |reasoning: &str| {
+            let call = r#"{"id":"a","function":{"name":"f","arguments":null}}"#;
+            let message = format!(r#"{{"role":"assistant",{reasoning},"tool_calls":[{call}]}}"#);
+            let cut = r#"{"finish_reason":"length","message":{"reasoning":null,"tool_calls":[]}}"#;
+            format!(r#"{{"choices":[{{"finish_reason":"stop","message":{message}}},{cut}]}}"#)
+        };
+        let (value, tokens) = normalized(&response(r#""reasoning_content":"12345678""#));
+        let choices = &value.unwrap()["choices"];
+        let message = &choices[0]["message"];
+        assert_eq!((&message["reasoning"], &message["reasoning_content"]), (&"12345678".into(), &"12345678".into()));
+        assert_eq!(message["tool_calls"][0]["type"], "function");
+        assert_eq!(message["tool_calls"][0]["function"]["arguments"], "{}");
+        let ends = (&choices[0]["finish_reason"], &choices[1]["finish_reason"]);
+        assert_eq!(ends, (&"tool_calls".into(), &"length".into()));
+        assert!(choices[1]["message"].get("reasoning_content").is_none());
+        let both = r#""reasoning":"12345678","reasoning_content":"12345678""#;
+        assert_eq!(normalized(&response(both)).1, tokens, "the reasoning counts once");
     }
 
     #[test]

@@ -92,14 +92,35 @@ fn deviations_of_engines_are_normalized() {
     expect![[r#"
         data: {"id":"a","created":1,"model":"acme/tiny","choices":[{"finish_reason":null,"index":0,"delta":{"role":"assistant","content":"x"}}]}
 
-        data: {"id":"a","created":1,"model":"acme/tiny","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"t","function":{}}]},"finish_reason":null}]}
+        data: {"id":"a","created":1,"model":"acme/tiny","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"type":"function","id":"t","function":{}}]},"finish_reason":null}]}
 
-        data: {"id":"a","created":1,"model":"acme/tiny","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}
+        data: {"id":"a","created":1,"model":"acme/tiny","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}
 
         data: [DONE]
 
     "#]]
     .assert_eq(&text);
+}
+
+/// Recorded from vLLM 0.32: `stop` after a forced tool. SGLang and others call reasoning `reasoning_content`.
+#[test]
+fn a_turn_with_tool_calls_ends_because_of_them_and_reasoning_has_both_names() {
+    let chunk = |delta: &str, finish: &str| {
+        let choice = format!(r#"{{"index":0,"delta":{{{delta}}},"logprobs":null,"finish_reason":{finish}}}"#);
+        format!("data: {{\"id\":\"c\",\"created\":5,\"model\":\"acme/tiny\",\"choices\":[{choice}]}}\n\n")
+    };
+    let call = r#""content":null,"tool_calls":[{"index":0,"id":"t","type":"function","function":{"name":"f","arguments":""}}]"#;
+    let more = r#""content":null,"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]"#;
+    let stream_with = |reasoning: &str, finish: &str| {
+        let role = chunk(r#""role":"assistant","content":"""#, "null");
+        let chunks = [role, chunk(reasoning, "null"), chunk(call, "null"), chunk(more, "null"), chunk("", finish)];
+        chunks.concat() + "data: [DONE]\n\n"
+    };
+    for reasoning in [r#""reasoning":"a\"b""#, r#""reasoning":"a\"b","reasoning_content":"a\"b""#] {
+        let (text, result) = pass(&mut stream(false), &[stream_with(reasoning, "\"stop\"").as_bytes()]);
+        result.unwrap();
+        assert_eq!(text, stream_with(r#""reasoning":"a\"b","reasoning_content":"a\"b""#, "\"tool_calls\""));
+    }
 }
 
 #[test]

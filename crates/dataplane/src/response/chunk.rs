@@ -1,7 +1,9 @@
 //! Normalizes one chunk of a chat stream.
 
 use super::finish_reason::{FinishReason, read_finish_reason};
+use super::reasoning::Reasoning;
 use super::tokens::{Ended, TokenMeter};
+use super::tool_calls::{ToolCalls, ToolPart};
 use super::usage::{ReportedUsage, prompt_details};
 use super::{BadUpstreamResponse, note_once, upstream_error};
 use crate::failover::{Transcript, skip_gap};
@@ -33,6 +35,11 @@ pub(super) struct ChunkNormalizer {
     started: u128,
     finished: u128,
     last_finished: Option<u32>,
+    /// One bit per choice: it has a tool call.
+    called: u128,
+    /// Parts of tool calls in the current chunk, over all choices.
+    tool_parts: usize,
+    tool_calls: ToolCalls,
     /// The choice of the current chunk; the last one if there are several.
     current: u32,
     /// The number of choices that the client requested.
@@ -55,7 +62,7 @@ pub(super) struct ChunkNormalizer {
 struct ChunkChoice {
     index: u32,
     delta: Option<Delta>,
-    finish: Option<Range<usize>>,
+    finish: Option<(Range<usize>, FinishReason)>,
     finished: bool,
 }
 
@@ -71,6 +78,7 @@ struct Delta {
     content: Option<Range<usize>>,
     /// Reasoning, a refusal or a part of a tool call.
     has_other_text: bool,
+    tool_calls: Vec<ToolPart>,
 }
 
 impl ChunkNormalizer {
@@ -83,6 +91,9 @@ impl ChunkNormalizer {
             started: 0,
             finished: 0,
             last_finished: None,
+            called: 0,
+            tool_parts: 0,
+            tool_calls: ToolCalls::default(),
             current: 0,
             choices,
             wants_usage,
@@ -149,6 +160,7 @@ impl ChunkNormalizer {
         let (mut has_id, mut has_created, mut has_model) = (false, false, false);
         self.has_news = !self.is_resumed;
         self.new_text.clear();
+        self.tool_parts = 0;
         reader.object(|reader, name, name_at| {
             match name.raw() {
                 b"id" => {
@@ -287,25 +299,23 @@ impl ChunkNormalizer {
                 }
                 b"delta" => {
                     note_once(&mut has_delta)?;
-                    choice.delta = Some(read_delta(reader, edits)?);
+                    choice.delta = Some(read_delta(reader, chunk, edits)?);
                 }
                 b"finish_reason" => {
                     note_once(&mut has_finish)?;
                     let kind = reader.kind()?;
                     let start = reader.position();
                     choice.finished = kind != ValueKind::Null;
-                    if kind == ValueKind::String {
-                        match read_finish_reason(reader.string()?) {
-                            FinishReason::Known => {}
-                            FinishReason::Means(word) => edits.replace(start..reader.position(), word.as_bytes()),
-                            FinishReason::Failure => {
-                                return Err(BadUpstreamResponse::Unexpected("the engine gave up on a choice"));
-                            }
-                        }
+                    let reason = if kind == ValueKind::String {
+                        read_finish_reason(reader.string()?)
                     } else {
                         reader.skip()?;
+                        FinishReason::Known
+                    };
+                    if reason == FinishReason::Failure {
+                        return Err(BadUpstreamResponse::Unexpected("the engine gave up on a choice"));
                     }
-                    choice.finish = Some(start..reader.position());
+                    choice.finish = Some((start..reader.position(), reason));
                 }
                 _ => reader.skip()?,
             }
@@ -314,10 +324,25 @@ impl ChunkNormalizer {
         if choice.index > MAX_INDEX {
             return Err(BadUpstreamResponse::Unexpected("a choice has an index above 127"));
         }
-        if choice.finish.is_none() {
-            edits.insert(open + 1, &b"\"finish_reason\":null,"[..]);
-        }
         let bit = 1_u128 << choice.index;
+        if let Some(delta) = choice.delta.as_ref().filter(|delta| !delta.tool_calls.is_empty()) {
+            self.called |= bit;
+            self.tool_parts += delta.tool_calls.len();
+            if self.tool_parts > MAX_TOOL_CALLS {
+                return Err(BadUpstreamResponse::Unexpected("there are too many tool calls"));
+            }
+            for part in &delta.tool_calls {
+                self.tool_calls.normalize(part, choice.index, chunk, edits)?;
+            }
+        }
+        match &choice.finish {
+            None => edits.insert(open + 1, &b"\"finish_reason\":null,"[..]),
+            Some((span, reason)) => {
+                if let Some(word) = reason.correction(self.called & bit != 0) {
+                    edits.replace(span.clone(), word.as_bytes());
+                }
+            }
+        }
         self.started |= bit;
         self.current = choice.index;
         if choice.finished {
@@ -431,7 +456,7 @@ fn keep_first(
     Ok(())
 }
 
-fn read_delta(reader: &mut Reader<'_>, edits: &mut Edits<'_>) -> Result<Delta, JsonError> {
+fn read_delta(reader: &mut Reader<'_>, chunk: &[u8], edits: &mut Edits<'_>) -> Result<Delta, JsonError> {
     let kind = reader.kind()?;
     let start = reader.position();
     if kind != ValueKind::Object {
@@ -439,7 +464,7 @@ fn read_delta(reader: &mut Reader<'_>, edits: &mut Edits<'_>) -> Result<Delta, J
         return Ok(Delta { span, is_null: true, ..Delta::default() });
     }
     let mut delta = Delta::default();
-    let mut tool_calls = 0;
+    let mut reasoning = Reasoning::default();
     reader.object(|reader, name, name_at| {
         match name.raw() {
             b"role" => {
@@ -455,43 +480,29 @@ fn read_delta(reader: &mut Reader<'_>, edits: &mut Edits<'_>) -> Result<Delta, J
                     delta.content = Some(end - raw.len()..end);
                 }
             }
-            b"reasoning_content" | b"reasoning" | b"refusal" if reader.kind()? == ValueKind::String => {
+            b"reasoning_content" | b"reasoning" => {
+                delta.has_other_text |= reasoning.read(reader, name.raw())? > 0;
+                delta.has_text |= delta.has_other_text;
+            }
+            b"refusal" if reader.kind()? == ValueKind::String => {
                 delta.has_other_text |= !reader.string()?.raw().is_empty();
                 delta.has_text |= delta.has_other_text;
             }
             b"tool_calls" if reader.kind()? == ValueKind::Array => {
                 reader.array(|reader, position| {
-                    tool_calls += 1;
-                    if tool_calls > MAX_TOOL_CALLS {
+                    if delta.tool_calls.len() >= MAX_TOOL_CALLS {
                         return Err(JsonError { why: "there are too many tool calls", at: reader.position() });
                     }
                     (delta.has_text, delta.has_other_text) = (true, true);
-                    add_tool_call_index(reader, position, edits)
+                    delta.tool_calls.extend(ToolPart::read(reader, position)?);
+                    Ok(())
                 })?;
             }
             _ => reader.skip()?,
         }
         Ok::<(), JsonError>(())
     })?;
+    reasoning.write_both(chunk, edits);
     delta.span = start..reader.position();
     Ok(delta)
-}
-
-/// Adds a missing index to a tool call: some clients ignore calls without one, others fail.
-fn add_tool_call_index(reader: &mut Reader<'_>, position: usize, edits: &mut Edits<'_>) -> Result<(), JsonError> {
-    if reader.kind()? != ValueKind::Object {
-        return reader.skip();
-    }
-    let open = reader.position();
-    let mut has_index = false;
-    let mut members = 0;
-    reader.object(|reader, name, _| {
-        members += 1;
-        has_index |= name.raw() == b"index";
-        reader.skip()
-    })?;
-    if !has_index {
-        edits.insert(open + 1, first_member(&format!("\"index\":{position}"), members > 0));
-    }
-    Ok(())
 }

@@ -2,10 +2,14 @@
 
 use json::RawStr;
 
+const STOP: &str = "\"stop\"";
+
 /// The meaning of an engine's finish reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FinishReason {
-    /// One of the five.
+    /// The model has ended its turn.
+    Stop,
+    /// Another one of the five.
     Known,
     /// Another word for one of the five, given as JSON.
     Means(&'static str),
@@ -15,11 +19,24 @@ pub(super) enum FinishReason {
 
 pub(super) fn read_finish_reason(word: RawStr<'_>) -> FinishReason {
     match &*word.decoded() {
-        b"stop" | b"length" | b"tool_calls" | b"content_filter" | b"function_call" => FinishReason::Known,
+        b"stop" => FinishReason::Stop,
+        b"length" | b"tool_calls" | b"content_filter" | b"function_call" => FinishReason::Known,
         b"error" => FinishReason::Failure,
         // The text is incomplete, which clients know as `length`.
         b"abort" | b"cancelled" | b"max_tokens" | b"max_length" => FinishReason::Means("\"length\""),
         b"tool_use" => FinishReason::Means("\"tool_calls\""),
-        _ => FinishReason::Means("\"stop\""),
+        _ => FinishReason::Means(STOP),
+    }
+}
+
+impl FinishReason {
+    /// What to write instead of the engine's word, as JSON; `None` if that is right. A turn that ends with tool calls ends
+    /// because of them.
+    pub(super) fn correction(self, has_tool_calls: bool) -> Option<&'static str> {
+        match self {
+            Self::Stop | Self::Means(STOP) if has_tool_calls => Some("\"tool_calls\""),
+            Self::Means(word) => Some(word),
+            Self::Stop | Self::Known | Self::Failure => None,
+        }
     }
 }

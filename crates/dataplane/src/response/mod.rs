@@ -10,8 +10,10 @@ pub(crate) mod embeddings;
 mod finish_reason;
 pub(crate) mod native;
 mod overflow;
+mod reasoning;
 mod sse;
 mod tokens;
+mod tool_calls;
 pub(crate) mod upstream_error;
 mod usage;
 

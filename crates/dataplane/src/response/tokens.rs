@@ -72,6 +72,8 @@ pub(crate) struct TokenMeter {
     prompt: u64,
     /// `None` if the engine does not report it.
     cached: Option<u64>,
+    /// Of a stream that was cut before the engine reported it.
+    assumed_cached: Option<u64>,
     /// The first choice has no place in `others`, so that a stream with one choice allocates nothing.
     first: ChoiceTokens,
     others: Vec<ChoiceTokens>,
@@ -254,7 +256,7 @@ impl TokenMeter {
             0 => self.estimated_prompt,
             reported => reported,
         };
-        Tokens { prompt, completion: self.completion(), cached: self.reported_cached().unwrap_or(0).min(prompt) }
+        Tokens { prompt, completion: self.completion(), cached: self.cached().unwrap_or(0).min(prompt) }
     }
 
     /// 0 if no replica reported it. The prompt of a replica that continues a response includes what was generated before.
@@ -263,6 +265,18 @@ impl TokenMeter {
             None => self.prompt,
             Some(Carried { prompt: 0, in_prompt, .. }) => self.prompt.saturating_sub(*in_prompt),
             Some(Carried { prompt, .. }) => *prompt,
+        }
+    }
+
+    fn cached(&self) -> Option<u64> {
+        self.reported_cached().or(self.assumed_cached)
+    }
+
+    /// The stream was cut. Engines report cached tokens with their last usage, so those of a replica that does are estimated: the
+    /// client should not pay the full price for them.
+    pub(crate) fn assume_cached(&mut self, slot: &Slot) {
+        if self.prompt > 0 && self.reported_cached().is_none() && slot.replica().reports_cached() {
+            self.assumed_cached = Some(slot.cached_estimate().unwrap_or(0));
         }
     }
 
@@ -281,6 +295,7 @@ impl TokenMeter {
         let is_reported = |choice: &ChoiceTokens| choice.reported >= choice.pieces;
         self.prompt > 0
             && !self.is_estimated
+            && self.assumed_cached.is_none()
             && self.carried.as_ref().is_none_or(|carried| carried.is_exact)
             && match self.whole {
                 Some(whole) => self.completion_here() == whole,

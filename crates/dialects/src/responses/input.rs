@@ -53,8 +53,24 @@ pub(super) fn read<'a>(
     Ok(items)
 }
 
+/// The items of the input alone, with its references.
+pub(super) fn read_own<'a>(input: &'a [u8], checks: &mut Checks) -> Result<Vec<Item<'a>>, ParseError> {
+    let mut items = Vec::new();
+    let mut reader = Reader::new(input);
+    match reader.kind()? {
+        ValueKind::String => items.push(Item::of_text(input)),
+        ValueKind::Array => reader.array(|reader, index| {
+            check_room(items.len())?;
+            items.extend(Item::read(reader, "input", index, checks)?);
+            Ok::<(), ParseError>(())
+        })?,
+        _ => {}
+    }
+    Ok(items)
+}
+
 /// Checks that there may be another item besides this many.
-pub(super) fn check_room(items: usize) -> Result<(), ParseError> {
+fn check_room(items: usize) -> Result<(), ParseError> {
     if items < MAX_ITEMS {
         return Ok(());
     }

@@ -1,6 +1,9 @@
 //! Reads the items of a conversation.
 
+use super::parts;
+use super::reasoning::{self, ReasoningSeal};
 use crate::values::value;
+use crate::writer::{Output, write_member};
 use json::{Checks, ParseError, Path, RawStr, Reader, ValueKind, shorten};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +101,58 @@ impl<'a> Item<'a> {
     /// Whether it has reasoning that only its author can read, which may be us.
     pub(super) fn is_sealed(&self) -> bool {
         self.members.encrypted_content.is_some()
+    }
+
+    /// Writes the item as it is stored: with the members that its translation reads, and no others. Otherwise a request of
+    /// few tokens could store any amount.
+    pub(super) fn write_kept(&self, seal: &dyn ReasoningSeal, out: &mut Vec<u8>) -> Result<(), ParseError> {
+        let members = &self.members;
+        let own_reasoning = members.encrypted_content.filter(|content| reasoning::open(seal, *content).is_some());
+        let (texts, content, values): (&[_], &[_], &[_]) = match self.kind {
+            ItemKind::Message => (&[("role", members.role)], &[("content", members.content)], &[]),
+            ItemKind::Reasoning => (
+                &[("encrypted_content", own_reasoning)],
+                &[("summary", members.summary.or(Some(b"[]"))), ("content", members.content)],
+                &[],
+            ),
+            ItemKind::FunctionCall | ItemKind::CustomToolCall => (
+                &[
+                    ("call_id", members.call_id),
+                    ("namespace", members.namespace),
+                    ("name", members.name),
+                    ("input", members.input.filter(|_| self.kind == ItemKind::CustomToolCall)),
+                ],
+                &[],
+                &[("arguments", members.arguments.filter(|_| self.kind == ItemKind::FunctionCall))],
+            ),
+            ItemKind::FunctionCallOutput | ItemKind::CustomToolCallOutput => {
+                (&[("call_id", members.call_id)], &[("output", members.output)], &[])
+            }
+            ItemKind::ToolSearchCall => (&[("call_id", members.call_id)], &[], &[("arguments", members.arguments)]),
+            ItemKind::ToolSearchOutput => (&[("call_id", members.call_id)], &[], &[("tools", members.tools)]),
+            ItemKind::AdditionalTools => (&[], &[], &[("tools", members.tools)]),
+            ItemKind::Reference => (&[("id", members.id)], &[], &[]),
+        };
+        out.put(b"{\"type\":");
+        out.put_text(KINDS.iter().find(|(_, kind)| *kind == self.kind).map_or("", |(name, _)| *name));
+        for (name, text) in texts {
+            if let Some(text) = text {
+                write_member(name, &[b"\"", text.raw(), b"\""].concat(), out);
+            }
+        }
+        for (name, content) in content {
+            if let Some(content) = content {
+                write_member(name, b"", out);
+                parts::write_kept(content, out)?;
+            }
+        }
+        for (name, value) in values {
+            if let Some(value) = value {
+                write_member(name, value, out);
+            }
+        }
+        out.put(b"}");
+        Ok(())
     }
 
     /// A member that items of this kind must have, escaped.

@@ -57,8 +57,8 @@ pub struct ResponseOptions {
 }
 
 impl ResponseOptions {
-    /// The memory of what the response repeats, which lasts as long as the call.
-    pub(crate) fn echo_bytes(&self) -> usize {
+    /// The size of what the response repeats of its request, which lasts as long as the call.
+    pub fn echo_bytes(&self) -> usize {
         self.echo_bytes
     }
 

@@ -2,6 +2,7 @@
 
 use crate::chat_messages::{JoinedText, UserTurn};
 use crate::values::required;
+use crate::writer::{Output, write_member};
 use json::{Checks, ParseError, Path, RawStr, Reader, ValueKind, shorten};
 use std::fmt::Display;
 
@@ -99,10 +100,9 @@ fn each<'a>(
     }
 }
 
-impl<'a> Part<'a> {
-    /// Returns `None` and notes it if the part is not supported.
-    fn read(reader: &mut Reader<'a>, path: &Path<'_>, checks: &mut Checks) -> Result<Option<Self>, ParseError> {
-        let mut members = PartMembers::default();
+impl<'a> PartMembers<'a> {
+    fn read(reader: &mut Reader<'a>, path: &Path<'_>, checks: &mut Checks) -> Result<Self, ParseError> {
+        let mut members = Self::default();
         reader.object(|reader, name, _| {
             match &*name.decoded() {
                 b"type" => members.kind = checks.text(reader, &Path::Member(path, "type"))?,
@@ -113,6 +113,47 @@ impl<'a> Part<'a> {
             }
             Ok::<(), ParseError>(())
         })?;
+        Ok(members)
+    }
+}
+
+/// Writes the content with the members that are read here. Problems are reported by the translation.
+pub(super) fn write_kept(content: &[u8], out: &mut Vec<u8>) -> Result<(), ParseError> {
+    let mut reader = Reader::new(content);
+    if reader.kind()? != ValueKind::Array {
+        out.put(content);
+        return Ok(());
+    }
+    let (mut unreported, mut separator) = (Checks::default(), &b"["[..]);
+    reader.array(|reader, index| {
+        let path = Path::Index(&"", index);
+        if !unreported.is_object(reader, &path)? {
+            return Ok(());
+        }
+        let part = PartMembers::read(reader, &path, &mut unreported)?;
+        out.put(separator);
+        separator = b",";
+        out.put(b"{\"type\":");
+        out.put_raw_text(part.kind.map_or(&b""[..], RawStr::raw));
+        for (name, text) in [("text", part.text), ("refusal", part.refusal), ("image_url", part.image_url)] {
+            if let Some(text) = text {
+                write_member(name, &[b"\"", text.raw(), b"\""].concat(), out);
+            }
+        }
+        if part.kind.is_some_and(|kind| kind.is("output_text")) {
+            out.put(b",\"annotations\":[]");
+        }
+        out.put(b"}");
+        Ok::<(), ParseError>(())
+    })?;
+    out.put(if separator == b"[" { b"[]" } else { b"]" });
+    Ok(())
+}
+
+impl<'a> Part<'a> {
+    /// Returns `None` and notes it if the part is not supported.
+    fn read(reader: &mut Reader<'a>, path: &Path<'_>, checks: &mut Checks) -> Result<Option<Self>, ParseError> {
+        let members = PartMembers::read(reader, path, checks)?;
         let Some(kind) = members.kind else {
             checks.missing(&Path::Member(path, "type"));
             return Ok(None);

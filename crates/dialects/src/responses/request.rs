@@ -122,27 +122,21 @@ impl ResponsesRequest {
         NativeRequest::new(NativeApi::Responses, self.members.body_bytes(), self.members.passed_on())
     }
 
-    /// The items of the input as JSON; a text is a message of the user.
-    pub fn input_items(&self) -> Result<Vec<Bytes>, ParseError> {
-        let input = self.members.shared_value("input");
-        let mut reader = Reader::new(&input);
-        match reader.kind()? {
-            ValueKind::String => {
-                let text = reader.string()?;
-                let item = [b"{\"type\":\"message\",\"role\":\"user\",\"content\":\"", text.raw(), b"\"}"].concat();
-                Ok(vec![item.into()])
+    /// The input as it is stored: a JSON array of items, which have the members that the translation reads. References are
+    /// replaced by their items, because what they refer to may be deleted first.
+    pub fn stored_input(&self, history: &History, seal: &dyn ReasoningSeal) -> Result<Vec<u8>, ParseError> {
+        // Problems are reported by the translation.
+        let items = input::read_own(self.value("input"), &mut Checks::default())?;
+        let mut out = Vec::new();
+        for item in items {
+            out.put(if out.is_empty() { b"[" } else { b"," });
+            match item.reference().and_then(|id| history.referenced.get(&id)) {
+                Some(referenced) => out.put(referenced),
+                None => item.write_kept(seal, &mut out)?,
             }
-            ValueKind::Array => {
-                let mut items = Vec::new();
-                reader.array(|reader, _| {
-                    input::check_room(items.len())?;
-                    items.push(input.slice(reader.span()?));
-                    Ok::<(), ParseError>(())
-                })?;
-                Ok(items)
-            }
-            _ => Ok(Vec::new()),
         }
+        out.put(if out.is_empty() { b"[]" } else { b"]" });
+        Ok(out)
     }
 
     /// The stored items that the input refers to; only the first `limit` of them.

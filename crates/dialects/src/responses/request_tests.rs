@@ -199,16 +199,46 @@ fn stored_items_come_before_the_input_and_replace_references() {
     assert_eq!(request.previous_response_id.as_deref(), Some("resp_0"));
     assert_eq!(request.references(9).unwrap(), [ItemReference { index: 0, id: "fc_1".into() }]);
     assert_eq!(request.references(0).unwrap(), [], "no more than were asked for");
-    assert_eq!(request.input_items().unwrap().len(), 2);
     let stored = json!({"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"});
     let history = History {
         previous: vec![json!({"role": "user", "content": "earlier"}).to_string().into()],
         referenced: [("fc_1".to_owned(), stored.to_string().into())].into(),
     };
+    let input: Value = serde_json::from_slice(&request.stored_input(&history, &*seal(1)).unwrap()).unwrap();
+    assert_eq!(input[0], stored, "the item, not the reference");
     let translation = request.into_chat(TRAITS, context(history)).unwrap();
     let chat: Value = serde_json::from_slice(&translation.body).unwrap();
     let roles: Vec<&Value> = chat["messages"].as_array().unwrap().iter().map(|message| &message["role"]).collect();
     assert_eq!(roles, ["user", "assistant", "tool"]);
+}
+
+#[test]
+fn only_members_that_are_read_are_stored() {
+    let pad = "x".repeat(1000);
+    let part = |kind: &str| json!({"type": kind, "text": "hi", "pad": pad, "annotations": [pad]});
+    let own = seal(1).seal("hm");
+    let input = json!([
+        {"role": "user", "content": "a", "pad": pad, "arguments": pad, "id": "msg_1"},
+        {"type": "message", "role": "user", "content": [part("input_text"), {"type": "input_image", "image_url": "data:,", "detail": pad}]},
+        {"type": "message", "role": "assistant", "content": [part("output_text"), {"type": "refusal", "refusal": "no"}]},
+        {"type": "reasoning", "content": [part("reasoning_text")], "encrypted_content": pad, "status": pad},
+        {"type": "reasoning", "encrypted_content": own, "pad": pad},
+        {"type": "function_call", "call_id": "1", "name": "f", "arguments": "{}", "input": pad, "content": pad},
+        {"type": "function_call_output", "call_id": "1", "output": [part("input_text")], "content": pad},
+        {"type": "custom_tool_call", "call_id": "2", "name": "c", "namespace": "n", "input": "i", "arguments": pad},
+        {"type": "custom_tool_call_output", "call_id": "2", "output": "o", "tools": [pad]},
+        {"type": "tool_search_call", "call_id": "3", "arguments": {"q": 1}, "name": pad},
+        {"type": "tool_search_output", "call_id": "3", "tools": [{"type": "function", "name": "g"}], "output": pad},
+        {"type": "additional_tools", "tools": [{"type": "function", "name": "h"}], "role": pad},
+    ]);
+    let request = ResponsesRequest::parse(json!({"model": "m", "input": input}).to_string().into()).unwrap();
+    let stored = request.stored_input(&History::default(), &*seal(1)).unwrap();
+    let kept: Value = serde_json::from_slice(&stored).unwrap();
+    assert!(!kept.to_string().contains(&pad), "{kept}");
+    assert_eq!(chat(json!({"input": kept})), chat(json!({"input": input})), "the model reads the same");
+    let of_text = ResponsesRequest::parse(json!({"model": "m", "input": "hi"}).to_string().into()).unwrap();
+    let stored = of_text.stored_input(&History::default(), &*seal(1)).unwrap();
+    assert_eq!(stored, br#"[{"type":"message","role":"user","content":"hi"}]"#);
 }
 
 #[test]

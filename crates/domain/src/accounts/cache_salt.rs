@@ -4,9 +4,8 @@
 //! guesses of another's prompt by `cached_tokens` and by the time to the first token.
 
 use crate::ids::WorkspaceId;
-use hmac::{Hmac, KeyInit as _, Mac as _};
-use sha2::Sha256;
-use std::fmt::{self, Write as _};
+use crate::mac::hmac_hex;
+use std::fmt;
 use std::sync::Arc;
 
 /// The secret that salts are derived from, the same on all nodes of an installation.
@@ -20,13 +19,7 @@ impl SaltSecret {
 
     /// The salt of a workspace: an HMAC of its id, so that it cannot be guessed from the id.
     pub fn salt(&self, workspace: &WorkspaceId) -> CacheSalt {
-        let mut mac = Hmac::<Sha256>::new_from_slice(self.0.as_bytes()).expect("HMAC takes keys of any length");
-        mac.update(workspace.as_str().as_bytes());
-        let mut text = String::with_capacity(CacheSalt::LENGTH);
-        for byte in mac.finalize().into_bytes() {
-            write!(text, "{byte:02x}").expect("a String takes every write");
-        }
-        CacheSalt(text.into())
+        CacheSalt(hmac_hex(&self.0, workspace.as_str()).into())
     }
 }
 
@@ -42,9 +35,6 @@ impl fmt::Debug for SaltSecret {
 pub struct CacheSalt(Box<str>);
 
 impl CacheSalt {
-    /// Hexadecimal digits.
-    const LENGTH: usize = 64;
-
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -68,7 +58,7 @@ mod tests {
         assert_eq!(salt("a", 1), salt("a", 1), "nodes agree");
         assert_ne!(salt("a", 1), salt("a", 2));
         assert_ne!(salt("a", 1), salt("b", 1));
-        assert_eq!(salt("a", 1).as_str().len(), CacheSalt::LENGTH);
+        assert_eq!(salt("a", 1).as_str().len(), crate::mac::HEX_LEN);
         assert!(salt("a", 1).as_str().bytes().all(|byte| byte.is_ascii_hexdigit()), "needs no escaping");
     }
 }

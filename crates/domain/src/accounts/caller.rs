@@ -3,6 +3,7 @@
 use crate::alias::{AliasName, AliasTable};
 use crate::cache_salt::{CacheSalt, SaltSecret};
 use crate::ids::{KeyId, OrganizationId, UserId, WorkspaceId};
+use crate::key_restrictions::{KeyRestrictions, ModelPattern, Permission};
 use crate::limits::OwnPerMinute;
 use crate::model_ref::ModelRef;
 use crate::response_retention::ResponseRetention;
@@ -19,6 +20,8 @@ pub struct Caller {
     pub workspace_limits: StoredLimits,
     /// The key's own limits, which apply in addition to the workspace's.
     pub key_limits: OwnPerMinute,
+    /// What the key may do; `None` if that is everything.
+    pub restrictions: Option<Arc<KeyRestrictions>>,
     /// The aliases of the workspace; `None` if it has none.
     pub aliases: Option<Arc<AliasTable<ModelRef>>>,
     /// How long the workspace's responses are stored; `None` if they are not.
@@ -37,6 +40,7 @@ impl Caller {
             actor,
             workspace_limits,
             key_limits,
+            restrictions: None,
             aliases: None,
             response_retention: None,
             cache_salt: OnceLock::new(),
@@ -48,6 +52,22 @@ impl Caller {
     pub fn with_aliases(self, aliases: Vec<(AliasName, ModelRef)>) -> Self {
         let aliases = (!aliases.is_empty()).then(|| Arc::new(aliases.into_iter().collect()));
         Self { aliases, ..self }
+    }
+
+    /// The same caller with the restrictions of its key.
+    #[must_use]
+    pub fn restricted(self, restrictions: &KeyRestrictions) -> Self {
+        let restrictions = (*restrictions != KeyRestrictions::default()).then(|| Arc::new(restrictions.clone()));
+        Self { restrictions, ..self }
+    }
+
+    pub fn has(&self, permission: Permission) -> bool {
+        self.restrictions.as_ref().is_none_or(|own| own.permits(permission))
+    }
+
+    /// The models that the caller may call; `None` if that is all.
+    pub fn allowed_models(&self) -> Option<&[ModelPattern]> {
+        self.restrictions.as_ref()?.allowed_models.as_deref()
     }
 
     /// The salt of the workspace at engines that it shares with others.

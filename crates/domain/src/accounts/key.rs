@@ -2,6 +2,8 @@
 //!
 //! The segment is public and identifies the key. Of the secret, only the SHA-256 is stored.
 
+use super::key_restrictions::KeyRestrictions;
+use crate::endpoint::labels::Labels;
 use crate::ids::{KeyId, OrganizationId, UserId, WorkspaceId};
 use crate::time::Timestamp;
 use crate::{named_enum, shown_as_text};
@@ -156,6 +158,8 @@ pub struct ApiKey {
     pub hash: SecretHash,
     /// Until when this secret is valid after a rotation; `None` if it was not rotated.
     pub dies_at: Option<Timestamp>,
+    /// Until when an earlier secret works beside the current one, if one does.
+    pub overlap_until: Option<Timestamp>,
     pub created_at: Timestamp,
     pub created_by: Option<UserId>,
     pub expires_at: Option<Timestamp>,
@@ -164,6 +168,8 @@ pub struct ApiKey {
     pub disabled_at: Option<Timestamp>,
     pub requests_per_minute: Option<u64>,
     pub tokens_per_minute: Option<u64>,
+    pub restrictions: KeyRestrictions,
+    pub labels: Labels,
 }
 
 impl ApiKey {
@@ -236,6 +242,7 @@ mod tests {
             segment: Segment::parse("abcdefghijkl").unwrap(),
             hash: SecretHash::of("secret"),
             dies_at: None,
+            overlap_until: None,
             created_at: now,
             created_by: None,
             expires_at: Some(now),
@@ -244,6 +251,8 @@ mod tests {
             disabled_at: None,
             requests_per_minute: None,
             tokens_per_minute: None,
+            restrictions: KeyRestrictions::default(),
+            labels: Labels::new(),
         };
         assert_eq!(key.state(Timestamp::from_millis(999)), KeyState::Active);
         assert_eq!(key.state(now), KeyState::Expired);

@@ -4,6 +4,7 @@ pub mod cache_salt;
 pub mod caller;
 pub mod invitation;
 pub mod key;
+pub mod key_restrictions;
 pub mod organization;
 pub mod response_retention;
 pub mod session;

@@ -11,5 +11,9 @@ pub struct Organization {
     pub name: String,
     /// The most workspaces that its administrators may create; `None` follows the configured default.
     pub max_workspaces: Option<u64>,
+    /// The tokens that all its workspaces may use in a month; `None` bounds each workspace alone.
+    pub monthly_tokens: Option<u64>,
+    /// The most bytes of stored responses of all its workspaces; `None` follows the configured default.
+    pub max_stored_bytes: Option<u64>,
     pub created_at: Timestamp,
 }

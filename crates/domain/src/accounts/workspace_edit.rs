@@ -3,6 +3,7 @@
 //! Each limit has two stored values: the operator's ceiling, and the administrators' value, which can only lower it. An
 //! administrator cannot exceed the ceiling. When the operator sets a limit, the administrators' value is dropped.
 
+use crate::organization::Organization;
 use crate::response_retention::ResponseRetention;
 use crate::workspace::{LimitSet, Limits, OwnLimits, Workspace, lower};
 
@@ -14,6 +15,17 @@ pub enum LimitChange {
     /// Follow the next level: the operator's value, or the configured default.
     Follow,
     Set(u64),
+}
+
+impl LimitChange {
+    /// The value after the change; `None` follows the next level.
+    pub const fn apply(self, current: Option<u64>) -> Option<u64> {
+        match self {
+            Self::Keep => current,
+            Self::Follow => None,
+            Self::Set(value) => Some(value),
+        }
+    }
 }
 
 /// Requested changes of all limits.
@@ -46,13 +58,14 @@ pub struct OperatorOnlyError {
 }
 
 /// The limits with which the workspace of an administrator starts: the defaults, but no more than the operator leaves to
-/// any workspace that the organization has.
-pub fn starting(existing: &[Workspace], defaults: &Limits) -> OwnLimits {
+/// any workspace that the organization has, and to the organization itself.
+pub fn starting(existing: &[Workspace], defaults: &Limits, organization: &Organization) -> OwnLimits {
     let most = existing
         .iter()
         .map(|workspace| workspace.own.over(defaults))
         .reduce(|one, other| one.zip(other).map(|(one, other)| one.max(other)));
-    let Some(most) = most else { return OwnLimits::default() };
+    let mut most = most.unwrap_or(*defaults);
+    most.monthly_tokens = lower(most.monthly_tokens, organization.monthly_tokens);
     most.zip(*defaults).map(|(most, default)| (most < default).then_some(most))
 }
 

@@ -239,6 +239,8 @@ pub struct EnginePool {
     pub replicas: u32,
     /// Calls that one engine computes at once; `None` for the engine's default.
     pub parallel: Option<u32>,
+    /// Further arguments of child processes; replicas of a flavor have those of the flavor.
+    pub args: Vec<String>,
     /// The hardware of its replicas, if a driver runs them; `None` for child processes of the gateway.
     pub flavor: Option<Box<Flavor>>,
 }
@@ -264,6 +266,8 @@ pub struct Flavor {
     pub precision: String,
     pub driver: DriverKind,
     pub launch: Launch,
+    /// Of a known engine; a custom command has its own.
+    pub options: EngineOptions,
     /// The container image; `None` for the default image of the engine.
     pub image: Option<String>,
     pub price_per_gpu_hour: NanoUsd,
@@ -285,6 +289,7 @@ impl Flavor {
             precision: "auto".into(),
             driver: DriverKind::Process,
             launch: Launch::Engine(engine),
+            options: EngineOptions::default(),
             image: None,
             price_per_gpu_hour: NanoUsd::ZERO,
             weights: None,
@@ -300,6 +305,19 @@ impl Flavor {
 pub enum Launch {
     Engine(EngineKind),
     Argv(Vec<String>),
+}
+
+/// What an operator adds to the command of a known engine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct EngineOptions {
+    /// The engine's name for the syntax in which the model writes tool calls.
+    pub tool_parser: Option<String>,
+    /// The engine's name for the syntax in which the model writes its reasoning.
+    pub reasoning_parser: Option<String>,
+    /// A file with a chat template that replaces the model's own.
+    pub chat_template: Option<String>,
+    /// Further arguments, appended to the command.
+    pub args: Vec<String>,
 }
 
 named_enum! {

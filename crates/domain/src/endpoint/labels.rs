@@ -1,4 +1,4 @@
-//! Labels: free key-value pairs of an endpoint.
+//! Labels: free key-value pairs of an endpoint or an API key.
 
 use super::field_error::{FieldError, FieldErrorCode};
 use std::collections::BTreeMap;
@@ -13,18 +13,28 @@ pub type LabelsPatch = BTreeMap<String, Option<String>>;
 
 pub fn check(patch: &LabelsPatch) -> Result<(), FieldError> {
     for (key, value) in patch {
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._/".contains(&byte);
-        if !(1..=MAX_KEY_LEN).contains(&key.len()) || !key.bytes().all(plain) {
-            let why = "a label's name has 1 to 63 letters, digits and -._/";
-            return Err(FieldError::new("labels", FieldErrorCode::InvalidFormat, why));
-        }
-        let printable = |text: &String| text.chars().count() <= MAX_VALUE_CHARS && !text.chars().any(char::is_control);
-        if !value.as_ref().is_none_or(printable) {
-            let why = "must be at most 255 characters on one line";
-            return Err(FieldError::new(format!("labels.{key}"), FieldErrorCode::InvalidFormat, why));
-        }
+        check_pair(key, value.as_deref().unwrap_or_default())?;
     }
     check_count(patch.values().flatten().count())
+}
+
+/// Checks the name and the value of one label.
+pub fn check_pair(key: &str, value: &str) -> Result<(), FieldError> {
+    if !is_name(key) {
+        let why = "a label's name has 1 to 63 letters, digits and -._/";
+        return Err(FieldError::new("labels", FieldErrorCode::InvalidFormat, why));
+    }
+    if value.chars().count() > MAX_VALUE_CHARS || value.chars().any(char::is_control) {
+        let why = "must be at most 255 characters on one line";
+        return Err(FieldError::new(format!("labels.{key}"), FieldErrorCode::InvalidFormat, why));
+    }
+    Ok(())
+}
+
+/// Whether a label may have this name.
+pub fn is_name(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._/".contains(&byte);
+    (1..=MAX_KEY_LEN).contains(&text.len()) && text.bytes().all(plain)
 }
 
 /// Applies a change.

@@ -11,6 +11,7 @@ pub mod labels;
 mod name;
 mod record;
 pub mod replica;
+pub mod replica_keys;
 pub mod request;
 pub mod scaling;
 mod shape;

@@ -154,9 +154,10 @@ impl Buckets {
         self.requests.is_full(limits.requests, now_millis) && self.tokens.is_full(limits.tokens, now_millis)
     }
 
-    fn check(&self, scope: Scope, limits: PerMinute, tokens: u64, now_millis: u64) -> Option<(Unit, u64, Scope)> {
-        let requests = self.requests.wait(limits.requests, 1, now_millis).map(|wait| (Unit::Requests, wait, scope));
-        let tokens = self.tokens.wait(limits.tokens, tokens, now_millis).map(|wait| (Unit::Tokens, wait, scope));
+    fn check(&self, scope: Scope, limits: PerMinute, cost: Cost, now_millis: u64) -> Option<(Unit, u64, Scope)> {
+        let requests = self.requests.wait(limits.requests, cost.requests, now_millis);
+        let requests = requests.map(|wait| (Unit::Requests, wait, scope));
+        let tokens = self.tokens.wait(limits.tokens, cost.tokens, now_millis).map(|wait| (Unit::Tokens, wait, scope));
         [requests, tokens].into_iter().flatten().max_by_key(|(_, wait, _)| *wait)
     }
 }
@@ -168,16 +169,30 @@ pub struct Counted<'a> {
     pub buckets: &'a mut Buckets,
 }
 
+/// What a call takes from its limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cost {
+    /// 0 for a call whose request was counted before.
+    pub requests: u64,
+    pub tokens: u64,
+}
+
 /// Debits one request and `tokens` from every scope, or from none if any limit is exceeded.
-pub fn take(scopes: &mut [Counted<'_>], tokens: u64, now_millis: u64) -> Result<RateLimitStatus, Exceeded> {
+#[cfg(test)]
+fn take(scopes: &mut [Counted<'_>], tokens: u64, now_millis: u64) -> Result<RateLimitStatus, Exceeded> {
+    take_cost(scopes, Cost { requests: 1, tokens }, now_millis)
+}
+
+/// Debits the cost from every scope, or from none if any limit is exceeded.
+pub fn take_cost(scopes: &mut [Counted<'_>], cost: Cost, now_millis: u64) -> Result<RateLimitStatus, Exceeded> {
     let exceeded = scopes
         .iter()
-        .filter_map(|counted| counted.buckets.check(counted.scope, counted.limits, tokens, now_millis))
+        .filter_map(|counted| counted.buckets.check(counted.scope, counted.limits, cost, now_millis))
         .max_by_key(|(_, wait, _)| *wait);
     if exceeded.is_none() {
         for counted in scopes.iter_mut() {
-            counted.buckets.requests.give(counted.limits.requests, -1, now_millis);
-            counted.buckets.tokens.give(counted.limits.tokens, -signed(tokens), now_millis);
+            counted.buckets.requests.give(counted.limits.requests, -signed(cost.requests), now_millis);
+            counted.buckets.tokens.give(counted.limits.tokens, -signed(cost.tokens), now_millis);
         }
     }
     let rate_limits = scopes
@@ -204,6 +219,18 @@ mod tests {
 
     fn one(limits: PerMinute, buckets: &mut Buckets) -> [Counted<'_>; 1] {
         [Counted { scope: Scope::Workspace, limits, buckets }]
+    }
+
+    #[test]
+    fn a_request_that_was_counted_before_takes_only_tokens() {
+        let limits = PerMinute { requests: 1, tokens: 100 };
+        let mut buckets = Buckets::full(limits, 0);
+        take(&mut one(limits, &mut buckets), 0, 0).unwrap();
+        let counted = |tokens| Cost { requests: 0, tokens };
+        let status = take_cost(&mut one(limits, &mut buckets), counted(60), 0).unwrap();
+        assert_eq!((status.requests.remaining, status.tokens.remaining), (0, 40));
+        assert_eq!(take_cost(&mut one(limits, &mut buckets), counted(60), 0).unwrap_err().unit, Unit::Tokens);
+        assert_eq!(take(&mut one(limits, &mut buckets), 0, 0).unwrap_err().unit, Unit::Requests);
     }
 
     #[test]

@@ -44,9 +44,19 @@ impl TokenBound {
     }
 }
 
-/// The account of one workspace and month in the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Whose tokens an account has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AccountOwner {
+    #[default]
+    Workspace,
+    /// All workspaces of an organization.
+    Organization,
+}
+
+/// The account of one month in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Account {
+    pub owner: AccountOwner,
     pub cap: u64,
     pub used: u64,
     /// Leased by all runs and not yet written as used.
@@ -101,6 +111,21 @@ pub fn grant(account: &Account, request: &LeaseRequest) -> Option<Grant> {
         (left / shares).clamp(SMALLEST_CHUNK, largest).max(request.wanted)
     };
     Some(Grant { tokens: chunk.min(left), near_cap })
+}
+
+/// How many tokens a node gets for a workspace whose organization, which `workspaces` share, has an account, too. If fewer than
+/// the least are left in one of them, it is the error.
+pub fn grant_within(
+    account: &Account,
+    shared: Option<(&Account, u32)>,
+    request: &LeaseRequest,
+) -> Result<Grant, Account> {
+    let own = grant(account, request).ok_or(*account)?;
+    let Some((shared, workspaces)) = shared else { return Ok(own) };
+    // A workspace on a node is one of as many that may hold a lease.
+    let request = LeaseRequest { nodes: request.nodes.max(1).saturating_mul(workspaces.max(1)), ..*request };
+    let of_all = grant(shared, &request).ok_or(*shared)?;
+    Ok(Grant { tokens: own.tokens.min(of_all.tokens), near_cap: own.near_cap || of_all.near_cap })
 }
 
 /// The lease of one run, as stored.

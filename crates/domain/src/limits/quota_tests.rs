@@ -5,9 +5,33 @@ use proptest::prelude::*;
 use std::collections::HashMap;
 
 #[test]
+fn a_workspace_gets_no_more_than_its_organization_has_left() {
+    let account = |cap, used, reserved| Account { cap, used, reserved, ..Account::default() };
+    let own = account(1_000_000, 0, 0);
+    let ask = LeaseRequest { wanted: 500, least: 100, recent: 0, nodes: 1 };
+    for (shared, workspaces, expected) in [
+        (None, 1, Ok((125_000, false))),
+        (Some(account(8_000_000, 0, 0)), 1, Ok((125_000, false))),
+        (Some(account(8_000_000, 0, 0)), 20, Ok((50_000, false))),
+        (Some(account(10_000, 0, 9_700)), 1, Ok((300, true))),
+        (Some(account(10_000, 9_000, 950)), 1, Err(50)),
+    ] {
+        let shared = shared.map(|shared| Account { owner: AccountOwner::Organization, ..shared });
+        let granted = grant_within(&own, shared.as_ref().map(|shared| (shared, workspaces)), &ask);
+        let granted = granted.map(|granted| (granted.tokens, granted.near_cap)).map_err(|spent| {
+            assert_eq!(spent.owner, AccountOwner::Organization);
+            spent.left()
+        });
+        assert_eq!(granted, expected);
+    }
+    let spent = grant_within(&account(10, 10, 0), Some((&account(10, 0, 0), 1)), &ask).unwrap_err();
+    assert_eq!(spent.owner, AccountOwner::Workspace);
+}
+
+#[test]
 fn the_size_of_a_lease_follows_the_remaining_quota_and_recent_usage() {
     let request = |wanted, recent| LeaseRequest { wanted, least: 1, recent, nodes: 2 };
-    let account = |cap, used, reserved| Account { cap, used, reserved };
+    let account = |cap, used, reserved| Account { cap, used, reserved, ..Account::default() };
     for (account, request, tokens, near_cap) in [
         (account(50_000_000, 0, 0), request(500, 0), 1_000_000, false),
         (account(16_000_000, 0, 0), request(500, 0), 1_000_000, false),
@@ -108,7 +132,8 @@ struct Rows {
 
 impl Rows {
     fn account(&self) -> Account {
-        Account { cap: self.cap, used: self.used, reserved: self.leases.values().map(Lease::reserved).sum() }
+        let reserved = self.leases.values().map(Lease::reserved).sum();
+        Account { cap: self.cap, used: self.used, reserved, ..Account::default() }
     }
 
     /// Sets a lease to what the node believes it has, and adds what is granted.

@@ -8,8 +8,10 @@ named_enum! {
     pub enum Metric or MetricError {
         /// All calls: served, failed and rejected.
         Requests = "requests",
-        /// Calls that failed, were rejected, or whose client disconnected.
+        /// Calls that failed or were rejected.
         Errors = "errors",
+        /// Calls whose client disconnected before the response ended.
+        Cancelled = "cancelled",
         Tokens = "tokens",
         /// Time to the first token of streams.
         Ttft = "ttft",
@@ -28,6 +30,8 @@ named_enum! {
         RateLimitHits = "rate_limit_hits",
         /// How busy the GPUs of endpoints were, while measured.
         GpuBusy = "gpu_busy",
+        /// GPUs that endpoints held on average, and how many of them were busy.
+        Gpus = "gpus",
         /// How full the KV caches of endpoints' engines were.
         KvCache = "kv_cache",
         /// Calls that wait in the engines of endpoints.
@@ -49,6 +53,7 @@ named_enum! {
         Tokens = "tokens",
         Seconds = "seconds",
         Starts = "starts",
+        Gpus = "gpus",
         /// From 0 to 1.
         Fraction = "fraction",
     }
@@ -57,11 +62,12 @@ named_enum! {
 impl Metric {
     pub const fn unit(self) -> Unit {
         match self {
-            Self::Requests | Self::InFlight | Self::Waiting => Unit::Calls,
+            Self::Requests | Self::Cancelled | Self::InFlight | Self::Waiting => Unit::Calls,
             Self::Errors | Self::RateLimitHits => Unit::Errors,
             Self::Tokens | Self::PrefillQueue => Unit::Tokens,
             Self::Ttft | Self::TimePerOutputToken | Self::Latency | Self::Hold | Self::Queue => Unit::Seconds,
             Self::ColdStarts => Unit::Starts,
+            Self::Gpus => Unit::Gpus,
             Self::GpuBusy | Self::KvCache => Unit::Fraction,
         }
     }
@@ -76,9 +82,17 @@ impl Metric {
         }
     }
 
+    /// Whether its points are whole windows of measurement.
+    pub const fn has_windows(self) -> bool {
+        matches!(self, Self::GpuBusy | Self::Gpus)
+    }
+
     /// Whether it is measured at endpoints rather than for each call.
     pub const fn is_of_endpoints(self) -> bool {
-        matches!(self, Self::ColdStarts | Self::GpuBusy | Self::KvCache | Self::Waiting | Self::PrefillQueue)
+        matches!(
+            self,
+            Self::ColdStarts | Self::GpuBusy | Self::Gpus | Self::KvCache | Self::Waiting | Self::PrefillQueue
+        )
     }
 }
 
@@ -99,6 +113,6 @@ mod tests {
     fn only_errors_have_codes_and_metrics_of_endpoints_have_no_key() {
         let by = |division| Metric::ALL.into_iter().filter(|metric| metric.divides_by(division)).count();
         assert_eq!(by(Division::Endpoint), Metric::ALL.len());
-        assert_eq!((by(Division::Code), by(Division::Key), by(Division::Replica)), (2, 10, 1));
+        assert_eq!((by(Division::Code), by(Division::Key), by(Division::Replica)), (2, 11, 1));
     }
 }

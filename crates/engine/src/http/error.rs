@@ -26,6 +26,7 @@ pub(super) fn envelope(error: &RequestError) -> Value {
     let kind = match error.kind() {
         ErrorKind::Malformed
         | ErrorKind::Unprocessable
+        | ErrorKind::Unauthenticated
         | ErrorKind::NotFound
         | ErrorKind::WrongMethod
         | ErrorKind::TooLarge => "invalid_request_error",
@@ -44,6 +45,7 @@ fn status(kind: ErrorKind) -> StatusCode {
     match kind {
         ErrorKind::Malformed => StatusCode::BAD_REQUEST,
         ErrorKind::Unprocessable => StatusCode::UNPROCESSABLE_ENTITY,
+        ErrorKind::Unauthenticated => StatusCode::UNAUTHORIZED,
         ErrorKind::NotFound => StatusCode::NOT_FOUND,
         ErrorKind::WrongMethod => StatusCode::METHOD_NOT_ALLOWED,
         ErrorKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,

@@ -5,6 +5,7 @@ mod choice_parser;
 mod chunks;
 mod embeddings;
 mod error;
+mod key;
 mod models;
 mod preparation;
 mod response;
@@ -12,6 +13,8 @@ mod routes;
 mod stream;
 mod tokenize;
 mod usage;
+
+pub(crate) use key::EngineKey;
 
 use crate::loading::LoadState;
 use crate::metrics::Metrics;
@@ -54,6 +57,7 @@ struct Shared {
     state: Arc<LoadState>,
     metrics: Arc<Metrics>,
     preparation: Preparation,
+    key: Option<EngineKey>,
 }
 
 /// The server. It responds to `/health` before the model is loaded.
@@ -62,8 +66,13 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn new(identity: Identity, state: Arc<LoadState>, metrics: Arc<Metrics>) -> Self {
-        Self { shared: Arc::new(Shared { identity, state, metrics, preparation: Preparation::default() }) }
+    pub(crate) fn new(
+        identity: Identity,
+        state: Arc<LoadState>,
+        metrics: Arc<Metrics>,
+        key: Option<EngineKey>,
+    ) -> Self {
+        Self { shared: Arc::new(Shared { identity, state, metrics, preparation: Preparation::default(), key }) }
     }
 
     /// Serves connections until `stopping`, then drains running calls. Dropping it closes all connections.

@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 /// Same limit as the gateway.
 const BODY_LIMIT: usize = 16 << 20;
+/// Needs no key: probes of a cluster have none.
+const HEALTH: &str = "/health";
 const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Handles one request.
@@ -24,11 +26,14 @@ pub(super) async fn respond(shared: &Arc<Shared>, request: Request<Incoming>) ->
 
 async fn dispatch(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<HttpResponse, RequestError> {
     let path = request.uri().path().to_owned();
+    if let Some(key) = shared.key.as_ref().filter(|_| path != HEALTH) {
+        key.check(request.headers())?;
+    }
     match path.as_str() {
         "/v1/chat/completions" => chat::complete(shared, body(request).await?).await,
         "/tokenize" => tokenize::tokenize(shared, body(request).await?).await,
         "/v1/embeddings" => embeddings::embed(shared, body(request).await?).await,
-        "/health" => only_get(&request).and_then(|()| health(shared)),
+        HEALTH => only_get(&request).and_then(|()| health(shared)),
         "/metrics" => only_get(&request).map(|()| response::text(StatusCode::OK, METRICS_TYPE, shared.metrics.page())),
         "/v1/models" => only_get(&request).map(|()| models::list(shared)),
         _ => match path.strip_prefix("/v1/models/") {

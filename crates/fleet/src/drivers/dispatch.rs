@@ -84,6 +84,10 @@ impl Driver for Drivers {
         Ok(found)
     }
 
+    fn key(&self, replica: &ReplicaName) -> Option<String> {
+        self.process.key(replica)
+    }
+
     fn address(&self, replica: &ReplicaName) -> Option<SocketAddr> {
         with_driver!(self, replica, driver => driver.address(replica))
     }

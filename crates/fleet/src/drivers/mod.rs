@@ -3,16 +3,24 @@
 //! A driver decides nothing: the reconciler compares the desired state in the store with [`Driver::list`] and calls the
 //! other methods. Every method is idempotent. A replica runs once: a restarted one gets a new name.
 
+mod auth;
 mod device;
 mod dispatch;
+#[cfg(feature = "kubernetes")]
+pub mod kubernetes;
+#[cfg(not(feature = "kubernetes"))]
+#[path = "kubernetes/absent.rs"]
 pub mod kubernetes;
 mod observation;
+mod preview;
 pub mod process;
 mod spec;
 
+pub use auth::ReplicaAuth;
 pub use device::*;
 pub use dispatch::Drivers;
 pub use observation::*;
+pub use preview::{CommandPreview, preview};
 pub use spec::*;
 
 use crate::engine::{EngineLoad, LoadError, ProbeResult};
@@ -61,6 +69,11 @@ pub trait Driver: Send + Sync + 'static {
 
     /// All replicas found, including those without a row.
     fn list(&self) -> impl Future<Output = io::Result<Vec<ObservedReplica>>> + Send;
+
+    /// The key that requests to a replica have; `None` if its driver knows none.
+    fn key(&self, _replica: &ReplicaName) -> Option<String> {
+        None
+    }
 
     /// Address of a replica's engine; `None` once it has ended.
     fn address(&self, replica: &ReplicaName) -> Option<SocketAddr>;

@@ -2,7 +2,7 @@
 
 use crate::engine::command::Invocation;
 use domain::ModelId;
-use domain::model::{DriverKind, Flavor, Launch, Modality};
+use domain::model::{DriverKind, EngineOptions, Flavor, Launch, Modality};
 use domain::shown_as_text;
 use std::time::Duration;
 
@@ -41,6 +41,7 @@ pub struct ReplicaSpec {
     pub modality: Modality,
     pub driver: DriverKind,
     pub launch: Launch,
+    pub options: EngineOptions,
     pub image: Option<String>,
     /// `None` for a replica of a serverless pool.
     pub owner: Option<ReplicaOwner>,
@@ -81,6 +82,7 @@ impl ReplicaSpec {
             modality,
             driver: flavor.driver,
             launch: flavor.launch.clone(),
+            options: flavor.options.clone(),
             image: flavor.image.clone(),
             owner: None,
             gpu_type: flavor.gpu_type.to_string(),
@@ -98,9 +100,9 @@ impl ReplicaSpec {
         (host, port): (&'a str, u16),
         drain: Duration,
     ) -> Invocation<'a> {
-        let Self { launch, model, gpu_count, max_len, slots, .. } = self;
+        let Self { launch, options, model, gpu_count, max_len, slots, .. } = self;
         let (gpu_count, max_len, slots) = (*gpu_count, *max_len, *slots);
-        Invocation { launch, model, weights, gpu_count, max_len, slots, host, port, drain }
+        Invocation { launch, options, model, weights, gpu_count, max_len, slots, host, port, drain }
     }
 }
 

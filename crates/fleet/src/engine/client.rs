@@ -1,9 +1,9 @@
 //! Small HTTP requests to an engine, each on its own connection and bounded in time and size.
 
+use super::Engine;
 use bytes::Bytes;
 use http::{Method, Request, StatusCode, header};
 use http1::client::send_once;
-use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::net::TcpStream;
 
@@ -15,43 +15,41 @@ pub(super) struct EngineResponse {
     pub(super) body: Bytes,
 }
 
-pub(super) async fn get(engine: SocketAddr, path: &str, timeout: Duration) -> Result<EngineResponse, String> {
-    send(engine, Method::GET, path, Bytes::new(), timeout).await
-}
+impl Engine {
+    pub(super) async fn get(&self, path: &str, timeout: Duration) -> Result<EngineResponse, String> {
+        self.send(Method::GET, path, Bytes::new(), timeout).await
+    }
 
-pub(super) async fn post(
-    engine: SocketAddr,
-    path: &str,
-    body: &serde_json::Value,
-    timeout: Duration,
-) -> Result<EngineResponse, String> {
-    send(engine, Method::POST, path, body.to_string().into(), timeout).await
-}
+    pub(super) async fn post(
+        &self,
+        path: &str,
+        body: &serde_json::Value,
+        timeout: Duration,
+    ) -> Result<EngineResponse, String> {
+        self.send(Method::POST, path, body.to_string().into(), timeout).await
+    }
 
-async fn send(
-    engine: SocketAddr,
-    method: Method,
-    path: &str,
-    body: Bytes,
-    timeout: Duration,
-) -> Result<EngineResponse, String> {
-    let request = format!("{method} {path}");
-    let response = tokio::time::timeout(timeout, exchange(engine, method, path, body)).await;
-    response
-        .unwrap_or_else(|_| Err(format!("no response within {timeout:?}")))
-        .map_err(|error| format!("{request}: {error}"))
-}
+    async fn send(&self, method: Method, path: &str, body: Bytes, timeout: Duration) -> Result<EngineResponse, String> {
+        let request = format!("{method} {path}");
+        let response = tokio::time::timeout(timeout, self.exchange(method, path, body)).await;
+        response
+            .unwrap_or_else(|_| Err(format!("no response within {timeout:?}")))
+            .map_err(|error| format!("{request}: {error}"))
+    }
 
-async fn exchange(engine: SocketAddr, method: Method, path: &str, body: Bytes) -> Result<EngineResponse, String> {
-    let stream = TcpStream::connect(engine).await.map_err(|error| error.to_string())?;
-    let request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header(header::HOST, engine.to_string())
-        .header(header::CONTENT_TYPE, "application/json")
-        .body(body)
-        .map_err(|error| error.to_string())?;
-    let mut response = send_once(stream, &request).await.map_err(|error| error.to_string())?;
-    let body = response.body(MAX_RESPONSE_BYTES).await.map_err(|error| error.to_string())?;
-    Ok(EngineResponse { status: response.status, body })
+    async fn exchange(&self, method: Method, path: &str, body: Bytes) -> Result<EngineResponse, String> {
+        let stream = TcpStream::connect(self.address).await.map_err(|error| error.to_string())?;
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::HOST, self.address.to_string())
+            .header(header::CONTENT_TYPE, "application/json");
+        if let Some(key) = &self.key {
+            request = request.header(header::AUTHORIZATION, format!("Bearer {key}"));
+        }
+        let request = request.body(body).map_err(|error| error.to_string())?;
+        let mut response = send_once(stream, &request).await.map_err(|error| error.to_string())?;
+        let body = response.body(MAX_RESPONSE_BYTES).await.map_err(|error| error.to_string())?;
+        Ok(EngineResponse { status: response.status, body })
+    }
 }

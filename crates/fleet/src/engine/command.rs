@@ -1,18 +1,21 @@
 //! Command lines of engines: arrays of arguments with variables, never a shell.
 //!
 //! Example: `--port {port}` of a flavor becomes `--port 20010`. Values are inserted after the template is split, so a blank
-//! in a value stays within its argument.
+//! in a value stays within its argument. What an operator adds (`options.rs`) is appended as it is.
 
+use super::options;
 use domain::ModelId;
-use domain::model::{EngineKind, Launch};
+use domain::model::{EngineKind, EngineOptions, Launch};
 use domain::named_enum;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const VLLM: &str = "vllm serve {weights} --served-model-name {modelId} --host {host} --port {port} \
-    --tensor-parallel-size {gpuCount} --max-model-len {maxLen} --gpu-memory-utilization 0.90 --shutdown-timeout {drain}";
+    --tensor-parallel-size {gpuCount} --max-model-len {maxLen} --gpu-memory-utilization 0.90 --shutdown-timeout {drain} \
+    --enable-prompt-tokens-details";
 const SGLANG: &str = "python -m sglang.launch_server --model-path {weights} --served-model-name {modelId} \
-    --host {host} --port {port} --tp-size {gpuCount} --context-length {maxLen} --enable-metrics";
+    --host {host} --port {port} --tp-size {gpuCount} --context-length {maxLen} --enable-metrics \
+    --enable-cache-report";
 const LLAMA_SERVER: &str = "llama-server -m {weights} --alias {modelId} --host {host} --port {port} -ngl all \
     -c {ctxTotal} --parallel {slots} --metrics";
 /// Follows the path of its binary and precedes its cache directory.
@@ -41,12 +44,14 @@ pub struct BuiltInEngine {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Invocation<'a> {
     pub(crate) launch: &'a Launch,
+    pub(crate) options: &'a EngineOptions,
     pub(crate) model: &'a ModelId,
     pub(crate) weights: Option<&'a str>,
     pub(crate) gpu_count: u32,
     pub(crate) max_len: u64,
     pub(crate) slots: u32,
     pub(crate) host: &'a str,
+    /// 0 if it is not known yet: then `{port}` stays.
     pub(crate) port: u16,
     /// Time the engine gets to finish its calls after SIGTERM.
     pub(crate) drain: Duration,
@@ -56,19 +61,27 @@ impl Invocation<'_> {
     /// The arguments that start the engine.
     pub(crate) fn argv(&self, built_in: &BuiltInEngine) -> Result<Vec<String>, CommandError> {
         let value = |variable| self.value(variable);
-        let filled = |template: &str| template.split_ascii_whitespace().map(|argument| fill(argument, value)).collect();
-        match self.launch {
-            Launch::Engine(EngineKind::ForebayEngine) => {
-                let arguments: Vec<String> = filled(FOREBAY_ENGINE)?;
+        let filled = |template: &str| -> Result<Vec<String>, CommandError> {
+            template.split_ascii_whitespace().map(|argument| fill(argument, value)).collect()
+        };
+        let engine = match self.launch {
+            Launch::Engine(engine) => *engine,
+            Launch::Argv(custom) if custom.is_empty() => return Err(CommandError::Empty),
+            Launch::Argv(custom) => return custom.iter().map(|argument| fill(argument, value)).collect(),
+        };
+        let mut command = match engine {
+            EngineKind::ForebayEngine => {
+                let arguments = filled(FOREBAY_ENGINE)?;
                 let text = |path: &Path| path.to_string_lossy().into_owned();
-                Ok([vec![text(&built_in.binary)], arguments, vec![text(&built_in.cache_dir)]].concat())
+                [vec![text(&built_in.binary)], arguments, vec![text(&built_in.cache_dir)]].concat()
             }
-            Launch::Engine(EngineKind::Vllm) => filled(VLLM),
-            Launch::Engine(EngineKind::Sglang) => filled(SGLANG),
-            Launch::Engine(EngineKind::LlamaServer) => filled(LLAMA_SERVER),
-            Launch::Argv(custom) if custom.is_empty() => Err(CommandError::Empty),
-            Launch::Argv(custom) => custom.iter().map(|argument| fill(argument, value)).collect(),
-        }
+            EngineKind::Vllm => filled(VLLM)?,
+            EngineKind::Sglang => filled(SGLANG)?,
+            EngineKind::LlamaServer => filled(LLAMA_SERVER)?,
+        };
+        options::remove_replaced(&mut command, engine, self.options);
+        command.extend(options::arguments(engine, self.options));
+        Ok(command)
     }
 
     fn value(&self, variable: Variable) -> Result<String, CommandError> {
@@ -76,6 +89,7 @@ impl Invocation<'_> {
             Variable::Weights => self.weights.ok_or(CommandError::NoWeights)?.to_owned(),
             Variable::ModelId => self.model.as_str().to_owned(),
             Variable::Host => self.host.to_owned(),
+            Variable::Port if self.port == 0 => "{port}".to_owned(),
             Variable::Port => self.port.to_string(),
             Variable::GpuCount => self.gpu_count.to_string(),
             Variable::MaxLen => self.max_len.to_string(),
@@ -125,10 +139,11 @@ fn fill(argument: &str, value: impl Fn(Variable) -> Result<String, CommandError>
 mod tests {
     use super::*;
 
-    fn argv(launch: &Launch, weights: Option<&str>) -> Result<String, CommandError> {
+    fn argv(launch: &Launch, weights: Option<&str>, options: &EngineOptions) -> Result<String, CommandError> {
         let model = ModelId::parse("dedicated/chat").unwrap();
         let invocation = Invocation {
             launch,
+            options,
             model: &model,
             weights,
             gpu_count: 4,
@@ -143,7 +158,7 @@ mod tests {
     }
 
     fn line(launch: &Launch) -> Result<String, CommandError> {
-        argv(launch, Some("/models/a b; rm -rf {port}"))
+        argv(launch, Some("/models/a b; rm -rf {port}"), &EngineOptions::default())
     }
 
     #[test]
@@ -152,12 +167,14 @@ mod tests {
             (
                 EngineKind::Vllm,
                 "vllm|serve|/models/a b; rm -rf {port}|--served-model-name|dedicated/chat|--host|127.0.0.1|--port|20010\
-                 |--tensor-parallel-size|4|--max-model-len|8192|--gpu-memory-utilization|0.90|--shutdown-timeout|25",
+                 |--tensor-parallel-size|4|--max-model-len|8192|--gpu-memory-utilization|0.90|--shutdown-timeout|25\
+                 |--enable-prompt-tokens-details",
             ),
             (
                 EngineKind::Sglang,
                 "python|-m|sglang.launch_server|--model-path|/models/a b; rm -rf {port}|--served-model-name\
-                 |dedicated/chat|--host|127.0.0.1|--port|20010|--tp-size|4|--context-length|8192|--enable-metrics",
+                 |dedicated/chat|--host|127.0.0.1|--port|20010|--tp-size|4|--context-length|8192|--enable-metrics\
+                 |--enable-cache-report",
             ),
             (
                 EngineKind::LlamaServer,
@@ -191,7 +208,40 @@ mod tests {
 
     #[test]
     fn weights_are_required_only_if_the_command_names_them() {
-        assert_eq!(argv(&Launch::Engine(EngineKind::Vllm), None), Err(CommandError::NoWeights));
-        assert_eq!(argv(&Launch::Argv(vec!["serve-them-all".into()]), None).unwrap(), "serve-them-all");
+        let none = EngineOptions::default();
+        assert_eq!(argv(&Launch::Engine(EngineKind::Vllm), None, &none), Err(CommandError::NoWeights));
+        assert_eq!(argv(&Launch::Argv(vec!["serve-them-all".into()]), None, &none).unwrap(), "serve-them-all");
+    }
+
+    #[test]
+    fn options_follow_the_command_and_replace_its_defaults() {
+        let options = |tool: Option<&str>, reasoning: Option<&str>, args: &[&str]| EngineOptions {
+            tool_parser: tool.map(ToOwned::to_owned),
+            reasoning_parser: reasoning.map(ToOwned::to_owned),
+            chat_template: Some("/t.jinja".to_owned()),
+            args: args.iter().map(|&arg| arg.to_owned()).collect(),
+        };
+        let line = |kind, options| argv(&Launch::Engine(kind), Some("w"), &options).unwrap();
+        let vllm =
+            line(EngineKind::Vllm, options(Some("hermes"), Some("qwen3"), &["--gpu-memory-utilization=0.5", "{x}"]));
+        let (_, added) = vllm.split_once("|--max-model-len|8192|").unwrap();
+        assert_eq!(
+            added,
+            "--shutdown-timeout|25|--enable-prompt-tokens-details|--enable-auto-tool-choice|--tool-call-parser|hermes\
+             |--reasoning-parser|qwen3|--chat-template|/t.jinja|--gpu-memory-utilization=0.5|{x}"
+        );
+        let sglang = line(EngineKind::Sglang, options(Some("qwen25"), Some("qwen3"), &[]));
+        assert!(
+            sglang.ends_with("|--tool-call-parser|qwen25|--reasoning-parser|qwen3|--chat-template|/t.jinja"),
+            "{sglang}"
+        );
+        let llama = line(EngineKind::LlamaServer, options(None, Some("deepseek"), &["--gpu-layers", "9"]));
+        assert!(
+            llama.ends_with(
+                "|20010|-c|131072|--parallel|16|--metrics|--reasoning-format|deepseek|--jinja|--chat-template-file\
+                 |/t.jinja|--gpu-layers|9"
+            ),
+            "{llama}"
+        );
     }
 }

@@ -39,6 +39,17 @@ impl Family {
         }
     }
 
+    /// The environment variable with the key that the engine checks. SGLang knows only an option, and a command of the
+    /// operator may do as it likes.
+    pub(crate) const fn key_variable(self) -> &'static str {
+        match self {
+            Self::ForebayEngine => "FOREBAY_ENGINE_API_KEY",
+            Self::Vllm => "VLLM_API_KEY",
+            Self::LlamaServer => "LLAMA_API_KEY",
+            Self::Sglang | Self::Unknown => "FOREBAY_REPLICA_KEY",
+        }
+    }
+
     /// Families whose metric names to try: all known ones for an unknown engine.
     pub(super) const fn candidates(self) -> &'static [Self] {
         match self {

@@ -1,6 +1,6 @@
 //! Health probes of an engine, and the readiness that follows from a series of them.
 
-use super::client::{self, EngineResponse};
+use super::client::EngineResponse;
 use super::{Engine, Family};
 use domain::model::Modality;
 use http::StatusCode;
@@ -24,7 +24,7 @@ pub enum ProbeResult {
 impl Engine {
     /// Probes `/health`.
     pub(crate) async fn probe_health(&self) -> ProbeResult {
-        match client::get(self.address, "/health", health_timeout(self.family)).await {
+        match self.get("/health", health_timeout(self.family)).await {
             Ok(response) if response.status == StatusCode::OK => ProbeResult::Healthy,
             // A custom server need not have that route; any response will do.
             Ok(response) if response.status == StatusCode::NOT_FOUND && self.family == Family::Unknown => {
@@ -48,12 +48,19 @@ impl Engine {
             }
             Modality::Embedding => ("/v1/embeddings", json!({"model": self.model, "input": "Hi"})),
         };
-        match client::post(self.address, path, &body, FIRST_CALL_TIMEOUT).await {
+        match self.post(path, &body, FIRST_CALL_TIMEOUT).await {
             Ok(response) if response.status == StatusCode::OK => ProbeResult::Healthy,
             Ok(response) => ProbeResult::Unhealthy(describe(path, &response)),
             Err(error) => ProbeResult::Unhealthy(error),
         }
     }
+}
+
+/// Whether the engine serves calls without a key; `None` if it does not respond. Engines check keys before bodies.
+pub(crate) async fn serves_without_key(engine: Engine) -> Option<bool> {
+    let engine = Engine { key: None, ..engine };
+    let response = engine.post("/v1/chat/completions", &json!({}), health_timeout(engine.family)).await.ok()?;
+    Some(!matches!(response.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN))
 }
 
 /// SGLang generates a token for `/health` and takes up to 20 s to report that it cannot.

@@ -1,7 +1,7 @@
 //! Load of an engine, read from its Prometheus metrics.
 
 use super::metric_names::MetricNames;
-use super::{Engine, EngineLoad, EngineMetrics, Family, LoadError, client, token_counters};
+use super::{Engine, EngineLoad, EngineMetrics, Family, LoadError, token_counters};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 impl Engine {
     /// Load and token counters from one metrics response.
     pub(crate) async fn metrics(&self) -> Result<EngineMetrics, LoadError> {
-        let response = client::get(self.address, "/metrics", TIMEOUT).await.map_err(LoadError::Unreadable)?;
+        let response = self.get("/metrics", TIMEOUT).await.map_err(LoadError::Unreadable)?;
         if !response.status.is_success() {
             return Err(LoadError::Unreadable(format!("/metrics returned {}", response.status.as_u16())));
         }

@@ -7,16 +7,20 @@ pub(crate) mod command;
 pub(crate) mod environment;
 pub(crate) mod failure;
 mod family;
+#[cfg(test)]
+mod fuzz_tests;
 mod health;
 mod load;
 mod metric_names;
 mod metrics;
+pub mod options;
 mod prometheus;
 pub mod token_counters;
 
 pub use command::{BuiltInEngine, CommandError};
 pub use failure::{Failure, FailureClass};
 pub use family::Family;
+pub(crate) use health::serves_without_key;
 pub use health::{PROBE_PERIOD, ProbeResult, ProbeStreak, Readiness};
 pub use load::{EngineLoad, EngineMetrics, LoadError};
 pub(crate) use metrics::read as read_load;
@@ -32,4 +36,6 @@ pub(crate) struct Engine {
     /// The model name it expects in requests.
     pub(crate) model: String,
     pub(crate) modality: Modality,
+    /// Its key, which every request has.
+    pub(crate) key: Option<String>,
 }

@@ -1,5 +1,8 @@
 //! Reader for samples in the Prometheus text format.
 
+/// No count is higher. Sums of such values are numbers, too.
+const MOST: f64 = 1e18;
+
 /// A line such as `name{label="value",…} 1.5 [timestamp]`.
 pub(super) struct Sample<'a> {
     pub(super) name: &'a str,
@@ -8,7 +11,7 @@ pub(super) struct Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
-    /// `None` for comments, and for values that are negative or not finite.
+    /// `None` for comments, and for values that are negative or absurd.
     pub(super) fn parse(line: &'a str) -> Option<Self> {
         let line = line.trim();
         if line.starts_with('#') {
@@ -21,7 +24,7 @@ impl<'a> Sample<'a> {
             None => ("", rest),
         };
         let value: f64 = value.trim_start_matches('}').split_whitespace().next()?.parse().ok()?;
-        (value.is_finite() && value >= 0.0).then_some(Self { name, labels, value })
+        (0.0..=MOST).contains(&value).then_some(Self { name, labels, value })
     }
 
     /// The value of a label, as written: escapes are not decoded.

@@ -36,10 +36,25 @@ fn sum(names: &MetricNames, name: &str, model: &str, text: &str) -> Option<u64> 
     (!found.is_empty()).then_some(total)
 }
 
+/// What a model server returned for its metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FetchedCounters {
+    Counters(TokenCounters),
+    /// It responds without counters.
+    Silent,
+    /// It does not respond; it may be loading its model.
+    Unreachable,
+}
+
 /// Reads the counters of a model server in a pool.
-pub async fn fetch(backend: &Backend, family: Family, connector: &Connector) -> Option<TokenCounters> {
-    let text = health::get(backend, "/metrics", connector).await?;
-    read(family, &backend.upstream.model, &text)
+pub async fn fetch(backend: &Backend, family: Family, connector: &Connector) -> FetchedCounters {
+    match health::get(backend, "/metrics", connector).await {
+        Ok(text) => match read(family, &backend.upstream.model, &text.unwrap_or_default()) {
+            Some(counters) => FetchedCounters::Counters(counters),
+            None => FetchedCounters::Silent,
+        },
+        Err(_) => FetchedCounters::Unreachable,
+    }
 }
 
 #[cfg(test)]

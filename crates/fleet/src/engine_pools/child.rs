@@ -3,7 +3,7 @@
 //! It stops when its standard input closes, so it ends with the gateway even if that is killed.
 
 use super::{EngineLogs, EngineSpec, Launcher};
-use crate::engine::environment;
+use crate::engine::{Family, environment};
 use background::Tasks;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -31,6 +31,8 @@ pub(super) struct Child {
     stdin: Option<ChildStdin>,
     lines: Lines,
     address_file: PathBuf,
+    /// The key of its calls, which only this process and its parent know.
+    pub(super) key: String,
 }
 
 impl Child {
@@ -39,6 +41,7 @@ impl Child {
         let address_file = new_address_file(launcher, spec);
         // One that a killed gateway left behind.
         let _ = std::fs::remove_file(&address_file);
+        let key = new_key()?;
         let mut process = Command::new(&launcher.binary)
             .args(options(spec))
             .args(["--listen", "127.0.0.1:0", "--stop-with-stdin"])
@@ -48,6 +51,7 @@ impl Child {
             .arg(&launcher.cache_dir)
             .env_clear()
             .envs(environment::allowed(std::env::vars_os()))
+            .env(Family::ForebayEngine.key_variable(), &key)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -60,7 +64,7 @@ impl Child {
             let (lines, logs) = (Arc::clone(&lines), logs.clone());
             tasks.spawn(keep_last_lines(stderr, lines, logs, spec.clone()));
         }
-        Ok(Self { stdin: process.stdin.take(), process, lines, address_file })
+        Ok(Self { stdin: process.stdin.take(), process, lines, address_file, key })
     }
 
     /// Its address, once it listens.
@@ -109,13 +113,20 @@ async fn grace_period(mut shutdown: watch::Receiver<bool>, grace: Duration, shut
     let _ = tokio::time::timeout(grace, after_shutdown).await;
 }
 
+fn new_key() -> io::Result<String> {
+    let mut random = [0; 32];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 /// What the engine serves.
 fn options(spec: &EngineSpec) -> Vec<String> {
-    let EngineSpec { model, number: _, weights, context_length, parallel } = spec;
+    let EngineSpec { model, number: _, weights, context_length, parallel, args } = spec;
     let served =
         [("--model", weights.clone()), ("--model-name", model.to_string()), ("--ctx", context_length.to_string())];
     let parallel = parallel.map(|parallel| ("--parallel", parallel.to_string()));
-    served.into_iter().chain(parallel).flat_map(|(name, value)| [name.to_owned(), value]).collect()
+    let options = served.into_iter().chain(parallel).flat_map(|(name, value)| [name.to_owned(), value]);
+    options.chain(args.iter().cloned()).collect()
 }
 
 /// A path that no other child of this gateway has: an engine stops while the one that replaces it starts.
@@ -154,11 +165,11 @@ mod tests {
     #[test]
     fn an_engine_gets_the_number_of_calls_that_it_computes_at_once() {
         let model = ModelId::parse("acme/tiny").unwrap();
-        let spec = EngineSpec { model, number: 1, weights: "x.gguf".to_owned(), context_length: 4096, parallel: None };
+        let spec = EngineSpec::plain(model, "x.gguf");
         let default = ["--model", "x.gguf", "--model-name", "acme/tiny", "--ctx", "4096"];
         assert_eq!(options(&spec), default);
-        let few = options(&EngineSpec { parallel: Some(2), ..spec });
-        assert_eq!(few[default.len()..], ["--parallel", "2"]);
+        let few = options(&EngineSpec { parallel: Some(2), args: vec!["--threads=1".to_owned()], ..spec });
+        assert_eq!(few[default.len()..], ["--parallel", "2", "--threads=1"]);
     }
 
     #[tokio::test]
@@ -167,8 +178,7 @@ mod tests {
         let (run_dir, cache_dir) = (folder.path().join("run"), folder.path().join("cache"));
         let launcher = Launcher { binary: "true".into(), run_dir, cache_dir };
         let model = ModelId::parse("acme/tiny").unwrap();
-        let spec =
-            EngineSpec { model, number: 1, weights: "old.gguf".to_owned(), context_length: 4096, parallel: None };
+        let spec = EngineSpec::plain(model, "old.gguf");
         let edited = EngineSpec { weights: "new.gguf".to_owned(), ..spec.clone() };
         let (tasks, logs) = (Tasks::new(tokio::runtime::Handle::current()), EngineLogs::default());
         let old = Child::start(&launcher, &spec, &tasks, &logs).unwrap();

@@ -63,9 +63,17 @@ struct EngineSpec {
     context_length: u64,
     /// `None` for the engine's default.
     parallel: Option<u32>,
+    /// Further arguments of the operator.
+    args: Vec<String>,
 }
 
 impl EngineSpec {
+    /// One of a pool with default settings.
+    #[cfg(test)]
+    fn plain(model: ModelId, weights: &str) -> Self {
+        Self { model, number: 1, weights: weights.to_owned(), context_length: 4096, parallel: None, args: Vec::new() }
+    }
+
     /// The name of its backend.
     fn name(&self) -> String {
         format!("{}#{}", self.model, self.number)
@@ -170,13 +178,14 @@ impl Supervisor {
         let table = self.routes.table();
         let specs = |model: &domain::Model, pool: &EnginePool| {
             let (model, weights, context_length) = (model.id.clone(), pool.weights.clone(), model.context_length);
-            let parallel = pool.parallel;
+            let (parallel, args) = (pool.parallel, pool.args.clone());
             (1..=pool.replicas).map(move |number| EngineSpec {
                 model: model.clone(),
                 number,
                 weights: weights.clone(),
                 context_length,
                 parallel,
+                args: args.clone(),
             })
         };
         let engines = table.iter().filter_map(|route| match &route.model.serving {
@@ -245,7 +254,7 @@ impl Supervisor {
                 return None;
             }
             if backend.is_none() {
-                backend = child.address().and_then(|address| backend_at(spec, &address));
+                backend = child.address().and_then(|address| backend_at(spec, &address, &child.key));
             }
             if let Some(backend) = &backend
                 && health::probe(backend, &self.connector).await == ProbeOutcome::Healthy
@@ -259,9 +268,10 @@ impl Supervisor {
     }
 }
 
-fn backend_at(spec: &EngineSpec, address: &str) -> Option<Arc<Backend>> {
+fn backend_at(spec: &EngineSpec, address: &str, key: &str) -> Option<Arc<Backend>> {
     let plain = Upstream::plain(format!("http://{address}/v1"), spec.model.as_str());
-    let upstream = Upstream { continuous_usage: true, engine: Some(EngineKind::ForebayEngine), ..plain };
+    let engine = Some(EngineKind::ForebayEngine);
+    let upstream = Upstream { continuous_usage: true, engine, api_key: Some(key.to_owned()), ..plain };
     Backend::new(&spec.name(), upstream).ok().map(Arc::new)
 }
 
@@ -293,8 +303,7 @@ mod tests {
             tasks: Tasks::new(tokio::runtime::Handle::current()),
         };
         let model = ModelId::parse("acme/tiny").unwrap();
-        let spec =
-            EngineSpec { model, number: 1, weights: "tiny.gguf".to_owned(), context_length: 4096, parallel: None };
+        let spec = EngineSpec::plain(model, "tiny.gguf");
         let mut starting = std::pin::pin!(supervisor.start_child(&spec, &mut stopping));
         tokio::select! {
             biased;

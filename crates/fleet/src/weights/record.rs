@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
 use std::path::Path;
-use weights::RepositoryFile;
+use weights::{HubReference, RepositoryFile, pinned};
 
 const FILE: &str = "download.json";
 
@@ -103,6 +103,16 @@ impl Record {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
+    fn has_safe_names(&self) -> bool {
+        let is_safe = |file: Option<&str>| {
+            // A slash in one of them would be read as part of the next.
+            HubReference::parse(&pinned(&self.repository, &self.commit, file)).is_some_and(|read| {
+                read.repository == self.repository && read.revision == self.commit && read.file.as_deref() == file
+            })
+        };
+        is_safe(None) && self.files.iter().all(|file| is_safe(Some(&file.name)))
+    }
+
     /// Replaces the record in the folder of the download.
     pub(crate) fn write(&self, folder: &Path) -> io::Result<()> {
         fs::create_dir_all(folder)?;
@@ -111,11 +121,12 @@ impl Record {
         fs::rename(new, folder.join(FILE))
     }
 
-    /// The record in a folder; one that was interrupted is queued again.
+    /// The record in a folder; one that was interrupted is queued again. Engines can write to the folder, so names that
+    /// become paths are checked again.
     pub(crate) fn read(folder: &Path) -> Option<Self> {
         let text = fs::read(folder.join(FILE)).ok()?;
         let mut record: Self = serde_json::from_slice(&text).ok()?;
-        let is_own = folder.file_name().is_some_and(|name| *name == *record.id);
+        let is_own = folder.file_name().is_some_and(|name| *name == *record.id) && record.has_safe_names();
         if record.state.is_active() {
             record.state = DownloadState::Queued;
         }
@@ -126,6 +137,30 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_whose_names_lead_elsewhere_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let id = DownloadId::new(Timestamp::from_millis(7), 1);
+        let own = folder.path().join(id.as_str());
+        for (repository, commit, file, is_read) in [
+            ("acme/tiny", "abcdef0", "a.gguf", true),
+            ("acme/tiny", "abcdef0", "../../a.gguf", false),
+            ("acme/tiny", "../abcdef0", "a.gguf", false),
+            ("acme/../..", "abcdef0", "a.gguf", false),
+        ] {
+            let order = Order {
+                repository: repository.to_owned(),
+                commit: commit.to_owned(),
+                files: vec![RepositoryFile { name: file.to_owned(), bytes: 3, sha256: None }],
+                is_whole: false,
+                weights: "hf://acme/tiny@abcdef0/a.gguf".to_owned(),
+                license: None,
+            };
+            Record::new(&id, order, Timestamp::from_millis(7)).write(&own).unwrap();
+            assert_eq!(Record::read(&own).is_some(), is_read, "{repository} {commit} {file}");
+        }
+    }
 
     #[test]
     fn an_interrupted_download_is_queued_again() {

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 const ROOT: &str = "TEST_ENGINES_ROOT";
-/// Records one argument per line, then its CUDA variables; then runs on like an engine.
+/// Records one argument per line, then its variables for GPUs and keys; then runs on like an engine.
 const STAND_IN: &str = r#"#!/bin/sh
-{ for argument in "$0" "$@"; do echo "$argument"; done; env | grep ^CUDA_ | sort; echo end; } > "$GW_REPLICA_DIR/recorded"
+{ for argument in "$0" "$@"; do echo "$argument"; done; env | grep -E '^(CUDA|VLLM|LLAMA)_' | sed -E 's/=[0-9a-f]{64}$/=KEY/' | sort; echo end; } > "$GW_REPLICA_DIR/recorded"
 exec sleep 100000
 "#;
 const ENGINES: [(&str, EngineKind, &str); 3] = [
@@ -59,19 +59,32 @@ async fn each_engine_gets_its_own_flags_and_sees_only_its_gpus() {
         let expected = match program {
             "vllm" => {
                 "serve /nowhere/weights.gguf --served-model-name dedicated/tiny --host 127.0.0.1 --port PORT \
-                 --tensor-parallel-size 1 --max-model-len 2048 --gpu-memory-utilization 0.90 --shutdown-timeout 25"
+                 --tensor-parallel-size 1 --max-model-len 2048 --gpu-memory-utilization 0.90 --shutdown-timeout 25 \
+                 --enable-prompt-tokens-details"
             }
             "python" => {
                 "-m sglang.launch_server --model-path /nowhere/weights.gguf --served-model-name dedicated/tiny \
-                 --host 127.0.0.1 --port PORT --tp-size 1 --context-length 2048 --enable-metrics"
+                 --host 127.0.0.1 --port PORT --tp-size 1 --context-length 2048 --enable-metrics \
+                 --enable-cache-report --config KEY_FILE"
             }
             _ => {
                 "-m /nowhere/weights.gguf --alias dedicated/tiny --host 127.0.0.1 --port PORT -ngl all -c 8192 \
                  --parallel 4 --metrics"
             }
         };
+        let key_file = machine.file(name, "key.yaml");
         let arguments = expected.replace("PORT", &binding.port.to_string()).replace(' ', "\n");
-        let gpus = "CUDA_DEVICE_ORDER=PCI_BUS_ID\nCUDA_VISIBLE_DEVICES=";
-        assert_eq!(recorded, format!("{}\n{arguments}\n{gpus}\nend\n", bin.join(program).display()));
+        let arguments = arguments.replace("KEY_FILE", key_file.to_str().unwrap());
+        let key = match program {
+            "vllm" => "\nVLLM_API_KEY=KEY",
+            "llama-server" => "\nLLAMA_API_KEY=KEY",
+            _ => {
+                let mode = std::fs::metadata(&key_file).unwrap().permissions().mode();
+                assert_eq!(mode & 0o777, 0o600, "others cannot read the key");
+                ""
+            }
+        };
+        let variables = format!("CUDA_DEVICE_ORDER=PCI_BUS_ID\nCUDA_VISIBLE_DEVICES={key}");
+        assert_eq!(recorded, format!("{}\n{arguments}\n{variables}\nend\n", bin.join(program).display()));
     }
 }

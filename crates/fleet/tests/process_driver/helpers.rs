@@ -2,11 +2,12 @@
 //!
 //! Other processes are this test program itself, started with the name of an ignored test.
 
+use domain::endpoint::replica_keys::ReplicaKeys;
 use domain::model::{DriverKind, Launch, Modality};
 use domain::{ModelId, Timestamp};
 use fleet::drivers::process::{ProcessDriver, Settings, ShimPolicy, ShimProgram};
 use fleet::drivers::{
-    Binding, Driver, Exit, Observation, ObservedReplica, ReplicaName, ReplicaSpec, Running, TakenResources,
+    Binding, Driver, Exit, Observation, ObservedReplica, ReplicaAuth, ReplicaName, ReplicaSpec, Running, TakenResources,
 };
 use fleet::engine::{BuiltInEngine, ProbeResult};
 use std::collections::BTreeMap;
@@ -141,6 +142,8 @@ fn driver_with_time(root: &Path, policy: ShimPolicy, now: fn() -> Timestamp) -> 
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let process_part = u16::try_from(std::process::id() % 64).unwrap() * 150;
     let first = 10_000 + process_part + NEXT.fetch_add(1, Ordering::Relaxed) * 50 % 10_000;
+    let auth = ReplicaAuth::new(ReplicaKeys::new("secret"));
+    auth.require(true);
     let settings = Settings {
         root: root.to_owned(),
         slots: BTreeMap::from([("local/cpu".to_owned(), 4)]),
@@ -152,6 +155,7 @@ fn driver_with_time(root: &Path, policy: ShimPolicy, now: fn() -> Timestamp) -> 
         },
         shim: ShimProgram { program: env!("CARGO_BIN_EXE_replica-shim").into(), arguments: Vec::new() },
         shim_policy: policy,
+        auth,
         now,
     };
     ProcessDriver::open(settings).unwrap()
@@ -168,6 +172,7 @@ pub(crate) fn spec(name: &str, launch: Launch) -> ReplicaSpec {
         modality: Modality::Chat,
         driver: DriverKind::Process,
         launch,
+        options: domain::model::EngineOptions::default(),
         image: None,
         owner: None,
         gpu_type: "local/cpu".into(),

@@ -22,9 +22,11 @@ async fn a_replica_becomes_ready_reports_its_load_and_drains() {
     let load = machine.driver.load(&replica).await.unwrap();
     assert_eq!(load, EngineLoad { kv_cache_usage: Some(0.0), running: Some(0.0), waiting: Some(0.0) });
 
-    let client = Client::new(format!("http://{}", machine.driver.address(&replica).unwrap()));
-    client.post_bytes("/script", r#"{"stall_after": 0}"#).await;
+    let stranger = Client::new(format!("http://{}", machine.driver.address(&replica).unwrap()));
+    stranger.post_bytes("/script", r#"{"stall_after": 0}"#).await;
     let body = r#"{"model":"dedicated/tiny","messages":[{"role":"user","content":"Hi"}]}"#;
+    assert_eq!(stranger.post_bytes("/v1/chat/completions", body).await.status, 401);
+    let client = stranger.key(&machine.driver.key(&replica).unwrap());
     let mut calls = JoinSet::new();
     calls.spawn(async move { client.post_bytes("/v1/chat/completions", body).await });
     let started = wait_for("the call", async || {

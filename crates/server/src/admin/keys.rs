@@ -4,14 +4,18 @@ use super::context::{AdminContext, whole_list};
 use super::output::Shown;
 use crate::view::{KeyView, OrganizationKeyView};
 use anyhow::bail;
-use control::keys::{self, KeyChange, KeyRequest};
-use domain::{ApiKey, KeyId, OrganizationId, Timestamp, UserId, WorkspaceId};
+use control::keys::{self, DisabledKeys, KeyChange, KeyEdit, KeyRequest};
+use domain::endpoint::labels::Labels;
+use domain::key_restrictions::{self, RestrictionError};
+use domain::{ApiKey, KeyId, KeyRestrictions, OrganizationId, Timestamp, UserId, WorkspaceId};
 use store::api_keys::{CreatedBy, ListedKey};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum KeyCommand {
     /// Create a key. Its text is printed once.
     Create(NewKeyArgs),
+    /// Change a key. Settings that are not named stay.
+    Edit(EditKeyArgs),
     /// List the keys of a workspace or an organization.
     List(ListArgs),
     /// Revoke a key permanently.
@@ -83,6 +87,80 @@ pub(super) struct NewKeyArgs {
     /// Tokens per minute; default: only the workspace's limit.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     tokens_per_minute: Option<u64>,
+    #[command(flatten)]
+    restrictions: RestrictionArgs,
+}
+
+/// What the key may do, and its labels. Each may be given more than once.
+#[derive(Debug, clap::Args)]
+pub(super) struct RestrictionArgs {
+    /// inference, endpoints:read or endpoints:write; default: all.
+    #[arg(long, value_name = "PERMISSION")]
+    permission: Vec<String>,
+    /// Id or alias of a model that the key may call, or the beginning of one with a * at its end; default: all.
+    #[arg(long, value_name = "MODEL")]
+    allow_model: Vec<String>,
+    /// Address or range that the key may be used from, such as 10.0.0.0/8; default: all.
+    #[arg(long, value_name = "ADDRESS")]
+    allow_ip: Vec<String>,
+    /// Label to group usage by.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = label)]
+    label: Vec<(String, String)>,
+}
+
+fn label(text: &str) -> Result<(String, String), &'static str> {
+    let (name, value) = text.split_once('=').ok_or("a label is written as NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+fn given(texts: &[String]) -> Option<&[String]> {
+    (!texts.is_empty()).then_some(texts)
+}
+
+impl RestrictionArgs {
+    fn read(&self) -> Result<(KeyRestrictions, Labels), RestrictionError> {
+        let restrictions = KeyRestrictions {
+            permissions: given(&self.permission).map(key_restrictions::permissions).transpose()?,
+            allowed_models: given(&self.allow_model).map(key_restrictions::allowed_models).transpose()?,
+            allowed_ips: given(&self.allow_ip).map(key_restrictions::allowed_ips).transpose()?,
+        };
+        Ok((restrictions, key_restrictions::key_labels(self.label.iter().cloned().collect())?))
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct EditKeyArgs {
+    #[command(flatten)]
+    selector: KeySelector,
+    /// New name.
+    #[arg(long, value_name = "NAME")]
+    rename: Option<String>,
+    /// New expiry, such as 2030-01-31T12:00:00Z.
+    #[arg(long, value_name = "TIME", value_parser = Timestamp::parse)]
+    expires_at: Option<Timestamp>,
+    /// Requests per minute.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    requests_per_minute: Option<u64>,
+    /// Tokens per minute.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    tokens_per_minute: Option<u64>,
+    #[command(flatten)]
+    restrictions: RestrictionArgs,
+    /// Settings to remove, separated by commas.
+    #[arg(long, value_name = "SETTINGS", value_delimiter = ',')]
+    remove: Vec<RemovedSetting>,
+}
+
+/// A setting of a key that can be removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum RemovedSetting {
+    ExpiresAt,
+    RequestsPerMinute,
+    TokensPerMinute,
+    Permissions,
+    AllowedModels,
+    AllowedIps,
+    Labels,
 }
 
 /// Selects a key by its id, or by its name in a workspace.
@@ -163,7 +241,7 @@ async fn show_list(context: &AdminContext<'_>, args: ListArgs) -> anyhow::Result
 async fn revoke_all(context: &AdminContext<'_>, args: RevokeAllArgs) -> anyhow::Result<String> {
     let found = list_of_organization(context, &args.organization, args.creator.selected()).await?;
     let unrevoked = found.into_iter().filter(|one| one.key.revoked_at.is_none()).map(|one| one.key.id).collect();
-    let revoked = keys::revoke_many(context.command(), &args.organization, unrevoked).await?;
+    let revoked = keys::revoke_many(context.command(), &args.organization, unrevoked, DisabledKeys::Revoke).await?;
     context.show_list(&revoked.into_iter().map(|key| KeyView::new(key, context.now)).collect::<Vec<_>>())
 }
 
@@ -178,6 +256,9 @@ impl Shown for KeyView {
         "lastUsedAt",
         "requestsPerMinute",
         "tokensPerMinute",
+        "permissions",
+        "allowedModels",
+        "allowedIps",
         "key",
     ];
 }
@@ -190,6 +271,7 @@ impl Shown for OrganizationKeyView {
 pub(super) async fn run(context: &AdminContext<'_>, command: KeyCommand) -> anyhow::Result<String> {
     let (selector, change) = match command {
         KeyCommand::Create(flags) => return create(context, &flags).await,
+        KeyCommand::Edit(args) => return edit(context, args).await,
         KeyCommand::List(args) => return show_list(context, args).await,
         KeyCommand::RevokeAll(args) => return revoke_all(context, args).await,
         KeyCommand::Revoke(selector) => (selector, KeyChange::Revoke),
@@ -202,12 +284,43 @@ pub(super) async fn run(context: &AdminContext<'_>, command: KeyCommand) -> anyh
     context.show(&KeyView::new(changed, context.now))
 }
 
+async fn edit(context: &AdminContext<'_>, args: EditKeyArgs) -> anyhow::Result<String> {
+    let (restrictions, labels) = args.restrictions.read()?;
+    let KeyRestrictions { permissions, allowed_models, allowed_ips } = restrictions;
+    let key = args.selector.find(context).await?;
+    let change = KeyEdit {
+        name: args.rename.as_deref(),
+        expires_at: changed(&args.remove, RemovedSetting::ExpiresAt, args.expires_at),
+        requests_per_minute: changed(&args.remove, RemovedSetting::RequestsPerMinute, args.requests_per_minute),
+        tokens_per_minute: changed(&args.remove, RemovedSetting::TokensPerMinute, args.tokens_per_minute),
+        permissions: changed(&args.remove, RemovedSetting::Permissions, permissions),
+        allowed_models: changed(&args.remove, RemovedSetting::AllowedModels, allowed_models),
+        allowed_ips: changed(&args.remove, RemovedSetting::AllowedIps, allowed_ips),
+        labels: changed(&args.remove, RemovedSetting::Labels, Some(labels).filter(|labels| !labels.is_empty()))
+            .map(Option::unwrap_or_default),
+    };
+    let edited = keys::edit(context.command(), &key.workspace, &key.id, change).await?;
+    context.show(&KeyView::new(edited, context.now))
+}
+
+/// The change of a setting: a new value, `Some(None)` if it is removed, `None` if it stays.
+fn changed<T>(removed: &[RemovedSetting], setting: RemovedSetting, value: Option<T>) -> Option<Option<T>> {
+    match value {
+        None if removed.contains(&setting) => Some(None),
+        None => None,
+        Some(value) => Some(Some(value)),
+    }
+}
+
 async fn create(context: &AdminContext<'_>, flags: &NewKeyArgs) -> anyhow::Result<String> {
+    let (restrictions, labels) = flags.restrictions.read()?;
     let request = KeyRequest {
         name: &flags.name,
         expires_at: flags.expires_at,
         requests_per_minute: flags.requests_per_minute,
         tokens_per_minute: flags.tokens_per_minute,
+        restrictions,
+        labels,
     };
     let created = keys::create(context.command(), &flags.workspace, request, context.defaults).await?;
     context.show(&KeyView::once(created, context.now))

@@ -17,8 +17,8 @@ mod usage;
 mod users;
 mod workspaces;
 
-use crate::config::Config;
 use crate::doctor;
+use config::Config;
 use context::AdminContext;
 use std::io::Write;
 use std::path::PathBuf;

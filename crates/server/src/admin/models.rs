@@ -2,8 +2,8 @@
 
 use super::context::AdminContext;
 use super::output;
-use crate::config::{Config, Definition, Exported, ModelRules, read_definitions, write_definitions};
 use anyhow::Context;
+use config::{Config, Definition, Exported, ModelRules, read_definitions, write_definitions};
 use control::CatalogueError;
 use control::catalogue::{self, FixedPart, Import, KeyChange, ModelDraft};
 use domain::Model;

@@ -3,7 +3,7 @@
 use super::context::{AdminContext, whole_list};
 use super::output::Shown;
 use super::workspaces::parse_limit;
-use control::organizations::{self, Edit};
+use control::organizations::{self, BoundChanges, Edit};
 use domain::workspace_edit::LimitChange;
 use domain::{Organization, OrganizationId};
 
@@ -27,6 +27,12 @@ pub(super) enum OrganizationCommand {
         /// Most workspaces that its administrators may create, or `default`.
         #[arg(long, value_name = "N", value_parser = parse_limit)]
         max_workspaces: Option<LimitChange>,
+        /// Most tokens that all its workspaces may use in a month, or `default` for no bound.
+        #[arg(long, value_name = "N", value_parser = parse_limit)]
+        monthly_tokens: Option<LimitChange>,
+        /// Most bytes of stored responses of all its workspaces, or `default`.
+        #[arg(long, value_name = "N", value_parser = parse_limit)]
+        max_stored_bytes: Option<LimitChange>,
     },
     /// Delete an organization without workspaces.
     Delete(OrganizationSelector),
@@ -51,7 +57,7 @@ impl OrganizationSelector {
 }
 
 impl Shown for Organization {
-    const COLUMNS: &'static [&'static str] = &["id", "name", "maxWorkspaces", "createdAt"];
+    const COLUMNS: &'static [&'static str] = &["id", "name", "maxWorkspaces", "monthlyTokens", "createdAt"];
 }
 
 pub(super) async fn run(context: &AdminContext<'_>, command: OrganizationCommand) -> anyhow::Result<String> {
@@ -63,8 +69,13 @@ pub(super) async fn run(context: &AdminContext<'_>, command: OrganizationCommand
             context.show_list(&whole_list(read, |organization| organization.id.as_str()).await?)
         }
         OrganizationCommand::Show(selector) => context.show(&organizations::show(store, &selector.id()?).await?),
-        OrganizationCommand::Set { selector, name, max_workspaces } => {
-            let edit = Edit { name: name.as_deref(), max_workspaces: max_workspaces.unwrap_or_default() };
+        OrganizationCommand::Set { selector, name, max_workspaces, monthly_tokens, max_stored_bytes } => {
+            let bounds = BoundChanges {
+                max_workspaces: max_workspaces.unwrap_or_default(),
+                monthly_tokens: monthly_tokens.unwrap_or_default(),
+                max_stored_bytes: max_stored_bytes.unwrap_or_default(),
+            };
+            let edit = Edit { name: name.as_deref(), bounds };
             context.show(&organizations::set(context.command(), &selector.id()?, edit).await?)
         }
         OrganizationCommand::Delete(selector) => {

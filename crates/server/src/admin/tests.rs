@@ -72,7 +72,7 @@ async fn a_key_is_shown_once_and_then_masked() {
     let listed = shell.json(&format!("keys list --workspace {workspace}")).await;
     assert_eq!(listed["nextCursor"], Value::Null);
     let mut expected = vec!["id", "name", "prefix", "state", "createdAt", "createdBy", "expiresAt", "lastUsedAt"];
-    expected.extend(["requestsPerMinute", "tokensPerMinute"]);
+    expected.extend(["requestsPerMinute", "tokensPerMinute", "permissions", "allowedModels", "allowedIps", "labels"]);
     expected.sort_unstable();
     let mut found = members(&listed["data"][0]);
     found.sort_unstable();
@@ -115,6 +115,27 @@ async fn keys_are_found_only_in_their_workspace() {
 }
 
 #[tokio::test]
+async fn the_restrictions_of_a_key_are_set_changed_and_removed() {
+    let shell = Shell::open().await;
+    let workspace = shell.workspace().await;
+    let flags = "--permission inference --permission endpoints:read --allow-model acme/* --allow-ip 10.0.0.0/8";
+    let created = format!("keys create --workspace {workspace} --name a {flags} --label team=search");
+    let created = shell.json(&created).await;
+    let id = created["id"].as_str().unwrap();
+    let shown = |key: &serde_json::Value| {
+        ["permissions", "allowedModels", "allowedIps", "labels"].map(|member| key[member].to_string()).join(" ")
+    };
+    let expected = r#"["inference","endpoints:read"] ["acme/*"] ["10.0.0.0/8"] {"team":"search"}"#;
+    assert_eq!(shown(&created), expected);
+    let edited = shell.json(&format!("keys edit {id} --rename b --permission inference --remove allowed-models")).await;
+    assert_eq!(shown(&edited), r#"["inference"] null ["10.0.0.0/8"] {"team":"search"}"#);
+    let edited = shell.json(&format!("keys edit {id} --remove permissions,allowed-ips,labels")).await;
+    assert_eq!((shown(&edited).as_str(), &edited["name"]), ("null null null {}", &"b".into()));
+    let error = shell.error(&format!("keys edit {id} --permission admin")).await;
+    assert!(error.contains("`admin`"), "{error}");
+}
+
+#[tokio::test]
 async fn the_keys_of_removed_members_are_listed_and_revoked_together() {
     let shell = Shell::open().await;
     let workspace = shell.workspace().await;
@@ -125,7 +146,7 @@ async fn the_keys_of_removed_members_are_listed_and_revoked_together() {
     shell.run(&format!("keys create --workspace {workspace} --name ours")).await;
     let (id, now) = (WorkspaceId::parse(&workspace).unwrap(), Timestamp::from_millis(1_800_000_000_000));
     let author = Author::User { id: UserId::parse(&user).unwrap(), address: String::new() };
-    let request = KeyRequest { name: "hers", expires_at: None, requests_per_minute: None, tokens_per_minute: None };
+    let request = KeyRequest { name: "hers", ..KeyRequest::default() };
     let limits = &shell.config.workspace_defaults;
     let command = Command { store: &shell.store, author: &author, now };
     let hers = control::keys::create(command, &id, request, limits).await.unwrap().key.id;

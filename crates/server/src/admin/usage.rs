@@ -34,7 +34,7 @@ pub(super) struct UsageArgs {
     /// End (exclusive); default: now.
     #[arg(long, value_name = "TIME", value_parser = Timestamp::parse)]
     to: Option<Timestamp>,
-    /// Comma-separated list of model, key, day and surface.
+    /// Comma-separated list of model, key, day, surface and one label:<name> of keys.
     #[arg(long, value_name = "GROUPS", value_parser = Grouping::parse, default_value = "")]
     group_by: Grouping,
     /// Print CSV.

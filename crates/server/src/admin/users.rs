@@ -2,10 +2,12 @@
 
 use super::context::{AdminContext, whole_list};
 use super::output::Shown;
+use anyhow::Context as _;
 use control::users::{self, Edit, NewUser};
 use domain::user::Role;
 use domain::{OrganizationId, User, UserId, WorkspaceId};
 use serde::Serialize;
+use std::io::BufRead;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum UserCommand {
@@ -23,7 +25,7 @@ pub(super) enum UserCommand {
     ResetPassword {
         #[command(flatten)]
         selector: UserSelector,
-        /// New password; visible to other users of this machine while the command runs.
+        /// New password; visible to other users of this machine while the command runs. `-` reads it from standard input.
         #[arg(long)]
         password: Option<String>,
     },
@@ -44,7 +46,8 @@ pub(super) struct NewUserArgs {
     /// Make the user an operator of the platform.
     #[arg(long)]
     operator: bool,
-    /// Password; visible to other users of this machine while the command runs. Default: generated.
+    /// Password; visible to other users of this machine while the command runs. `-` reads it from standard input. Default:
+    /// generated.
     #[arg(long)]
     password: Option<String>,
 }
@@ -140,16 +143,28 @@ pub(super) async fn run(context: &AdminContext<'_>, command: UserCommand) -> any
         }
         UserCommand::ResetPassword { selector, password } => {
             let user = selector.find(context).await?;
+            let password = read_password(password, std::io::stdin().lock())?;
             let password = users::reset_password(context.command(), &user.id, password.as_deref()).await?;
             context.show(&UserRow { user: User { email_proven: true, ..user }, password })
         }
     }
 }
 
+/// A password that was given, or the first line of the input in the place of `-`.
+fn read_password(given: Option<String>, mut input: impl BufRead) -> anyhow::Result<Option<String>> {
+    if given.as_deref() != Some("-") {
+        return Ok(given);
+    }
+    let mut line = String::new();
+    input.read_line(&mut line).context("cannot read the password from standard input")?;
+    Ok(Some(line.trim_end_matches(['\r', '\n']).to_owned()))
+}
+
 async fn create(context: &AdminContext<'_>, flags: &NewUserArgs) -> anyhow::Result<String> {
+    let password = read_password(flags.password.clone(), std::io::stdin().lock())?;
     let new = NewUser {
         email: &flags.email,
-        password: flags.password.as_deref(),
+        password: password.as_deref(),
         organization: &flags.organization,
         role: flags.role,
         operator: flags.operator,
@@ -182,4 +197,17 @@ async fn set(context: &AdminContext<'_>, flags: SetUserArgs) -> anyhow::Result<S
         control::workspaces::remove_member(context.command(), workspace, &id).await?;
     }
     context.show(&users::show(context.store, &id).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_can_come_from_standard_input() {
+        let read = |given: Option<&str>| read_password(given.map(str::to_owned), &b"from input\r\nmore"[..]).unwrap();
+        assert_eq!(read(Some("-")).as_deref(), Some("from input"));
+        assert_eq!(read(Some("given")).as_deref(), Some("given"));
+        assert_eq!(read(None), None);
+    }
 }

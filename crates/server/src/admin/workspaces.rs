@@ -4,7 +4,7 @@ use super::context::{AdminContext, whole_list};
 use super::output::Shown;
 use crate::view::WorkspaceView;
 use control::CommandError;
-use control::workspaces::{self, Authority, Edit};
+use control::workspaces::{self, Authority, Edit, KeysOfWorkspace};
 use domain::workspace::OwnLimits;
 use domain::workspace_edit::{LimitChange, LimitChanges, RetentionChange};
 use domain::{OrganizationId, WorkspaceId};
@@ -181,7 +181,7 @@ pub(super) async fn run(
         }
         WorkspaceCommand::Delete(selector) => {
             let id = selector.id()?;
-            workspaces::delete(context.command(), &id).await?;
+            workspaces::delete(context.command(), &id, KeysOfWorkspace::Keep).await?;
             context.show_deleted(id.as_str())
         }
     }

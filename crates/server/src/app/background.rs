@@ -151,7 +151,11 @@ fn keep_state(parts: &Parts, loops: &Tasks) {
     loops.spawn(cleanup.run(async move || retention::clear_if_leading(&store, &node, &kept, clock::now()).await));
     let (store, node) = (parts.store.clone(), parts.node.id().to_owned());
     let responses = loops.every("stored responses", STORED_RESPONSES_PERIOD);
-    loops.spawn(responses.run(async move || control::responses::clear_if_leading(&store, &node, clock::now()).await));
+    let storage = parts.context.responses.clone();
+    loops.spawn(responses.run(async move || {
+        control::responses::clear_if_leading(&store, &node, clock::now()).await?;
+        storage.count_total().await
+    }));
     let (rejections, store) = (Arc::clone(&parts.rejections), parts.store.clone());
     let rejected_calls = loops.every("rejected calls", rejections::FLUSH_PERIOD);
     loops.spawn(rejected_calls.run(async move || rejections.flush(&store).await));

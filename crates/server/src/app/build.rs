@@ -2,7 +2,6 @@
 
 use super::start::StoreState;
 use crate::clock;
-use crate::config::Config;
 use crate::control_plane::ControlPlane;
 use crate::doctor::ResidentDoctor;
 use crate::node::catalogue_keeper::CatalogueKeeper;
@@ -16,9 +15,12 @@ use crate::surface::endpoints::EndpointsSurface;
 use crate::surface::response_memory::ResponseBudget;
 use crate::surface_context::{OperatorParts, SurfaceContext};
 use anyhow::Context;
+use config::Config;
 use control::bill_check::Monitor;
 use control::usage::QuarantinedEvents;
-use dataplane::admission::{Admission, CompletionAverages, MAX_COUNTS, Quota, RateLimiter, RedisLimits, RunningCalls};
+use dataplane::admission::{
+    Admission, CompletionAverages, Quota, RateLimiter, RedisLimits, RunningCalls, RunningCounts,
+};
 use dataplane::keys::KeyDirectory;
 use dataplane::quarantine::Quarantine;
 use dataplane::response_memory::BodyMemory;
@@ -182,7 +184,8 @@ pub(super) fn start_workers(
         heavy: HeavyWork::new(parts.cores.div_ceil(2)),
     };
     let context = &parts.context;
-    let provider = config.oidc.clone().map(|oidc| Provider::new(oidc, parts.connector.clone(), &context.console_url));
+    let new_provider = |oidc| Provider::new(oidc, parts.connector.clone(), &context.console_url);
+    let provider = config.oidc.clone().map(new_provider).transpose()?;
     let console = ConsoleSurface::new(Arc::clone(context), rate_limiter(), provider.map(Arc::new), body_bounds.clone());
     let endpoints_surface = EndpointsSurface::new(
         Arc::clone(context),
@@ -193,7 +196,7 @@ pub(super) fn start_workers(
     );
     let timeouts = CallTimeouts { first_byte: config.edge.first_byte_timeout, idle: config.edge.idle_timeout };
     let running = RunningCalls::new(config.edge.max_calls_per_workspace);
-    let counting = RunningCalls::new(Some(MAX_COUNTS));
+    let counting = RunningCounts::default();
     let averages = CompletionAverages::default();
     let quarantine = Quarantine::default();
     let response_memory: Arc<dyn BodyMemory> = Arc::new(ResponseBudget(Arc::clone(&parts.memory)));

@@ -7,11 +7,11 @@ mod signals;
 mod start;
 mod waiting;
 
-use crate::config::{Config, load};
 use crate::node::data_dir;
 use crate::node::first_start;
 use background::Background;
 use build::{Parts, Sockets};
+use config::{Config, load};
 use domain::model::Modality;
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 use shutdown::LAST_MOMENT;

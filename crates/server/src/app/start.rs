@@ -5,11 +5,11 @@
 
 use super::build::Sockets;
 use crate::clock;
-use crate::config::Config;
 use crate::node::catalogue_keeper::CatalogueKeeper;
 use crate::node::first_start::{self, Bootstrap};
-use crate::node::price_keeper;
+use crate::node::{price_keeper, shared_secret};
 use anyhow::Context;
+use config::Config;
 use domain::SaltSecret;
 use fleet::Routes;
 use std::path::Path;
@@ -91,11 +91,7 @@ impl StoreState {
 
 /// The secret that the salts of prefix caches are derived from, created by the first node.
 async fn salt_secret(store: &Store) -> anyhow::Result<SaltSecret> {
-    let mut fresh = [0; 32];
-    getrandom::fill(&mut fresh).map_err(|error| anyhow::anyhow!("no randomness from the system: {error}"))?;
-    let fresh: String = fresh.iter().map(|byte| format!("{byte:02x}")).collect();
-    let shared = secrets::share(store, "cache_salt", &fresh).await.context("cannot read the secret of cache salts")?;
-    Ok(SaltSecret::new(&shared))
+    Ok(SaltSecret::new(&shared_secret::read(store, "cache_salt").await?))
 }
 
 /// Keys that seal reasoning: the operator's, or one that the nodes share. The shared one opens what it has sealed before.

@@ -7,13 +7,13 @@
 use super::build::{self, Sockets};
 use super::signals::Signals;
 use super::start::{Start, Started};
-use crate::config::Config;
 use crate::node::first_start;
 use crate::node::health::Report;
 use crate::node::state::NodeState;
 use crate::surface::operations;
 use crate::surface::starting::StartingSurface;
 use ::background::{Backoff, Tasks};
+use config::Config;
 use control::CommandError;
 use edge::cors::Cors;
 use edge::limits::ConnectionLimits;

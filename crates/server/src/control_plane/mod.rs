@@ -1,20 +1,22 @@
 //! The control plane of dedicated endpoints in one process: every node follows the rows, the leader acts.
 
 mod neighbours;
+mod replica_keys;
 
 use crate::clock;
-use crate::config::Config;
 use crate::node::state::NodeState;
 use anyhow::Context;
 use background::Tasks;
+use config::Config;
 use control::bill_check::Monitor;
 use control::meters::{self, Meters};
 use control::reconciler::{self, Follower, Metrics, Parts, Reach, Reconciler};
-use fleet::drivers::Drivers;
 use fleet::drivers::kubernetes::{self, KubernetesDriver, Pools};
 use fleet::drivers::process::{ProcessDriver, Settings, ShimPolicy, ShimProgram};
+use fleet::drivers::{Drivers, ReplicaAuth};
 use fleet::engine::BuiltInEngine;
 use fleet::{Connector, Endpoints, Launcher, Routes};
+use replica_keys::KeyKeeper;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +34,7 @@ pub(crate) struct ControlPlane {
     changed: Arc<Notify>,
     follower: Follower<Drivers>,
     store_id: String,
+    keys: (KeyKeeper, ReplicaAuth),
     loops: Tasks,
 }
 
@@ -45,6 +48,9 @@ impl ControlPlane {
         (routes, endpoints): (Routes, Endpoints),
     ) -> anyhow::Result<Self> {
         let slots = config.drivers.process_slots.iter().map(|(kind, count)| (kind.to_string(), *count)).collect();
+        let (is_wanted, own) = (config.drivers.replica_keys, node.id().to_owned());
+        let keeper = KeyKeeper { store: store.clone(), node: own, now: clock::now, is_wanted };
+        let auth = keeper.open().await?;
         let settings = Settings {
             root: data_dir.join("replicas"),
             slots,
@@ -52,6 +58,7 @@ impl ControlPlane {
             built_in: BuiltInEngine { binary: engine.binary.clone(), cache_dir: engine.cache_dir.clone() },
             shim: ShimProgram::own(),
             shim_policy: ShimPolicy::default(),
+            auth: auth.clone(),
             now: clock::now,
         };
         let process = ProcessDriver::open(settings).context("the folder of replicas cannot be used")?;
@@ -60,7 +67,8 @@ impl ControlPlane {
                 // Pods of another store belong to another installation.
                 let instance = format!("store-{store_id}");
                 let settings = kubernetes::Settings { instance, ..settings };
-                Some(KubernetesDriver::open(settings, clock::now).await.context("[drivers.kubernetes]")?)
+                let opened = KubernetesDriver::open(settings, auth.clone(), clock::now).await;
+                Some(opened.context("[drivers.kubernetes]")?)
             }
             None => None,
         };
@@ -70,12 +78,14 @@ impl ControlPlane {
         let parts = Parts { store, driver, routes, endpoints, node, reach, now: clock::now, nudge, metrics };
         let changed = Arc::default();
         let follower = Follower::new(parts.clone(), Arc::clone(&changed));
-        Ok(Self { parts, changed, follower, store_id, loops: Tasks::new(Handle::current()) })
+        Ok(Self { parts, changed, follower, store_id, keys: (keeper, auth), loops: Tasks::new(Handle::current()) })
     }
 
     /// Starts following the rows, and leading when elected.
     pub(crate) fn start(&self) {
         neighbours::start(self.parts.clone(), self.store_id.clone(), &self.loops);
+        let (keeper, auth) = self.keys.clone();
+        keeper.start(auth, &self.loops);
         self.follower().start(&self.loops);
         Reconciler::new(self.parts.clone()).start(&self.loops);
         if let Some(cluster) = self.parts.driver.kubernetes.clone() {

@@ -7,7 +7,7 @@ use crate::surface_context::SurfaceContext;
 use control::Author;
 use dataplane::keys::{Credential, IdentifyError, KeyDirectory};
 use domain::usage::Actor;
-use domain::{Caller, KeyText, Timestamp};
+use domain::{Caller, KeyText, Permission, Timestamp};
 use edge::Headers;
 use edge::throttle::{Throttled, Throttles};
 use http::Method;
@@ -26,14 +26,14 @@ pub(crate) enum CredentialError {
     /// The address or the session sends too many requests.
     #[error(transparent)]
     Throttled(#[from] Throttled),
-    /// A session that may not act here.
+    /// A session that may not act here, or a key without the permission.
     #[error(transparent)]
     Forbidden(Forbidden),
     #[error("internal error")]
     Internal,
 }
 
-/// Why a session may not act.
+/// Why a session or a key may not act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Forbidden {
     #[error("the header X-CSRF-Token is missing or does not match the session")]
@@ -44,6 +44,8 @@ pub(crate) enum Forbidden {
     NoWorkspaceContext,
     #[error("you are not a member of this workspace")]
     NotAMember,
+    #[error("the key does not have the permission `{0}`; use another key, or change its permissions in the console")]
+    PermissionDenied(Permission),
 }
 
 impl CredentialError {
@@ -68,13 +70,14 @@ pub(crate) enum KeyHeaders {
     BearerOrApiKey,
 }
 
-/// The caller of a request. `client` is asked for the client's address only if the credential is not in memory.
+/// The caller of a request. `client` is asked for the client's address only if the credential is not in memory, or is valid
+/// for some addresses only.
 pub(crate) async fn identify(
     keys: &KeyDirectory,
     context: &Arc<SurfaceContext>,
     (method, headers): (&Method, &Headers),
     key_headers: KeyHeaders,
-    client: impl FnOnce() -> IpAddr,
+    client: impl Fn() -> IpAddr,
     now: Timestamp,
 ) -> Result<Arc<Caller>, CredentialError> {
     let has_api_key = key_headers == KeyHeaders::BearerOrApiKey && headers.has(X_API_KEY);
@@ -91,10 +94,26 @@ pub(crate) async fn identify(
             return Err(CredentialError::Unauthenticated { cause });
         }
     };
-    match keys.cached(&key, now) {
-        Some(caller) => Ok(caller),
-        None => Box::pin(look_up(keys, &context.throttles, &key, client(), now)).await,
+    let caller = match keys.cached(&key, now) {
+        Some(caller) => caller,
+        None => Box::pin(look_up(keys, &context.throttles, &key, client(), now)).await?,
+    };
+    match &caller.restrictions {
+        Some(restrictions) if !restrictions.allows_address(client()) => {
+            context.throttles.count_credential(client())?;
+            Box::pin(keys.delay_rejection(&key, client())).await;
+            Err(CredentialError::Unauthenticated { cause: "sent from an address that the key does not allow" })
+        }
+        Some(_) | None => Ok(caller),
     }
+}
+
+/// Checks that the caller's key may be used for this. Users in a session may do everything.
+pub(crate) fn check_permission(caller: &Caller, permission: Permission) -> Result<(), CredentialError> {
+    if caller.has(permission) {
+        return Ok(());
+    }
+    Err(CredentialError::Forbidden(Forbidden::PermissionDenied(permission)))
 }
 
 /// The author of changes that the caller makes.

@@ -1,19 +1,19 @@
 //! Checks the Kubernetes cluster, if one is configured.
 
 use super::finding::Finding;
-use crate::config::Config;
+use config::Config;
 use fleet::drivers::kubernetes::{ClusterInfo, InspectError, inspect};
 
 const CHECK: &str = "cluster";
 
 pub(super) async fn check(config: &Config) -> Vec<Finding> {
     match &config.drivers.kubernetes {
-        Some(settings) => judge(inspect(settings).await),
+        Some(settings) => judge(inspect(settings).await, settings.callers.is_some()),
         None => Vec::new(),
     }
 }
 
-fn judge(seen: Result<ClusterInfo, InspectError>) -> Vec<Finding> {
+fn judge(seen: Result<ClusterInfo, InspectError>, limits_callers: bool) -> Vec<Finding> {
     let ClusterInfo { version, namespace, pods_error, nodes_error } = match seen {
         Ok(seen) => seen,
         Err(error) => {
@@ -32,6 +32,11 @@ fn judge(seen: Result<ClusterInfo, InspectError>) -> Vec<Finding> {
         let remedy = "give the account the rights of deploy/kubernetes/base/nodes-role.yaml: without them, replicas of a lost \
             node are not replaced";
         findings.push(Finding::warning(CHECK, format!("nodes cannot be listed: {why}"), remedy));
+    }
+    if !limits_callers {
+        let remedy = "name the gateways in [drivers.kubernetes.callers]: keys of replicas guard their API, but not all routes of \
+            engines";
+        findings.push(Finding::warning(CHECK, "every Pod of the cluster can reach replicas", remedy));
     }
     if findings.is_empty() {
         findings.push(Finding::ok(CHECK, format!("Kubernetes {version} responds; Pods in {namespace} can be listed")));
@@ -68,9 +73,16 @@ mod tests {
                 )],
             ),
         ] {
-            let found = judge(seen);
+            let found = judge(seen, true);
             let reported: Vec<(Level, &str)> = found.iter().map(|one| (one.level, one.what.as_str())).collect();
             assert_eq!(reported, expected);
         }
+        let info = ClusterInfo {
+            version: "v1.30.2".into(),
+            namespace: "replicas".into(),
+            pods_error: None,
+            nodes_error: None,
+        };
+        assert_eq!(judge(Ok(info), false)[0].what, "every Pod of the cluster can reach replicas");
     }
 }

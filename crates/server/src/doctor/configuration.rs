@@ -1,8 +1,8 @@
 //! Checks the configuration file and the TLS files it names.
 
 use super::finding::Finding;
-use crate::config::Config;
-use crate::config::load;
+use config::Config;
+use config::load;
 use edge::tls;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Checks the disk space for the journal and the store.
 
 use super::finding::Finding;
-use crate::config::show_size;
+use config::show_size;
 use rustix::fs::statvfs;
 use std::path::Path;
 

@@ -23,7 +23,7 @@ pub(super) async fn check(
     let mut findings = Vec::new();
     findings.extend(binary(&models, launcher));
     findings.extend(models.iter().flat_map(|model| weights(model)));
-    findings.extend(programs(&models, &|name| find_program(name)));
+    findings.extend(missing_programs(catalogue));
     findings.extend(shared_caches(&models));
     for model in &models {
         findings.extend(upstreams(model, connector).await);
@@ -99,6 +99,12 @@ fn weights(model: &Model) -> Vec<Finding> {
     missing.map(finding).collect()
 }
 
+/// Programs of flavors that are not on the `PATH` of this process, which is also that of replicas.
+pub(crate) fn missing_programs(catalogue: &Catalogue) -> Vec<Finding> {
+    let models: Vec<&Model> = catalogue.iter().map(|model| &**model).collect();
+    programs(&models, &|name| find_program(name))
+}
+
 /// Programs of flavors that are not installed here.
 fn programs(models: &[&Model], find: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<Finding> {
     let flavors = models.iter().flat_map(|model| own_flavors(model));
@@ -154,7 +160,7 @@ fn judge_upstream(model: &Model, url: &str, answer: Answer) -> Option<Finding> {
 mod tests {
     use super::super::Level;
     use super::*;
-    use crate::config::Config;
+    use config::Config;
 
     fn catalogue(text: &str) -> Catalogue {
         Config::parse(text, Path::new("/nowhere"), &|_| None).unwrap().catalogue

@@ -2,7 +2,7 @@
 
 use super::engines::own_flavors;
 use super::finding::Finding;
-use crate::config::Config;
+use config::Config;
 use fleet::drivers::process::{GpuScan, scan_gpus};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,7 +2,7 @@
 
 use super::data_directory::try_to_write;
 use super::finding::Finding;
-use crate::config::{Config, show_size};
+use config::{Config, show_size};
 use std::path::{Path, PathBuf};
 use store::journal::{Inspection, inspect};
 

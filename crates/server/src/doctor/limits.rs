@@ -2,8 +2,8 @@
 
 use super::finding::Finding;
 use crate::clock;
-use crate::config::Config;
 use crate::node::state::ALIVE_MILLIS;
+use config::Config;
 use dataplane::admission::redis_time;
 use store::{Store, StoreError, nodes};
 

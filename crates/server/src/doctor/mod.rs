@@ -15,10 +15,12 @@ mod gpus;
 mod journal;
 mod limits;
 mod ports;
+mod replicas;
 mod resident;
 mod store;
 mod telemetry;
 
+pub(crate) use engines::missing_programs;
 pub(crate) use finding::{Finding, Level, Report};
 pub(crate) use resident::ResidentDoctor;
 
@@ -42,6 +44,7 @@ pub(crate) async fn examine(config_file: Option<&Path>, data_dir: &Path) -> Repo
     let (whole_catalogue, found) = catalogue::check(&config, store.as_ref()).await;
     findings.extend(found);
     findings.extend(engines::check(&whole_catalogue, &Launcher::find(data_dir), &connector).await);
+    findings.extend(replicas::check(data_dir).await);
     findings.push(gpus::check(&config));
     findings.extend(cluster::check(&config).await);
     findings.push(clock::check(store.as_ref(), redis_clock).await);

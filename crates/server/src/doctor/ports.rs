@@ -1,7 +1,7 @@
 //! Checks the addresses to listen on.
 
 use super::finding::Finding;
-use crate::config::Config;
+use config::Config;
 use edge::listener;
 use std::net::SocketAddr;
 

@@ -1,7 +1,7 @@
 //! Checks that the store is reachable and has a schema that this version supports.
 
 use super::finding::Finding;
-use crate::config::Config;
+use config::Config;
 use std::path::Path;
 use store::{Engine, Schema, Store, StoreError};
 

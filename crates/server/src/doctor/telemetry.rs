@@ -1,7 +1,7 @@
 //! Checks the receiver of traces, if one is configured.
 
 use super::finding::Finding;
-use crate::config::Config;
+use config::Config;
 use fleet::{Address, Connector};
 
 const CHECK: &str = "telemetry";

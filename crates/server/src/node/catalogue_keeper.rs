@@ -4,11 +4,11 @@
 //! node starts or reloads its file. While the node serves, nodes may have different files, so there the file's entry wins
 //! and the other one is reported as a problem.
 
-use crate::config::{Config, ModelRules, extend_catalogue};
 use crate::node::price_keeper::Served;
 use anyhow::Context;
 use arc_swap::ArcSwap;
 use background::Backoff;
+use config::{Config, ModelRules, extend_catalogue};
 use control::CatalogueError;
 use control::catalogue::FixedPart;
 use domain::alias::Alias;

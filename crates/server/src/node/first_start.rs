@@ -1,8 +1,8 @@
 //! The first start on an empty store, and the files `bootstrap.json` and `listen.json`.
 
 use crate::clock;
-use crate::config::Config;
 use anyhow::Context;
+use config::Config;
 use serde::{Deserialize, Serialize};
 use std::io::{IsTerminal as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -8,4 +8,5 @@ pub(crate) mod health;
 pub(crate) mod metrics;
 pub(crate) mod price_keeper;
 pub(crate) mod report;
+pub(crate) mod shared_secret;
 pub(crate) mod state;

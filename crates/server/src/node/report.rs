@@ -43,6 +43,9 @@ pub(crate) struct NodeReport {
     /// The downloads of weights to its machine. Older versions do not report them.
     #[serde(default)]
     pub downloads: Vec<DownloadReport>,
+    /// Whether it calls replicas with their keys. Older versions do not.
+    #[serde(default)]
+    pub replica_keys: bool,
 }
 
 /// A log of the node's machine.
@@ -149,6 +152,7 @@ impl NodeReporter {
             gpus,
             logs,
             downloads,
+            replica_keys: true,
         }
     }
 }

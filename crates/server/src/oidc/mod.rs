@@ -3,7 +3,9 @@
 //! The protocol is implemented by `openidconnect`. The provider's metadata and keys are fetched on first use, again when
 //! they are old, and when a token is signed with an unknown key.
 
-use crate::config::OidcConfig;
+mod sign_in;
+
+use config::OidcConfig;
 use control::single_sign_on::Identity;
 use fleet::Connector;
 use openidconnect::core::{
@@ -19,6 +21,7 @@ use openidconnect::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+pub(crate) use sign_in::{PendingSignIn, SignInError};
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
@@ -26,27 +29,6 @@ use tokio::sync::Mutex;
 const METADATA_TTL: Duration = Duration::from_secs(60 * 60);
 /// How soon they may be fetched again because of an unknown key.
 const REFETCH_AFTER: Duration = Duration::from_secs(5);
-
-/// Why a sign-in failed; the cause is for the log.
-#[derive(Debug)]
-pub(crate) enum SignInError {
-    /// The provider cannot be reached, or its response is invalid.
-    Provider(anyhow::Error),
-    /// The provider has not verified the e-mail address.
-    EmailNotVerified,
-}
-
-impl<E: Into<anyhow::Error>> From<E> for SignInError {
-    fn from(error: E) -> Self {
-        Self::Provider(error.into())
-    }
-}
-
-/// Secrets of one sign-in, kept until the browser comes back from the provider.
-pub(crate) struct PendingSignIn {
-    pub nonce: String,
-    pub verifier: String,
-}
 
 pub(crate) struct Provider {
     config: OidcConfig,
@@ -93,9 +75,10 @@ type OidcClient = Client<
 >;
 
 impl Provider {
-    pub(crate) fn new(config: OidcConfig, connector: Connector, console_url: &str) -> Self {
+    /// Fails in a build without single sign-on.
+    pub(crate) fn new(config: OidcConfig, connector: Connector, console_url: &str) -> anyhow::Result<Self> {
         let redirect_url = format!("{console_url}/api/session/oidc/callback");
-        Self { config, connector, redirect_url, metadata: Mutex::new(None) }
+        Ok(Self { config, connector, redirect_url, metadata: Mutex::new(None) })
     }
 
     /// The label of the button on the sign-in page.
@@ -108,7 +91,7 @@ impl Provider {
     }
 
     /// New secrets for a sign-in.
-    pub(crate) fn begin() -> PendingSignIn {
+    pub(crate) fn begin(&self) -> PendingSignIn {
         let (_, verifier) = PkceCodeChallenge::new_random_sha256();
         PendingSignIn { nonce: Nonce::new_random().secret().clone(), verifier: verifier.into_secret() }
     }

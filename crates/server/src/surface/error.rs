@@ -86,6 +86,7 @@ impl SurfaceError {
                     Forbidden::NoOrganizationContext => "no_organization_context",
                     Forbidden::NoWorkspaceContext => "no_workspace_context",
                     Forbidden::NotAMember => "not_a_member",
+                    Forbidden::PermissionDenied(_) => "permission_denied",
                 },
                 CredentialError::Internal => "internal_error",
             },

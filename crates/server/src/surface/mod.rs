@@ -21,15 +21,15 @@ use dataplane::keys::KeyDirectory;
 use dataplane::record::Outcome;
 use dataplane::usage_tap::{Sink, UsageTap};
 use dataplane::{Dataplane, ResponseBody};
-use domain::{RequestId, Timestamp};
-use edge::client_address::{self, Network};
+use domain::{Network, RequestId, Timestamp};
+use edge::client_address;
 use edge::cors::Cors;
 use edge::memory_budget::Holder;
 use edge::request_body::BodyBounds;
 use edge::request_id::RequestIds;
 use edge::{Headers, Incoming, RequestHead, Service};
 use endpoints::EndpointsSurface;
-use error::Delayed;
+use error::{Delayed, SurfaceError};
 use http::{HeaderValue, Response, StatusCode, header};
 use http1::RequestHeadError;
 use inference::Exchange;
@@ -135,8 +135,16 @@ impl Service for Surface {
         EdgeResponse { request_id: Some(id), ..head_rejection(error).into() }
     }
 
-    fn panicked() -> EdgeResponse {
-        openai::error::internal().into()
+    type Envelope = Envelope;
+
+    fn envelope(head: &RequestHead) -> Envelope {
+        Envelope::of(head)
+    }
+
+    fn panicked(&self, envelope: Envelope) -> EdgeResponse {
+        let id = self.ids.next(clock::now());
+        let response = envelope.encode(SurfaceError::Internal, &self.context.console_url, &id);
+        EdgeResponse { request_id: Some(id), ..response.into() }
     }
 
     /// Closes idle upstream connections.
@@ -167,11 +175,25 @@ impl Surface {
         };
         let mut tap = UsageTap::open(Arc::clone(&self.sink), id, name.as_str(), now);
         tap.note(|record| record.client_request = client_id(headers));
-        let (trace, rate_limits) = (None, None);
-        let mut exchange =
-            Exchange { surface: self, format, method, uri, headers, body, peer, now, tap, trace, rate_limits };
+        let (trace, rate_limits, counted, throttled) = (None, None, None, None);
+        let mut exchange = Exchange {
+            surface: self,
+            format,
+            method,
+            uri,
+            headers,
+            body,
+            peer,
+            now,
+            tap,
+            trace,
+            rate_limits,
+            counted,
+            throttled,
+        };
         let response = match of_anthropic {
-            Some(route) => anthropic::respond(&mut exchange, route).await,
+            // Boxed, because its translations would make every call larger.
+            Some(route) => Box::pin(anthropic::respond(&mut exchange, route)).await,
             None => openai::respond(&mut exchange, of_openai).await,
         };
         EdgeResponse { anthropic_at: of_anthropic.map(|_| now), ..exchange.finish(response).await }
@@ -180,6 +202,36 @@ impl Surface {
     /// The client's address.
     fn client(&self, peer: IpAddr, headers: &Headers) -> IpAddr {
         client_address::of(peer, headers, &self.trusted_proxies)
+    }
+}
+
+/// How the errors of a surface are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Envelope {
+    Console,
+    Endpoints,
+    Anthropic,
+    OpenAi,
+}
+
+impl Envelope {
+    /// That of the surface which a request belongs to.
+    fn of(head: &RequestHead) -> Self {
+        match head.uri.path() {
+            path if is_below(path, "/api") => Self::Console,
+            path if is_below(path, "/v1/endpoints") => Self::Endpoints,
+            path if anthropic::route(path, &head.headers).is_some() => Self::Anthropic,
+            _ => Self::OpenAi,
+        }
+    }
+
+    fn encode(self, error: SurfaceError, console_url: &str, id: &RequestId) -> Response<Body> {
+        match self {
+            Self::Console => console::encode(error),
+            Self::Endpoints => endpoints::encode(error, console_url, id.as_str()),
+            Self::Anthropic => anthropic::encode(error, id),
+            Self::OpenAi => openai::encode(error),
+        }
     }
 }
 
@@ -204,10 +256,9 @@ fn page(head: &RequestHead) -> Option<Response<Body>> {
     }
 }
 
-/// An empty response, since input that is not HTTP has no surface.
+/// In the envelope of inference, since input that is not HTTP has no surface.
 fn head_rejection(error: RequestHeadError) -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = error.status();
+    let mut response = openai::error::unreadable(error.status(), head_error_code(error), error.to_string());
     if let Some(seconds) = head_retry_after_secs(error) {
         response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }
@@ -260,6 +311,25 @@ pub(crate) fn health() -> Response<Body> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_surface_has_an_envelope_of_its_own_for_what_went_wrong() {
+        let id = RequestId::new(Timestamp::from_millis(0), 1);
+        let envelope = |path: &str| {
+            let head =
+                RequestHead { method: http::Method::POST, uri: path.parse().unwrap(), headers: Headers::default() };
+            let response = Envelope::of(&head).encode(SurfaceError::Internal, "http://forebay", &id);
+            let Body::Whole(Some(body)) = response.into_body() else { panic!("not in memory") };
+            let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+            ["/error/code", "/code", "/extensions/code", "/error/type"]
+                .map(|pointer| body.pointer(pointer).and_then(|code| code.as_str()).unwrap_or("-").to_owned())
+                .join(" ")
+        };
+        assert_eq!(envelope("/v1/chat/completions"), "internal_error - - server_error");
+        assert_eq!(envelope("/v1/messages"), "internal_error - - api_error");
+        assert_eq!(envelope("/api/session"), "- internal_error - -");
+        assert_eq!(envelope("/v1/endpoints/chat"), "- - INTERNAL -");
+    }
 
     #[test]
     fn a_head_without_room_may_be_sent_again_at_once() {

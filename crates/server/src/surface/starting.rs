@@ -1,8 +1,7 @@
 //! The surfaces of a node that waits for the store at its start: pages, and 503 for all that needs the store.
 
-use super::{
-    add_strict_transport, anthropic, console, endpoints, head_rejection, is_below, is_inference, openai, page,
-};
+use super::error::SurfaceError;
+use super::{Envelope, add_strict_transport, head_rejection, is_below, is_inference, page};
 use crate::clock;
 use crate::surface::{Body, EdgeResponse};
 use dataplane::ResponseBody;
@@ -48,8 +47,16 @@ impl Service for StartingSurface {
         EdgeResponse { request_id: Some(self.ids.next(clock::now())), ..head_rejection(error).into() }
     }
 
-    fn panicked() -> EdgeResponse {
-        openai::error::internal().into()
+    type Envelope = Envelope;
+
+    fn envelope(head: &RequestHead) -> Envelope {
+        Envelope::of(head)
+    }
+
+    fn panicked(&self, envelope: Envelope) -> EdgeResponse {
+        let id = self.ids.next(clock::now());
+        let response = envelope.encode(SurfaceError::Internal, &self.console_url, &id);
+        EdgeResponse { request_id: Some(id), ..response.into() }
     }
 
     fn sweep(&self) {}
@@ -65,11 +72,7 @@ impl StartingSurface {
             return page;
         }
         request_body::discard(&head.headers, body).await;
-        match path {
-            _ if is_below(path, "/api") => console::respond_without_store().await,
-            _ if is_below(path, "/v1/endpoints") => endpoints::respond_without_store(&self.console_url, id.as_str()),
-            _ if anthropic::route(path, &head.headers).is_some() => anthropic::respond_without_store(id),
-            _ => openai::respond_without_store(path),
-        }
+        let error = if needs_store { SurfaceError::store_unavailable() } else { SurfaceError::RouteNotFound };
+        Envelope::of(head).encode(error, &self.console_url, id)
     }
 }

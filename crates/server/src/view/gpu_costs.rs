@@ -57,12 +57,18 @@ struct GpuCostsTotal {
     /// How busy the GPUs were, a fraction: the mean over windows of five minutes in which an endpoint held GPUs. A
     /// window without measurements counts as 0.
     utilization: f64,
+    /// False if no window has a measurement, as on hardware that reports none: then `utilization` says nothing.
+    utilization_measured: bool,
 }
 
 impl From<Measure> for GpuCostsTotal {
     fn from(measure: Measure) -> Self {
-        let utilization = measure.busy().fraction();
-        Self { gpu_hours: measure.gpu_time.to_string(), cost_usd: measure.cost.to_string(), utilization }
+        Self {
+            gpu_hours: measure.gpu_time.to_string(),
+            cost_usd: measure.cost.to_string(),
+            utilization: measure.busy().fraction(),
+            utilization_measured: measure.is_measured(),
+        }
     }
 }
 
@@ -113,7 +119,7 @@ impl GpuCostsView {
             };
             cells.extend(members.into_iter().map(|member| member.clone().unwrap_or_default()));
         }
-        let GpuCostsTotal { gpu_hours, cost_usd, utilization } = &line.amounts;
+        let GpuCostsTotal { gpu_hours, cost_usd, utilization, .. } = &line.amounts;
         cells.extend([gpu_hours.clone(), cost_usd.clone(), utilization.to_string()]);
         cells
     }

@@ -1,5 +1,6 @@
 use control::keys::CreatedKey;
-use domain::{ApiKey, KeyState, Timestamp};
+use domain::endpoint::labels::Labels;
+use domain::{ApiKey, KeyRestrictions, KeyState, Timestamp};
 use serde::Serialize;
 use store::api_keys::{KeyCreator, ListedKey};
 use utoipa::ToSchema;
@@ -22,11 +23,25 @@ pub(crate) struct KeyView {
     created_by: Option<String>,
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
+    /// Until when the text before the last rotation works, too; absent if it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, format = DateTime, required = false)]
+    overlap_until: Option<Timestamp>,
     /// Updated with a delay, after the call.
     #[schema(value_type = Option<String>, format = DateTime)]
     last_used_at: Option<Timestamp>,
     requests_per_minute: Option<u64>,
     tokens_per_minute: Option<u64>,
+    /// Null: all.
+    #[schema(example = json!(["inference"]))]
+    permissions: Option<Vec<&'static str>>,
+    /// Null: all.
+    #[schema(example = json!(["acme/*"]))]
+    allowed_models: Option<Vec<String>>,
+    /// Null: all.
+    #[schema(example = json!(["10.0.0.0/8"]))]
+    allowed_ips: Option<Vec<String>>,
+    labels: Labels,
     /// The whole key, in the response that created or rotated it only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -96,7 +111,11 @@ impl From<KeyState> for KeyStateView {
 
 impl KeyView {
     pub(crate) fn new(key: ApiKey, now: Timestamp) -> Self {
+        let KeyRestrictions { permissions, allowed_models, allowed_ips } = &key.restrictions;
         Self {
+            permissions: permissions.as_ref().map(|all| all.iter().map(|one| one.as_str()).collect()),
+            allowed_models: allowed_models.as_ref().map(|all| all.iter().map(ToString::to_string).collect()),
+            allowed_ips: allowed_ips.as_ref().map(|all| all.iter().map(ToString::to_string).collect()),
             id: key.id.to_string(),
             prefix: key.masked(),
             state: key.state(now).into(),
@@ -104,9 +123,11 @@ impl KeyView {
             created_at: key.created_at,
             created_by: key.created_by.map(|id| id.to_string()),
             expires_at: key.expires_at,
+            overlap_until: key.overlap_until.filter(|end| *end > now && key.revoked_at.is_none()),
             last_used_at: key.last_used_at,
             requests_per_minute: key.requests_per_minute,
             tokens_per_minute: key.tokens_per_minute,
+            labels: key.labels,
             key: None,
         }
     }

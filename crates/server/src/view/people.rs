@@ -1,3 +1,4 @@
+use crate::surface_context::OrganizationDefaults;
 use domain::user::Role;
 use domain::{Invitation, Organization, Session, SessionId, Timestamp, User, WorkspaceId};
 use serde::Serialize;
@@ -13,11 +14,24 @@ pub(crate) struct OrganizationView {
     name: String,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
+    /// The most workspaces that its administrators may create. Like the other bounds, only the operator changes it.
+    max_workspaces: u64,
+    /// The tokens that all its workspaces may use in a month; null if only each workspace is bounded.
+    monthly_tokens: Option<u64>,
+    /// The most bytes of stored responses of all its workspaces.
+    max_stored_bytes: u64,
 }
 
-impl From<Organization> for OrganizationView {
-    fn from(organization: Organization) -> Self {
-        Self { id: organization.id.to_string(), name: organization.name, created_at: organization.created_at }
+impl OrganizationView {
+    pub(crate) fn new(organization: Organization, defaults: &OrganizationDefaults) -> Self {
+        Self {
+            id: organization.id.to_string(),
+            name: organization.name,
+            created_at: organization.created_at,
+            max_workspaces: organization.max_workspaces.unwrap_or(defaults.max_workspaces),
+            monthly_tokens: organization.monthly_tokens,
+            max_stored_bytes: organization.max_stored_bytes.unwrap_or(defaults.max_stored_bytes),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 #[schema(as = Series)]
 pub(crate) struct SeriesView {
     metric: &'static str,
-    /// `calls`, `errors`, `tokens`, `seconds`, `starts` or `fraction`.
+    /// `calls`, `errors`, `tokens`, `seconds`, `starts`, `gpus` or `fraction`.
     unit: &'static str,
     /// The start of the first point.
     #[schema(value_type = String, format = DateTime)]
@@ -152,6 +152,10 @@ metrics!(
     max,
     /// Of `gpu_busy`: the fraction of the time with GPUs held that was measured.
     measured,
+    /// Of `gpus`: held on average.
+    held,
+    /// Of `gpus`: the busy part of those held, as far as it was measured.
+    busy,
 );
 
 impl From<SeriesReport> for SeriesView {

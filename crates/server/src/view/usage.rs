@@ -40,6 +40,10 @@ struct UsageLineView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, required = false)]
     surface: Option<Option<&'static str>>,
+    /// If grouped by a label: its value at the key now, or null if the key does not have it or a user called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, required = false)]
+    label: Option<Option<String>>,
     requests: u64,
     prompt_tokens: u64,
     completion_tokens: u64,
@@ -78,6 +82,7 @@ impl From<Summed> for UsageLineView {
             Group::Actor(Actor::User(user)) => Self { key: Some(None), user: Some(Some(user.to_string())), ..line },
             Group::Day(day) => Self { day: Some(day.to_string()), ..line },
             Group::Surface(surface) => Self { surface: Some(surface.map(CallSurface::as_str)), ..line },
+            Group::Label(value) => Self { label: Some(value), ..line },
         })
     }
 }
@@ -116,7 +121,7 @@ impl UsageReportView {
             Dimension::Day => &["day"],
             Dimension::Surface => &["surface"],
         });
-        columns.copied().collect()
+        columns.copied().chain(self.grouping.label().map(|_| "label")).collect()
     }
 
     /// A missing member of a group is empty.
@@ -127,6 +132,7 @@ impl UsageReportView {
             Dimension::Day => vec![line.day.clone()],
             Dimension::Surface => vec![line.surface.flatten().map(str::to_owned)],
         });
+        let groups = groups.chain(self.grouping.label().map(|_| line.label.clone().flatten()));
         let UsageLineView { requests, prompt_tokens, completion_tokens, cached_tokens, cost_usd, .. } = line;
         let counts = [requests, prompt_tokens, completion_tokens, cached_tokens].map(u64::to_string);
         groups.map(Option::unwrap_or_default).chain(counts).chain([cost_usd.clone()]).collect()

@@ -236,6 +236,12 @@ fn all_problems_of_a_configuration_are_reported_together() {
     let output = forebay(&["check-config", "--config", path]);
     assert!(output.status.success(), "{}", errors_of(&output));
     assert!(String::from_utf8_lossy(&output.stdout).starts_with("the configuration is valid: 0 models"));
+    let flavor =
+        "[[models]]\nid = 'acme/x'\n[[models.flavors]]\nname = 'a'\ngpu_type = 'local/cpu'\nargv = ['no-such']\n";
+    fs::write(&file, flavor).unwrap();
+    let output = forebay(&["check-config", "--config", path]);
+    assert!(output.status.success(), "{}", errors_of(&output));
+    assert!(errors_of(&output).contains("`no-such`, which is not on the PATH"), "{}", errors_of(&output));
     let output = forebay(&["check-config", "--config", folder.path().join("none.toml").to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1));
     assert!(errors_of(&output).contains("none.toml"), "{}", errors_of(&output));
@@ -259,8 +265,8 @@ fn a_store_is_migrated_once() {
     let folder = tempfile::tempdir().unwrap();
     let data_dir = folder.path().to_str().unwrap();
     let migrate = || String::from_utf8(forebay(&["migrate", "--data-dir", data_dir]).stdout).unwrap();
-    expect!["schema version 21 (was 0)\n"].assert_eq(&migrate());
-    expect!["schema version 21 (was 21)\n"].assert_eq(&migrate());
+    expect!["schema version 23 (was 0)\n"].assert_eq(&migrate());
+    expect!["schema version 23 (was 23)\n"].assert_eq(&migrate());
 }
 
 /// Creates a self-signed certificate for the loopback address.

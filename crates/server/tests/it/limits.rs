@@ -277,6 +277,14 @@ async fn failing_calls_have_a_bucket_of_their_own_and_take_no_requests() {
     assert!(message.contains("failing calls with this credential: 30 per minute"), "{message}");
     let response = other.post_json("/chat/completions", chat("hi")).await;
     assert_eq!(response.header("x-ratelimit-remaining-requests"), Some("2"), "failing calls took nothing");
+    for _ in 0..40 {
+        let limited = other.post_json("/chat/completions", chat("hi")).await;
+        assert!(
+            !limited.text().contains("failing calls"),
+            "429s of the limit do not count as failures: {}",
+            limited.text()
+        );
+    }
 }
 
 #[tokio::test]

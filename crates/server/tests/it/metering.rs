@@ -115,6 +115,40 @@ async fn every_engine_is_billed_for_what_it_generates() {
     }
 }
 
+/// vLLM reports cached tokens only with the last usage of a stream.
+#[tokio::test]
+async fn the_cached_tokens_of_a_cut_stream_are_an_estimate_where_the_engine_has_a_cache() {
+    let app = TestApp::start().await;
+    app.engine().script(Script { cached_tokens: Some(4), chunk_delay_ms: 20, ..script(Personality::Vllm) });
+    let mut gateway = Gateway::of(app);
+    for expected in [Certainty::Exact, Certainty::Estimated] {
+        gateway.check_departure(1, 2).await;
+        let cut = gateway.app.usage(gateway.calls).await.remove(0);
+        assert_eq!((cut.certainty, cut.tokens.cached), (expected, 0), "{cut:?}");
+        gateway.check_stream(1).await;
+        let whole = gateway.app.usage(gateway.calls).await.remove(0);
+        assert_eq!((whole.certainty, whole.tokens.cached), (Certainty::Exact, 4), "{whole:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_that_no_engine_counted_is_estimated_by_the_model() {
+    let app = TestApp::start().await;
+    let mut body = call(1);
+    body["messages"][0]["content"] = "x".repeat(1_000).into();
+    // About two bytes per token.
+    app.engine().script(Script { prompt_tokens: 500, ..script(Personality::Vllm) });
+    for _ in 0..80 {
+        assert_eq!(app.ask(body.clone()).await.status, 200);
+    }
+    app.engine().script(Script { stall_after: Some(0), ..script(Personality::Vllm) });
+    let left = tokio::time::timeout(std::time::Duration::from_millis(300), app.ask(body));
+    assert!(left.await.is_err(), "the client leaves before the response");
+    let event = app.usage(81).await.remove(0);
+    assert_eq!(event.certainty, Certainty::Estimated, "{event:?}");
+    assert!((470..=530).contains(&event.tokens.prompt), "not a quarter of its bytes: {event:?}");
+}
+
 /// How llama.cpp's server reports usage, which the scripted engine imitates.
 async fn check_llama_server(url: &str) {
     let client = Client::new(url);

@@ -22,6 +22,7 @@ async fn the_binary_itself_is_the_parent_of_a_replica() {
         built_in: BuiltInEngine { binary: "forebay-engine".into(), cache_dir: "cache".into() },
         shim: ShimProgram { program: BINARY.into(), arguments: vec!["replica-shim".into()] },
         shim_policy: ShimPolicy { grace: Duration::from_secs(5), ..ShimPolicy::default() },
+        auth: fleet::drivers::ReplicaAuth::new(domain::endpoint::replica_keys::ReplicaKeys::new("secret")),
         now: || Timestamp::from_millis(0),
     });
     let driver = driver.unwrap();
@@ -31,6 +32,7 @@ async fn the_binary_itself_is_the_parent_of_a_replica() {
         modality: Modality::Chat,
         driver: DriverKind::Process,
         launch: Launch::Argv(["sleep", "100000"].map(ToOwned::to_owned).to_vec()),
+        options: domain::model::EngineOptions::default(),
         image: None,
         owner: None,
         gpu_type: "local/cpu".to_owned(),

@@ -110,13 +110,13 @@ pub struct Window {
     pub samples: u64,
 }
 
-/// The windows of a workspace's endpoints that begin in a span.
-pub async fn of_workspace(store: &Store, workspace: &WorkspaceId, span: Span) -> Result<Vec<Window>, StoreError> {
+/// The windows of endpoints that begin in a span: of a workspace, or of all.
+pub async fn windows(store: &Store, workspace: Option<&WorkspaceId>, span: Span) -> Result<Vec<Window>, StoreError> {
     let query = sqlx::query(
         "SELECT p.name, w.starts_at, w.busy, w.samples FROM endpoints p JOIN gpu_busy_windows w ON w.endpoint_id = p.id \
-         WHERE p.workspace_id = $1 AND w.starts_at >= $2 AND w.starts_at < $3 ORDER BY w.starts_at",
+         WHERE ($1 = '' OR p.workspace_id = $1) AND w.starts_at >= $2 AND w.starts_at < $3 ORDER BY w.starts_at",
     )
-    .bind(workspace.as_str())
+    .bind(workspace.map_or("", WorkspaceId::as_str))
     .bind(span.from.millis())
     .bind(span.to.millis());
     let window = |found| {

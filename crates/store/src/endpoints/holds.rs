@@ -184,6 +184,7 @@ pub async fn overlapping(store: &Store, span: Span) -> Result<Vec<Held>, StoreEr
 /// A hold with the columns of a bill, which do not depend on records that may be deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Billed {
+    pub organization: OrganizationId,
     pub workspace: WorkspaceId,
     pub endpoint_name: String,
     pub model: ModelId,
@@ -195,29 +196,33 @@ pub struct Billed {
 /// Selects the owner of holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner<'a> {
+    /// All organizations.
+    Installation,
     Organization(&'a OrganizationId),
     Workspace(&'a WorkspaceId),
 }
 
-/// The holds of an organization or of a workspace that overlap a span.
+/// The holds of an owner that overlap a span.
 pub async fn of_owner(store: &Store, owner: Owner<'_>, span: Span) -> Result<Vec<Billed>, StoreError> {
     macro_rules! select_of {
         ($column:literal) => {
             concat!(
                 "SELECT replica_id, endpoint_id, node, gpu_count, price_per_gpu_hour, started_at, last_seen_at, \
-                 ended_at, billable, workspace_id, endpoint_name, model, flavor, gpu_type FROM replica_holds WHERE ",
+                 ended_at, billable, organization_id, workspace_id, endpoint_name, model, flavor, gpu_type FROM replica_holds WHERE ",
                 $column,
                 " = $1 AND started_at < $3 AND (ended_at IS NULL OR ended_at > $2) ORDER BY replica_id"
             )
         };
     }
     let query = match owner {
+        Owner::Installation => sqlx::query(select_of!("''")).bind(""),
         Owner::Organization(id) => sqlx::query(select_of!("organization_id")).bind(id.as_str()),
         Owner::Workspace(id) => sqlx::query(select_of!("workspace_id")).bind(id.as_str()),
     };
     let found = store.rows(query.bind(span.from.millis()).bind(span.to.millis())).await?;
     let billed = |found: &AnyRow| {
         Ok(Billed {
+            organization: row::parsed(found, "organization_id", |text| OrganizationId::parse(text).ok())?,
             workspace: row::parsed(found, "workspace_id", |text| WorkspaceId::parse(text).ok())?,
             endpoint_name: row::text(found, "endpoint_name")?,
             model: row::parsed(found, "model", |text| ModelId::parse(text).ok())?,

@@ -1,7 +1,7 @@
 //! The snapshot of an endpoint's flavor, stored as JSON in its row.
 
 use domain::endpoint::Shape;
-use domain::model::{DriverKind, EngineKind, Flavor, Launch, Modality};
+use domain::model::{DriverKind, EngineKind, EngineOptions, Flavor, Launch, Modality};
 use domain::{GpuType, NanoUsd};
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,14 @@ struct Text {
     driver: Option<String>,
     engine: Option<String>,
     argv: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tool_parser: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reasoning_parser: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    chat_template: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    args: Vec<String>,
     #[serde(default)]
     image: Option<String>,
     price_per_gpu_hour: i64,
@@ -34,6 +42,7 @@ pub(super) fn write(shape: &Shape) -> String {
         Launch::Engine(kind) => (Some(kind.as_str().to_owned()), None),
         Launch::Argv(argv) => (None, Some(argv.clone())),
     };
+    let options = flavor.options.clone();
     let text = Text {
         name: flavor.name.clone(),
         gpu_type: flavor.gpu_type.to_string(),
@@ -42,6 +51,10 @@ pub(super) fn write(shape: &Shape) -> String {
         driver: Some(flavor.driver.as_str().to_owned()),
         engine,
         argv,
+        tool_parser: options.tool_parser,
+        reasoning_parser: options.reasoning_parser,
+        chat_template: options.chat_template,
+        args: options.args,
         image: flavor.image.clone(),
         price_per_gpu_hour: flavor.price_per_gpu_hour.nanos(),
         weights: flavor.weights.clone(),
@@ -69,6 +82,12 @@ pub(super) fn read(text: &str) -> Option<Shape> {
         precision: text.precision,
         driver,
         launch,
+        options: EngineOptions {
+            tool_parser: text.tool_parser,
+            reasoning_parser: text.reasoning_parser,
+            chat_template: text.chat_template,
+            args: text.args,
+        },
         image: text.image,
         price_per_gpu_hour: NanoUsd::from_nanos(text.price_per_gpu_hour),
         weights: text.weights,

@@ -9,10 +9,14 @@ use crate::error::{Conflict, StoreError};
 use crate::page::Page;
 use crate::values::{chunks, values_text};
 use crate::{row, workspaces};
+use domain::endpoint::labels::Labels;
 use domain::user::Email;
 use domain::{ApiKey, KeyId, KeyState, OrganizationId, SecretHash, Segment, Timestamp, UserId, WorkspaceId};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
+use std::collections::HashMap;
 
 /// Rows per call of [`credentials_after`].
 pub const CREDENTIALS_AT_ONCE: i64 = 10_000;
@@ -21,7 +25,9 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT k.id, k.workspace_id, w.organization_id, k.name, s.segment, s.hash, s.dies_at, k.created_at, k.created_by, \
-             k.expires_at, k.last_used_at, k.revoked_at, k.disabled_at, k.requests_per_minute, k.tokens_per_minute \
+             k.expires_at, k.last_used_at, k.revoked_at, k.disabled_at, k.requests_per_minute, k.tokens_per_minute, \
+             k.restrictions, k.labels, \
+             (SELECT MAX(o.dies_at) FROM api_key_secrets o WHERE o.key_id = k.id) AS overlap_until \
              FROM api_key_secrets s JOIN api_keys k ON k.id = s.key_id JOIN workspaces w ON w.id = k.workspace_id ",
             $rest
         )
@@ -105,6 +111,15 @@ pub async fn list(store: &Store, workspace: &WorkspaceId, page: Page<'_>) -> Res
     found.iter().map(api_key).collect()
 }
 
+/// The labels of the workspace's keys that have some.
+pub async fn labels(store: &Store, workspace: &WorkspaceId) -> Result<HashMap<KeyId, Labels>, StoreError> {
+    let query = sqlx::query("SELECT id, labels FROM api_keys WHERE workspace_id = $1 AND labels IS NOT NULL");
+    let found = store.rows(query.bind(workspace.as_str())).await?;
+    let read =
+        |found: &AnyRow| Ok((row::parsed(found, "id", |text| KeyId::parse(text).ok())?, from_json(found, "labels")?));
+    found.iter().map(read).collect()
+}
+
 /// The keys of all workspaces of an organization, like [`list`], with their creators.
 pub async fn list_of_organization(
     store: &Store,
@@ -121,6 +136,8 @@ pub async fn list_of_organization(
     let query = sqlx::query(
         "SELECT k.id, k.workspace_id, w.organization_id, k.name, s.segment, s.hash, s.dies_at, k.created_at, k.created_by, \
          k.expires_at, k.last_used_at, k.revoked_at, k.disabled_at, k.requests_per_minute, k.tokens_per_minute, \
+         k.restrictions, k.labels, \
+         (SELECT MAX(o.dies_at) FROM api_key_secrets o WHERE o.key_id = k.id) AS overlap_until, \
          COALESCE(u.shared_email, u.email) AS creator_email, \
          CAST(CASE WHEN u.operator = 1 OR m.user_id IS NOT NULL THEN 1 ELSE 0 END AS BIGINT) AS has_access \
          FROM api_key_secrets s JOIN api_keys k ON k.id = s.key_id JOIN workspaces w ON w.id = k.workspace_id \
@@ -145,6 +162,13 @@ pub async fn unrevoked_of(tx: &mut Tx, organization: &OrganizationId, user: &Use
     found.iter().map(|row| row::parsed(row, "id", |text| KeyId::parse(text).ok())).collect()
 }
 
+/// The keys of a workspace that are not revoked.
+pub async fn unrevoked_in(tx: &mut Tx, workspace: &WorkspaceId) -> Result<Vec<KeyId>, StoreError> {
+    let query = sqlx::query("SELECT id FROM api_keys WHERE workspace_id = $1 AND revoked_at IS NULL ORDER BY id");
+    let found = tx.rows(query.bind(workspace.as_str())).await?;
+    found.iter().map(|row| row::parsed(row, "id", |text| KeyId::parse(text).ok())).collect()
+}
+
 /// Writes a new key unless the workspace has `limit` active or disabled keys at the moment of its creation.
 ///
 /// The workspace's row is locked first, so that of two concurrent transactions the second sees the key of the first.
@@ -161,7 +185,8 @@ pub async fn insert_within(tx: &mut Tx, new: &ApiKey, limit: u64) -> Result<(), 
     }
     let key = sqlx::query(
         "INSERT INTO api_keys (id, workspace_id, name, created_at, created_by, expires_at, last_used_at, revoked_at, \
-         disabled_at, requests_per_minute, tokens_per_minute) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+         disabled_at, requests_per_minute, tokens_per_minute, restrictions, labels) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
     )
     .bind(new.id.as_str())
     .bind(new.workspace.as_str())
@@ -173,7 +198,9 @@ pub async fn insert_within(tx: &mut Tx, new: &ApiKey, limit: u64) -> Result<(), 
     .bind(row::to_optional_millis(new.revoked_at))
     .bind(row::to_optional_millis(new.disabled_at))
     .bind(row::to_optional_number(new.requests_per_minute))
-    .bind(row::to_optional_number(new.tokens_per_minute));
+    .bind(row::to_optional_number(new.tokens_per_minute))
+    .bind(to_json(&new.restrictions))
+    .bind(to_json(&new.labels));
     tx.execute(key).await?;
     insert_secret(tx, new, new.created_at).await?;
     tx.announce(Change::Key(new.segment), new.created_at);
@@ -211,7 +238,8 @@ pub async fn rotate(
         sqlx::query("UPDATE api_key_secrets SET dies_at = $2 WHERE key_id = $1 AND (dies_at IS NULL OR dies_at > $2)");
     tx.execute(end.bind(id.as_str()).bind(old_dies_at.millis())).await?;
     let (segment, hash) = fresh;
-    let rotated = ApiKey { segment, hash, dies_at: None, ..key };
+    let overlap_until = (old_dies_at > now).then_some(old_dies_at);
+    let rotated = ApiKey { segment, hash, dies_at: None, overlap_until, ..key };
     insert_secret(tx, &rotated, now).await?;
     announce_all(tx, &rotated, now).await?;
     Ok(rotated)
@@ -235,6 +263,36 @@ pub async fn revoke_locked(tx: &mut Tx, key: ApiKey, now: Timestamp) -> Result<A
             write(tx, ApiKey { revoked_at: Some(now), ..key }, now).await
         }
     }
+}
+
+/// Writes new settings of a locked key, which must be active or disabled: another expiry would let it count against the key
+/// limit again.
+pub async fn edit_locked(tx: &mut Tx, before: &ApiKey, edited: ApiKey, now: Timestamp) -> Result<ApiKey, StoreError> {
+    match before.state(now) {
+        KeyState::Revoked => return Err(Conflict::KeyRevoked.into()),
+        KeyState::Expired => return Err(Conflict::KeyExpired.into()),
+        KeyState::Active | KeyState::Disabled => {}
+    }
+    let update = sqlx::query(
+        "UPDATE api_keys SET name = $2, requests_per_minute = $3, tokens_per_minute = $4, restrictions = $5, labels = $6 \
+         WHERE id = $1",
+    )
+    .bind(edited.id.as_str())
+    .bind(edited.name.as_str())
+    .bind(row::to_optional_number(edited.requests_per_minute))
+    .bind(row::to_optional_number(edited.tokens_per_minute))
+    .bind(to_json(&edited.restrictions))
+    .bind(to_json(&edited.labels));
+    tx.execute(update).await?;
+    write(tx, edited, now).await
+}
+
+/// Lets all secrets of a locked key but the current one expire now. Idempotent.
+pub async fn end_overlap_locked(tx: &mut Tx, key: ApiKey, now: Timestamp) -> Result<ApiKey, StoreError> {
+    let end = sqlx::query("UPDATE api_key_secrets SET dies_at = $2 WHERE key_id = $1 AND dies_at > $2");
+    tx.execute(end.bind(key.id.as_str()).bind(now.millis())).await?;
+    announce_all(tx, &key, now).await?;
+    Ok(ApiKey { overlap_until: None, ..key })
 }
 
 /// Disables an active key until it is enabled again. Idempotent.
@@ -367,6 +425,7 @@ fn api_key(found: &AnyRow) -> Result<ApiKey, StoreError> {
         segment: row::parsed(found, "segment", Segment::parse)?,
         hash: row::parsed(found, "hash", SecretHash::from_hex)?,
         dies_at: row::optional_moment(found, "dies_at")?,
+        overlap_until: row::optional_moment(found, "overlap_until")?,
         created_at: row::moment(found, "created_at")?,
         created_by: row::optional_parsed(found, "created_by", |text| UserId::parse(text).ok())?,
         expires_at: row::optional_moment(found, "expires_at")?,
@@ -375,5 +434,18 @@ fn api_key(found: &AnyRow) -> Result<ApiKey, StoreError> {
         disabled_at: row::optional_moment(found, "disabled_at")?,
         requests_per_minute: row::optional_count(found, "requests_per_minute")?,
         tokens_per_minute: row::optional_count(found, "tokens_per_minute")?,
+        restrictions: from_json(found, "restrictions")?,
+        labels: from_json(found, "labels")?,
     })
+}
+
+/// `None` for the default.
+fn to_json<T: Serialize + Default + PartialEq>(value: &T) -> Option<String> {
+    (*value != T::default()).then(|| serde_json::to_string(value).expect("has only text keys"))
+}
+
+/// What cannot be read, for instance because a newer version wrote it, is an error: a key never loses its restrictions.
+fn from_json<T: DeserializeOwned + Default>(found: &AnyRow, column: &str) -> Result<T, StoreError> {
+    let read = row::optional_parsed(found, column, |text| serde_json::from_str(text).ok())?;
+    Ok(read.unwrap_or_default())
 }

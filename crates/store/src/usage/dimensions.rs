@@ -4,7 +4,7 @@
 //! Ids are random rather than sequential, so they are never reused. Ids are cached, and every batch checks that the cached
 //! ones it needs still exist: retention, a rolled-back transaction or a restored store may have removed them.
 
-use super::event::{self, DIMENSIONS, Value};
+use super::event::{self, DIMENSIONS, SHARED, Value};
 use crate::db::Tx;
 use crate::error::StoreError;
 use crate::row;
@@ -21,10 +21,10 @@ const ID_BITS: u32 = 48;
 /// A row of `usage_kinds` without its id.
 type Dimensions<'a> = [Value<'a>; DIMENSIONS.len()];
 
-/// Dimensions and error code.
-type GroupKey<'a> = (Dimensions<'a>, &'a str);
+/// Dimensions, and the other columns that a statement binds once.
+type GroupKey<'a> = (Dimensions<'a>, [Value<'a>; SHARED.len()]);
 
-/// Events with the same dimensions and code, in the order of their rows.
+/// Events with the same dimensions and shared columns, in the order of their rows.
 pub(super) struct EventGroup<'a> {
     pub(super) id: i64,
     pub(super) events: Vec<&'a UsageEvent>,
@@ -93,7 +93,7 @@ impl DimensionIds {
 }
 
 fn group_key(event: &UsageEvent) -> GroupKey<'_> {
-    (DIMENSIONS.map(|(_, value)| value(event)), &event.code)
+    (DIMENSIONS.map(|(_, value)| value(event)), SHARED.map(|(_, value)| value(event)))
 }
 
 /// Stores the dimensions under a new id, unless they are stored already; returns their id.

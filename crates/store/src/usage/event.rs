@@ -45,15 +45,18 @@ pub(super) const DIMENSIONS: [Column; 12] = [
     ("organization_id", |event| Value::Text(event.caller.organization.as_str())),
 ];
 
-/// The columns of `usage_calls` that events of one group share, besides `kind`, the id of their dimensions. The code is
-/// shared, too, but is a column here so that an index finds the errors.
-pub(super) const SHARED: [Column; 2] = [
+/// The columns of `usage_calls` that events of one group share, besides `kind`, the id of their dimensions. A statement
+/// binds them once for all of its events. The code is a column here so that an index finds the errors.
+pub(super) const SHARED: [Column; 5] = [
     ("workspace_id", |event| Value::Text(event.caller.workspace.as_str())),
     ("code", |event| Value::Text(&event.code)),
+    ("surface", |event| Value::Text(surface_text(&event.origin))),
+    ("requested_model", |event| Value::Text(requested_text(&event.origin))),
+    ("failovers", |event| Value::Number(event.failovers.into())),
 ];
 
 /// The columns of `usage_calls` that every event has for itself.
-pub(super) const OWN: [Column; 13] = [
+pub(super) const OWN: [Column; 10] = [
     ("started_at", |event| Value::Number(event.started_at.millis())),
     ("request_id", |event| Value::Text(event.request.as_str())),
     ("prompt_tokens", |event| Value::Number(row::to_number(event.tokens.prompt))),
@@ -64,9 +67,6 @@ pub(super) const OWN: [Column; 13] = [
     ("duration_micros", |event| Value::Number(row::to_number(event.duration_micros))),
     ("held_micros", |event| Value::OptionalNumber(row::to_optional_number(event.held_micros))),
     ("sent_micros", |event| Value::OptionalNumber(row::to_optional_number(event.sent_micros))),
-    ("surface", |event| Value::Text(surface_text(&event.origin))),
-    ("requested_model", |event| Value::Text(requested_text(&event.origin))),
-    ("failovers", |event| Value::Number(event.failovers.into())),
 ];
 
 /// Empty if unknown.

@@ -1,14 +1,16 @@
-//! The monthly quota: one account per workspace and month, one lease per run of a node.
+//! The monthly quota: one account per workspace and month, one lease per run of a node. An organization whose tokens are
+//! bounded has an account, too: the sum of those of its workspaces.
 //!
-//! A transaction that changes an account locks its row first, so two nodes never grant the same tokens. Only its own run
+//! A transaction that changes an account locks its row first, and before it that of a bounded organization, so two nodes never
+//! grant the same tokens. Only its own run
 //! sets a lease, to an absolute amount; its used tokens grow with the events that reach the store.
 
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
-use crate::row;
-use domain::quota::{Account, Lease, LeaseRequest, grant};
+use crate::{organizations, row};
+use domain::quota::{Account, AccountOwner, Lease, LeaseRequest, grant_within};
 use domain::workspace::lower;
-use domain::{Month, Timestamp, UsageEvent, WorkspaceId};
+use domain::{Month, Organization, OrganizationId, Timestamp, UsageEvent, Workspace, WorkspaceId};
 use sqlx::any::AnyRow;
 use std::collections::BTreeMap;
 
@@ -28,7 +30,7 @@ pub struct LeaseState {
     /// Whether tokens were granted.
     pub added: bool,
     pub near_cap: bool,
-    /// The account, including this lease.
+    /// The account, including this lease. If nothing was granted, the one that has too few tokens left.
     pub account: Account,
 }
 
@@ -44,8 +46,8 @@ pub async fn set_lease(
     expires_at: Timestamp,
 ) -> Result<LeaseState, StoreError> {
     let mut tx = store.begin().await?;
-    let used = lock_used(&mut tx, key.workspace, key.month).await?;
-    let cap = cap(&mut tx, key.workspace, default_cap).await?;
+    let caps = lock_caps(&mut tx, key.workspace, default_cap).await?;
+    let used = lock_used(&mut tx, key.workspace, key.month, caps.organization.as_deref()).await?;
     let query = sqlx::query("SELECT run_id, granted, written FROM quota_leases WHERE workspace_id = $1 AND month = $2")
         .bind(key.workspace.as_str())
         .bind(i64::from(key.month.number()));
@@ -60,11 +62,23 @@ pub async fn set_lease(
         }
     }
     own.granted = believed;
-    let mut account = Account { cap, used, reserved: others + own.reserved() };
-    let granted = ask.and_then(|ask| grant(&account, ask));
-    if let Some(granted) = granted {
-        own.granted += granted.tokens;
-        account.reserved = others + own.reserved();
+    let mut account = Account { cap: caps.own, used, reserved: others + own.reserved(), ..Account::default() };
+    let shared = match &caps {
+        Caps { organization: Some(organization), shared: Some(cap), .. } => {
+            let (shared, workspaces) = shared_account(&mut tx, organization, *cap, key).await?;
+            Some((Account { reserved: shared.reserved + own.reserved(), ..shared }, workspaces))
+        }
+        _ => None,
+    };
+    let shared = shared.as_ref().map(|(shared, workspaces)| (shared, *workspaces));
+    let granted = ask.map(|ask| grant_within(&account, shared, ask));
+    match granted {
+        Some(Ok(granted)) => {
+            own.granted += granted.tokens;
+            account.reserved = others + own.reserved();
+        }
+        Some(Err(spent)) => account = spent,
+        None => {}
     }
     let upsert = sqlx::query(
         "INSERT INTO quota_leases (workspace_id, month, run_id, node_id, granted, written, expires_at) \
@@ -79,6 +93,7 @@ pub async fn set_lease(
     .bind(expires_at.millis());
     tx.execute(upsert).await?;
     tx.commit().await?;
+    let granted = granted.and_then(Result::ok);
     let near_cap = granted.is_none_or(|granted| granted.near_cap);
     Ok(LeaseState { granted: own.granted, added: granted.is_some(), near_cap, account })
 }
@@ -86,17 +101,21 @@ pub async fn set_lease(
 /// Counts newly inserted events, in the transaction that inserted them.
 pub async fn count(tx: &mut Tx, run: &str, inserted: &[&UsageEvent]) -> Result<(), StoreError> {
     // In one order, so that two nodes cannot deadlock.
-    let mut sums: BTreeMap<(&str, i32), u64> = BTreeMap::new();
+    let mut sums: BTreeMap<(&str, i32), (&OrganizationId, u64)> = BTreeMap::new();
     for event in inserted.iter().filter(|event| event.counts_against_quota()) {
         let month = Month::of(event.started_at).number();
-        *sums.entry((event.caller.workspace.as_str(), month)).or_default() += event.tokens.total();
+        let caller = &event.caller;
+        let sum = sums.entry((caller.workspace.as_str(), month)).or_insert((&caller.organization, 0));
+        sum.1 += event.tokens.total();
     }
-    for ((workspace, month), tokens) in sums {
+    for ((workspace, month), (organization, tokens)) in sums {
         let used = sqlx::query(
-            "INSERT INTO quota_months (workspace_id, month, used) VALUES ($1, $2, $3) \
-             ON CONFLICT (workspace_id, month) DO UPDATE SET used = quota_months.used + excluded.used",
+            "INSERT INTO quota_months (workspace_id, month, used, organization_id) VALUES ($1, $2, $3, $4) \
+             ON CONFLICT (workspace_id, month) \
+             DO UPDATE SET used = quota_months.used + excluded.used, organization_id = excluded.organization_id",
         );
-        tx.execute(used.bind(workspace).bind(i64::from(month)).bind(row::to_number(tokens))).await?;
+        let used = used.bind(workspace).bind(i64::from(month)).bind(row::to_number(tokens));
+        tx.execute(used.bind(organization.as_str())).await?;
         let written = sqlx::query(
             "UPDATE quota_leases SET written = written + $4 WHERE workspace_id = $1 AND month = $2 AND run_id = $3",
         );
@@ -144,6 +163,33 @@ pub async fn account(
     account_of(&found, default_cap)
 }
 
+/// The account of an organization, whose cap is that of the operator; without one, it has no end.
+pub async fn organization_account(
+    store: &Store,
+    organization: &Organization,
+    month: Month,
+) -> Result<Account, StoreError> {
+    let query = sqlx::query(SHARED_ACCOUNT).bind(organization.id.as_str()).bind(i64::from(month.number()));
+    let found = store.row(query.bind("").bind("")).await?.ok_or_else(|| row::corrupt("quota_months"))?;
+    Ok(shared_of(&found, organization.monthly_tokens.unwrap_or(u64::MAX))?.0)
+}
+
+/// The account of a workspace, or that of its organization if the operator bounds it and it has fewer tokens left.
+pub async fn tightest_account(
+    store: &Store,
+    workspace: &Workspace,
+    month: Month,
+    default_cap: u64,
+) -> Result<Account, StoreError> {
+    let own = account(store, &workspace.id, month, default_cap).await?;
+    let organization = organizations::by_id(store, &workspace.organization).await?;
+    let Some(organization) = organization.filter(|organization| organization.monthly_tokens.is_some()) else {
+        return Ok(own);
+    };
+    let shared = organization_account(store, &organization, month).await?;
+    Ok(if shared.left() < own.left() { shared } else { own })
+}
+
 /// The accounts of workspaces with usage in `month`, those with the most tokens first.
 pub async fn list(
     store: &Store,
@@ -168,28 +214,84 @@ pub async fn list(
 
 fn account_of(found: &AnyRow, default_cap: u64) -> Result<Account, StoreError> {
     Ok(Account {
+        owner: AccountOwner::Workspace,
         cap: effective_cap(found, default_cap)?,
         used: row::optional_count(found, "used")?.unwrap_or(0),
         reserved: row::optional_count(found, "reserved")?.unwrap_or(0),
     })
 }
 
-/// Reads the used tokens of an account and locks it until the end of the transaction.
-async fn lock_used(tx: &mut Tx, workspace: &WorkspaceId, month: Month) -> Result<u64, StoreError> {
-    let lock = sqlx::query(
-        "INSERT INTO quota_months (workspace_id, month, used) VALUES ($1, $2, 0) \
-         ON CONFLICT (workspace_id, month) DO UPDATE SET used = quota_months.used RETURNING used",
-    );
-    let found = tx.row(lock.bind(workspace.as_str()).bind(i64::from(month.number()))).await?;
-    row::count(&found.ok_or_else(|| row::corrupt("quota_months"))?, "used")
+/// The accounts of the organization `$1` in the month `$2`, without the lease of the workspace `$3` and the run `$4`. One
+/// statement, because events that are counted at the same moment move tokens from reserved to used.
+const SHARED_ACCOUNT: &str = "SELECT COUNT(*) AS workspaces, CAST(COALESCE(SUM(m.used), 0) AS BIGINT) AS used, \
+     CAST(COALESCE(SUM((SELECT SUM(CASE WHEN l.granted > l.written THEN l.granted - l.written ELSE 0 END) \
+      FROM quota_leases l WHERE l.workspace_id = m.workspace_id AND l.month = m.month \
+      AND NOT (l.workspace_id = $3 AND l.run_id = $4))), 0) AS BIGINT) AS reserved \
+     FROM quota_months m WHERE m.organization_id = $1 AND m.month = $2";
+
+/// The account of an organization without the lease of `key`, and the number of workspaces that share it.
+async fn shared_account(
+    tx: &mut Tx,
+    organization: &str,
+    cap: u64,
+    key: LeaseKey<'_>,
+) -> Result<(Account, u32), StoreError> {
+    let query = sqlx::query(SHARED_ACCOUNT).bind(organization).bind(i64::from(key.month.number()));
+    let found = tx.row(query.bind(key.workspace.as_str()).bind(key.run)).await?;
+    shared_of(&found.ok_or_else(|| row::corrupt("quota_months"))?, cap)
 }
 
-async fn cap(tx: &mut Tx, workspace: &WorkspaceId, default_cap: u64) -> Result<u64, StoreError> {
-    let query = sqlx::query("SELECT monthly_tokens, lowered_monthly_tokens FROM workspaces WHERE id = $1");
-    match tx.row(query.bind(workspace.as_str())).await? {
-        Some(found) => effective_cap(&found, default_cap),
-        None => Ok(0),
+fn shared_of(found: &AnyRow, cap: u64) -> Result<(Account, u32), StoreError> {
+    let account = Account {
+        owner: AccountOwner::Organization,
+        cap,
+        used: row::count(found, "used")?,
+        reserved: row::count(found, "reserved")?,
+    };
+    Ok((account, u32::try_from(row::count(found, "workspaces")?).unwrap_or(u32::MAX)))
+}
+
+/// Reads the used tokens of an account and locks it until the end of the transaction.
+async fn lock_used(
+    tx: &mut Tx,
+    workspace: &WorkspaceId,
+    month: Month,
+    organization: Option<&str>,
+) -> Result<u64, StoreError> {
+    let lock = sqlx::query(
+        "INSERT INTO quota_months (workspace_id, month, used, organization_id) VALUES ($1, $2, 0, $3) \
+         ON CONFLICT (workspace_id, month) DO UPDATE SET used = quota_months.used, \
+         organization_id = COALESCE(excluded.organization_id, quota_months.organization_id) RETURNING used",
+    );
+    let lock = lock.bind(workspace.as_str()).bind(i64::from(month.number())).bind(organization);
+    row::count(&tx.row(lock).await?.ok_or_else(|| row::corrupt("quota_months"))?, "used")
+}
+
+/// The caps of a workspace.
+#[derive(Default)]
+struct Caps {
+    own: u64,
+    /// `None` if the workspace was deleted.
+    organization: Option<String>,
+    /// The cap of the organization, if it has one.
+    shared: Option<u64>,
+}
+
+/// Reads the caps of a workspace, and locks its organization if that has one.
+async fn lock_caps(tx: &mut Tx, workspace: &WorkspaceId, default_cap: u64) -> Result<Caps, StoreError> {
+    let query = sqlx::query(
+        "SELECT w.organization_id, w.monthly_tokens, w.lowered_monthly_tokens, o.monthly_tokens AS shared \
+         FROM workspaces w JOIN organizations o ON o.id = w.organization_id WHERE w.id = $1",
+    );
+    let Some(found) = tx.row(query.bind(workspace.as_str())).await? else { return Ok(Caps::default()) };
+    let (own, organization) = (effective_cap(&found, default_cap)?, row::text(&found, "organization_id")?);
+    let mut shared = row::optional_count(&found, "shared")?;
+    if shared.is_some() {
+        let lock = sqlx::query("UPDATE organizations SET name = name WHERE id = $1 RETURNING monthly_tokens");
+        let locked = tx.row(lock.bind(organization.as_str())).await?;
+        shared = locked.map_or(Ok(None), |locked| row::optional_count(&locked, "monthly_tokens"))?;
     }
+    Ok(Caps { own, organization: Some(organization), shared })
 }
 
 /// The operator's cap, or a lower one set by an administrator.

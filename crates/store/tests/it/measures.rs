@@ -58,7 +58,7 @@ async fn a_window_is_the_mean_over_held_gpus_of_all_nodes() {
         nodes.join_all().await;
         let span = Span { from: window_of(NOW), to: later(WINDOW_MILLIS) };
         // Each replica of this endpoint is held to be of the flavor's size: one GPU. Measured: 50, 0 and 20.
-        let windows = gpu_busy::of_workspace(&store, &endpoint.workspace, span).await.unwrap();
+        let windows = gpu_busy::windows(&store, Some(&endpoint.workspace), span).await.unwrap();
         assert_eq!(windows.len(), 1);
         let held = u64::from(endpoint.gpu_count()) * 2;
         let expected = 700_000 / held.max(3);

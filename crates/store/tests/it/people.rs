@@ -1,9 +1,14 @@
 //! Records to put into a store.
 
+use domain::endpoint::labels::Labels;
 use domain::key::NewKey;
+use domain::key_restrictions::allowed_models;
 use domain::user::{Email, Membership, Role};
 use domain::workspace::OwnLimits;
-use domain::{ApiKey, KeyId, Organization, OrganizationId, Timestamp, User, UserId, Workspace, WorkspaceId};
+use domain::{
+    ApiKey, KeyId, KeyRestrictions, Organization, OrganizationId, Permission, Timestamp, User, UserId, Workspace,
+    WorkspaceId,
+};
 use store::{Store, api_keys, organizations, users, workspaces};
 
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -17,7 +22,14 @@ pub(crate) fn entropy() -> u128 {
 }
 
 pub(crate) fn new_organization() -> Organization {
-    Organization { id: OrganizationId::new(NOW, entropy()), name: "Acme".into(), max_workspaces: None, created_at: NOW }
+    Organization {
+        id: OrganizationId::new(NOW, entropy()),
+        name: "Acme".into(),
+        max_workspaces: None,
+        monthly_tokens: None,
+        max_stored_bytes: None,
+        created_at: NOW,
+    }
 }
 
 pub(crate) fn new_workspace(organization: &Organization) -> Workspace {
@@ -60,6 +72,7 @@ pub(crate) fn new_key(workspace: &Workspace) -> ApiKey {
         segment: text.segment,
         hash: text.hash,
         dies_at: None,
+        overlap_until: None,
         created_at: NOW,
         created_by: None,
         expires_at: None,
@@ -68,6 +81,12 @@ pub(crate) fn new_key(workspace: &Workspace) -> ApiKey {
         disabled_at: None,
         requests_per_minute: Some(60),
         tokens_per_minute: None,
+        restrictions: KeyRestrictions {
+            permissions: Some(vec![Permission::Inference]),
+            allowed_models: Some(allowed_models(&["acme/*"]).unwrap()),
+            ..KeyRestrictions::default()
+        },
+        labels: Labels::from([("team".into(), "search".into())]),
     }
 }
 

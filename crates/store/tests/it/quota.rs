@@ -1,13 +1,13 @@
 use crate::databases::on_both;
 use crate::people;
-use domain::quota::{Account, LeaseRequest};
+use domain::quota::{Account, AccountOwner, LeaseRequest};
 use domain::workspace::OwnLimits;
-use domain::{Month, Timestamp, UsageEvent, Workspace};
+use domain::{Month, Organization, Timestamp, UsageEvent, Workspace, WorkspaceId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::quota::{self, LeaseKey, LeaseState};
 use store::usage::UsageWriter;
-use store::{Store, workspaces};
+use store::{Store, organizations, workspaces};
 use tokio::task::JoinSet;
 
 const CAP: u64 = 100_000;
@@ -67,8 +67,56 @@ async fn concurrent_requests_never_get_more_than_the_cap() {
             ended.unwrap();
         }
         let account = account(&store, &workspace).await;
-        assert_eq!(account, Account { cap: CAP, used: 0, reserved: granted.load(Ordering::Relaxed) });
+        assert_eq!(account, Account { cap: CAP, reserved: granted.load(Ordering::Relaxed), ..Account::default() });
         assert_eq!(account.reserved, 99_000, "33 times 3,000, and not one more");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn all_workspaces_of_an_organization_never_get_more_than_its_bound() {
+    on_both(async |_, store| {
+        let first = followers_workspace(&store).await;
+        let mut tx = store.begin().await.unwrap();
+        let organization = organizations::lock(&mut tx, &first.organization).await.unwrap();
+        let bounded = Organization { monthly_tokens: Some(60_000), ..organization };
+        organizations::update(&mut tx, &bounded, people::NOW).await.unwrap();
+        let mut own = vec![first.clone()];
+        for number in 0..3 {
+            let other = Workspace { id: WorkspaceId::new(people::NOW, 700 + number), ..first.clone() };
+            workspaces::insert(&mut tx, &other).await.unwrap();
+            own.push(other);
+        }
+        tx.commit().await.unwrap();
+        let granted = Arc::new(AtomicU64::new(0));
+        let mut runs = JoinSet::new();
+        for (number, workspace) in own.iter().cycle().take(8).cloned().enumerate() {
+            let (store, granted) = (store.clone(), Arc::clone(&granted));
+            runs.spawn(async move {
+                let (run, mut believed) = (format!("run_{number}"), 0);
+                loop {
+                    let leased = ask(&store, &workspace, &run, believed, 2_000).await;
+                    if !leased.added {
+                        return leased.account;
+                    }
+                    granted.fetch_add(leased.granted - believed, Ordering::Relaxed);
+                    believed = leased.granted;
+                }
+            });
+        }
+        while let Some(spent) = runs.join_next().await {
+            assert_eq!(spent.unwrap().owner, AccountOwner::Organization);
+        }
+        assert_eq!(granted.load(Ordering::Relaxed), 60_000, "30 times 2,000, and not one more");
+
+        write(&store, "run_0", &[crate::usage_events::event(&first, 1)]).await;
+        let mut tx = store.begin().await.unwrap();
+        workspaces::delete(&mut tx, &own[1].id, people::NOW).await.unwrap();
+        tx.commit().await.unwrap();
+        let month = Month::of(people::NOW);
+        let account = quota::organization_account(&store, &bounded, month).await.unwrap();
+        assert_eq!((account.used, account.used + account.reserved), (15, 60_000), "also of a deleted workspace");
+        assert!(!ask(&store, &own[2], "run_9", 0, 1).await.added);
     })
     .await;
 }
@@ -81,7 +129,10 @@ async fn events_turn_reserved_tokens_into_used_ones_and_count_once() {
         let events: Vec<_> = (0..2).map(|number| crate::usage_events::event(&workspace, number)).collect();
         write(&store, "run_a", &events).await;
         write(&store, "run_a", &events).await;
-        assert_eq!(account(&store, &workspace).await, Account { cap: CAP, used: 30, reserved: 10 });
+        assert_eq!(
+            account(&store, &workspace).await,
+            Account { cap: CAP, used: 30, reserved: 10, ..Account::default() }
+        );
 
         let returned = quota::set_lease(&store, lease_key(&workspace, "run_a"), 30, None, CAP, LATER).await.unwrap();
         assert_eq!((returned.granted, returned.account.reserved), (30, 0));

@@ -50,6 +50,8 @@ fn all(workspace: &Workspace) -> Filter {
         status: None,
         code: None,
         surface: None,
+        request: None,
+        min_duration: None,
         before: None,
     }
 }

@@ -1,26 +1,26 @@
 use crate::databases::on_both;
 use crate::people::{self, NOW, later};
 use domain::{ResponseRetention, Timestamp, Workspace, WorkspaceId};
-use store::responses::{self, BATCH, Insert, NewResponse, Total};
+use store::responses::{self, BATCH, Insert, MaxBytes, NewResponse, Total};
 use store::{Store, workspaces};
 
 const DAY: i64 = 86_400_000;
-const ROOM: u64 = 1 << 20;
+const ROOM: MaxBytes = MaxBytes { workspace: 1 << 20, organization: 1 << 20, total: 1 << 20 };
 
-fn new<'a>(workspace: &'a WorkspaceId, id: &'a str) -> NewResponse<'a> {
+fn new(workspace: &WorkspaceId, id: &str) -> NewResponse {
     NewResponse {
-        workspace,
-        id,
+        workspace: workspace.clone(),
+        id: id.to_owned(),
         previous: None,
         created_at: NOW,
-        content_key: "k1",
+        content_key: "k1".to_owned(),
         input: vec![0, 1, 255],
         response: b"sealed".to_vec(),
-        items: &[],
+        items: Vec::new(),
     }
 }
 
-async fn insert(store: &Store, new: &NewResponse<'_>, room: u64) -> Insert {
+async fn insert(store: &Store, new: &NewResponse, room: MaxBytes) -> Insert {
     let mut tx = store.begin().await.unwrap();
     let inserted = responses::insert(&mut tx, new, room).await.unwrap();
     if inserted == Insert::Done {
@@ -46,7 +46,7 @@ async fn a_response_is_found_by_its_workspace_until_it_is_too_old_or_deleted() {
     on_both(async |_, store| {
         let (own, other) = (people::workspace(&store).await.id, people::workspace(&store).await.id);
         let items = ["msg_1".to_owned(), "fc_1".to_owned(), "rs_1".to_owned()];
-        let inserted = insert(&store, &NewResponse { items: &items, ..new(&own, "resp_1") }, ROOM).await;
+        let inserted = insert(&store, &NewResponse { items: items.to_vec(), ..new(&own, "resp_1") }, ROOM).await;
         assert_eq!(inserted, Insert::Done);
         let found = responses::find(&store, &own, "resp_1", NOW).await.unwrap().unwrap();
         assert_eq!((&found.input[..], &found.response[..]), (&[0, 1, 255][..], &b"sealed"[..]));
@@ -74,10 +74,10 @@ async fn a_chain_is_read_from_its_oldest_response_and_ends_where_one_is_missing(
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await.id;
         insert(&store, &new(&workspace, "resp_1"), ROOM).await;
-        insert(&store, &NewResponse { previous: Some("resp_1"), ..new(&workspace, "resp_2") }, ROOM).await;
-        insert(&store, &NewResponse { previous: Some("resp_2"), ..new(&workspace, "resp_3") }, ROOM).await;
+        insert(&store, &NewResponse { previous: Some("resp_1".to_owned()), ..new(&workspace, "resp_2") }, ROOM).await;
+        insert(&store, &NewResponse { previous: Some("resp_2".to_owned()), ..new(&workspace, "resp_3") }, ROOM).await;
         // Another branch of the same conversation.
-        insert(&store, &NewResponse { previous: Some("resp_1"), ..new(&workspace, "resp_4") }, ROOM).await;
+        insert(&store, &NewResponse { previous: Some("resp_1".to_owned()), ..new(&workspace, "resp_4") }, ROOM).await;
         let chain = async |id: &str| {
             let links = responses::chain(&store, &workspace, id, NOW).await.unwrap();
             links.into_iter().map(|link| (link.id, link.previous, link.bytes)).collect::<Vec<_>>()
@@ -97,15 +97,26 @@ async fn a_chain_is_read_from_its_oldest_response_and_ends_where_one_is_missing(
 }
 
 #[tokio::test]
-async fn the_responses_of_a_workspace_have_a_bound_and_deleting_makes_room() {
+async fn stored_responses_have_bounds_and_deleting_makes_room() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await.id;
-        assert_eq!(insert(&store, &new(&workspace, "resp_1"), 18).await, Insert::Done);
-        assert_eq!(insert(&store, &new(&workspace, "resp_2"), 18).await, Insert::Done);
-        assert_eq!(insert(&store, &new(&workspace, "resp_3"), 18).await, Insert::Full);
+        let (room, other) =
+            (MaxBytes { workspace: 18, organization: 20, total: 27 }, people::workspace(&store).await.id);
+        assert_eq!(insert(&store, &new(&workspace, "resp_1"), room).await, Insert::Done);
+        assert_eq!(insert(&store, &new(&workspace, "resp_2"), room).await, Insert::Done);
+        assert_eq!(insert(&store, &new(&workspace, "resp_3"), room).await, Insert::Full);
+        assert_eq!(insert(&store, &new(&other, "resp_1"), room).await, Insert::Done);
+        assert_eq!(insert(&store, &new(&other, "resp_2"), room).await, Insert::StoreFull);
+        let found = workspaces::by_id(&store, &workspace).await.unwrap().unwrap();
+        let sibling = Workspace { id: WorkspaceId::new(NOW, 700), ..found };
+        let mut tx = store.begin().await.unwrap();
+        workspaces::insert(&mut tx, &sibling).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(insert(&store, &new(&sibling.id, "resp_1"), room).await, Insert::Full, "of its organization");
         assert_eq!(responses::find(&store, &workspace, "resp_3", NOW).await.unwrap(), None);
+        assert_eq!(responses::total_bytes(&store).await.unwrap(), 27);
         assert!(delete(&store, &workspace, "resp_1").await);
-        assert_eq!(insert(&store, &new(&workspace, "resp_3"), 18).await, Insert::Done);
+        assert_eq!(insert(&store, &new(&workspace, "resp_3"), room).await, Insert::Done);
     })
     .await;
 }
@@ -116,8 +127,8 @@ async fn old_responses_are_deleted_in_batches() {
         let workspace = people::workspace(&store).await;
         let mut tx = store.begin().await.unwrap();
         for number in 0..BATCH + 50 {
-            let (id, items) = (format!("resp_{number}"), [format!("msg_{number}")]);
-            let old = NewResponse { created_at: later(-1), items: &items, ..new(&workspace.id, &id) };
+            let (id, items) = (format!("resp_{number}"), vec![format!("msg_{number}")]);
+            let old = NewResponse { created_at: later(-1), items, ..new(&workspace.id, &id) };
             responses::insert(&mut tx, &old, ROOM).await.unwrap();
         }
         responses::insert(&mut tx, &new(&workspace.id, "resp_new"), ROOM).await.unwrap();

@@ -40,7 +40,8 @@ async fn old_rows_are_deleted_in_batches_and_the_others_stay() {
         let minutes = async || {
             let span = Span { from: Timestamp::default(), to: later(24 * HOUR) };
             let (resolution, level) = (Resolution::Minute, Level::Workspace);
-            let selection = Selection { workspace: &workspace.id, resolution, level, span, model: None, actor: None };
+            let selection =
+                Selection { workspace: Some(&workspace.id), resolution, level, span, model: None, actor: None };
             series::read(&store, selection, Measure::Requests).await.unwrap().len()
         };
         assert_eq!(minutes().await, 2);

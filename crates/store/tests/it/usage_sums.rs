@@ -15,6 +15,7 @@ use sqlx::{AssertSqlSafe, Executor};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use store::usage::UsageWriter;
+use store::usage::sums::consumers::{self, ConsumerKind};
 use store::usage::sums::{Summed, check, read};
 use store::{Store, StoreError};
 use tokio::task::JoinSet;
@@ -271,6 +272,36 @@ async fn absurd_token_counts_do_not_stop_the_meter() {
         let again = UsageEvent { request: RequestId::new(later(1), entropy()), ..absurd.clone() };
         assert_eq!(insert(&store, &[absurd]).await.unwrap(), 1);
         assert_eq!(insert(&store, &[again]).await.unwrap(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn consumers_of_all_workspaces_add_up_to_the_usage_of_each() {
+    on_both(async |_, store| {
+        let mut rng = Rng::with_seed(7);
+        let workspaces = [people::workspace(&store).await, people::workspace(&store).await];
+        for workspace in &workspaces {
+            let events: Vec<_> = (0..40).map(|_| event(&mut rng, workspace)).collect();
+            insert(&store, &events).await.unwrap();
+        }
+        let from = Grain::Day.start_of(NOW);
+        let span = Span { from, to: from.plus_millis(DAYS * Grain::Day.millis()) };
+        let pieces = plan(span, span.to);
+        for kind in [ConsumerKind::Organization, ConsumerKind::Key] {
+            let found = consumers::read(&store, kind, &pieces).await.unwrap();
+            for workspace in &workspaces {
+                let is_owner = |one: &&consumers::Consumer| {
+                    one.organization.as_ref().is_some_and(|(id, _)| *id == workspace.organization)
+                };
+                let sum: Totals = found.iter().filter(is_owner).map(|one| one.totals).sum();
+                let whole = read(&store, &workspace.id, &pieces, &Grouping::parse("").unwrap()).await.unwrap();
+                assert_eq!(sum, whole[0].totals, "{kind}");
+            }
+        }
+        let models = consumers::read(&store, ConsumerKind::Model, &pieces).await.unwrap();
+        assert!(models.iter().any(|one| one.model == "acme/Big" && one.organization.is_none()), "{models:?}");
+        assert_eq!(consumers::read(&store, ConsumerKind::Endpoint, &pieces).await.unwrap(), []);
     })
     .await;
 }

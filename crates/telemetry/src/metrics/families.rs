@@ -133,7 +133,12 @@ families! {
     CALLS_CUT_OFF: Counter "forebay_calls_cut_off_total" ["reason"]
         "Calls that were ended: stalled by their client, no_memory for a client that does not keep up, or timed_out";
     RESPONSES_NOT_STORED: Counter "forebay_responses_not_stored_total" ["reason"]
-        "Responses that could not be stored: too_large, full if their workspace has no room, or failed by the store";
+        "Responses that could not be stored: too_large, full if their workspace or organization has no room, store_full if there is no room \
+         for any, or failed by the store";
+    STORED_RESPONSES: Gauge "forebay_stored_response_bytes" []
+        "Stored responses of all workspaces, as this node counted them within the last minute";
+    STORED_RESPONSES_MAX: Gauge "forebay_stored_response_max_bytes" []
+        "The most bytes of stored responses of all workspaces";
     CONNECTIONS_REJECTED: Counter "forebay_connections_rejected_total" []
         "Connections of client addresses that had too many";
     STORE_UP: Gauge "forebay_store_up" []

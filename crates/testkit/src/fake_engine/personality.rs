@@ -110,6 +110,17 @@ impl UsageFault {
     ];
 }
 
+/// The `usage` of a chunk that is not the last. vLLM reports cached tokens only at the end.
+pub(super) fn running_usage(script: &Script, completion_tokens: u64) -> Value {
+    let mut usage = usage(script, completion_tokens);
+    if script.engine == Personality::Vllm
+        && let Some(members) = usage.as_object_mut()
+    {
+        members.remove("prompt_tokens_details");
+    }
+    usage
+}
+
 /// A `usage` object, with the script's fault.
 pub(super) fn usage(script: &Script, completion_tokens: u64) -> Value {
     let (prompt, total) = (script.prompt_tokens, script.prompt_tokens.saturating_add(completion_tokens));

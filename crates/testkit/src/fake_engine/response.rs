@@ -46,6 +46,9 @@ pub(super) async fn respond_to(
     };
     let body = body.to_bytes();
     let path = parts.uri.path();
+    if !may_call(&state, path, &parts.headers) {
+        return Ok(error(StatusCode::UNAUTHORIZED, "Unauthorized"));
+    }
     match (&parts.method, path) {
         (&Method::POST, "/v1/chat/completions") => {
             let guard = state.begin_call(&parts, &body);
@@ -77,6 +80,14 @@ pub(super) async fn respond_to(
         (&Method::GET, _) => Ok(get_response(&state, path)),
         _ => Ok(error(StatusCode::NOT_FOUND, "Not Found")),
     }
+}
+
+/// Engines with a key guard their API; the routes that control the script stay open to tests.
+fn may_call(state: &State, path: &str, headers: &http::HeaderMap) -> bool {
+    let is_guarded = (path.starts_with("/v1/") && path != "/v1/health") || ["/tokenize", "/metrics"].contains(&path);
+    let Some(key) = state.key.as_ref().filter(|_| is_guarded) else { return true };
+    let given = headers.get(http::header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    given.and_then(|value| value.strip_prefix("Bearer ")) == Some(key.as_str())
 }
 
 async fn chat_response(

@@ -14,6 +14,9 @@ use super::simulation::{SimulatedEngine, Simulation};
 /// Maximum number of recorded calls; the oldest is dropped.
 const MAX_RECORDED_CALLS: usize = 100_000;
 
+/// Variables in which engines find the key of their calls.
+const KEY_VARIABLES: [&str; 4] = ["FOREBAY_REPLICA_KEY", "FOREBAY_ENGINE_API_KEY", "VLLM_API_KEY", "LLAMA_API_KEY"];
+
 /// A recorded call to a model route.
 #[derive(Clone, Debug)]
 pub struct Recorded {
@@ -59,6 +62,8 @@ struct Scripts {
 }
 
 pub(super) struct State {
+    /// The key that calls need, as real engines read it from their environment.
+    pub(super) key: Option<String>,
     /// Off under load: calls are counted but not recorded.
     pub(super) recording: bool,
     scripts: Mutex<Scripts>,
@@ -79,7 +84,10 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn new(recording: bool, simulation: Option<Simulation>) -> Arc<Self> {
+        // Only the program has an environment of its own.
+        let key = KEY_VARIABLES.iter().filter(|_| !recording).find_map(|name| std::env::var(name).ok());
         Arc::new(Self {
+            key,
             recording,
             simulated: simulation.map(SimulatedEngine::new).map(Arc::new),
             scripts: Mutex::default(),

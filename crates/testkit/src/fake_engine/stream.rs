@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::body::Step;
 use super::chat::{CREATED, RESPONSE_ID, choice_chunks, choice_tokens, chunk_count, completion_tokens};
 use super::errors;
-use super::personality::{Place, timings, usage};
+use super::personality::{Place, running_usage, timings, usage};
 use super::request::ChatRequest;
 use super::script::Script;
 
@@ -164,7 +164,7 @@ impl<'a> Stream<'a> {
         let requested = request.continuous_usage && script.engine.has_running_usage(place);
         let null = request.include_usage && (script.usage_null || script.engine.sends_null());
         let usage = match ((requested || script.usage_every_chunk) && !script.no_usage, null) {
-            (true, _) => usage(script, tokens).to_string(),
+            (true, _) => running_usage(script, tokens).to_string(),
             (false, true) => "null".to_owned(),
             (false, false) => String::new(),
         };

@@ -20,3 +20,21 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- define "forebay.image" -}}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
+
+{{- /* "true" if gateways run replicas as Pods: only then they get a token and permissions. */}}
+{{- define "forebay.runsPods" -}}
+{{- if and .Values.replicas.enabled (or .Values.existingConfigMap (contains "[drivers.kubernetes" .Values.config)) }}true{{ end }}
+{{- end }}
+
+{{- /* The configuration. Unless it names the callers of replicas, the gateways of this release are. */}}
+{{- define "forebay.config" -}}
+{{ .Values.config }}
+{{- if and (contains "[drivers.kubernetes]" .Values.config) (not (contains "[drivers.kubernetes.callers]" .Values.config)) }}
+[drivers.kubernetes.callers]
+namespace = "{{ .Release.Namespace }}"
+[drivers.kubernetes.callers.pods]
+"app.kubernetes.io/name" = "forebay"
+"app.kubernetes.io/instance" = "{{ .Release.Name }}"
+"app.kubernetes.io/component" = "gateway"
+{{ end }}
+{{- end }}

@@ -11,11 +11,21 @@ type Effective<T, Unset extends keyof T> = { [K in keyof T]-?: K extends Unset ?
 export type OperatorUpstream = Effective<Omit<Schemas['UpstreamEntry'], 'apiKey'>, 'maxInFlight' | 'engine'>
 export type OperatorFlavor = Effective<
   Schemas['FlavorEntry'],
-  'engine' | 'argv' | 'image' | 'weights' | 'defaultTarget' | 'prefillTarget' | 'maxLen'
+  | 'engine'
+  | 'toolParser'
+  | 'reasoningParser'
+  | 'chatTemplate'
+  | 'args'
+  | 'argv'
+  | 'image'
+  | 'weights'
+  | 'defaultTarget'
+  | 'prefillTarget'
+  | 'maxLen'
 >
 type Parts = {
   upstreams: OperatorUpstream[]
-  engine: Effective<Schemas['EngineEntry'], 'parallel' | 'flavor'> | null
+  engine: Effective<Schemas['EngineEntry'], 'parallel' | 'args' | 'flavor'> | null
   flavors: OperatorFlavor[]
 }
 type Entry = Effective<Omit<Schemas['CatalogueEntry'], keyof Parts | 'driver'>, 'thinking' | 'refusedMembers'>

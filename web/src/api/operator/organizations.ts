@@ -5,6 +5,7 @@ import { client, type Schemas, unwrap } from '../client'
 import { everyPage } from '../pages'
 
 export type OperatorOrganization = Schemas['OperatorOrganization']
+export type OrganizationEdit = Schemas['OrganizationEdit']
 export type OrganizationMember = Schemas['Member']
 export type Role = Schemas['Role']
 export type Workspace = Schemas['Workspace']
@@ -54,12 +55,25 @@ export const organizationWorkspacesQuery = (organizationId: string) =>
       ),
   })
 
+/** Creates a workspace of which the operator is not a member. */
+export const createWorkspaceOf = (organizationId: string, name: string) =>
+  unwrap(
+    client.POST('/api/operator/organizations/{organizationId}/workspaces', { ...at(organizationId), body: { name } }),
+  )
+
+export const inviteTo = (organizationId: string, body: Schemas['NewInvitation']) =>
+  unwrap(client.POST('/api/operator/organizations/{organizationId}/invitations', { ...at(organizationId), body }))
+
 /** Limits of null restore the configured defaults. */
 export const changeAnyWorkspace = (workspaceId: string, body: WorkspaceEdit) =>
   unwrap(client.PATCH('/api/operator/workspaces/{workspaceId}', { params: { path: { workspaceId } }, body }))
 
 export const renameOrganization = (organizationId: string, name: string) =>
   unwrap(client.PATCH('/api/operator/organizations/{organizationId}', { ...at(organizationId), body: { name } }))
+
+/** Bounds of null restore the default. */
+export const boundOrganization = (organizationId: string, body: OrganizationEdit) =>
+  unwrap(client.PATCH('/api/operator/organizations/{organizationId}', { ...at(organizationId), body }))
 
 export const deleteOrganization = (organizationId: string) =>
   unwrap(client.DELETE('/api/organizations/{organizationId}', at(organizationId)))

@@ -24,5 +24,14 @@ export function AuditTable({ entries, onOpen }: Props) {
     { id: 'address', header: 'From', cell: (entry) => entry.address ?? '–' },
     { id: 'at', header: 'When', cell: (entry) => <Time value={entry.at} /> },
   ]
-  return <DataTable caption="Audit log" columns={columns} rows={entries} rowKey={(entry) => entry.id} minWidth={860} />
+  return (
+    <DataTable
+      caption="Audit log"
+      columns={columns}
+      rows={entries}
+      rowKey={(entry) => entry.id}
+      minWidth={860}
+      isPaged
+    />
+  )
 }

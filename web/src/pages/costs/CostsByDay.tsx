@@ -3,9 +3,9 @@ import { useQuery } from '@tanstack/react-query'
 import { type Costs, usageQuery } from '../../api/costs'
 import { Chart } from '../../ui/charts/Chart'
 import { formatDay, formatMoney } from '../../ui/format'
+import { spanOf } from '../../ui/months'
 import { Panel } from '../../ui/Panel'
 import { byKind, byModel } from './days'
-import { spanOf } from './months'
 
 type Grouping = 'kind' | 'model'
 type Props = { costs: Costs; workspaceId: string; by: Grouping; onBy: (by: Grouping) => void }

@@ -5,19 +5,19 @@ import { costFiles, costsQuery } from '../../api/costs'
 import { useOrganization, useSessionContext, useWorkspace } from '../../api/session'
 import { type Filter, oneOf } from '../../ui/filters'
 import { Loaded } from '../../ui/Loaded'
+import { isMonth, monthOf, monthsUpTo, spanOf } from '../../ui/months'
 import { PageHeader } from '../../ui/PageHeader'
 import { PanelSkeleton } from '../../ui/Skeletons'
 import { useFilters } from '../../ui/useFilters'
 import { ByKey } from './ByKey'
+import { ByLabel } from './ByLabel'
 import { ByModel } from './ByModel'
 import { CachingPanel } from './CachingPanel'
 import classes from './Costs.module.css'
 import { CostsByDay } from './CostsByDay'
 import { DedicatedCosts } from './DedicatedCosts'
 import { MonthlyQuotaPanel } from './MonthlyQuotaPanel'
-import { isMonth, monthOf, monthsUpTo, spanOf } from './months'
 import { Totals } from './Totals'
-import { Utilizations } from './Utilizations'
 
 const MONTHS = 13
 const month: Filter<string> = { fallback: '', accepts: isMonth }
@@ -65,6 +65,7 @@ export function CostsPage() {
         <div className={classes.columns}>
           <ByModel workspaceId={workspace.id} span={span} />
           <ByKey workspaceId={workspace.id} organizationId={organization.id} span={span} />
+          <ByLabel workspaceId={workspace.id} span={span} />
         </div>
         <DedicatedCosts
           workspace={workspace}
@@ -73,7 +74,6 @@ export function CostsPage() {
           scope={isAdmin ? filters.scope : 'workspace'}
           onScope={isAdmin ? (scope) => change({ scope }) : undefined}
         />
-        <Utilizations workspaceId={workspace.id} />
       </div>
     </>
   )

@@ -6,7 +6,7 @@ import { useSessionContext } from '../../api/session'
 import { UTILIZATIONS } from '../../charts/metrics'
 import { paths } from '../../paths'
 import { type Column, DataTable } from '../../ui/DataTable'
-import { formatHours, formatMoney, formatShare } from '../../ui/format'
+import { formatBusy, formatHours, formatMoney, formatShare } from '../../ui/format'
 import { Link } from '../../ui/Link'
 import { Loaded } from '../../ui/Loaded'
 import { Panel } from '../../ui/Panel'
@@ -107,7 +107,7 @@ function columns(
       id: 'busy',
       header: UTILIZATIONS.gpuBusy.name,
       align: 'right',
-      cell: (line) => formatShare(line.utilization),
+      cell: formatBusy,
     },
     {
       id: 'kv',

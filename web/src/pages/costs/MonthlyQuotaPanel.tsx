@@ -17,7 +17,7 @@ export function MonthlyQuotaPanel({ workspaceId }: { workspaceId: string }) {
   return (
     <Panel title="Monthly token quota" description="For serverless models; dedicated endpoints do not count towards it">
       <Loaded query={quota} skeleton={<Skeleton h={40} />} errorTitle="The quota could not be loaded">
-        {({ cap, used, reserved, resetsAt }) => {
+        {({ scope, cap, used, reserved, resetsAt }) => {
           const share = cap ? used / cap : 1
           return (
             <>
@@ -32,6 +32,7 @@ export function MonthlyQuotaPanel({ workspaceId }: { workspaceId: string }) {
                 <Text size="sm">
                   {formatCount(used)} of {formatCompact(cap)} tokens used ({formatShare(share)})
                   {reserved ? `, ${formatCompact(reserved)} reserved` : ''}
+                  {scope === 'organization' ? ', by all workspaces of the organization' : ''}
                 </Text>
                 <Text size="sm" c="dimmed">
                   Resets on {formatDay(resetsAt)}, 00:00 UTC (<Time value={resetsAt} />)

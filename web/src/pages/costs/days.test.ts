@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Costs, UsageLine } from '../../api/costs'
+import { monthOf, monthsUpTo, spanOf } from '../../ui/months'
 import { byKind, byModel } from './days'
-import { monthOf, monthsUpTo, spanOf } from './months'
 
 const amount = { costUsd: '0', forecastUsd: null }
 const costs: Costs = {

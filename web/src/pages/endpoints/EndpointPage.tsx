@@ -39,7 +39,12 @@ export function EndpointPage() {
         description={endpoint.data ? <Identity endpoint={endpoint.data} /> : null}
         actions={endpoint.data ? <EndpointActions endpoint={endpoint.data} /> : null}
       />
-      <Loaded query={endpoint} skeleton={<PanelSkeleton height={320} />} errorTitle="This endpoint cannot be shown">
+      <Loaded
+        query={endpoint}
+        skeleton={<PanelSkeleton height={320} />}
+        errorTitle="This endpoint cannot be shown"
+        list={{ href: paths.endpoints(), label: 'Show all endpoints' }}
+      >
         {(endpoint) => (
           <Tabs value={tab} onChange={(tab) => change({ tab: (tab ?? 'overview') as Tab })} keepMounted={false}>
             <Tabs.List mb="md">

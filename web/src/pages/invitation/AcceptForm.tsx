@@ -1,4 +1,4 @@
-import { Button, Checkbox, Stack, TextInput } from '@mantine/core'
+import { Button, Checkbox, Stack } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
@@ -7,6 +7,7 @@ import { acceptInvitation } from '../../api/members'
 import { useReplaceSession } from '../../api/session'
 import { paths } from '../../paths'
 import { ErrorPanel } from '../../ui/ErrorPanel'
+import { PASSWORD_RULE, PasswordField } from '../../ui/PasswordField'
 
 type Props = { token: string; invitation: Schemas['InvitationPreview']; signedInAs: string | undefined }
 
@@ -35,12 +36,11 @@ export function AcceptForm({ token, invitation, signedInAs }: Props) {
         {/* Lets password managers know the account of the password. */}
         <input type="hidden" name="username" autoComplete="username" value={invitation.email} readOnly />
         {isSignedInAsInvited ? null : (
-          <TextInput
+          <PasswordField
             name="password"
-            type="password"
             label={isNew ? 'Choose a password' : 'Your account password'}
+            description={isNew ? PASSWORD_RULE : undefined}
             autoComplete={isNew ? 'new-password' : 'current-password'}
-            required
             withAsterisk={false}
             autoFocus
           />

@@ -2,6 +2,7 @@ import { Button, Group, SegmentedControl, Tooltip } from '@mantine/core'
 import { IconFilterOff, IconKey, IconPlus, IconTrash } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { usageQuery } from '../../api/costs'
 import { type Key, keysQuery } from '../../api/keys'
 import { membersQuery } from '../../api/members'
 import { useOrganization, useSessionContext, useWorkspace } from '../../api/session'
@@ -11,11 +12,13 @@ import { FilterSelect } from '../../ui/FilterSelect'
 import { oneOf, text } from '../../ui/filters'
 import { formatCount } from '../../ui/format'
 import { Loaded } from '../../ui/Loaded'
+import { monthOf, spanOf } from '../../ui/months'
 import { PageHeader } from '../../ui/PageHeader'
 import { TableSkeleton } from '../../ui/Skeletons'
 import { useFilters } from '../../ui/useFilters'
 import { CreateKey } from './CreateKey'
 import { byCreator, creatorOptions } from './creators'
+import { EditKey } from './EditKey'
 import { KeyLimit } from './KeyLimit'
 import { KeysTable } from './KeysTable'
 import { countedKeys, countOf } from './key-can'
@@ -28,7 +31,7 @@ const FILTERS = { show: oneOf(['usable', 'all']), creator: text() }
 export type OpenDialog =
   | { kind: 'create' }
   | { kind: 'revoke-many'; keys: Key[] }
-  | { kind: 'rotate' | 'revoke'; key: Key }
+  | { kind: 'edit' | 'rotate' | 'revoke'; key: Key }
   | undefined
 
 export function KeysPage() {
@@ -38,6 +41,7 @@ export function KeysPage() {
   const keys = useQuery(keysQuery(workspace.id))
   const members = useQuery(membersQuery(organization.id))
   const limits = useQuery(workspaceQuery(workspace.id))
+  const usage = useQuery(usageQuery(workspace.id, spanOf(monthOf(Date.now())), 'key'))
   const [{ show, creator }, change] = useFilters(FILTERS)
   const [dialog, openDialog] = useState<OpenDialog>()
   const close = () => openDialog(undefined)
@@ -107,13 +111,20 @@ export function KeysPage() {
               {shown.length === 0 ? (
                 <NoneShown isFiltered={!!creator} onAll={() => change({ show: 'all', creator: '' })} />
               ) : (
-                <KeysTable keys={shown} members={members.data} workspaceId={workspace.id} onOpenDialog={openDialog} />
+                <KeysTable
+                  keys={shown}
+                  members={members.data}
+                  usage={usage.data?.data}
+                  workspaceId={workspace.id}
+                  onOpenDialog={openDialog}
+                />
               )}
             </>
           )
         }}
       </Loaded>
       <CreateKey opened={dialog?.kind === 'create'} workspaceId={workspace.id} onClose={close} />
+      <EditKey apiKey={dialog?.kind === 'edit' ? dialog.key : undefined} workspaceId={workspace.id} onClose={close} />
       <RotateKey
         apiKey={dialog?.kind === 'rotate' ? dialog.key : undefined}
         workspaceId={workspace.id}

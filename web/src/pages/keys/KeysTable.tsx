@@ -1,41 +1,63 @@
-import { ActionIcon, Code, Menu, Text } from '@mantine/core'
+import { ActionIcon, Anchor, Code, Menu, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { IconDots, IconPlayerPause, IconPlayerPlay, IconRefresh, IconTrash } from '@tabler/icons-react'
+import { IconDots, IconPencil, IconPlayerPause, IconPlayerPlay, IconRefresh, IconTrash } from '@tabler/icons-react'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
+import type { UsageLine } from '../../api/costs'
 import { toApiError } from '../../api/errors'
-import { disableKey, enableKey, type Key, keysQuery } from '../../api/keys'
+import { disableKey, enableKey, endOverlap, type Key, keysQuery } from '../../api/keys'
 import type { Member } from '../../api/members'
 import { useSessionContext } from '../../api/session'
 import { type Column, DataTable } from '../../ui/DataTable'
+import { formatCount, formatMoney, formatTime } from '../../ui/format'
 import { StatusBadge } from '../../ui/StatusBadge'
 import { Time } from '../../ui/Time'
 import { creatorOf } from './creators'
 import type { OpenDialog } from './KeysPage'
 import { type KeyAction, keyActionBlocked, STATES } from './key-can'
 import { limitsOf } from './limits'
+import { accessOf, labelTexts } from './restrictions'
 
 type Props = {
   keys: Key[]
   /** Undefined until they are loaded. */
   members: Member[] | undefined
+  /** Of this month, undefined until it is loaded. */
+  usage: UsageLine[] | undefined
   workspaceId: string
   onOpenDialog: (dialog: OpenDialog) => void
 }
 
-export function KeysTable({ keys, members, workspaceId, onOpenDialog }: Props) {
+export function KeysTable({ keys, members, usage, workspaceId, onOpenDialog }: Props) {
   const columns: Column<Key>[] = [
     { id: 'name', header: 'Name', cell: (key) => key.name },
-    { id: 'prefix', header: 'Key', cell: (key) => <Code style={{ whiteSpace: 'nowrap' }}>{key.prefix}</Code> },
+    { id: 'prefix', header: 'Key', cell: (key) => <Secret apiKey={key} workspaceId={workspaceId} /> },
     {
       id: 'state',
       header: 'State',
       cell: (key) => <StatusBadge tone={STATES[key.state].tone}>{STATES[key.state].label}</StatusBadge>,
     },
-    { id: 'creator', header: 'Created by', cell: (key) => members && <CreatedBy apiKey={key} members={members} /> },
+    {
+      id: 'creator',
+      header: 'Created',
+      cell: (key) =>
+        members && (
+          <Stack gap={0}>
+            <CreatedBy apiKey={key} members={members} />
+            <Text span size="xs" c="dimmed">
+              <Time value={key.createdAt} />
+            </Text>
+          </Stack>
+        ),
+    },
     { id: 'used', header: 'Last used', cell: (key) => <Time value={key.lastUsedAt} /> },
-    { id: 'limits', header: 'Limits', cell: (key) => <Limits apiKey={key} /> },
+    {
+      id: 'calls',
+      header: 'This month',
+      align: 'right',
+      cell: (key) => usage && <Spent line={usage.find((line) => line.key === key.id)} />,
+    },
+    { id: 'access', header: 'Access', cell: (key) => <Access apiKey={key} /> },
     { id: 'expires', header: 'Expires', cell: (key) => <Time value={key.expiresAt} /> },
-    { id: 'created', header: 'Created', cell: (key) => <Time value={key.createdAt} /> },
     {
       id: 'actions',
       header: 'Actions',
@@ -63,12 +85,69 @@ function CreatedBy({ apiKey, members }: { apiKey: Key; members: Member[] }) {
   )
 }
 
-function Limits({ apiKey }: { apiKey: Key }) {
-  const limits = limitsOf(apiKey)
+/** The masked secret, and the one before a rotation while it still works. */
+function Secret({ apiKey, workspaceId }: { apiKey: Key; workspaceId: string }) {
+  const queries = useQueryClient()
+  const end = useMutation({
+    mutationFn: () => endOverlap(workspaceId, apiKey.id),
+    onSettled: () => queries.invalidateQueries(keysQuery(workspaceId)),
+    onError: (error) =>
+      notifications.show({ color: 'red', title: 'Could not end the old secret', message: toApiError(error).message }),
+  })
   return (
-    <Text span size="sm" c={limits ? undefined : 'dimmed'}>
-      {limits ?? 'Workspace limits'}
-    </Text>
+    <Stack gap={2} align="flex-start">
+      <Code style={{ whiteSpace: 'nowrap' }}>{apiKey.prefix}</Code>
+      {apiKey.overlapUntil ? (
+        <Text size="xs" c="dimmed" component="div">
+          old value until {formatTime(apiKey.overlapUntil)},{' '}
+          <Anchor component="button" type="button" size="xs" disabled={end.isPending} onClick={() => end.mutate()}>
+            end now
+          </Anchor>
+        </Text>
+      ) : null}
+    </Stack>
+  )
+}
+
+/** Calls and their cost. */
+function Spent({ line }: { line: UsageLine | undefined }) {
+  if (!line)
+    return (
+      <Text span size="sm" c="dimmed">
+        {NONE}
+      </Text>
+    )
+  return (
+    <Stack gap={0}>
+      <span>
+        {formatCount(line.requests)} {line.requests === 1 ? 'call' : 'calls'}
+      </span>
+      <Text span size="xs" c="dimmed">
+        {formatMoney(line.costUsd)}
+      </Text>
+    </Stack>
+  )
+}
+
+const NONE = 'no calls'
+
+/** What the key may do, its own limits and its labels. */
+function Access({ apiKey }: { apiKey: Key }) {
+  const labels = labelTexts(apiKey.labels)
+  return (
+    <Stack gap={0}>
+      <Text span size="sm">
+        {accessOf(apiKey) ?? 'Everything'}
+      </Text>
+      <Text span size="xs" c="dimmed">
+        {limitsOf(apiKey) ?? 'Workspace limits'}
+      </Text>
+      {labels.length ? (
+        <Text span size="xs" c="dimmed">
+          {labels.join(', ')}
+        </Text>
+      ) : null}
+    </Stack>
   )
 }
 
@@ -118,6 +197,7 @@ function Actions({
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
+        {item('edit', 'Edit', <IconPencil size={16} />, () => onOpenDialog({ kind: 'edit', key: apiKey }))}
         {item('rotate', 'Rotate', <IconRefresh size={16} />, () => onOpenDialog({ kind: 'rotate', key: apiKey }))}
         {isDisabled
           ? item('enable', 'Enable', <IconPlayerPlay size={16} />, () => toggle.mutate('enable'))

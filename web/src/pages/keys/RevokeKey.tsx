@@ -37,7 +37,7 @@ export function RevokeKey({ apiKey, workspaceId, onClose }: Props) {
       error={revoke.error}
     >
       {apiKey?.state === 'disabled'
-        ? 'Calls with this key are rejected already. This cannot be undone.'
+        ? 'An administrator disabled this key, so the API rejects its revocation (409) unless an administrator includes disabled keys, as this does. Calls with it are rejected already. This cannot be undone.'
         : 'Calls with this key are rejected immediately. This cannot be undone; disable the key instead if you are not sure.'}
     </ConfirmByTyping>
   )

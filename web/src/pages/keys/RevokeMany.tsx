@@ -34,7 +34,8 @@ export function RevokeMany({ opened, keys, workspaceId, onClose }: Props) {
       isPending={revoke.isPending}
       error={revoke.error}
     >
-      Calls with these keys are rejected immediately. This cannot be undone.
+      Calls with these keys are rejected immediately.{' '}
+      {keys.some(({ state }) => state === 'disabled') ? 'Disabled keys are revoked, too. ' : ''}This cannot be undone.
       <List size="sm" mt="xs" mah={200} style={{ overflowY: 'auto' }}>
         {keys.map((key) => (
           <List.Item key={key.id}>

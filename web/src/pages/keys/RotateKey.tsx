@@ -13,7 +13,8 @@ const OVERLAPS = [
   { value: '86400', label: 'Works for another day' },
   { value: '604800', label: 'Works for another 7 days' },
 ]
-const DEFAULT_OVERLAP = '86400'
+/** A rotated key is rejected at once, unless an overlap is chosen. */
+export const DEFAULT_OVERLAP = '0'
 
 /** Replaces the secret of a key. The old one can stay valid for a while, so that programs can switch over. */
 export function RotateKey({ apiKey, workspaceId, onClose }: Props) {
@@ -51,7 +52,9 @@ function Rotation({ apiKey, workspaceId, onSecret, onClose }: Props & { apiKey: 
   })
   if (rotate.data?.key) {
     const after = OVERLAPS.find((one) => one.value === overlap)?.label.toLowerCase()
-    return <NewSecret secret={rotate.data.key} note={`The old key ${after}.`} onClose={onClose} />
+    return (
+      <NewSecret secret={rotate.data.key} workspaceId={workspaceId} note={`The old key ${after}.`} onClose={onClose} />
+    )
   }
   return (
     <Stack gap="sm">

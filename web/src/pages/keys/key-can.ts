@@ -3,7 +3,7 @@
 import type { Key } from '../../api/keys'
 import type { Tone } from '../../ui/StatusBadge'
 
-export type KeyAction = 'rotate' | 'disable' | 'enable' | 'revoke'
+export type KeyAction = 'edit' | 'rotate' | 'disable' | 'enable' | 'revoke'
 type Actor = { userId: string; isAdmin: boolean }
 
 export const STATES: Record<Key['state'], { tone: Tone; label: string }> = {
@@ -31,7 +31,7 @@ export function keyActionBlocked(
   if (key.state === 'revoked') return ENDED.revoked
   if (key.state === 'expired' && action !== 'revoke') return ENDED.expired
   if (action === 'enable') return key.state === 'disabled' ? undefined : 'The key is not disabled'
-  if (key.state !== 'disabled') return undefined
+  if (key.state !== 'disabled' || action === 'edit') return undefined
   if (action === 'disable') return 'The key is already disabled'
   if (action === 'revoke') return actor.isAdmin ? undefined : 'Only administrators can revoke a disabled key'
   return 'Enable the key first'

@@ -1,13 +1,11 @@
-import { Alert, Button, Code, Group, Modal, MultiSelect, Radio, Stack, TextInput } from '@mantine/core'
-import { IconMailForward } from '@tabler/icons-react'
+import { Button, Group, Modal, MultiSelect, Radio, Stack, TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useApiForm } from '../../api/form'
-import { type Invitation, invitationsQuery, invite, type Role } from '../../api/members'
+import { invitationsQuery, invite, type Role } from '../../api/members'
 import { useSessionContext } from '../../api/session'
-import { CopyTextButton } from '../../ui/CopyButton'
 import { ErrorPanel } from '../../ui/ErrorPanel'
-import { formatTime } from '../../ui/format'
-import { ROLES } from './roles'
+import { InvitationLink } from '../../ui/InvitationLink'
+import { ROLES, whyNoWorkspace } from './roles'
 
 type Props = { opened: boolean; organizationId: string; onClose: () => void }
 
@@ -34,8 +32,10 @@ function Fields({ organizationId, onClose }: Omit<Props, 'opened'>) {
     onSettled: () => queries.invalidateQueries(invitationsQuery(organizationId)),
   })
   const { email, role, workspaceIds } = form.values
-  if (sending.data?.url) return <InvitationLink invitation={sending.data} url={sending.data.url} onClose={onClose} />
+  if (sending.data?.url)
+    return <InvitationLink expiresAt={sending.data.expiresAt} url={sending.data.url} onClose={onClose} />
   const workspaces = session.workspaces.filter((one) => one.organizationId === organizationId)
+  const noWorkspace = whyNoWorkspace(role, workspaceIds)
   return (
     <form onSubmit={submit} noValidate>
       <Stack gap="sm">
@@ -57,9 +57,10 @@ function Fields({ organizationId, onClose }: Omit<Props, 'opened'>) {
         {role === 'member' ? (
           <MultiSelect
             label="Workspaces"
-            placeholder={workspaceIds.length ? undefined : 'None yet'}
+            placeholder={workspaceIds.length ? undefined : 'Choose at least one'}
             data={workspaces.map(({ id, name }) => ({ value: id, label: name }))}
             {...form.getInputProps('workspaceIds')}
+            error={noWorkspace ?? form.errors.workspaceIds}
           />
         ) : null}
         {error ? <ErrorPanel error={error} title="Could not create the invitation" /> : null}
@@ -67,30 +68,11 @@ function Fields({ organizationId, onClose }: Omit<Props, 'opened'>) {
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button type="submit" loading={sending.isPending} disabled={!email.trim()}>
+          <Button type="submit" loading={sending.isPending} disabled={!email.trim() || !!noWorkspace}>
             Create invitation
           </Button>
         </Group>
       </Stack>
     </form>
-  )
-}
-
-/** The invitation link, shown once. Forebay does not send email. */
-function InvitationLink({ invitation, url, onClose }: { invitation: Invitation; url: string; onClose: () => void }) {
-  return (
-    <Stack gap="sm">
-      <Alert color="var(--fb-busy)" variant="outline" icon={<IconMailForward aria-hidden />} title="Send this link">
-        Forebay does not send email. The link is shown only once, works once, and expires on{' '}
-        {formatTime(invitation.expiresAt)}.
-      </Alert>
-      <Code block aria-label="Invitation link" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
-        {url}
-      </Code>
-      <Group justify="space-between">
-        <CopyTextButton value={url} label="Copy link" />
-        <Button onClick={onClose}>Done</Button>
-      </Group>
-    </Stack>
   )
 }

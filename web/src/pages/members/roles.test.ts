@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Member, Role } from '../../api/members'
-import { membershipChanges, usableKeys, whyLastAdmin, workspaceNames } from './roles'
+import { membershipChanges, usableKeys, whyLastAdmin, whyNoWorkspace, workspaceNames } from './roles'
 
 const one = (userId: string, role: Role, workspaceIds: string[] = []): Member => ({
   userId,
@@ -15,6 +15,12 @@ describe('members', () => {
     expect(whyLastAdmin(admin, [admin, member])).toMatch(/at least one administrator/)
     expect(whyLastAdmin(admin, [admin, one('b', 'admin')])).toBeUndefined()
     expect(whyLastAdmin(member, [admin, member])).toBeUndefined()
+  })
+
+  it('are invited to one or more workspaces (SPEC 2.1)', () => {
+    expect(whyNoWorkspace('member', [])).toMatch(/at least one workspace/)
+    expect(whyNoWorkspace('member', ['w1'])).toBeUndefined()
+    expect(whyNoWorkspace('admin', [])).toBeUndefined()
   })
 
   it('are listed with their workspaces; administrators with all', () => {

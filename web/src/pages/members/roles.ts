@@ -35,3 +35,7 @@ export function workspaceNames(member: Pick<Member, 'role' | 'workspaceIds'>, wo
 export function membershipChanges(before: readonly string[], after: readonly string[]) {
   return { added: after.filter((id) => !before.includes(id)), removed: before.filter((id) => !after.includes(id)) }
 }
+
+/** Why a person cannot be invited: a user belongs to one or more workspaces, and administrators to all. */
+export const whyNoWorkspace = (role: Role, workspaceIds: readonly string[]) =>
+  role === 'member' && workspaceIds.length === 0 ? 'A member belongs to at least one workspace' : undefined

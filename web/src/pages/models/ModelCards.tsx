@@ -4,20 +4,26 @@ import { paths } from '../../paths'
 import { CopyButton } from '../../ui/CopyButton'
 import { formatCount, formatPrice } from '../../ui/format'
 import { Link } from '../../ui/Link'
+import { MoreRows } from '../../ui/MoreRows'
+import { useFirstRows } from '../../ui/useFirstRows'
 import { ModelAliases } from './ModelAliases'
 import { ModelStatus } from './ModelStatus'
 import classes from './Models.module.css'
 import { ModelTags } from './ModelTags'
 
 export function ModelCards({ models }: { models: Model[] }) {
+  const { shown, left, more } = useFirstRows(models)
   return (
-    <ul className={classes.grid} aria-label="Models">
-      {models.map((model) => (
-        <li key={model.id}>
-          <ModelCard model={model} />
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul className={classes.grid} aria-label="Models">
+        {shown.map((model) => (
+          <li key={model.id}>
+            <ModelCard model={model} />
+          </li>
+        ))}
+      </ul>
+      <MoreRows shown={shown.length} left={left} onMore={more} />
+    </>
   )
 }
 

@@ -15,13 +15,13 @@ export function ModelLimits({ model, workspace }: Props) {
   return (
     <Panel title="Limits" description={`Rate limits and quota are shared by all calls of ${workspace.name}`}>
       <Loaded query={quota} skeleton={<Skeleton h={48} />} errorTitle="The limits could not be loaded">
-        {({ perMinute, cap, used, resetsAt }) => (
+        {({ perMinute, scope, cap, used, resetsAt }) => (
           <Stats>
             <Stat label="Context" value={formatCount(model.context_length)} note="tokens" />
             <Stat label="Requests" value={formatCount(perMinute.requests.limit)} note="per minute" />
             <Stat label="Tokens" value={formatCompact(perMinute.tokens.limit)} note="per minute" />
             <Stat
-              label="Monthly quota"
+              label={scope === 'organization' ? "Organization's monthly quota" : 'Monthly quota'}
               value={formatCompact(cap)}
               note={`${formatCompact(used)} used, resets ${formatDay(resetsAt)}`}
             />

@@ -2,6 +2,7 @@ import { Anchor, SegmentedControl, Skeleton, Text } from '@mantine/core'
 import { useQueries } from '@tanstack/react-query'
 import type { Model } from '../../api/models'
 import { type Metric, metricQuery } from '../../api/series'
+import { isMany } from '../../charts/metrics'
 import { totalOf } from '../../charts/shape'
 import { windowOf } from '../../charts/time-range'
 import { paths } from '../../paths'
@@ -80,7 +81,20 @@ function Measured({ model, workspaceId, span }: { model: Model; workspaceId: str
         <Stat
           label="Calls"
           value={formatCount(count)}
-          note={failed === 0 ? 'no errors' : `${formatShare(failed / count)} failed`}
+          isBad={isMany(failed, count)}
+          note={
+            failed === 0 ? (
+              'no errors'
+            ) : (
+              <Anchor
+                component={Link}
+                inherit
+                href={paths.observability({ tab: 'requests', model: model.id, span, status: 'failed' })}
+              >
+                {formatShare(failed / count)} failed
+              </Anchor>
+            )
+          }
         />
         {model.modality === 'embedding' ? null : (
           <TimeStat label="Time to first token" times={timesOf(ttft)} none="no streamed responses" />

@@ -43,7 +43,12 @@ export function ModelPage() {
         description={<ModelId id={id} model={model.data} />}
         actions={model.data ? <Actions model={model.data} /> : null}
       />
-      <Loaded query={model} skeleton={<PanelSkeleton height={320} />} errorTitle="This model cannot be shown">
+      <Loaded
+        query={model}
+        skeleton={<PanelSkeleton height={320} />}
+        errorTitle="This model cannot be shown"
+        list={{ href: paths.models(), label: 'Open the Model Library' }}
+      >
         {(model) => (
           <div className={classes.columns}>
             <div className={classes.stack}>

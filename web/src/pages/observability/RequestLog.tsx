@@ -1,7 +1,8 @@
-import { Anchor, Button, Code, Group, Text } from '@mantine/core'
+import { Anchor, Button, Code, Group, Stack, Switch, Text } from '@mantine/core'
 import { IconListSearch } from '@tabler/icons-react'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useCallback } from 'react'
+import { FASTEST_POLL_MS } from '../../api/polling'
 import { type LoggedRequest, requestsCsv, requestsQuery, type Window } from '../../api/series'
 import { surfaceLabel } from '../../api/surfaces'
 import { type Column, DataTable } from '../../ui/DataTable'
@@ -9,7 +10,7 @@ import { DownloadLink } from '../../ui/DownloadLink'
 import { EmptyState } from '../../ui/EmptyState'
 import { FilterSelect } from '../../ui/FilterSelect'
 import { oneOf, text } from '../../ui/filters'
-import { formatCount, formatDuration } from '../../ui/format'
+import { formatCount, formatDuration, formatMoney } from '../../ui/format'
 import { Loaded } from '../../ui/Loaded'
 import { SearchField } from '../../ui/SearchField'
 import { TableSkeleton } from '../../ui/Skeletons'
@@ -21,17 +22,31 @@ import { RequestDrawer } from './RequestDrawer'
 import { toneOfStatus } from './status'
 import type { CallFilter } from './targets'
 
-const STATUSES = ['', '2xx', '4xx', '429', '499', '5xx'] as const
+const STATUSES = ['', '2xx', 'failed', '4xx', '429', '5xx', '499'] as const
 const STATUS_OPTIONS = [
   { value: '2xx', label: '2xx: succeeded' },
+  { value: 'failed', label: 'Failed: rejected or broken' },
   { value: '4xx', label: '4xx: rejected' },
   { value: '429', label: '429: over a limit' },
-  { value: '499', label: '499: client disconnected' },
   { value: '5xx', label: '5xx: failed' },
+  { value: '499', label: '499: cancelled by the client' },
 ]
+/** Least durations in milliseconds. */
+const DURATIONS = ['', '1000', '5000', '30000', '60000'] as const
+const DURATION_OPTIONS = DURATIONS.filter(Boolean).map((ms) => ({
+  value: ms,
+  label: `At least ${formatDuration(Number(ms))}`,
+}))
 /** Calls differ at the end of their ids; the details have the whole id. */
 const SHOWN_OF_ID = 8
-const FILTERS = { status: oneOf(STATUSES), code: text(), request: text() }
+const FILTERS = {
+  status: oneOf(STATUSES),
+  code: text(),
+  request: text(),
+  id: text(),
+  slower: oneOf(DURATIONS),
+  live: oneOf(['', '1']),
+}
 
 type Props = {
   workspaceId: string
@@ -47,8 +62,14 @@ export function RequestLog({ workspaceId, window, only, callerNameOf }: Props) {
     ...only,
     status: filters.status || undefined,
     code: filters.code || undefined,
+    request: filters.id || undefined,
+    minDurationMillis: filters.slower ? Number(filters.slower) : undefined,
   }
-  const log = useInfiniteQuery(requestsQuery(workspaceId, parameters, window))
+  // A call that is looked up by its id may be of any time.
+  const canTail = window.liveMs !== undefined && !filters.id
+  const shown = canTail && filters.live ? { ...window, liveMs: FASTEST_POLL_MS } : window
+  const log = useInfiniteQuery(requestsQuery(workspaceId, parameters, filters.id ? {} : shown))
+  const find = useCallback((id: string) => change({ id: id.trim() }), [change])
   const search = useCallback((code: string) => change({ code: code.trim() }), [change])
   const opened = log.data?.pages.flatMap((page) => page.data).find((one) => one.id === filters.request)
   return (
@@ -61,8 +82,22 @@ export function RequestLog({ workspaceId, window, only, callerNameOf }: Props) {
           value={filters.status}
           onChange={(status) => change({ status })}
         />
+        <FilterSelect
+          label="Duration"
+          placeholder="Any duration"
+          data={DURATION_OPTIONS}
+          value={filters.slower}
+          onChange={(slower) => change({ slower: DURATIONS.find((one) => one === slower) ?? '' })}
+        />
+        <SearchField label="Request id" placeholder="req_…" value={filters.id} onChange={find} />
         <SearchField label="Error code" placeholder="Exact error code" value={filters.code} onChange={search} />
-        <Group justify="flex-end" style={{ flex: '1 1 10rem', maxWidth: 'none' }}>
+        <Group justify="flex-end" gap="sm" style={{ flex: '1 1 18rem', maxWidth: 'none' }}>
+          <Switch
+            label="Live tail"
+            disabled={!canTail}
+            checked={canTail && !!filters.live}
+            onChange={(event) => change({ live: event.currentTarget.checked ? '1' : '' })}
+          />
           <DownloadLink href={requestsCsv(workspaceId, parameters, window)}>Download CSV</DownloadLink>
         </Group>
       </search>
@@ -83,6 +118,7 @@ export function RequestLog({ workspaceId, window, only, callerNameOf }: Props) {
               rows={rows}
               rowKey={(one) => one.id}
               minWidth={1000}
+              isPaged
             />
           )
         }}
@@ -104,6 +140,9 @@ export function RequestLog({ workspaceId, window, only, callerNameOf }: Props) {
     </div>
   )
 }
+
+/** Calls to an endpoint are part of its GPU-hours. */
+const costOf = ({ model, costUsd }: LoggedRequest) => (model?.startsWith('dedicated/') ? '–' : formatMoney(costUsd))
 
 function columns(
   callerNameOf: (id: string | null | undefined) => string,
@@ -145,14 +184,19 @@ function columns(
     {
       id: 'model',
       header: 'Model',
-      cell: (one) =>
-        one.model ?? (
-          <Text size="sm" c="dimmed">
-            unknown model
+      cell: (one) => (
+        <Stack gap={0}>
+          {one.model ?? (
+            <Text span size="sm" c="dimmed">
+              unknown model
+            </Text>
+          )}
+          <Text span size="xs" c="dimmed">
+            {surfaceLabel(one.surface)}
           </Text>
-        ),
+        </Stack>
+      ),
     },
-    { id: 'surface', header: 'API', cell: (one) => surfaceLabel(one.surface) },
     { id: 'caller', header: 'Caller', cell: (one) => callerNameOf(one.key ?? one.user) },
     {
       id: 'tokens',
@@ -160,6 +204,7 @@ function columns(
       align: 'right',
       cell: (one) => `${formatCount(one.promptTokens)} / ${formatCount(one.completionTokens)}`,
     },
+    { id: 'cost', header: 'Cost', align: 'right', cell: (one) => costOf(one) },
     { id: 'first', header: 'First byte', align: 'right', cell: (one) => millis(one.firstByteMillis) },
     { id: 'took', header: 'Duration', align: 'right', cell: (one) => formatDuration(one.durationMillis) },
   ]

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest'
-import { failoverText } from './status'
+import { failoverText, toneOfStatus } from './status'
+
+test('a client that left is not an error, and a stream that broke is one', () => {
+  expect([toneOfStatus(499, 'client_gone'), toneOfStatus(200, 'bad_gateway')]).toEqual(['idle', 'bad'])
+})
 
 test('a stream says how often it went on at another replica', () => {
   expect([0, 1, 2].map(failoverText)).toEqual([

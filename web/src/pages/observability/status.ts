@@ -1,7 +1,8 @@
 import type { Tone } from '../../ui/StatusBadge'
 
-/** Colour of a status. A stream that was cut off has status 200 and an error code. */
+/** Colour of a status. A stream that was cut off has status 200 and an error code; a client that left is not an error. */
 export function toneOfStatus(status: number, code: string): Tone {
+  if (status === 499) return 'idle'
   if (status >= 500) return 'bad'
   if (status >= 400) return 'warn'
   return code ? 'bad' : 'ok'

@@ -1,10 +1,12 @@
-import { ActionIcon, Button, Select, SimpleGrid, Stack, TagsInput, Textarea, Tooltip } from '@mantine/core'
-import { IconColumns2, IconX } from '@tabler/icons-react'
+import { SegmentedControl, SimpleGrid, Stack, TagsInput, Textarea } from '@mantine/core'
+import { useState } from 'react'
 import type { ChatParameters } from '../../api/inference'
+import { formatCount } from '../../ui/format'
 import { OptionalNumber } from '../../ui/OptionalNumber'
+import { ChatExtras } from './ChatExtras'
 import type { ChatSetup } from './conversation'
-import { comparedModel, type ModelOption, optionGroups } from './model-options'
-import classes from './Playground.module.css'
+import { LaneModels } from './LaneModels'
+import type { ModelOption } from './model-options'
 
 type Props = {
   options: ModelOption[]
@@ -12,6 +14,8 @@ type Props = {
   onModels: (models: string[]) => void
   onSystem: (system: string) => void
   onParameters: (parameters: ChatParameters) => void
+  /** Parameters of one lane, which override those of all. */
+  onLane: (lane: number, parameters: ChatParameters) => void
 }
 
 const MAX_STOPS = 4
@@ -21,48 +25,19 @@ const NUMBERS = [
   { name: 'max_tokens', label: 'Max tokens', min: 1, max: undefined, step: 64, isWhole: true },
   { name: 'seed', label: 'Seed', min: 0, max: undefined, step: 1, isWhole: true },
 ] as const
+const ALL = 'all'
 
 /** Models and parameters of a chat. Empty fields are not sent. */
-export function ChatSettings({ options, setup, onModels, onSystem, onParameters }: Props) {
+export function ChatSettings({ options, setup, onModels, onSystem, onParameters, onLane }: Props) {
   const { models, system, parameters } = setup
-  const [model = '', compared] = models
+  const [chosen, setChosen] = useState(ALL)
+  const lane = chosen === ALL || Number(chosen) >= models.length ? undefined : Number(chosen)
+  const shown = lane === undefined ? parameters : (setup.lanes?.[lane] ?? {})
+  const change = (changed: Partial<ChatParameters>) =>
+    lane === undefined ? onParameters({ ...shown, ...changed }) : onLane(lane, { ...shown, ...changed })
   return (
     <Stack gap="sm">
-      <Select
-        label="Model"
-        data={optionGroups(options, model)}
-        value={model}
-        searchable
-        nothingFoundMessage="No model matches"
-        allowDeselect={false}
-        onChange={(value) => value && onModels([value, ...models.slice(1)])}
-      />
-      {compared === undefined ? (
-        <Button
-          variant="default"
-          leftSection={<IconColumns2 size={16} />}
-          onClick={() => onModels([model, comparedModel(options, model)])}
-        >
-          Compare with another model
-        </Button>
-      ) : (
-        <div className={classes.compared}>
-          <Select
-            label="Compared with"
-            data={optionGroups(options, compared)}
-            value={compared}
-            searchable
-            nothingFoundMessage="No model matches"
-            allowDeselect={false}
-            onChange={(value) => value && onModels([model, value])}
-          />
-          <Tooltip label="End comparison">
-            <ActionIcon variant="default" size={36} aria-label="End comparison" onClick={() => onModels([model])}>
-              <IconX size={16} />
-            </ActionIcon>
-          </Tooltip>
-        </div>
-      )}
+      <LaneModels options={options} models={models} onModels={onModels} />
       <Textarea
         label="System prompt"
         placeholder="How the model should behave"
@@ -70,18 +45,31 @@ export function ChatSettings({ options, setup, onModels, onSystem, onParameters 
         value={system}
         onChange={(event) => onSystem(event.currentTarget.value)}
       />
+      {models.length > 1 ? (
+        <SegmentedControl
+          fullWidth
+          aria-label="Parameters for all models, or for one"
+          data={[{ value: ALL, label: 'All' }, ...models.map((_, at) => ({ value: `${at}`, label: `${at + 1}` }))]}
+          value={lane === undefined ? ALL : chosen}
+          onChange={setChosen}
+        />
+      ) : null}
       <SimpleGrid cols={2} spacing="sm" verticalSpacing="sm">
         {NUMBERS.map(({ name, label, min, max, step, isWhole }) => (
           <OptionalNumber
             key={name}
             label={label}
-            placeholder="Default"
+            placeholder={lane === undefined ? 'Default' : 'As for all'}
+            description={
+              name === 'max_tokens' ? roomOf(options, models) : max === undefined ? undefined : `${min} to ${max}`
+            }
+            inputWrapperOrder={['label', 'input', 'description', 'error']}
             min={min}
             max={max}
             step={step}
             allowDecimal={!isWhole}
-            value={parameters[name]}
-            onChange={(value) => onParameters({ ...parameters, [name]: value })}
+            value={shown[name]}
+            onChange={(value) => change({ [name]: value })}
           />
         ))}
       </SimpleGrid>
@@ -89,9 +77,16 @@ export function ChatSettings({ options, setup, onModels, onSystem, onParameters 
         label="Stop sequences"
         description={`Up to ${MAX_STOPS}; press Enter to add one`}
         maxTags={MAX_STOPS}
-        value={parameters.stop ?? []}
-        onChange={(stop) => onParameters({ ...parameters, stop: stop.length ? stop : undefined })}
+        value={shown.stop ?? []}
+        onChange={(stop) => change({ stop: stop.length ? stop : undefined })}
       />
+      <ChatExtras key={lane ?? ALL} parameters={shown} onChange={change} />
     </Stack>
   )
+}
+
+/** The prompt and the response share the context of a model. */
+function roomOf(options: readonly ModelOption[], models: readonly string[]): string | undefined {
+  const contexts = options.filter(({ id }) => models.includes(id)).flatMap(({ contextLength }) => contextLength ?? [])
+  return contexts.length === 0 ? undefined : `Below ${formatCount(Math.min(...contexts))}, with the prompt`
 }

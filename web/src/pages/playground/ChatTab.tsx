@@ -1,4 +1,4 @@
-import { Button, Group } from '@mantine/core'
+import { Button, Group, Text } from '@mantine/core'
 import { IconAdjustmentsHorizontal, IconBooks, IconCode, IconPlus } from '@tabler/icons-react'
 import { useCallback, useState } from 'react'
 import type { ChatParameters, ChatRequest } from '../../api/inference'
@@ -7,14 +7,15 @@ import { paths } from '../../paths'
 import { EmptyState } from '../../ui/EmptyState'
 import { Link } from '../../ui/Link'
 import { useFilters } from '../../ui/useFilters'
-import { blockedReason } from './blocked-reason'
+import { blockedReason, suspendedOf } from './blocked-reason'
 import { ChatSettings } from './ChatSettings'
 import { Composer } from './Composer'
 import { ConversationMenu } from './ConversationMenu'
-import { type ChatSetup, type Conversation, isStreaming, requestFor } from './conversation'
-import { FILTERS } from './filters'
+import { type ChatSetup, type Conversation, isStreaming, parametersOf, requestFor } from './conversation'
+import { comparedIn, FILTERS, modelFilters } from './filters'
 import { initialModel, type ModelOption } from './model-options'
 import classes from './Playground.module.css'
+import { ResumeEndpoint } from './ResumeEndpoint'
 import { ShowCode } from './ShowCode'
 import { storageKey } from './stored-conversations'
 import { Thread } from './Thread'
@@ -26,23 +27,26 @@ export function ChatTab({ options }: { options: ModelOption[] }) {
   const [filters, change] = useFilters(FILTERS)
   const onStarted = useCallback((chat: string) => change({ chat }), [change])
   const storage = storageKey(session.user.id, workspace.id)
-  const { conversation, send, resend, stop } = useChat(storage, filters.chat, onStarted)
+  const { conversation, send, resend, stop } = useChat(workspace.id, storage, filters.chat, onStarted)
   const [system, setSystem] = useState(conversation.system)
   const [parameters, setParameters] = useState<ChatParameters>({})
+  const [lanes, setLanes] = useState<ChatParameters[]>([])
   const [draft, setDraft] = useState('')
+  const [images, setImages] = useState<string[]>([])
   const [shownCode, showCode] = useState<ChatRequest>()
   const [isSettingsOpen, setSettingsOpen] = useState(false)
 
   if (options.length === 0) return <NoChatModels />
   const model = initialModel(options, filters.model || conversation.models[0] || '')
-  const models = filters.compare ? [model, filters.compare] : [model]
-  const setup: ChatSetup = { models, system, parameters }
+  const models = [model, ...comparedIn(filters.compare)]
+  const setup: ChatSetup = { models, system, parameters, lanes }
   const isBusy = isStreaming(conversation)
   const blocked = blockedReason(models, options)
+  const suspended = suspendedOf(models, options)
 
   const open = (next: Conversation) => {
     setSystem(next.system)
-    change({ chat: next.id, model: next.models[0] ?? '', compare: next.models[1] ?? '' })
+    change({ chat: next.id, ...modelFilters(next.models) })
   }
   const startNew = () => {
     setSystem('')
@@ -50,9 +54,10 @@ export function ChatTab({ options }: { options: ModelOption[] }) {
   }
   /** The request for the typed message, or the last one sent if nothing is typed. */
   const currentRequest = () => {
-    const isTyped = draft.trim() !== '' || conversation.turns.length === 0
-    const prompt = { id: '', prompt: draft.trim() || 'Hello', answers: [] }
-    return requestFor(isTyped ? [...conversation.turns, prompt] : conversation.turns, 0, model, setup)
+    const isTyped = draft.trim() !== '' || images.length > 0 || conversation.turns.length === 0
+    const prompt = { id: '', prompt: draft.trim() || 'Hello', images, answers: [] }
+    const settings = { system, parameters: parametersOf(setup, 0) }
+    return requestFor(isTyped ? [...conversation.turns, prompt] : conversation.turns, 0, model, settings)
   }
   return (
     <div className={classes.chat}>
@@ -60,9 +65,16 @@ export function ChatTab({ options }: { options: ModelOption[] }) {
         <ChatSettings
           options={options}
           setup={setup}
-          onModels={([first = '', second = '']) => change({ model: first, compare: second })}
+          onModels={(chosen) => {
+            // The parameters of a lane that was removed belong to no other.
+            if (chosen.length < models.length) setLanes([])
+            change(modelFilters(chosen))
+          }}
           onSystem={setSystem}
           onParameters={setParameters}
+          onLane={(lane, changed) =>
+            setLanes(models.map((_, index) => (index === lane ? changed : (lanes[index] ?? {}))))
+          }
         />
       </aside>
       <section className={classes.panel} aria-label="Chat">
@@ -78,6 +90,9 @@ export function ChatTab({ options }: { options: ModelOption[] }) {
           >
             Settings
           </Button>
+          <Text className={classes.shownModel} size="xs" c="dimmed" truncate>
+            {models.join(' and ')}
+          </Text>
           <ConversationMenu storage={storage} current={conversation} onOpen={open} onNew={startNew} />
           <Group gap="xs" ms="auto">
             <Button
@@ -104,14 +119,18 @@ export function ChatTab({ options }: { options: ModelOption[] }) {
           options={options}
           blocked={blocked}
           onResend={(prompt) => resend(setup, prompt)}
+          onContinue={(results) => send({ prompt: '', results }, setup)}
           onShowCode={showCode}
         />
         <Composer
           draft={draft}
           onDraft={setDraft}
+          images={images}
+          onImages={setImages}
           isBusy={isBusy}
           blocked={blocked}
-          onSend={(prompt) => send(prompt, setup)}
+          remedy={suspended ? <ResumeEndpoint name={suspended} /> : null}
+          onSend={(prompt, attached) => send({ prompt, images: attached.length ? attached : undefined }, setup)}
           onStop={stop}
         />
       </section>
@@ -131,7 +150,7 @@ function NoChatModels() {
         </Button>
       }
     >
-      The operator adds models. Serving dedicated endpoints appear here, too.
+      The operator adds models. Dedicated endpoints appear here, too.
     </EmptyState>
   )
 }

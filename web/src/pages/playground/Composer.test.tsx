@@ -8,7 +8,8 @@ import { Composer } from './Composer'
 
 function Chat({ onSend }: { onSend: (prompt: string) => void }) {
   const [draft, setDraft] = useState('')
-  const rest = { isBusy: false, blocked: undefined, onStop: () => {} }
+  const [images, setImages] = useState<string[]>([])
+  const rest = { isBusy: false, blocked: undefined, onStop: () => {}, images, onImages: setImages }
   return <Composer draft={draft} onDraft={setDraft} onSend={onSend} {...rest} />
 }
 

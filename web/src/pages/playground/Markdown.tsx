@@ -7,8 +7,8 @@ import type { ReactNode } from 'react'
 import ReactMarkdown, { type Components } from 'react-markdown'
 import rehypeHighlight from 'rehype-highlight'
 import remarkGfm from 'remark-gfm'
-import './highlight.css'
-import classes from './Playground.module.css'
+import '../../ui/highlight.css'
+import classes from '../../ui/Markdown.module.css'
 import { safeLink } from './safe-link'
 
 const REMARK = [remarkGfm]

@@ -1,7 +1,7 @@
 import { Tabs } from '@mantine/core'
 import { IconMessages, IconVector } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
-import { servingEndpointsQuery } from '../../api/inference'
+import { endpointsQuery } from '../../api/endpoints'
 import { modelsQuery } from '../../api/models'
 import { useWorkspace } from '../../api/session'
 import { Loaded } from '../../ui/Loaded'
@@ -11,18 +11,23 @@ import { useFilters } from '../../ui/useFilters'
 import { ChatTab } from './ChatTab'
 import { EmbeddingsTab } from './EmbeddingsTab'
 import { FILTERS } from './filters'
-import { modelOptions } from './model-options'
+import { type Modality, modelOptions, tabFor } from './model-options'
+
+const TABS = { chat: 'chat', embedding: 'embeddings' } as const
 
 export function PlaygroundPage() {
   const workspace = useWorkspace()
   const models = useQuery(modelsQuery(workspace.id))
-  const endpoints = useQuery(servingEndpointsQuery(workspace.id))
-  const [{ tab }, change] = useFilters(FILTERS)
+  const endpoints = useQuery(endpointsQuery(workspace.id))
+  const [{ tab, model }, change] = useFilters(FILTERS)
+  // Catalogue models are shown without waiting for the endpoints.
+  const optionsOf = (modality: Modality) => modelOptions(models.data ?? [], endpoints.data ?? [], modality)
+  const options = { chat: optionsOf('chat'), embedding: optionsOf('embedding') }
   return (
     <>
       <PageHeader title="Playground" description={`Try models and endpoints; calls count towards ${workspace.name}`} />
       <Tabs
-        value={tab}
+        value={tabFor(tab, TABS, options, model)}
         keepMounted={false}
         onChange={(value) => change({ tab: value === 'embeddings' ? value : 'chat', model: '' })}
       >
@@ -35,14 +40,13 @@ export function PlaygroundPage() {
           </Tabs.Tab>
         </Tabs.List>
         <Loaded query={models} skeleton={<PanelSkeleton height={360} />} errorTitle="The models could not be loaded">
-          {(all) => (
+          {() => (
             <>
               <Tabs.Panel value="chat">
-                {/* Catalogue models are shown without waiting for the endpoints. */}
-                <ChatTab options={modelOptions(all, endpoints.data ?? [], 'chat')} />
+                <ChatTab options={options.chat} />
               </Tabs.Panel>
               <Tabs.Panel value="embeddings">
-                <EmbeddingsTab options={modelOptions(all, endpoints.data ?? [], 'embedding')} />
+                <EmbeddingsTab options={options.embedding} />
               </Tabs.Panel>
             </>
           )}

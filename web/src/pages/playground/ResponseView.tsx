@@ -1,14 +1,17 @@
-import { ActionIcon, Code, Group, Loader, Text, Tooltip } from '@mantine/core'
+import { ActionIcon, Code, Group, Text, Tooltip } from '@mantine/core'
 import { IconCode, IconRefresh } from '@tabler/icons-react'
 import { CopyButton } from '../../ui/CopyButton'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { formatCount, formatDuration, formatMoney } from '../../ui/format'
 import { StatusBadge } from '../../ui/StatusBadge'
-import type { Answer } from './conversation'
+import type { Answer, ToolResult } from './conversation'
 import { costOf, tokensPerSecond } from './figures'
+import { inLines } from './json-values'
 import { MarkdownText } from './MarkdownText'
 import type { ModelOption } from './model-options'
 import classes from './Playground.module.css'
+import { ToolCalls } from './ToolCalls'
+import { Waiting } from './Waiting'
 
 type Props = {
   answer: Answer
@@ -16,10 +19,12 @@ type Props = {
   lane: number | undefined
   option: ModelOption | undefined
   onRegenerate: (() => void) | undefined
+  /** Sends the results of the tools that the model calls. */
+  onContinue: ((results: ToolResult[]) => void) | undefined
   onShowCode: () => void
 }
 
-export function ResponseView({ answer, lane, option, onRegenerate, onShowCode }: Props) {
+export function ResponseView({ answer, lane, option, onRegenerate, onContinue, onShowCode }: Props) {
   const isStreaming = answer.state === 'streaming'
   const name = lane === undefined ? 'Response' : `Response ${lane}`
   return (
@@ -40,10 +45,11 @@ export function ResponseView({ answer, lane, option, onRegenerate, onShowCode }:
           {answer.reasoning}
         </details>
       ) : null}
-      {isStreaming && !answer.text && !answer.reasoning ? (
-        <Loader size="sm" type="dots" aria-label="Waiting for the first token" />
+      {isStreaming && !answer.text && !answer.reasoning && !answer.calls ? (
+        <Waiting option={option} isAccepted={answer.requestId !== undefined} />
       ) : null}
-      <MarkdownText text={answer.text} />
+      <MarkdownText text={answer.parameters.response_format && answer.text ? asCode(answer.text) : answer.text} />
+      {answer.calls ? <ToolCalls calls={answer.calls} onContinue={isStreaming ? undefined : onContinue} /> : null}
       {answer.failure ? (
         <ErrorPanel
           title="The response failed"
@@ -80,14 +86,20 @@ export function ResponseView({ answer, lane, option, onRegenerate, onShowCode }:
   )
 }
 
-/** Tokens, cost and timings, if known: a stopped response reports no usage. */
+const asCode = (json: string) => `\`\`\`json\n${inLines(json)}\n\`\`\``
+
+/** Tokens, cost and timings, as far as they are known. */
 function Figures({ answer, option }: { answer: Answer; option: ModelOption | undefined }) {
   const { usage, firstTokenMs, totalMs } = answer
   const speed = tokensPerSecond(answer)
   const cost = usage && option?.pricing ? costOf(usage, option.pricing) : undefined
   const cached = usage?.cachedTokens ? ` (${formatCount(usage.cachedTokens)} cached)` : ''
   const figures: [string, string | undefined][] = [
-    ['Tokens', usage && `${formatCount(usage.promptTokens)}${cached} in, ${formatCount(usage.completionTokens)} out`],
+    [
+      'Tokens',
+      usage &&
+        `${answer.isEstimate ? 'about ' : ''}${formatCount(usage.promptTokens)}${cached} in, ${formatCount(usage.completionTokens)} out`,
+    ],
     ['Cost', cost ? formatMoney(cost) : option?.isEndpoint ? 'per GPU-hour' : undefined],
     ['First token', firstTokenMs === undefined ? undefined : formatDuration(firstTokenMs)],
     ['Speed', speed === undefined ? undefined : `${speed.toFixed(1)} tokens/s`],

@@ -2,7 +2,7 @@ import { Modal, SegmentedControl, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { SnippetTabs } from '../../snippets/SnippetTabs'
 import { BASE_URL, codeFor } from '../../snippets/snippets'
-import { type ChatSurface, droppedMembers, type Request } from '../../snippets/surfaces'
+import { type ChatSurface, droppedMembers, isPlainChat, type Request } from '../../snippets/surfaces'
 
 const SURFACES: { value: ChatSurface; label: string }[] = [
   { value: 'chat', label: 'Chat' },
@@ -20,7 +20,8 @@ type Props = {
 export function ShowCode({ kind, request, onClose }: Props) {
   const [chatSurface, setSurface] = useState<ChatSurface>('chat')
   const [language, setLanguage] = useState('curl')
-  const surface = kind === 'chat' ? chatSurface : kind
+  const isPlain = kind === 'chat' && !!request && isPlainChat({ ...request })
+  const surface = kind === 'chat' ? (isPlain ? chatSurface : 'chat') : kind
   const shown: Request | undefined = request && { ...request }
   return (
     <Modal
@@ -31,7 +32,7 @@ export function ShowCode({ kind, request, onClose }: Props) {
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
       <Stack gap="sm">
-        {kind === 'chat' ? (
+        {isPlain ? (
           <SegmentedControl
             aria-label="API"
             w="fit-content"

@@ -2,10 +2,11 @@ import { ActionIcon, Button, Group, Text, Textarea, Title, Tooltip } from '@mant
 import { IconMessages, IconPencil } from '@tabler/icons-react'
 import { useLayoutEffect, useRef, useState } from 'react'
 import type { ChatRequest } from '../../api/inference'
-import { type Conversation, isStreaming, requestFor, type Turn } from './conversation'
+import { type Conversation, isStreaming, requestFor, type ToolResult, type Turn } from './conversation'
 import type { ModelOption } from './model-options'
 import classes from './Playground.module.css'
 import { ResponseView } from './ResponseView'
+import { Thumbnail } from './Thumbnail'
 
 type Props = {
   conversation: Conversation
@@ -13,13 +14,14 @@ type Props = {
   blocked: string | undefined
   /** Sends the last turn again, with a new prompt if given. */
   onResend: (prompt?: string) => void
+  onContinue: (results: ToolResult[]) => void
   onShowCode: (request: ChatRequest) => void
 }
 
 /** Distance from the end that still counts as the end; further up, the view does not scroll by itself. */
 const NEAR_END_PX = 80
 
-export function Thread({ conversation, options, blocked, onResend, onShowCode }: Props) {
+export function Thread({ conversation, options, blocked, onResend, onContinue, onShowCode }: Props) {
   const log = useFollowEnd(conversation)
   const isBusy = isStreaming(conversation)
   const { turns } = conversation
@@ -31,7 +33,7 @@ export function Thread({ conversation, options, blocked, onResend, onShowCode }:
         const canRepeat = isLast && !isBusy && !blocked
         return (
           <article key={turn.id} className={classes.turn} aria-label={`Turn ${index + 1}`}>
-            <Prompt turn={turn} onEdit={canRepeat ? onResend : undefined} />
+            <Prompt turn={turn} onEdit={canRepeat && !turn.results ? onResend : undefined} />
             <div className={classes.answers} data-lanes={turn.answers.length}>
               {turn.answers.map((answer, lane) => (
                 <ResponseView
@@ -40,6 +42,8 @@ export function Thread({ conversation, options, blocked, onResend, onShowCode }:
                   answer={answer}
                   lane={turn.answers.length > 1 ? lane + 1 : undefined}
                   option={options.find((option) => option.id === answer.model)}
+                  // Models that respond side by side call different tools, so only one can go on.
+                  onContinue={canRepeat && turn.answers.length === 1 ? onContinue : undefined}
                   onRegenerate={canRepeat && lane === 0 ? () => onResend() : undefined}
                   onShowCode={() => onShowCode(requestFor(turns.slice(0, index + 1), lane, answer.model, answer))}
                 />
@@ -58,7 +62,8 @@ function EmptyThread() {
       <IconMessages size={32} aria-hidden />
       <Title order={2}>Ask something</Title>
       <Text c="dimmed">
-        Write a message below. Each response shows its tokens, cost and speed. You can compare two models side by side.
+        Write a message below. Each response shows its tokens, cost and speed. You can compare up to four models side by
+        side.
       </Text>
     </div>
   )
@@ -109,7 +114,21 @@ function Prompt({ turn, onEdit }: { turn: Turn; onEdit: ((prompt: string) => voi
           </ActionIcon>
         </Tooltip>
       ) : null}
-      <div className={classes.bubble}>{turn.prompt}</div>
+      <div className={classes.bubble}>
+        {turn.results?.map(({ id, name, content }) => (
+          <div key={id}>
+            <Text span size="xs" c="dimmed">
+              Result of {name}
+            </Text>
+            <div>{content}</div>
+          </div>
+        ))}
+        {turn.images?.map((url, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the same image may be attached twice.
+          <Thumbnail key={index} url={url} name={`Image ${index + 1}`} />
+        ))}
+        {turn.prompt}
+      </div>
     </div>
   )
 }

@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest'
+import type { ToolCall } from '../../api/inference'
 import {
   type ChatSetup,
   emptyConversation,
   isStreaming,
   messagesFor,
+  parametersOf,
   requestFor,
   titleOf,
+  withCallPart,
+  withoutImages,
   withoutLastTurn,
   withProgress,
   withPrompt,
@@ -60,6 +64,42 @@ describe('a conversation', () => {
       8,
     )
     expect(messagesFor(failed.turns, 0, ' ').map(({ role }) => role)).toEqual(['user', 'user'])
+  })
+
+  it('sends images as parts, and the results of tools after the calls', () => {
+    const image = 'data:image/png;base64,AA=='
+    let conversation = withPrompt(emptyConversation('c'), { id: 't1', prompt: 'Weather?', images: [image] }, setup, 7)
+    const parts = [
+      { index: 0, id: 'call_1', name: 'get_weather', arguments: '{"city":' },
+      { index: 0, id: '', name: '', arguments: '"Ulm"}' },
+    ]
+    const calls = parts.reduce(withCallPart, [] as ToolCall[])
+    conversation = withProgress(conversation, 't1', 0, { calls, state: 'done' })
+    const results = [{ id: 'call_1', name: 'get_weather', content: 'rain' }]
+    conversation = withPrompt(conversation, { id: 't2', prompt: '', results }, setup, 8)
+    expect(messagesFor(conversation.turns, 0, '')).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Weather?' },
+          { type: 'image_url', image_url: { url: image } },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          { id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Ulm"}' } },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
+    ])
+    expect(withoutImages(conversation).turns[0]).not.toHaveProperty('images')
+  })
+
+  it('has parameters of single lanes', () => {
+    const lanes = [{}, { temperature: 1, seed: undefined }]
+    expect([0, 1].map((lane) => parametersOf({ ...two, lanes }, lane).temperature)).toEqual([0, 1])
   })
 
   it('sends only parameters that are set', () => {

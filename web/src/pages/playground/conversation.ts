@@ -1,10 +1,10 @@
 /**
- * A conversation as pure data and functions. It has one lane, or two for a comparison; a turn is a prompt and one answer
- * per lane. Conversations are stored in browsers, so their property names must stay.
+ * A conversation as pure data and functions. It has one lane, or up to four for a comparison; a turn is a prompt, or the
+ * results of tools, and one answer per lane. Conversations are stored in browsers, so their property names must stay.
  */
 
 import type { ChatUsage } from '../../api/chat-stream'
-import type { ChatMessage, ChatParameters, ChatRequest } from '../../api/inference'
+import type { ChatMessage, ChatParameters, ChatRequest, ContentPart, ToolCall } from '../../api/inference'
 
 export type AnswerState = 'streaming' | 'done' | 'stopped' | 'failed'
 export type Answer = {
@@ -12,8 +12,14 @@ export type Answer = {
   state: AnswerState
   text: string
   reasoning?: string
+  /** Tools that the model calls. */
+  calls?: ToolCall[]
   finish?: string
   usage?: ChatUsage
+  /** The usage of a stopped response may be an estimate. */
+  isEstimate?: boolean
+  /** Set when the response has begun. */
+  requestId?: string
   /** From the request to the first text or reasoning. */
   firstTokenMs?: number
   totalMs?: number
@@ -22,32 +28,44 @@ export type Answer = {
   parameters: ChatParameters
   system: string
 }
-export type Turn = { id: string; prompt: string; answers: Answer[] }
+/** The result of a tool, typed by the user. */
+export type ToolResult = { id: string; name: string; content: string }
+/** Images are data URLs. A message with results has no prompt. */
+export type Message = { prompt: string; images?: string[]; results?: ToolResult[] }
+export type Turn = Message & { id: string; answers: Answer[] }
 export type Conversation = { id: string; updatedAt: number; turns: Turn[]; models: string[]; system: string }
 
-export type ChatSetup = { models: string[]; system: string; parameters: ChatParameters }
+/** `lanes` has parameters of single lanes, which override those of all. */
+export type ChatSetup = { models: string[]; system: string; parameters: ChatParameters; lanes?: ChatParameters[] }
+export const MAX_LANES = 4
 export type Progress = Partial<Omit<Answer, 'model' | 'parameters' | 'system'>>
 
 const TITLE_CHARS = 60
 
 export const emptyConversation = (id: string): Conversation => ({ id, updatedAt: 0, turns: [], models: [], system: '' })
 
-const startedAnswer = (model: string, { system, parameters }: ChatSetup): Answer => ({
+/** The parameters of a lane. */
+export const parametersOf = ({ parameters, lanes }: ChatSetup, lane: number): ChatParameters => ({
+  ...parameters,
+  ...cleanParameters(lanes?.[lane] ?? {}),
+})
+
+const startedAnswer = (model: string, lane: number, setup: ChatSetup): Answer => ({
   model,
   state: 'streaming',
   text: '',
-  system,
-  parameters,
+  system: setup.system,
+  parameters: parametersOf(setup, lane),
 })
 
 /** Appends a turn with a streaming answer per model. */
 export function withPrompt(
   conversation: Conversation,
-  turn: { id: string; prompt: string },
+  turn: Omit<Turn, 'answers'>,
   setup: ChatSetup,
   now: number,
 ): Conversation {
-  const answers = setup.models.map((model) => startedAnswer(model, setup))
+  const answers = setup.models.map((model, lane) => startedAnswer(model, lane, setup))
   return {
     ...conversation,
     updatedAt: now,
@@ -64,13 +82,23 @@ export const withoutLastTurn = (conversation: Conversation): Conversation => ({
 })
 
 /** Applies progress to a streaming answer. Late progress of an ended answer is ignored. */
-export function withProgress(conversation: Conversation, turnId: string, lane: number, progress: Progress) {
+export const withProgress = (conversation: Conversation, turnId: string, lane: number, progress: Progress) =>
+  withAnswer(conversation, turnId, lane, (answer) =>
+    answer.state === 'streaming' ? { ...answer, ...progress } : answer,
+  )
+
+/** Adds the usage of a stopped answer, which the gateway knows a moment later. */
+export const withUsage = (
+  conversation: Conversation,
+  turnId: string,
+  lane: number,
+  usage: Pick<Answer, 'usage' | 'isEstimate'>,
+) => withAnswer(conversation, turnId, lane, (answer) => (answer.usage ? answer : { ...answer, ...usage }))
+
+function withAnswer(conversation: Conversation, turnId: string, lane: number, change: (answer: Answer) => Answer) {
   const turns = conversation.turns.map((turn) => {
     if (turn.id !== turnId) return turn
-    const answers = turn.answers.map((answer, index) =>
-      index === lane && answer.state === 'streaming' ? { ...answer, ...progress } : answer,
-    )
-    return { ...turn, answers }
+    return { ...turn, answers: turn.answers.map((answer, index) => (index === lane ? change(answer) : answer)) }
   })
   return { ...conversation, turns }
 }
@@ -97,20 +125,54 @@ export function titleOf(conversation: Conversation): string {
 export function messagesFor(turns: readonly Turn[], lane: number, system: string): ChatMessage[] {
   const messages: ChatMessage[] = system.trim() ? [{ role: 'system', content: system }] : []
   turns.forEach((turn, index) => {
-    messages.push({ role: 'user', content: turn.prompt })
+    messages.push(...messagesOf(turn))
     // A lane that was opened later continues the history of the first one.
     const answer = turn.answers[lane] ?? turn.answers[0]
-    if (index < turns.length - 1 && answer?.text) messages.push({ role: 'assistant', content: answer.text })
+    if (index < turns.length - 1 && answer && (answer.text || answer.calls)) messages.push(assistantMessage(answer))
   })
   return messages
 }
+
+function messagesOf({ prompt, images = [], results }: Message): ChatMessage[] {
+  if (results) return results.map(({ id, content }) => ({ role: 'tool', tool_call_id: id, content }))
+  if (images.length === 0) return [{ role: 'user', content: prompt }]
+  const text: ContentPart[] = prompt ? [{ type: 'text', text: prompt }] : []
+  return [
+    { role: 'user', content: [...text, ...images.map((url) => ({ type: 'image_url', image_url: { url } }) as const)] },
+  ]
+}
+
+const assistantMessage = ({ text, calls }: Answer): ChatMessage =>
+  calls ? { role: 'assistant', content: text || null, tool_calls: calls } : { role: 'assistant', content: text }
+
+type CallPart = { index: number; id: string; name: string; arguments: string }
+
+/** Adds a part of a streamed call: id and name come first, the arguments in pieces. */
+export function withCallPart(calls: readonly ToolCall[], part: CallPart): ToolCall[] {
+  const before = calls[part.index]
+  const call: ToolCall = {
+    id: before?.id || part.id,
+    type: 'function',
+    function: {
+      name: before?.function.name || part.name,
+      arguments: (before?.function.arguments ?? '') + part.arguments,
+    },
+  }
+  return before ? calls.map((one, index) => (index === part.index ? call : one)) : [...calls, call]
+}
+
+/** Without images, which are too large to be stored. */
+export const withoutImages = (conversation: Conversation): Conversation => ({
+  ...conversation,
+  turns: conversation.turns.map(({ images: _, ...turn }) => turn),
+})
 
 /** The request body of an answer. */
 export function requestFor(
   turns: readonly Turn[],
   lane: number,
   model: string,
-  settings: Omit<ChatSetup, 'models'>,
+  settings: Pick<ChatSetup, 'system' | 'parameters'>,
 ): ChatRequest {
   return {
     model,

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type { ServingEndpoint } from '../../api/inference'
+import type { Endpoint } from '../../api/endpoints'
 import type { Model } from '../../api/models'
-import { blockedReason } from './blocked-reason'
-import { comparedModel, initialModel, modelOptions, optionGroups } from './model-options'
+import { blockedReason, suspendedOf } from './blocked-reason'
+import { comparedModel, initialModel, modelOptions, optionGroups, tabFor } from './model-options'
 
 const model = (id: string, modality: string, status = 'available') => ({ id, name: id, modality, status }) as Model
-const endpoint = (name: string, of: string) => ({ name, modelId: `dedicated/${name}`, model: of }) as ServingEndpoint
+const endpoint = (name: string, of: string, state = 'serving') =>
+  ({ name, modelId: `dedicated/${name}`, model: of, state }) as Endpoint
 const models = [model('a/chat', 'chat', 'unavailable'), model('b/chat', 'chat'), model('c/vectors', 'embedding')]
 const endpoints = [endpoint('mine', 'b/chat'), endpoint('near', 'c/vectors'), endpoint('gone', 'z/unknown')]
 
@@ -18,6 +19,36 @@ describe('model options', () => {
       'c/vectors',
       'dedicated/near',
     ])
+  })
+
+  it('are endpoints in every state in which a call wakes them, and suspended ones, with the state (SPEC 1.23)', () => {
+    const states = ['serving', 'scaled-to-zero', 'provisioning', 'suspended', 'failed', 'deleting']
+    const inStates = modelOptions(
+      models,
+      states.map((state) => endpoint(state, 'b/chat', state)),
+      'chat',
+    )
+    const labels = optionGroups(inStates, '')
+      .at(-1)
+      ?.items.map(({ label }) => label)
+    expect(labels).toEqual([
+      'dedicated/serving',
+      'dedicated/scaled-to-zero (at zero: a call wakes it)',
+      'dedicated/provisioning (starting)',
+      'dedicated/suspended (suspended)',
+    ])
+    expect(blockedReason(['dedicated/scaled-to-zero'], inStates)).toBeUndefined()
+    expect(blockedReason(['dedicated/suspended'], inStates)).toMatch(/is suspended. Resume it/)
+    expect(suspendedOf(['b/chat', 'dedicated/suspended'], inStates)).toBe('suspended')
+    expect(suspendedOf(['b/chat'], inStates)).toBeUndefined()
+  })
+
+  it('are called on the tab of their modality, also if a link names another one', () => {
+    const all = { chat: options, embedding: modelOptions(models, endpoints, 'embedding') }
+    const tabs = { chat: 'chat', embedding: 'embeddings' }
+    expect(tabFor('chat', tabs, all, 'dedicated/near')).toBe('embeddings')
+    expect(tabFor('embeddings', tabs, all, 'b/chat')).toBe('chat')
+    expect(tabFor('embeddings', tabs, all, '')).toBe('embeddings')
   })
 
   it('start with the model from the URL, or the first available one', () => {

@@ -1,6 +1,6 @@
-/** Models that can be called: those of the catalogue, and the workspace's serving endpoints. */
+/** Models that can be called: those of the catalogue, and the workspace's endpoints in their states. */
 
-import type { ServingEndpoint } from '../../api/inference'
+import type { Endpoint } from '../../api/endpoints'
 import type { Model } from '../../api/models'
 
 export type Modality = 'chat' | 'embedding'
@@ -10,12 +10,24 @@ export type ModelOption = {
   name: string
   isEndpoint: boolean
   isUnavailable: boolean
+  /** Of an endpoint, with what it waits for. */
+  endpoint?: Pick<Endpoint, 'name' | 'state' | 'stateReason' | 'status'>
   pricing?: Model['pricing']
+  /** The most tokens of prompt and response together. */
+  contextLength?: number
+}
+
+/** The states in which an endpoint can be called, or resumed. */
+const LISTED: readonly string[] = ['serving', 'scaled-to-zero', 'provisioning', 'suspended']
+const STATE_NOTES: Partial<Record<string, string>> = {
+  'scaled-to-zero': 'at zero: a call wakes it',
+  provisioning: 'starting',
+  suspended: 'suspended',
 }
 
 export function modelOptions(
   models: readonly Model[],
-  endpoints: readonly ServingEndpoint[],
+  endpoints: readonly Endpoint[],
   modality: Modality,
 ): ModelOption[] {
   const modalities = new Map(models.map((model) => [model.id, model.modality]))
@@ -27,16 +39,29 @@ export function modelOptions(
       isEndpoint: false,
       isUnavailable: model.status === 'unavailable',
       pricing: model.pricing,
+      contextLength: model.context_length ?? undefined,
     }))
   const dedicated = endpoints
-    .filter((endpoint) => modalities.get(endpoint.model) === modality)
+    .filter(({ model, state }) => modalities.get(model) === modality && LISTED.includes(state))
     .map((endpoint) => ({
       id: endpoint.modelId,
       name: endpoint.name,
       isEndpoint: true,
-      isUnavailable: false,
+      isUnavailable: endpoint.state === 'suspended',
+      endpoint,
     }))
   return [...shared, ...dedicated]
+}
+
+/** The tab on which a model can be called: the one that is open, unless the model is of the other modality. */
+export function tabFor<Tab extends string>(
+  open: Tab,
+  tabs: Record<Modality, Tab>,
+  options: Record<Modality, readonly ModelOption[]>,
+  model: string,
+): Tab {
+  const modality = (['chat', 'embedding'] as const).find((one) => options[one].some(({ id }) => id === model))
+  return modality ? tabs[modality] : open
 }
 
 /** The initially selected model: the one from the URL, or else the first available one. */
@@ -52,13 +77,13 @@ export function comparedModel(options: readonly ModelOption[], model: string): s
 
 /** Option groups of a Select, including the selected model even if it no longer exists. */
 export function optionGroups(options: readonly ModelOption[], selected: string) {
-  const item = ({ id, isUnavailable }: ModelOption) => ({
-    value: id,
-    label: isUnavailable ? `${id} (unavailable)` : id,
-  })
+  const item = ({ id, isUnavailable, endpoint }: ModelOption) => {
+    const note = endpoint ? STATE_NOTES[endpoint.state] : isUnavailable ? 'unavailable' : undefined
+    return { value: id, label: note ? `${id} (${note})` : id }
+  }
   const groups = [
     { group: 'Models', items: options.filter((option) => !option.isEndpoint).map(item) },
-    { group: 'Serving endpoints', items: options.filter((option) => option.isEndpoint).map(item) },
+    { group: 'Endpoints', items: options.filter((option) => option.isEndpoint).map(item) },
   ]
   if (selected && !options.some((option) => option.id === selected))
     groups.push({ group: 'Not available here', items: [{ value: selected, label: selected }] })

@@ -1,6 +1,6 @@
 /** Stores conversations in this browser per user and workspace. The oldest are dropped when the bounds are exceeded. */
 
-import { type Conversation, withStreamsStopped } from './conversation'
+import { type Conversation, withoutImages, withStreamsStopped } from './conversation'
 
 export const MAX_CONVERSATIONS = 30
 export const MAX_CHARS = 1_000_000
@@ -35,7 +35,7 @@ export function loadConversations(storage: ConversationStorage, key: string): Co
 /** Stores a conversation with the others, which are re-read because another tab may have changed them. */
 export function saveConversation(storage: ConversationStorage, key: string, conversation: Conversation) {
   const others = loadConversations(storage, key).filter((one) => one.id !== conversation.id)
-  write(storage, key, conversation.turns.length ? [conversation, ...others] : others)
+  write(storage, key, conversation.turns.length ? [withoutImages(conversation), ...others] : others)
 }
 
 export function deleteConversation(storage: ConversationStorage, key: string, id: string) {

@@ -2,7 +2,7 @@
 
 import { toApiError } from '../../api/errors'
 import { type ChatRequest, streamChat } from '../../api/inference'
-import type { Progress } from './conversation'
+import { type Progress, withCallPart } from './conversation'
 
 /** Minimum interval between updates, so that a fast model does not render the page for every token. */
 const UPDATE_INTERVAL_MS = 50
@@ -22,11 +22,14 @@ export async function streamResponse(
   const progress = (): Progress => ({ ...received, totalMs: now() - startedAt })
   try {
     for await (const event of stream(request, signal)) {
+      if (event.kind === 'accepted') received.requestId = event.requestId
       if (event.kind === 'text') received.text += event.text
       if (event.kind === 'reasoning') received.reasoning = (received.reasoning ?? '') + event.text
+      if (event.kind === 'call') received.calls = withCallPart(received.calls ?? [], event)
       if (event.kind === 'finish') received.finish = event.reason
       if (event.kind === 'usage') received.usage = event.usage
-      if (event.kind === 'text' || event.kind === 'reasoning') received.firstTokenMs ??= now() - startedAt
+      if (event.kind === 'text' || event.kind === 'reasoning' || event.kind === 'call')
+        received.firstTokenMs ??= now() - startedAt
       if (now() - updatedAt < UPDATE_INTERVAL_MS) continue
       updatedAt = now()
       onProgress(progress())

@@ -4,17 +4,21 @@ import {
   type Conversation,
   emptyConversation,
   isStreaming,
+  type Message,
+  parametersOf,
   requestFor,
   withoutLastTurn,
   withProgress,
   withPrompt,
+  withUsage,
 } from './conversation'
 import { newId } from './new-id'
+import { usageOfStopped } from './stopped-usage'
 import { loadConversations, saveConversation } from './stored-conversations'
 import { streamResponse } from './stream-response'
 
 /** The current conversation. `requestedId` comes from the URL; `onStarted` receives the id of a new one. */
-export function useChat(storageKey: string, requestedId: string, onStarted: (id: string) => void) {
+export function useChat(workspaceId: string, storageKey: string, requestedId: string, onStarted: (id: string) => void) {
   const [conversation, setConversation] = useState(() => find(storageKey, requestedId))
   const latest = useRef(conversation)
   const running = useRef<AbortController>(undefined)
@@ -47,28 +51,35 @@ export function useChat(storageKey: string, requestedId: string, onStarted: (id:
   )
 
   const send = useCallback(
-    (prompt: string, setup: ChatSetup) => {
+    (message: Message, setup: ChatSetup) => {
       const controller = new AbortController()
       running.current = controller
-      const turn = { id: newId(), prompt }
+      const turn = { ...message, id: newId() }
       change((before) => withPrompt(before, turn, setup, Date.now()))
       onStarted(latest.current.id)
       setup.models.forEach((model, lane) => {
-        const request = requestFor(latest.current.turns, lane, model, setup)
-        void streamResponse(request, controller.signal, (progress) =>
-          change((before) => withProgress(before, turn.id, lane, progress)),
-        )
+        const settings = { system: setup.system, parameters: parametersOf(setup, lane) }
+        const request = requestFor(latest.current.turns, lane, model, settings)
+        void streamResponse(request, controller.signal, (progress) => {
+          change((before) => withProgress(before, turn.id, lane, progress))
+          if (progress.state !== 'stopped' || !progress.requestId) return
+          void usageOfStopped(workspaceId, progress.requestId).then((usage) => {
+            if (usage) change((before) => withUsage(before, turn.id, lane, usage))
+          })
+        })
       })
     },
-    [change, onStarted],
+    [change, onStarted, workspaceId],
   )
 
   /** Sends the last turn again, with a new prompt if given. */
   const resend = useCallback(
-    (setup: ChatSetup, prompt = latest.current.turns.at(-1)?.prompt) => {
-      if (prompt === undefined) return
+    (setup: ChatSetup, edited?: string) => {
+      const last = latest.current.turns.at(-1)
+      if (!last) return
+      const { prompt, images, results } = last
       change(withoutLastTurn)
-      send(prompt, setup)
+      send({ prompt: edited ?? prompt, images, results }, setup)
     },
     [send, change],
   )

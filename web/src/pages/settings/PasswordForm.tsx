@@ -1,9 +1,10 @@
-import { Button, Group, PasswordInput, SimpleGrid, Stack } from '@mantine/core'
+import { Button, Group, SimpleGrid, Stack } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useRef } from 'react'
 import { changePassword, sessionsQuery } from '../../api/sessions'
 import { ErrorPanel } from '../../ui/ErrorPanel'
+import { PASSWORD_RULE, PasswordField } from '../../ui/PasswordField'
 
 /** Uncontrolled fields, so that password managers can fill them. */
 export function PasswordForm() {
@@ -23,24 +24,17 @@ export function PasswordForm() {
     const text = (name: string) => String(fields.get(name) ?? '')
     change.mutate({ currentPassword: text('current'), newPassword: text('new') })
   }
-  const visibility = { 'aria-label': 'Show or hide the password' }
   return (
     <form ref={form} onSubmit={submit}>
       <Stack gap="sm">
         <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md" maw={640}>
-          <PasswordInput
-            name="current"
-            label="Current password"
-            autoComplete="current-password"
-            required
-            visibilityToggleButtonProps={visibility}
-          />
-          <PasswordInput
+          <PasswordField name="current" label="Current password" autoComplete="current-password" />
+          <PasswordField
             name="new"
             label="New password"
+            description={PASSWORD_RULE}
+            inputWrapperOrder={['label', 'input', 'description', 'error']}
             autoComplete="new-password"
-            required
-            visibilityToggleButtonProps={visibility}
           />
         </SimpleGrid>
         {change.error ? <ErrorPanel error={change.error} title="Could not change the password" /> : null}

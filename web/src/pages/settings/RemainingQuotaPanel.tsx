@@ -9,7 +9,7 @@ const WARN_SHARE = 0.8
 
 /** Remaining monthly quota, and remaining requests and tokens in this minute. */
 export function RemainingQuotaPanel({ quota }: { quota: Schemas['Quota'] }) {
-  const { cap, used, reserved, resetsAt, perMinute } = quota
+  const { scope, cap, used, reserved, resetsAt, perMinute } = quota
   const share = cap > 0 ? used / cap : 1
   const tone = share >= 1 ? 'var(--fb-bad)' : share >= WARN_SHARE ? 'var(--fb-warn)' : 'var(--fb-busy)'
   return (
@@ -24,6 +24,7 @@ export function RemainingQuotaPanel({ quota }: { quota: Schemas['Quota'] }) {
       <Text size="sm" c="dimmed" mb="md">
         {formatCount(used)} of {formatCount(cap)} tokens used this month ({formatShare(share)})
         {reserved > 0 ? `, ${formatCount(reserved)} reserved` : ''}
+        {scope === 'organization' ? ', by all workspaces of the organization' : ''}
       </Text>
       <Stats>
         <Stat label="Left this month" value={formatCount(Math.max(0, cap - used))} note="tokens" />

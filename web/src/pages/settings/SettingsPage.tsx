@@ -1,27 +1,37 @@
 import { Tabs } from '@mantine/core'
-import { IconGauge, IconUserCircle } from '@tabler/icons-react'
+import { IconGauge, IconLayoutGrid, IconUserCircle } from '@tabler/icons-react'
+import { useSessionContext } from '../../api/session'
 import { oneOf } from '../../ui/filters'
 import { PageHeader } from '../../ui/PageHeader'
 import { useFilters } from '../../ui/useFilters'
 import { AccountTab } from './AccountTab'
+import { WorkspacesTab } from './WorkspacesTab'
 import { WorkspaceTab } from './WorkspaceTab'
 
-const FILTERS = { tab: oneOf(['workspace', 'account']) }
+const TABS = ['workspace', 'workspaces', 'account'] as const
+const FILTERS = { tab: oneOf(TABS) }
 
 export function SettingsPage() {
   const [{ tab }, change] = useFilters(FILTERS)
+  const { isAdmin, organization } = useSessionContext()
+  const hasWorkspaces = isAdmin && organization !== undefined
   return (
     <>
       <PageHeader title="Settings" description="Limits of the workspace, and your account" />
       <Tabs
-        value={tab}
+        value={tab === 'workspaces' && !hasWorkspaces ? 'workspace' : tab}
         keepMounted={false}
-        onChange={(value) => change({ tab: value === 'account' ? value : 'workspace' })}
+        onChange={(value) => change({ tab: TABS.find((one) => one === value) ?? 'workspace' })}
       >
         <Tabs.List mb="md" aria-label="Settings">
           <Tabs.Tab value="workspace" leftSection={<IconGauge size={16} />}>
             Limits and quota
           </Tabs.Tab>
+          {hasWorkspaces ? (
+            <Tabs.Tab value="workspaces" leftSection={<IconLayoutGrid size={16} />}>
+              Workspaces
+            </Tabs.Tab>
+          ) : null}
           <Tabs.Tab value="account" leftSection={<IconUserCircle size={16} />}>
             Your account
           </Tabs.Tab>
@@ -29,6 +39,11 @@ export function SettingsPage() {
         <Tabs.Panel value="workspace">
           <WorkspaceTab />
         </Tabs.Panel>
+        {hasWorkspaces ? (
+          <Tabs.Panel value="workspaces">
+            <WorkspacesTab />
+          </Tabs.Panel>
+        ) : null}
         <Tabs.Panel value="account">
           <AccountTab />
         </Tabs.Panel>

@@ -27,7 +27,7 @@ export function WorkspaceTab() {
 }
 
 function WorkspaceLimits({ workspaceId }: { workspaceId: string }) {
-  const { isAdmin } = useSessionContext()
+  const { isAdmin, isOperator } = useSessionContext()
   const workspace = useQuery(workspaceQuery(workspaceId))
   const quota = useQuery({ ...quotaQuery(workspaceId), ...polled(QUOTA_POLL_MS) })
   return (
@@ -41,9 +41,11 @@ function WorkspaceLimits({ workspaceId }: { workspaceId: string }) {
             <Panel
               title="Limits"
               description={
-                isAdmin
-                  ? 'You can lower them; only the operator can raise them above the platform default'
-                  : 'Only administrators of the organization can change them'
+                isOperator
+                  ? 'You are the operator: you may also raise them above the platform default'
+                  : isAdmin
+                    ? 'You can lower them; only the operator can raise them above the platform default'
+                    : 'Only administrators of the organization can change them'
               }
             >
               {isAdmin ? <LimitsForm key={data.id} workspace={data} /> : <LimitsView workspace={data} />}

@@ -5,6 +5,7 @@ import { ApiError } from '../../api/errors'
 import { signIn, useReplaceSession } from '../../api/session'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { formatDuration } from '../../ui/format'
+import { PasswordField } from '../../ui/PasswordField'
 
 /** Uncontrolled fields, so that password managers can fill them. */
 export function SignInForm() {
@@ -15,6 +16,7 @@ export function SignInForm() {
     const fields = new FormData(event.currentTarget)
     attempt.mutate({ email: String(fields.get('email') ?? ''), password: String(fields.get('password') ?? '') })
   }
+  const isMistyped = attempt.error instanceof ApiError && attempt.error.code === 'bad_credentials'
   const wait = attempt.error instanceof ApiError ? attempt.error.retryAfterSecs : undefined
   return (
     <form onSubmit={submit}>
@@ -28,15 +30,12 @@ export function SignInForm() {
           withAsterisk={false}
           autoFocus
         />
-        <TextInput
-          name="password"
-          type="password"
-          label="Password"
-          autoComplete="current-password"
-          required
-          withAsterisk={false}
-        />
-        {attempt.error ? (
+        <PasswordField name="password" label="Password" autoComplete="current-password" withAsterisk={false} />
+        {isMistyped ? (
+          <Text role="alert" size="sm" c="var(--mantine-color-error)">
+            The email address or the password is wrong. If you forgot the password, ask the operator for a new one.
+          </Text>
+        ) : attempt.error ? (
           <ErrorPanel title="Sign-in failed" error={attempt.error}>
             {wait === undefined ? null : <Text>You can try again in {formatDuration(wait * 1_000)}.</Text>}
           </ErrorPanel>

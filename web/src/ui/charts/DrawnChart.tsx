@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { ReferenceArea } from 'recharts'
 import { formatCompact, formatTime } from '../format'
 import classes from './DrawnChart.module.css'
-import { type ChartProps, colorOf, isFlat, isSparse, summary, zoomOf } from './series'
+import { type ChartProps, colorOf, highest, isSparse, roundTicks, roundTimes, summary, zoomOf } from './series'
 
 const defaultAt = (at: number) => formatTime(new Date(at).toISOString())
 const AXIS_TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
@@ -15,8 +15,8 @@ const DAY_MS = 86_400_000
 const LEGEND_HEIGHT = 32
 /** Mantine moves the labels of the axis 10 pixels to the left, which would be out of the chart. */
 const MARGIN = { top: 5, right: 5, bottom: 5, left: 10 }
-/** If labels do not fit, drops every n-th one evenly. */
-const EVEN = 'equidistantPreserveStart' as const
+/** Charts with one time axis show the cursor at the same time. */
+const CURSOR = { syncId: 'time', syncMethod: 'value' } as const
 
 export default function DrawnChart(props: ChartProps) {
   const {
@@ -29,9 +29,10 @@ export default function DrawnChart(props: ChartProps) {
     height = 220,
   } = props
   const zoom = useZoom(props.onZoom)
-  const plot = { margin: MARGIN, ...zoom.events }
+  const plot = { margin: MARGIN, ...CURSOR, ...zoom.events }
   const span = (points.at(-1)?.at ?? 0) - (points[0]?.at ?? 0)
   const axis = span > DAY_MS ? AXIS_DAY : AXIS_TIME
+  const ticks = roundTicks(highest(points, series, kind), props.isWhole)
   const withLegend = series.length > 1 || props.isGrouped
   const drawn = {
     h: height + (withLegend ? LEGEND_HEIGHT : 0),
@@ -41,13 +42,8 @@ export default function DrawnChart(props: ChartProps) {
     valueFormatter: formatValue,
     withLegend,
     legendProps: { verticalAlign: 'bottom' as const },
-    xAxisProps: { tickFormatter: (at: number) => axis.format(at), minTickGap: 40, interval: EVEN },
-    yAxisProps: {
-      width: 'auto' as const,
-      interval: 0,
-      allowDecimals: !props.isWhole,
-      ...(isFlat(points, series) && { domain: [0, 1] }),
-    },
+    xAxisProps: { tickFormatter: (at: number) => axis.format(at), ticks: roundTimes(points), interval: 0 },
+    yAxisProps: { width: 'auto' as const, interval: 0, ticks, domain: [0, ticks.at(-1) ?? 1] },
     tooltipProps: { labelFormatter: (at: unknown) => (Number.isFinite(at) ? formatAt(Number(at)) : '') },
     children: zoom.area ? <ReferenceArea x1={zoom.area[0]} x2={zoom.area[1]} fillOpacity={0.15} /> : null,
   }

@@ -37,8 +37,13 @@ export const TONES = {
 
 /** Gray is for the rest. */
 const ORDER = ['blue', 'orange', 'green', 'violet', 'red', 'yellow', 'pink', 'lime', 'indigo'] as const
-/** Lines with a colour of their own. */
-export const MAX_COLORS = ORDER.length
+/** Causes of errors begin with red. */
+const OF_ERRORS = ['red', 'orange', 'pink', 'yellow', 'violet'] as const
+/** Groups that are drawn by themselves; more would look alike. */
+export const MAX_GROUPS = 5
+
+export const inErrorTones = (lines: Series[]): Series[] =>
+  lines.map((line, index) => ({ ...line, tone: line.tone ?? OF_ERRORS[index] }))
 
 export const colorOf = (series: Series, index: number): string =>
   TONES[series.tone ?? ORDER[index % ORDER.length] ?? 'blue']
@@ -68,6 +73,49 @@ export const isSparse = (points: Point[], series: Series[]): boolean =>
     return known > 0 && known <= FEW
   })
 
-/** Whether there is nothing above zero, for which the axis would otherwise end at 4, or 400 %. */
-export const isFlat = (points: Point[], series: Series[]): boolean =>
-  points.every((point) => series.every(({ key }) => !(Number(point[key]) > 0)))
+const STEPS = [1, 2, 2.5, 5, 10]
+const WHOLE_STEPS = [1, 2, 5, 10]
+const INTERVALS = 4
+
+/** Round, distinct values from zero to at least `max`. */
+export function roundTicks(max: number, isWhole = false): number[] {
+  if (!(max > 0)) return [0, 1]
+  const least = isWhole ? Math.max(1, max / INTERVALS) : max / INTERVALS
+  const power = 10 ** Math.floor(Math.log10(least))
+  const factor = (isWhole ? WHOLE_STEPS : STEPS).find((one) => one * power >= least * (1 - 1e-9)) ?? 10
+  const step = factor * power
+  const count = Math.ceil(max / step - 1e-9)
+  return Array.from({ length: count + 1 }, (_, index) => Number((index * step).toPrecision(12)))
+}
+
+/** The highest value of a chart; bars are stacked. */
+export function highest(points: Point[], series: Series[], kind: ChartProps['kind']): number {
+  const values = points.map((point) => {
+    const shown = series.map(({ key }) => Number(point[key] ?? 0))
+    return kind === 'bar' ? shown.reduce((sum, value) => sum + value, 0) : Math.max(0, ...shown)
+  })
+  return Math.max(0, ...values)
+}
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const TIME_STEPS = [1, 2, 5, 10, 15, 30]
+  .map((minutes) => minutes * MINUTE)
+  .concat(
+    [1, 2, 3, 6, 12].map((hours) => hours * HOUR),
+    [1, 2, 5, 10, 30, 90].map((days) => days * DAY),
+  )
+const MAX_TIMES = 7
+
+/** Points at round times of the browser's zone, at most seven. */
+export function roundTimes(points: Point[], offsetMs = new Date().getTimezoneOffset() * MINUTE): number[] {
+  const times = points.map(({ at }) => at)
+  const span = (times.at(-1) ?? 0) - (times[0] ?? 0)
+  for (const step of TIME_STEPS) {
+    if (span / step >= MAX_TIMES) continue
+    const round = times.filter((at) => (at - offsetMs) % step === 0)
+    if (round.length > 0) return round
+  }
+  return times.slice(0, 1)
+}

@@ -32,14 +32,14 @@ monthly_tokens = 1_000_000_000_000_000
 pub(crate) const DIRECT: &str = "direct";
 
 /// Configuration of a Forebay; the default is that of the contender.
-struct Variant<'a> {
-    limits: &'a str,
+pub(crate) struct Variant<'a> {
+    pub(crate) limits: &'a str,
     /// Chat models, of which the last is called.
-    models: usize,
+    pub(crate) models: usize,
     /// Upstreams of each model. All of them are the same engine.
-    upstreams: usize,
+    pub(crate) upstreams: usize,
     /// URL of the shared rate limits; `None` keeps them in memory.
-    redis_url: Option<&'a str>,
+    pub(crate) redis_url: Option<&'a str>,
 }
 
 impl Default for Variant<'_> {
@@ -77,11 +77,7 @@ pub(crate) struct Setup {
 
 impl Setup {
     pub(crate) async fn start(options: &Options, cores: Cores, scratch: &Path) -> anyhow::Result<Self> {
-        let binary = options.fake_engine.clone().map_or_else(default_engine_binary, Ok)?;
-        let launch = Launch::new(binary).core(cores.engine);
-        let mut engine = launch.start("fake-engine", scratch)?;
-        let listening = |engine: &Child| engine.stdout().trim().strip_prefix("listening on ")?.parse().ok();
-        let engine_address = engine.wait_for("address of the engine", Duration::from_secs(10), listening).await?;
+        let (engine, engine_address) = start_engine(options.fake_engine.clone(), cores.engine, scratch).await?;
         let nginx = Nginx::start(engine_address, cores.gateway, &options.nginx_extra, scratch).await?;
         let floor = plain("nginx", nginx.address, nginx.pids.clone());
         let extra_config = options.extra_config.as_ref().map(std::fs::read_to_string).transpose()?.unwrap_or_default();
@@ -110,10 +106,7 @@ impl Setup {
 
     /// Sets the engine's script.
     pub(crate) async fn script(&self, script: &Script) -> anyhow::Result<()> {
-        let script: Value = serde_json::to_value(script)?;
-        let response = Client::new(self.engine).post_json("/script", script).await;
-        ensure!(response.status == 200, "the engine rejected its script: {}", response.text());
-        Ok(())
+        set_script(self.engine, script).await
     }
 
     /// Starts another Forebay with a limit of one call per minute; `None` without a binary.
@@ -154,11 +147,37 @@ impl Setup {
         let config = configuration(self.engine, &variant, &self.extra_config);
         let launch = ForebayLaunch::default().binary(binary).core(self.gateway_core);
         let forebay = launch.start(&config).await?;
-        let (address, pids, key) = (forebay.public, vec![forebay.child.pid()], forebay.api_key()?);
-        let suffix = if variant.models > 1 { variant.models.to_string() } else { String::new() };
-        let chat_model = format!("bench/chat{suffix}");
-        Ok(Some((forebay, Gateway { name: "forebay", address, pids, key, chat_model })))
+        let gateway = gateway_of(&forebay, &variant)?;
+        Ok(Some((forebay, gateway)))
     }
+}
+
+/// Starts the fake engine; by default the one in the folder of this program.
+pub(crate) async fn start_engine(
+    binary: Option<PathBuf>,
+    core: Option<usize>,
+    scratch: &Path,
+) -> anyhow::Result<(Child, SocketAddr)> {
+    let binary = binary.map_or_else(default_engine_binary, Ok)?;
+    let mut engine = Launch::new(binary).core(core).start("fake-engine", scratch)?;
+    let listening = |engine: &Child| engine.stdout().trim().strip_prefix("listening on ")?.parse().ok();
+    let address = engine.wait_for("address of the engine", Duration::from_secs(10), listening).await?;
+    Ok((engine, address))
+}
+
+/// Sets the script of an engine.
+pub(crate) async fn set_script(engine: SocketAddr, script: &Script) -> anyhow::Result<()> {
+    let script: Value = serde_json::to_value(script)?;
+    let response = Client::new(engine).post_json("/script", script).await;
+    ensure!(response.status == 200, "the engine rejected its script: {}", response.text());
+    Ok(())
+}
+
+/// How a Forebay with the configuration of the variant is called.
+pub(crate) fn gateway_of(forebay: &Forebay, variant: &Variant<'_>) -> anyhow::Result<Gateway> {
+    let (address, pids, key) = (forebay.public, vec![forebay.child.pid()], forebay.api_key()?);
+    let suffix = if variant.models > 1 { variant.models.to_string() } else { String::new() };
+    Ok(Gateway { name: "forebay", address, pids, key, chat_model: format!("bench/chat{suffix}") })
 }
 
 fn plain(name: &'static str, address: SocketAddr, pids: Vec<u32>) -> Gateway {
@@ -171,7 +190,7 @@ fn default_engine_binary() -> anyhow::Result<PathBuf> {
     Ok(std::env::current_exe()?.parent().context("the program has a folder")?.join("fake-engine"))
 }
 
-fn configuration(engine: SocketAddr, variant: &Variant<'_>, extra: &str) -> String {
+pub(crate) fn configuration(engine: SocketAddr, variant: &Variant<'_>, extra: &str) -> String {
     let Variant { limits, models, upstreams, redis_url } = variant;
     let redis = redis_url.map_or_else(String::new, |url| format!("url = \"{url}\"\n"));
     let config = GatewayConfig::default().server("max_connections_per_address = 0").tables(limits);

@@ -27,17 +27,22 @@ pub(crate) struct Cores {
 pub(crate) fn prepare() -> anyhow::Result<Cores> {
     raise_open_files()?;
     find_nginx()?;
+    Ok(pin_cores())
+}
+
+/// Pins this process, and returns the cores for the others.
+pub(crate) fn pin_cores() -> Cores {
     let own_pid = std::process::id().to_string();
     if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
         eprintln!("only one core: gateway, engine and load generator share it, so the figures are not meaningful");
-        return Ok(Cores { gateway: None, engine: None });
+        return Cores { gateway: None, engine: None };
     }
     let pinned = Command::new("taskset").args(["-a", "-c", "-p", "1", &own_pid]).output();
     if !pinned.is_ok_and(|output| output.status.success()) {
         eprintln!("taskset failed: processes are not pinned, so the figures are not meaningful");
-        return Ok(Cores { gateway: None, engine: None });
+        return Cores { gateway: None, engine: None };
     }
-    Ok(Cores { gateway: Some(0), engine: Some(1) })
+    Cores { gateway: Some(0), engine: Some(1) }
 }
 
 fn raise_open_files() -> anyhow::Result<()> {

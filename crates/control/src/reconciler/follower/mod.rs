@@ -72,10 +72,10 @@ impl<D: Driver> Follower<D> {
             (DriverKind::Kubernetes, Some(cluster)) => cluster.route(&name_of(replica), replica.address.as_deref()),
             (DriverKind::Kubernetes, None) | (DriverKind::Process, _) => replica.address.clone(),
         };
+        let route = |replica: &Replica| Some((route(replica)?, self.parts.driver.key(&name_of(replica))));
         let catalogue = self.parts.routes.catalogue();
         let update = |endpoint: &Endpoint| {
-            let failover = catalogue.get(endpoint.model.as_str()).is_some_and(|model| model.failover);
-            update_of(endpoint, failover, &live, route)
+            update_of(endpoint, catalogue.get(endpoint.model.as_str()).map(AsRef::as_ref), &live, route)
         };
         self.parts.endpoints.apply(all.iter().map(update).collect());
         Ok(())
@@ -97,18 +97,19 @@ impl<D: Driver> Follower<D> {
     }
 }
 
+/// `model` is that of the catalogue, unless it was removed from it; `route` is the address of a replica, and its key.
 fn update_of(
     endpoint: &Endpoint,
-    failover: bool,
+    model: Option<&Model>,
     live: &[Replica],
-    route: impl Fn(&Replica) -> Option<String>,
+    route: impl Fn(&Replica) -> Option<(String, Option<String>)>,
 ) -> EndpointUpdate {
     let id = endpoint.name.model_id();
     let serves = |replica: &&Replica| replica.endpoint == endpoint.id && replica.is_serving();
     let drains = |replica: &&Replica| replica.endpoint == endpoint.id && replica.state() == ReplicaState::Draining;
     let replicas = live.iter().filter(serves).filter_map(|replica| {
-        let address = route(replica)?;
-        Some((replica.id.to_string(), upstream(endpoint, &id, &address)))
+        let (address, api_key) = route(replica)?;
+        Some((replica.id.to_string(), Upstream { api_key, ..upstream(endpoint, &id, &address) }))
     });
     EndpointUpdate {
         id: endpoint.id.to_string(),
@@ -120,7 +121,8 @@ fn update_of(
             name: endpoint.name.to_string(),
             modality: endpoint.shape.modality,
             context_length: endpoint.shape.flavor.max_len.unwrap_or(endpoint.shape.context_length),
-            failover,
+            optimized: model.is_some_and(|model| model.optimized),
+            failover: model.is_some_and(|model| model.failover),
             ..Model::plain(id.clone())
         }),
         condition: condition(endpoint),

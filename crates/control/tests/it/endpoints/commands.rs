@@ -5,7 +5,7 @@ use crate::databases::on_both;
 use control::endpoints::{
     self, EndpointCommand, EndpointErrorKind, EndpointRef, EndpointRules, Outcome, RunMode, Scope,
 };
-use control::workspaces;
+use control::workspaces::{self, KeysOfWorkspace};
 use domain::endpoint::{Generation, State};
 use serde_json::json;
 use std::sync::Arc;
@@ -147,7 +147,7 @@ async fn a_workspace_with_endpoints_cannot_be_deleted() {
         let command =
             EndpointCommand { scope: Scope { workspace: neighbour, ..platform.scope() }, ..platform.command() };
         endpoints::create(command, &new("chat", "1x", json!({})), RunMode::Real).await.unwrap();
-        let delete = async || workspaces::delete(platform.command().base, neighbour).await;
+        let delete = async || workspaces::delete(platform.command().base, neighbour, KeysOfWorkspace::Keep).await;
         assert_eq!(delete().await.unwrap_err().code(), "workspace_in_use");
     })
     .await;

@@ -130,6 +130,9 @@ async fn the_worked_numbers_of_utilization() {
             "1.333333333 GPU-hours 3.333333333 USD 25 %",
             "the window without data counts as idle"
         );
+        assert!(view.total.is_measured());
+        let unmeasured = plant.costs(Span { from: window(2), to: window(3) }, "", today().to).await.total;
+        assert_eq!((unmeasured.busy(), unmeasured.is_measured()), (GpuBusy::from_millionths(0), false));
 
         let (ninety, thirty) = (plant.endpoint("ninety", "1x").await, plant.endpoint("thirty", "4x").await);
         plant.hold(&ninety, window(10), Some(window(11))).await;

@@ -161,6 +161,8 @@ async fn without_the_store_neither_the_allotment_nor_the_endpoints_can_be_read()
         assert_eq!(code(platform.create("b", "1x", json!({})).await), "GPU_ALLOTMENT_UNAVAILABLE");
         assert_eq!(code(platform.patch("a", json!({"replicas": 1})).await), "GPU_ALLOTMENT_UNAVAILABLE");
         assert_eq!(code(platform.resume("a", json!({})).await), "GPU_ALLOTMENT_UNAVAILABLE");
+        let labels = platform.patch("a", json!({"labels": {"team": "chat"}})).await;
+        assert_eq!(code(labels), "DATABASE_UNAVAILABLE", "labels need no check");
         assert_eq!(code(platform.suspend("a").await), "DATABASE_UNAVAILABLE");
         assert_eq!(code(platform.delete("a").await), "DATABASE_UNAVAILABLE");
         let read = endpoints::show(&platform.store, platform.scope(), &endpoint_ref("a")).await;

@@ -159,7 +159,7 @@ fn line(replica: &str, mean: f64, max: f64) -> Line {
 /// A node that serves a model with two upstreams, one with two engines of its own, and one with a single upstream.
 fn serving_node(platform: &Platform, node: &str) -> (Routes, Meters<Panel>) {
     let upstream = |port: u16| Upstream::plain(format!("http://127.0.0.1:{port}/v1"), "m");
-    let engines = EnginePool { weights: "weights".into(), replicas: 2, parallel: None, flavor: None };
+    let engines = EnginePool { weights: "weights".into(), replicas: 2, parallel: None, args: Vec::new(), flavor: None };
     let models = vec![
         model(id("acme/shared"), Serving::Upstreams(vec![upstream(1), upstream(2)])),
         model(id("acme/own"), Serving::Engine(engines)),
@@ -254,7 +254,7 @@ async fn gpus_and_engines_of_this_node_are_measured_and_shown() {
             meters.round(round).await.unwrap();
         }
         let span = Span { from: NOW.plus_millis(-3_600_000), to: NOW.plus_millis(3_600_000) };
-        let windows = gpu_busy::of_workspace(&platform.store, &endpoint.workspace, span).await.unwrap();
+        let windows = gpu_busy::windows(&platform.store, Some(&endpoint.workspace), span).await.unwrap();
         let window = &windows[0];
         assert_eq!((windows.len(), window.busy.millionths(), window.samples), (1, 400_000, 8));
 
@@ -285,7 +285,8 @@ async fn gpus_and_engines_of_this_node_are_measured_and_shown() {
         let busy = report(Metric::GpuBusy, "300", later).await;
         assert_eq!(busy, [("mean", part(0.4)), ("measured", part(0.25))], "40 of 160 GPU-seconds");
 
-        let hours = bill_check::report(&platform.store, Some(&endpoint.organization), span).await.unwrap();
+        let hours = bill_check::report(&platform.store, Some(&endpoint.organization), span, &Default::default()).await;
+        let hours = hours.unwrap();
         let line = &hours.hours[0];
         assert_eq!((line.replica.as_str(), line.hour), (replica.as_str(), Grain::Hour.start_of(NOW)));
         // All readings have the same time, so only the first one counts.

@@ -50,7 +50,7 @@ impl RedisLimiter {
         let question = Question {
             keys: bucket_keys(&charge),
             scopes: self.limits.views.carry(&charge, cluster, now),
-            requests: 1,
+            requests: charge.requests,
             tokens: charge.tokens,
             reservation: reservation_key(&charge),
             reservation_secs: RESERVATION_SECS,

@@ -3,7 +3,9 @@
 use crate::admission::charge::Charge;
 use crate::admission::shards::{Counter, Counters, Shard, Shards};
 use domain::WorkspaceId;
-use domain::limits::{Carried, Counted, Exceeded, NodeBuckets, PerMinute, RateLimitStatus, Scope, SharedLevels, take};
+use domain::limits::{
+    Carried, Counted, Exceeded, NodeBuckets, PerMinute, RateLimitStatus, Scope, SharedLevels, take_cost,
+};
 use std::time::Instant;
 
 #[derive(Default)]
@@ -82,7 +84,7 @@ impl NodeViews {
     /// Takes a charge from this node's share of the limits.
     pub(super) fn take_share(&self, charge: &Charge, nodes: u32) -> Result<RateLimitStatus, Exceeded> {
         let now = self.shards.millis_at(Instant::now());
-        let (limits, tokens) = (charge.workspace_limits, charge.tokens);
+        let (limits, cost) = (charge.workspace_limits, charge.cost());
         let mut shard = self.shards.of(charge.workspace());
         let views = get_or_insert(&mut shard, charge, nodes, now, || NodeBuckets::full_share(limits, nodes, now));
         let of_key = charge.key().map(|(key, own)| {
@@ -92,10 +94,10 @@ impl NodeViews {
         views.workspace.buckets.with_share(limits, nodes, now, |buckets| {
             let workspace = Counted { scope: Scope::Workspace, limits: limits.share(nodes), buckets };
             match of_key {
-                None => take(&mut [workspace], tokens, now),
+                None => take_cost(&mut [workspace], cost, now),
                 Some((view, own)) => view.with_share(own, nodes, now, |buckets| {
                     let key = Counted { scope: Scope::Key, limits: own.share(nodes), buckets };
-                    take(&mut [workspace, key], tokens, now)
+                    take_cost(&mut [workspace, key], cost, now)
                 }),
             }
         })

@@ -29,8 +29,10 @@ pub(super) fn bucket_keys(charge: &Charge) -> Vec<String> {
     keys
 }
 
+/// The tokens of a request that was counted before are a reservation of their own.
 pub(super) fn reservation_key(charge: &Charge) -> String {
-    format!("forebay:{{{}}}:{}", charge.workspace(), charge.request)
+    let part = if charge.requests == 0 { ":tokens" } else { "" };
+    format!("forebay:{{{}}}:{}{part}", charge.workspace(), charge.request)
 }
 
 /// A reservation of nothing: the script needs a key even if it only reads the buckets.

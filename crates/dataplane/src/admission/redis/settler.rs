@@ -92,7 +92,7 @@ fn command(work: &Work) -> Cmd {
     let (charge, used, requests, ttl_secs) = match work {
         Work::Raise(charge) => (charge, charge.tokens, 0, RESERVATION_SECS),
         Work::Settle(charge, Settlement::Used(tokens)) => (charge, *tokens, 0, 0),
-        Work::Settle(charge, Settlement::Undone) => (charge, 0, 1, 0),
+        Work::Settle(charge, Settlement::Undone) => (charge, 0, charge.requests, 0),
     };
     let buckets = bucket_keys(charge);
     let mut command = redis::cmd("EVALSHA");

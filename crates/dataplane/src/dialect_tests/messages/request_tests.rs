@@ -5,6 +5,7 @@
 use crate::request::{ParsedRequest, Translated};
 use dialects::Traits;
 use dialects::messages::MessagesRequest;
+use fleet::routing::TokenRatio;
 use serde_json::{Value, json};
 
 const CONTEXT_LENGTH: u64 = 1000;
@@ -56,7 +57,7 @@ fn what_only_a_native_engine_gets_is_reserved_and_billed() {
     let tokens = |is_native| {
         let body = body(json!({"messages": messages}));
         let request = parsed(&body, is_native);
-        (request.prompt_tokens(100_000), request.estimate.bound(100_000).prompt)
+        (request.prompt_tokens(100_000, &TokenRatio::default()), request.estimate.bound(100_000).prompt)
     };
     let (translated, native) = (tokens(false), tokens(true));
     assert!(translated.0 < 100 && translated.1 < 1_000, "{translated:?}");

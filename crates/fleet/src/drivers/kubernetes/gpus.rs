@@ -6,7 +6,7 @@
 use super::api::requests::Requests;
 use super::nodes::is_ready;
 use super::settings::GpuNodes;
-use super::{KubernetesDriver, pod, pod_status};
+use super::{ClusterGpus, KubernetesDriver, pod, pod_status};
 use k8s_openapi::api::core::v1::{Container, Node, Pod};
 use kube::Api;
 use kube::api::ListParams;
@@ -23,23 +23,6 @@ const PAGE: u32 = 500;
 /// Clusters with more Pods are not counted.
 const MAX_PAGES: usize = 20;
 const UNENDED: &str = "status.phase!=Succeeded,status.phase!=Failed";
-
-/// GPUs of one type on one node of the cluster.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClusterGpus {
-    pub node: String,
-    pub gpu_type: String,
-    /// Those that Pods can have.
-    pub allocatable: u32,
-    /// Whether the node accepts new Pods: it is ready and not cordoned.
-    pub accepts_pods: bool,
-    /// GPUs of replicas of dedicated endpoints.
-    pub replicas: u32,
-    /// GPUs of serverless pools, by model.
-    pub pools: BTreeMap<String, u32>,
-    /// GPUs of Pods of others; `None` if they are unknown.
-    pub others: Option<u32>,
-}
 
 /// The nodes of each GPU type.
 type GpuTypes = BTreeMap<String, GpuNodes>;

@@ -3,7 +3,7 @@
 //! Rounds of the reconciler wait for them, so the timeout is short; if a log cannot be read, the last known one is shown.
 
 use super::api::requests::Requests;
-use super::{KubernetesDriver, pod, pod_status};
+use super::{KubernetesDriver, PodLog, pod, pod_status};
 use crate::drivers::ReplicaName;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
@@ -31,15 +31,6 @@ const OPERATOR_LINES: i64 = 50_000;
 /// Requests for one log, each for fewer lines than the one before.
 const OPERATOR_ATTEMPTS: usize = 4;
 const OPERATOR_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// A Pod whose log can be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PodLog {
-    pub replica: ReplicaName,
-    /// The node of the cluster; `None` until the scheduler has chosen one.
-    pub node: Option<String>,
-    pub model: Option<String>,
-}
 
 impl KubernetesDriver {
     /// The Pods of this installation, of replicas and of pools.

@@ -12,33 +12,34 @@ mod pod;
 mod pod_status;
 mod policies;
 mod pools;
+mod report;
 pub mod settings;
 
 use crate::drivers::{
-    Binding, DeviceId, Draining, Driver, Observation, ObservedReplica, PlacementError, ReplicaName, ReplicaSpec,
-    StartError, TakenResources,
+    Binding, DeviceId, Draining, Driver, Observation, ObservedReplica, PlacementError, ReplicaAuth, ReplicaName,
+    ReplicaSpec, StartError, TakenResources,
 };
 use crate::engine::{Engine, EngineLoad, EngineMetrics, Family, LoadError, ProbeResult};
 use api::client;
 pub use api::client::AccessError;
-pub use api::inspect::{ClusterInfo, InspectError, inspect};
+pub use api::inspect::{InspectError, inspect};
 use api::mirror::{Mirror, spaced};
 use api::requests::Requests;
 use domain::Timestamp;
 use domain::model::Modality;
 use gpus::AllPods;
-pub use gpus::ClusterGpus;
 use image_waits::ImageWaits;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use logs::Logs;
-pub use logs::PodLog;
 use nodes::Nodes;
 pub use pod::PodError;
 use pod::RestartPolicy;
+pub(super) use pod::command_of;
 use policies::Policies;
 pub use pools::Pools;
+pub use report::*;
 use serde_json::json;
 pub use settings::Settings;
 use std::collections::BTreeMap;
@@ -61,6 +62,7 @@ pub struct KubernetesDriver {
 
 struct Shared {
     settings: Settings,
+    auth: ReplicaAuth,
     pods: Api<Pod>,
     mirror: Arc<Mirror<Pod>>,
     nodes: Nodes,
@@ -79,7 +81,7 @@ struct Shared {
 impl KubernetesDriver {
     /// Starts to watch the cluster. If it does not respond yet, this is retried in the background.
     /// `now` is the store's time.
-    pub async fn open(settings: Settings, now: fn() -> Timestamp) -> Result<Self, AccessError> {
+    pub async fn open(settings: Settings, auth: ReplicaAuth, now: fn() -> Timestamp) -> Result<Self, AccessError> {
         let (client, own_namespace) = client::open(&settings.access).await?;
         let namespace = settings.namespace.clone().unwrap_or(own_namespace);
         let changed = Arc::new(Notify::new());
@@ -99,6 +101,7 @@ impl KubernetesDriver {
         let logs = Logs::new(pods.clone(), Arc::clone(&requests));
         let shared = Shared {
             settings,
+            auth,
             pods,
             mirror,
             nodes,
@@ -134,7 +137,9 @@ impl KubernetesDriver {
     }
 
     async fn apply(&self, spec: &ReplicaSpec, restart: RestartPolicy) -> Result<(), String> {
-        let manifest = pod::manifest(spec, restart, &self.shared.settings).map_err(|error| error.to_string())?;
+        let key = self.shared.auth.required_key(&spec.replica);
+        let manifest = pod::manifest(spec, restart, &self.shared.settings, key.as_deref());
+        let manifest = manifest.map_err(|error| error.to_string())?;
         let name = pod::name_of(&spec.replica);
         let params = PatchParams::apply(pod::MANAGER).force();
         let (patch, shared) = (Patch::Apply(&manifest), &self.shared);
@@ -203,7 +208,8 @@ impl KubernetesDriver {
     }
 
     fn engine(&self, replica: &ReplicaName) -> Option<Engine> {
-        engine_of(&*self.pod(replica)?, self.shared.settings.port)
+        let engine = engine_of(&*self.pod(replica)?, self.shared.settings.port)?;
+        Some(Engine { key: Some(self.shared.auth.key(replica)), ..engine })
     }
 
     async fn observe(&self, pod: &Pod) -> Option<ObservedReplica> {
@@ -365,6 +371,7 @@ fn engine_of(pod: &Pod, port: u16) -> Option<Engine> {
         family: Family::parse(pod_status::annotation(pod, pod::ENGINE_ANNOTATION)?)?,
         model: pod_status::annotation(pod, pod::MODEL_ANNOTATION)?.to_owned(),
         modality: Modality::parse(modality).unwrap_or(Modality::Chat),
+        key: None,
     })
 }
 

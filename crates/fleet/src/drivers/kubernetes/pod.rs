@@ -64,25 +64,38 @@ pub(super) enum RestartPolicy {
     Always,
 }
 
-/// The manifest that is applied.
-pub(super) fn manifest(spec: &ReplicaSpec, restart: RestartPolicy, settings: &Settings) -> Result<Value, PodError> {
+/// The manifest that is applied. With a key, the engine rejects requests without it.
+pub(super) fn manifest(
+    spec: &ReplicaSpec,
+    restart: RestartPolicy,
+    settings: &Settings,
+    key: Option<&str>,
+) -> Result<Value, PodError> {
     let nodes = settings.gpus.get(&spec.gpu_type).ok_or_else(|| PodError::UnknownGpuType(spec.gpu_type.clone()))?;
     let image = spec.image.as_deref().or(settings.images.of(&spec.launch)).ok_or(PodError::NoImage)?;
     let location = spec.weights.as_deref().map(|weights| WeightsLocation::of(weights, &spec.launch, &settings.weights));
     let built_in = BuiltInEngine { binary: "forebay-engine".into(), cache_dir: CACHE_DIR.into() };
     let path = location.as_ref().map(|location| location.path.as_str());
-    let argv = spec.invocation(path, ("0.0.0.0", settings.port), settings.drain).argv(&built_in)?;
+    let mut argv = spec.invocation(path, ("0.0.0.0", settings.port), settings.drain).argv(&built_in)?;
     let fetched = location.and_then(|location| Some((location.path, location.source?)));
     let engine_downloads = settings.weights.fetch.is_none() && fetched.is_some();
     let fetch = settings.weights.fetch.as_ref().zip(fetched);
     let family = Family::of(&spec.launch);
+    let mut variables = environment(family, &settings.weights, engine_downloads);
+    if let Some(key) = key {
+        variables.push(json!({"name": family.key_variable(), "value": key}));
+        if family == Family::Sglang {
+            // Kubernetes inserts the variable.
+            argv.extend(["--api-key".to_owned(), format!("$({})", family.key_variable())]);
+        }
+    }
     let mut container = json!({
         "name": ENGINE_CONTAINER,
         "image": image,
         "command": argv,
         "terminationMessagePolicy": TERMINATION_MESSAGE_POLICY,
         "ports": [{"name": "http", "containerPort": settings.port}],
-        "env": environment(family, &settings.weights, engine_downloads),
+        "env": variables,
         "resources": resources(nodes, spec.gpu_count),
         "startupProbe": {
             "periodSeconds": STARTUP_PERIOD_SECONDS, "failureThreshold": STARTUP_SECONDS / STARTUP_PERIOD_SECONDS,
@@ -120,6 +133,19 @@ pub(super) fn manifest(spec: &ReplicaSpec, restart: RestartPolicy, settings: &Se
         pod["serviceAccountName"] = json!(account);
     }
     Ok(json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata(spec, restart, settings, family), "spec": pod }))
+}
+
+/// The command of the manifest, and the names of its variables.
+pub(in crate::drivers) fn command_of(spec: &ReplicaSpec, settings: &Settings) -> Option<(Vec<String>, Vec<String>)> {
+    let manifest = manifest(spec, RestartPolicy::Never, settings, Some("")).ok()?;
+    let container = &manifest["spec"]["containers"][0];
+    let texts = |values: &Value, text: fn(&Value) -> &Value| {
+        let values = values.as_array().into_iter().flatten();
+        values.filter_map(|value| text(value).as_str().map(ToOwned::to_owned)).collect::<Vec<_>>()
+    };
+    let mut environment = texts(&container["env"], |variable| &variable["name"]);
+    environment.extend(settings.environment_secret.iter().map(|secret| format!("those of the Secret {secret}")));
+    Some((texts(&container["command"], |argument| argument), environment))
 }
 
 fn metadata(spec: &ReplicaSpec, restart: RestartPolicy, settings: &Settings, family: Family) -> Value {
@@ -220,7 +246,7 @@ fn home() -> Vec<Value> {
     variables.iter().map(|(name, value)| json!({"name": name, "value": value})).collect()
 }
 
-fn environment(family: Family, weights: &Weights, engine_downloads: bool) -> Value {
+fn environment(family: Family, weights: &Weights, engine_downloads: bool) -> Vec<Value> {
     let mut variables = home();
     // Weights that engines download themselves stay in the node's folder for the next replica.
     if engine_downloads && matches!(weights.volume, Some(Volume::NodeFolder(_))) {
@@ -230,7 +256,7 @@ fn environment(family: Family, weights: &Weights, engine_downloads: bool) -> Val
     if family == Family::LlamaServer {
         variables.push(json!({"name": "PATH", "value": LLAMA_SERVER_PATH}));
     }
-    Value::Array(variables)
+    variables
 }
 
 /// Location of weights in the Pod, and their source.

@@ -13,8 +13,8 @@ fn pods(settings: &Settings) -> Vec<Value> {
     let weights = ["llama-70b", "hf://meta/llama"];
     let specs = weights.iter().flat_map(|weights| EngineKind::ALL.map(|engine| spec(engine, weights)));
     let policies = [RestartPolicy::Never, RestartPolicy::Always];
-    let pods =
-        specs.flat_map(|spec| policies.map(|restart| manifest(&spec, restart, &settings).unwrap()["spec"].clone()));
+    let pods = specs
+        .flat_map(|spec| policies.map(|restart| manifest(&spec, restart, &settings, None).unwrap()["spec"].clone()));
     pods.collect()
 }
 
@@ -68,7 +68,7 @@ fn only_the_container_that_downloads_can_write_the_weights() {
         let mut settings = settings();
         settings.weights.volume = Some(volume);
         let pod = |weights: &str, settings: &Settings| {
-            manifest(&spec(EngineKind::Vllm, weights), RestartPolicy::Never, settings).unwrap()
+            manifest(&spec(EngineKind::Vllm, weights), RestartPolicy::Never, settings, None).unwrap()
         };
         assert!(is_read_only(&pod("llama-70b", &settings), "containers"), "the weights are there");
         assert_eq!(is_read_only(&pod("hf://meta/llama", &settings), "containers"), !downloads_itself);

@@ -42,6 +42,7 @@ pub(super) fn spec(engine: EngineKind, weights: &str) -> ReplicaSpec {
         modality: Modality::Chat,
         driver: DriverKind::Kubernetes,
         launch: Launch::Engine(engine),
+        options: domain::model::EngineOptions::default(),
         image: None,
         owner: Some(ReplicaOwner { endpoint: "ep_1".into(), workspace: "ws_1".into(), generation: 7 }),
         gpu_type: "nvidia/h100-sxm-80gb".into(),
@@ -65,7 +66,7 @@ fn variable(pod: &Value, name: &str) -> Option<String> {
 
 #[test]
 fn the_pod_has_gpus_weights_and_probes() {
-    let pod = manifest(&spec(EngineKind::Vllm, "llama-70b"), RestartPolicy::Never, &settings()).unwrap();
+    let pod = manifest(&spec(EngineKind::Vllm, "llama-70b"), RestartPolicy::Never, &settings(), None).unwrap();
     assert_eq!(pod["metadata"]["name"], "rep-01j9");
     assert_eq!(pod["metadata"]["finalizers"], json!([FINALIZER]));
     assert_eq!(pod["metadata"]["labels"][REPLICA_LABEL], "rep_01J9");
@@ -74,7 +75,7 @@ fn the_pod_has_gpus_weights_and_probes() {
         argv(&pod)
             .starts_with("vllm serve /models/llama-70b --served-model-name dedicated/chat --host 0.0.0.0 --port 8000")
     );
-    assert!(argv(&pod).ends_with("--shutdown-timeout 120"));
+    assert!(argv(&pod).ends_with("--shutdown-timeout 120 --enable-prompt-tokens-details"));
     let (inner, container) = (&pod["spec"], &pod["spec"]["containers"][0]);
     assert_eq!(container["resources"]["limits"], json!({"nvidia.com/gpu": "4", "memory": "400Gi"}));
     assert_eq!(container["resources"]["requests"]["cpu"], "32");
@@ -93,8 +94,26 @@ fn the_pod_has_gpus_weights_and_probes() {
 }
 
 #[test]
+fn an_engine_in_a_pod_finds_its_key_in_its_environment() {
+    let pod = |engine| {
+        let spec = ReplicaSpec { image: Some("own:1".into()), ..spec(engine, "/models/x") };
+        manifest(&spec, RestartPolicy::Never, &settings(), Some("k")).unwrap()
+    };
+    for (engine, name) in [
+        (EngineKind::Vllm, "VLLM_API_KEY"),
+        (EngineKind::LlamaServer, "LLAMA_API_KEY"),
+        (EngineKind::ForebayEngine, "FOREBAY_ENGINE_API_KEY"),
+        (EngineKind::Sglang, "FOREBAY_REPLICA_KEY"),
+    ] {
+        assert_eq!(variable(&pod(engine), name).as_deref(), Some("k"), "{engine}");
+        let has_option = argv(&pod(engine)).ends_with(" --api-key $(FOREBAY_REPLICA_KEY)");
+        assert_eq!(has_option, engine == EngineKind::Sglang, "{engine}");
+    }
+}
+
+#[test]
 fn the_manifest_is_a_valid_pod() {
-    let pod = manifest(&spec(EngineKind::Sglang, "/models/x"), RestartPolicy::Never, &settings()).unwrap();
+    let pod = manifest(&spec(EngineKind::Sglang, "/models/x"), RestartPolicy::Never, &settings(), None).unwrap();
     let read: k8s_openapi::api::core::v1::Pod = serde_json::from_value(pod).unwrap();
     let container = &read.spec.unwrap().containers[0];
     let readiness = container.readiness_probe.as_ref().unwrap();
@@ -104,17 +123,17 @@ fn the_manifest_is_a_valid_pod() {
 #[test]
 fn hub_weights_are_downloaded_by_an_init_container_or_by_the_engine() {
     let mut settings = settings();
-    let plain = manifest(&spec(EngineKind::Vllm, "hf://meta/llama"), RestartPolicy::Never, &settings).unwrap();
+    let plain = manifest(&spec(EngineKind::Vllm, "hf://meta/llama"), RestartPolicy::Never, &settings, None).unwrap();
     assert!(argv(&plain).starts_with("vllm serve meta/llama "), "{}", argv(&plain));
     settings.weights.volume = Some(Volume::NodeFolder("/var/lib/models".into()));
     let words = ["hf", "download", "{source}", "--local-dir", "{weights}"];
     settings.weights.fetch = Some(Fetch { image: "hub:1".into(), argv: words.map(str::to_owned).into() });
-    let fetched = manifest(&spec(EngineKind::Vllm, "hf://meta/llama"), RestartPolicy::Never, &settings).unwrap();
+    let fetched = manifest(&spec(EngineKind::Vllm, "hf://meta/llama"), RestartPolicy::Never, &settings, None).unwrap();
     assert!(argv(&fetched).starts_with("vllm serve /models/meta/llama "));
     let init = &fetched["spec"]["initContainers"][0];
     assert_eq!(init["command"], json!(["hf", "download", "meta/llama", "--local-dir", "/models/meta/llama"]));
     assert_eq!(fetched["spec"]["volumes"][3]["hostPath"]["path"], "/var/lib/models");
-    let present = manifest(&spec(EngineKind::Vllm, "llama-70b"), RestartPolicy::Never, &settings).unwrap();
+    let present = manifest(&spec(EngineKind::Vllm, "llama-70b"), RestartPolicy::Never, &settings, None).unwrap();
     assert!(present["spec"].get("initContainers").is_none(), "weights on the volume are not downloaded");
 }
 
@@ -122,12 +141,12 @@ fn hub_weights_are_downloaded_by_an_init_container_or_by_the_engine() {
 fn llama_server_is_on_the_path_of_its_own_image_and_of_others() {
     let mut settings = settings();
     settings.images.llama_server = Some("llama.cpp:server".into());
-    let pod = manifest(&spec(EngineKind::LlamaServer, "tiny.gguf"), RestartPolicy::Never, &settings).unwrap();
+    let pod = manifest(&spec(EngineKind::LlamaServer, "tiny.gguf"), RestartPolicy::Never, &settings, None).unwrap();
     assert!(argv(&pod).starts_with("llama-server -m /models/tiny.gguf "), "{}", argv(&pod));
     let path = variable(&pod, "PATH").unwrap();
     let folders: Vec<&str> = path.split(':').collect();
     assert!(folders.contains(&"/app") && folders.contains(&"/usr/local/bin"), "{folders:?}");
-    let other = manifest(&spec(EngineKind::Vllm, "x"), RestartPolicy::Never, &settings).unwrap();
+    let other = manifest(&spec(EngineKind::Vllm, "x"), RestartPolicy::Never, &settings, None).unwrap();
     assert_eq!(variable(&other, "PATH"), None, "other images set their own PATH");
 }
 
@@ -135,15 +154,15 @@ fn llama_server_is_on_the_path_of_its_own_image_and_of_others() {
 fn a_custom_server_has_the_image_of_its_flavor_and_is_probed_at_its_port() {
     let mut custom = spec(EngineKind::Vllm, "x");
     custom.launch = Launch::Argv(vec!["serve".into(), "--at={host}:{port}".into()]);
-    assert_eq!(manifest(&custom, RestartPolicy::Never, &settings()), Err(PodError::NoImage));
+    assert_eq!(manifest(&custom, RestartPolicy::Never, &settings(), None), Err(PodError::NoImage));
     custom.image = Some("own:1".into());
-    let pod = manifest(&custom, RestartPolicy::Always, &settings()).unwrap();
+    let pod = manifest(&custom, RestartPolicy::Always, &settings(), None).unwrap();
     assert_eq!(argv(&pod), "serve --at=0.0.0.0:8000");
     assert_eq!(pod["spec"]["containers"][0]["readinessProbe"]["tcpSocket"]["port"], 8000);
     assert_eq!((&pod["spec"]["restartPolicy"], &pod["metadata"]["finalizers"]), (&json!("Always"), &json!([])));
     custom.gpu_type = "amd/mi300x".into();
     assert_eq!(
-        manifest(&custom, RestartPolicy::Never, &settings()),
+        manifest(&custom, RestartPolicy::Never, &settings(), None),
         Err(PodError::UnknownGpuType("amd/mi300x".into()))
     );
 }

@@ -7,7 +7,7 @@
 use super::pod::{self, RestartPolicy};
 use super::{KubernetesDriver, address_of, pod_status};
 use crate::backend::{Backend, BackendId};
-use crate::drivers::{ReplicaName, ReplicaSpec};
+use crate::drivers::{ReplicaAuth, ReplicaName, ReplicaSpec};
 use crate::engine::Family;
 use crate::routes::Routes;
 use background::Loop;
@@ -99,7 +99,11 @@ fn pods_of(model: &Model, driver: &KubernetesDriver) -> Vec<DesiredPod> {
             Some(&pool.weights),
         )
     };
-    let Ok(manifest) = pod::manifest(&spec("pool"), RestartPolicy::Always, &driver.shared.settings) else {
+    let template = spec("pool");
+    // The key is a part of the hash: when keys become required, new Pods replace those without.
+    let key = driver.shared.auth.required_key(&template.replica);
+    let manifest = pod::manifest(&template, RestartPolicy::Always, &driver.shared.settings, key.as_deref());
+    let Ok(manifest) = manifest else {
         tracing::error!(model = %model.id, "the pool of {} has no valid Pod manifest", model.id);
         return Vec::new();
     };
@@ -155,7 +159,7 @@ impl Pools {
             if self.joined.contains_key(&key) {
                 continue;
             }
-            let Some((model, backend)) = backend_of(&pod, &key) else { continue };
+            let Some((model, backend)) = backend_of(&pod, &key, &self.driver.shared.auth) else { continue };
             tracing::info!(model = %model, replica.name = %backend.name, "a Pod of {model} is ready");
             self.joined.insert(key, backend.id);
             self.routes.join(model, Arc::new(backend));
@@ -163,12 +167,13 @@ impl Pools {
     }
 }
 
-fn backend_of(pod: &Pod, (name, address): &(String, SocketAddr)) -> Option<(ModelId, Backend)> {
+fn backend_of(pod: &Pod, (name, address): &(String, SocketAddr), auth: &ReplicaAuth) -> Option<(ModelId, Backend)> {
     let model = model_of(pod)?;
     let family = Family::parse(pod_status::annotation(pod, pod::ENGINE_ANNOTATION)?)?;
     let upstream = Upstream {
         continuous_usage: matches!(family, Family::ForebayEngine | Family::Vllm | Family::Sglang),
         engine: family.engine(),
+        api_key: Some(auth.key(&ReplicaName::parse(name).ok()?)),
         ..Upstream::plain(format!("http://{address}/v1"), model.as_str())
     };
     Some((model, Backend::new(name, upstream).ok()?))

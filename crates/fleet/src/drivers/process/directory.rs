@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -46,9 +47,9 @@ impl ShimOrder {
         SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.port)
     }
 
-    pub(super) fn engine(&self) -> Engine {
+    pub(super) fn engine(&self, key: Option<String>) -> Engine {
         let modality = if self.embeds { Modality::Embedding } else { Modality::Chat };
-        Engine { address: self.address(), family: self.family, model: self.model.clone(), modality }
+        Engine { address: self.address(), family: self.family, model: self.model.clone(), modality, key }
     }
 }
 
@@ -108,6 +109,18 @@ impl Directory {
     pub(super) fn write_order(&self, order: &ShimOrder) -> io::Result<()> {
         fs::create_dir_all(&self.path)?;
         self.write("spec.json", order)
+    }
+
+    /// Options of SGLang that must not show in the list of processes.
+    pub(super) fn key_file(&self) -> PathBuf {
+        self.path.join("key.yaml")
+    }
+
+    /// Writes the key for an engine that reads it from a file, which only its user can read.
+    pub(super) fn write_key(&self, key: &str) -> io::Result<()> {
+        let path = self.key_file();
+        let mut file = File::options().create(true).write(true).truncate(true).mode(0o600).open(path)?;
+        writeln!(file, "api-key: \"{key}\"")
     }
 
     pub(super) fn pids(&self) -> Option<Pids> {

@@ -2,7 +2,7 @@
 
 use crate::drivers::Device;
 use crate::engine::environment::allowed;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -10,6 +10,16 @@ use std::path::Path;
 pub(super) const REPLICA_MARK: &str = "GW_REPLICA_ID";
 /// Names its folder, since another gateway on this machine has other folders.
 pub(super) const DIRECTORY_MARK: &str = "GW_REPLICA_DIR";
+
+/// The variables that select GPUs.
+const GPU_VARIABLES: [&str; 2] = ["CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES"];
+
+/// Names of the variables of a replica that is started by this process.
+pub(in crate::drivers) fn names() -> Vec<String> {
+    let passed = allowed(std::env::vars_os()).map(|(name, _)| name.to_string_lossy().into_owned());
+    let own = [REPLICA_MARK, DIRECTORY_MARK].into_iter().chain(GPU_VARIABLES).map(ToOwned::to_owned);
+    passed.chain(own).collect::<BTreeSet<_>>().into_iter().collect()
+}
 
 /// The allowed part of `ours`, and the marks of the replica.
 pub(super) fn for_replica(
@@ -29,10 +39,8 @@ pub(super) fn of_gpus(bound: &[&Device]) -> BTreeMap<String, String> {
     if indices.is_empty() && !on_cpu {
         return BTreeMap::new();
     }
-    BTreeMap::from([
-        ("CUDA_DEVICE_ORDER".to_owned(), "PCI_BUS_ID".to_owned()),
-        ("CUDA_VISIBLE_DEVICES".to_owned(), indices.join(",")),
-    ])
+    let [order, visible] = GPU_VARIABLES.map(ToOwned::to_owned);
+    BTreeMap::from([(order, "PCI_BUS_ID".to_owned()), (visible, indices.join(","))])
 }
 
 #[cfg(test)]

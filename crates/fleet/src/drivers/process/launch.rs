@@ -1,6 +1,6 @@
 //! Starts a replica through its shim.
 
-use super::directory::{Directory, ShimOrder};
+use super::directory::{Directory, ShimOrder, ShimPolicy};
 use super::shared::Shared;
 use super::{ProcessDriver, environment, log, ports, shim};
 use crate::drivers::{Binding, Device, Observation, ReplicaName, ReplicaSpec, StartError};
@@ -20,6 +20,11 @@ const SHIM_START_TIMEOUT: Duration = Duration::from_secs(30);
 /// Bytes of a failed shim's log that are shown.
 const SHOWN_SHIM_LOG_BYTES: u64 = 1000;
 
+/// The engine's own drain timeout.
+pub(in crate::drivers) fn drain_of(policy: ShimPolicy) -> Duration {
+    policy.grace.saturating_sub(DRAIN_MARGIN).max(Duration::from_secs(1))
+}
+
 impl ProcessDriver {
     /// Starts a replica, unless it is being started or was started before.
     pub(super) async fn start_once(&self, spec: &ReplicaSpec, binding: &Binding) -> Result<(), StartError> {
@@ -34,9 +39,14 @@ impl ProcessDriver {
         if !never_started {
             return Ok(());
         }
-        let order = self.order_for(spec, binding).await?;
+        let key = self.shared.settings.auth.required_key(replica);
+        let order = self.order_for(spec, binding, key.is_some()).await?;
         directory.write_order(&order).map_err(StartError::Files)?;
-        match self.launch(replica, &directory).await {
+        if let Some(key) = key.as_ref().filter(|_| order.family == Family::Sglang) {
+            directory.write_key(key).map_err(StartError::Files)?;
+        }
+        let key = key.map(|key| (order.family.key_variable(), key));
+        match self.launch(replica, &directory, key).await {
             Ok(output) if output.trim() == shim::STARTED => Ok(()),
             Ok(_) => Err(StartError::Shim(log::tail(&directory.shim_log(), SHOWN_SHIM_LOG_BYTES))),
             Err(error) => Err(StartError::Shim(error.to_string())),
@@ -44,11 +54,16 @@ impl ProcessDriver {
     }
 
     /// The shim's order. Checks everything that can be wrong before a process is started.
-    async fn order_for(&self, spec: &ReplicaSpec, binding: &Binding) -> Result<ShimOrder, StartError> {
+    async fn order_for(&self, spec: &ReplicaSpec, binding: &Binding, has_key: bool) -> Result<ShimOrder, StartError> {
         let settings = &self.shared.settings;
-        let drain = settings.shim_policy.grace.saturating_sub(DRAIN_MARGIN).max(Duration::from_secs(1));
+        let drain = drain_of(settings.shim_policy);
         let invocation = spec.invocation(spec.weights.as_deref(), ("127.0.0.1", binding.port), drain);
-        let argv = invocation.argv(&settings.built_in)?;
+        let mut argv = invocation.argv(&settings.built_in)?;
+        let family = Family::of(&spec.launch);
+        if family == Family::Sglang && has_key {
+            let file = self.directory(&spec.replica).key_file();
+            argv.extend(["--config".to_owned(), file.to_string_lossy().into_owned()]);
+        }
         let environment = self.cuda_environment(binding).await?;
         if !ports::is_unused(binding.port) {
             return Err(StartError::PortTaken(binding.port));
@@ -58,7 +73,7 @@ impl ProcessDriver {
             environment,
             model: spec.model.as_str().to_owned(),
             embeds: spec.modality == Modality::Embedding,
-            family: Family::of(&spec.launch),
+            family,
             port: binding.port,
             devices: binding.devices.clone(),
             policy: settings.shim_policy,
@@ -76,7 +91,12 @@ impl ProcessDriver {
     }
 
     /// Starts the shim and returns its output, which ends when the engine runs or has failed.
-    async fn launch(&self, replica: &ReplicaName, directory: &Directory) -> io::Result<String> {
+    async fn launch(
+        &self,
+        replica: &ReplicaName,
+        directory: &Directory,
+        key: Option<(&str, String)>,
+    ) -> io::Result<String> {
         let shim = &self.shared.settings.shim;
         let environment = environment::for_replica(std::env::vars_os(), replica.as_str(), directory.path());
         let mut process = tokio::process::Command::new(&shim.program)
@@ -85,6 +105,8 @@ impl ProcessDriver {
             .arg(directory.path())
             .env_clear()
             .envs(environment)
+            // In the environment, which other users cannot read, and not in the folder.
+            .envs(key)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(File::create(directory.shim_log())?)

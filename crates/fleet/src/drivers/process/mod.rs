@@ -19,14 +19,16 @@ mod shared;
 pub mod shim;
 
 use crate::drivers::{
-    Binding, Device, DeviceId, Draining, Driver, ObservedReplica, PlacementError, ReplicaName, ReplicaSpec, StartError,
-    TakenResources,
+    Binding, Device, DeviceId, Draining, Driver, ObservedReplica, PlacementError, ReplicaAuth, ReplicaName,
+    ReplicaSpec, StartError, TakenResources,
 };
-use crate::engine::{BuiltInEngine, EngineLoad, EngineMetrics, LoadError, ProbeResult};
+use crate::engine::{BuiltInEngine, EngineLoad, EngineMetrics, LoadError, ProbeResult, serves_without_key};
 pub use devices::{GpuMemory, GpuScan, scan_gpus};
 pub use directory::ShimPolicy;
 use directory::{Directory, ShimOrder};
 use domain::Timestamp;
+pub(in crate::drivers) use environment::names as environment_names;
+pub(in crate::drivers) use launch::drain_of as replica_drain;
 pub use log::LogFile;
 pub use machine::machine_id;
 pub use ports::{DEFAULT_RANGE as DEFAULT_PORTS, PORTS_PER_REPLICA};
@@ -50,6 +52,7 @@ pub struct Settings {
     pub built_in: BuiltInEngine,
     pub shim: ShimProgram,
     pub shim_policy: ShimPolicy,
+    pub auth: ReplicaAuth,
     /// The store's time, in which observations are dated: this machine's clock may be wrong.
     pub now: fn() -> Timestamp,
 }
@@ -132,7 +135,22 @@ impl ProcessDriver {
     /// Load and token counters of a replica's engine.
     pub async fn metrics(&self, replica: &ReplicaName) -> Result<EngineMetrics, LoadError> {
         let order = self.order(replica).ok_or(LoadError::UnknownReplica)?;
-        order.engine().metrics().await
+        order.engine(self.key(replica)).metrics().await
+    }
+
+    /// The replicas in a folder of replicas that serve calls without their key, for doctors: they need no driver.
+    pub async fn unprotected(root: &Path) -> Vec<ReplicaName> {
+        let found = observe::all(root).unwrap_or_default();
+        let mut unprotected = Vec::new();
+        for ObservedReplica { replica, observation, .. } in found {
+            let order = Directory::at(root.join(replica.as_str())).order().filter(|_| observation.is_alive());
+            if let Some(order) = order
+                && serves_without_key(order.engine(None)).await == Some(true)
+            {
+                unprotected.push(replica);
+            }
+        }
+        unprotected
     }
 
     fn directory(&self, replica: &ReplicaName) -> Directory {
@@ -177,7 +195,7 @@ impl Driver for ProcessDriver {
 
     async fn probe_start(&self, replica: &ReplicaName) -> ProbeResult {
         let Some(order) = self.order(replica) else { return ProbeResult::Unhealthy("no such replica".to_owned()) };
-        let probe = order.engine().probe_serving().await;
+        let probe = order.engine(self.key(replica)).probe_serving().await;
         if probe == ProbeResult::Healthy
             && let Err(error) = self.directory(replica).mark_ready()
         {
@@ -188,7 +206,7 @@ impl Driver for ProcessDriver {
 
     async fn probe(&self, replica: &ReplicaName) -> ProbeResult {
         match self.order(replica) {
-            Some(order) => order.engine().probe_health().await,
+            Some(order) => order.engine(self.key(replica)).probe_health().await,
             None => ProbeResult::Unhealthy("no such replica".to_owned()),
         }
     }
@@ -214,6 +232,10 @@ impl Driver for ProcessDriver {
 
     async fn list(&self) -> io::Result<Vec<ObservedReplica>> {
         self.blocking(Shared::list).await
+    }
+
+    fn key(&self, replica: &ReplicaName) -> Option<String> {
+        Some(self.shared.settings.auth.key(replica))
     }
 
     fn address(&self, replica: &ReplicaName) -> Option<SocketAddr> {

@@ -5,6 +5,7 @@
 
 use super::environment::{DIRECTORY_MARK, REPLICA_MARK};
 use crate::drivers::ReplicaName;
+use memchr::memmem;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_send_signal, waitpid};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -119,14 +120,14 @@ pub(super) fn marked_below(root: &Path) -> io::Result<Vec<(ReplicaName, Process)
     Ok(marked)
 }
 
-/// Whether the process with this id is marked with any replica.
+/// Whether the process with this id may be marked with a replica: its environment contains the mark somewhere.
 fn names_a_replica(pid: u32, environment: &mut Vec<u8>) -> bool {
     environment.clear();
     environment.reserve(ENVIRONMENT_BUFFER_BYTES);
     let file = fs::File::open(format!("/proc/{pid}/environ"));
     // `take` avoids a size lookup, which is useless here: files in /proc report a size of 0.
     let read = file.and_then(|file| file.take(u64::MAX).read_to_end(environment));
-    read.is_ok() && environment.split(|byte| *byte == 0).any(|variable| variable.starts_with(REPLICA_MARK.as_bytes()))
+    read.is_ok() && memmem::find(environment, REPLICA_MARK.as_bytes()).is_some()
 }
 
 /// Children of a process, including adopted ones. The process is a number, or `self`.

@@ -128,8 +128,8 @@ impl DownloadCommands<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
     use crate::node::catalogue_keeper;
+    use config::Config;
     use control::node_requests::{self, Unwritten};
     use fleet::Connector;
     use fleet::weights::{DownloadState, Order, Weights};

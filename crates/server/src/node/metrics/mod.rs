@@ -137,6 +137,8 @@ impl Metrics {
         self.connections.cut_off().iter().for_each(|(reason, count)| samples.whole(&[reason], *count));
         let mut samples = page.family(&families::RESPONSES_NOT_STORED);
         self.responses.not_stored().iter().for_each(|(reason, count)| samples.whole(&[reason], *count));
+        page.whole(&families::STORED_RESPONSES, self.responses.total());
+        page.whole(&families::STORED_RESPONSES_MAX, self.responses.max_total());
         page.whole(&families::CONNECTIONS_REJECTED, self.peers.rejected());
         page.flag(&families::STORE_UP, seen.store_away_for.is_none());
         let mut samples = page.family(&families::CLOCK_SKEW);

@@ -26,7 +26,7 @@ const ERRORS: [ErrorDescription; 12] = [
     ("401", "`invalid_api_key`", &["MessagesError"]),
     (
         "403",
-        "sessions: `no_organization_context`, `no_workspace_context`, `not_a_member`, `csrf_failed`",
+        "keys: `permission_denied`; sessions: `no_organization_context`, `no_workspace_context`, `not_a_member`, `csrf_failed`",
         &["MessagesError"],
     ),
     ("404", "`model_not_found`", &["MessagesError"]),

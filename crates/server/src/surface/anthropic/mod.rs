@@ -71,6 +71,9 @@ pub(super) async fn respond(exchange: &mut Exchange<'_>, route: Route<'_>) -> Re
     if !route.supports(exchange.method) {
         return Err(SurfaceError::MethodNotAllowed { allow: Some(route.allow().into()) }.into());
     }
+    if route != Route::Messages {
+        exchange.check_attempts()?;
+    }
     match route {
         Route::Messages => messages::create(exchange, caller).await,
         Route::CountTokens => messages::count_tokens(exchange, caller).await,
@@ -85,7 +88,7 @@ pub(super) async fn respond(exchange: &mut Exchange<'_>, route: Route<'_>) -> Re
     }
 }
 
-/// The response of a node that waits for the store.
-pub(super) fn respond_without_store(request: &RequestId) -> Response<Body> {
-    error::response(&SurfaceError::store_unavailable().into(), request)
+/// The response to a request that reached no handler.
+pub(super) fn encode(error: SurfaceError, request: &RequestId) -> Response<Body> {
+    error::response(&error.into(), request)
 }

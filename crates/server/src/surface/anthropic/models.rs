@@ -49,7 +49,8 @@ struct PageRequest {
 pub(super) fn list(surface: &Surface, caller: &Caller, query: Option<&str>) -> Result<Response<Body>, InferenceError> {
     let table = surface.dataplane.routes().table();
     let request = PageRequest::read(query.unwrap_or_default())?;
-    let models = table.iter().map(|route| ModelView::new(route.model.id.as_str(), route));
+    let allowed = table.iter().filter(|route| surface.dataplane.is_allowed(caller, route));
+    let models = allowed.map(|route| ModelView::new(route.model.id.as_str(), route));
     let aliases = surface.dataplane.exact_aliases(caller);
     let all: Vec<_> = models.chain(aliases.iter().map(|(name, route)| ModelView::new(name.as_str(), route))).collect();
     let (data, has_more) = request.page(all)?;

@@ -4,9 +4,11 @@
 
 use crate::node::downloads::ChangeFailure;
 use crate::surface::error::{SurfaceError, retry_after_secs};
+use crate::surface::{Body, bridge, json};
 use crate::surface_context::SessionError;
 use axum::response::{IntoResponse, Response};
 use control::{CommandError, CommandErrorKind};
+use domain::key_restrictions::RestrictionError;
 use fleet::weights::{ChangeError, WeightsError};
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
@@ -73,6 +75,12 @@ pub(crate) struct ErrorBody {
 impl From<domain::ids::IdError> for ConsoleError {
     fn from(error: domain::ids::IdError) -> Self {
         Self::Command(error.into())
+    }
+}
+
+impl From<RestrictionError> for ConsoleError {
+    fn from(error: RestrictionError) -> Self {
+        Self::invalid(error.field, &error.to_string())
     }
 }
 
@@ -214,6 +222,18 @@ impl ConsoleError {
             Self::Surface(SurfaceError::Internal) => tracing::error!("a handler of the console's surface panicked"),
             _ => {}
         }
+    }
+}
+
+impl ConsoleError {
+    /// The response to a request that reached no handler.
+    pub(super) fn to_response(&self) -> http::Response<Body> {
+        let body = serde_json::to_vec(&self.body()).expect("errors have only text keys");
+        let mut response = bridge::personal(json(self.status(), body));
+        if let Some(seconds) = self.retry_after_secs() {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
     }
 }
 

@@ -1,5 +1,6 @@
 //! `/api/workspaces/{id}/keys` and `/api/organizations/{id}/keys`.
 
+use crate::surface::console::accounts::workspaces::null_or_value;
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::query::{flag, non_empty};
 use crate::surface::console::extract::{
@@ -8,10 +9,12 @@ use crate::surface::console::extract::{
 use crate::view::{KeyView, OrganizationKeyView};
 use axum::Json;
 use control::CommandError;
-use control::keys::{self, KeyChange, KeyRequest};
-use domain::{KeyId, Timestamp, UserId};
+use control::keys::{self, DisabledKeys, KeyChange, KeyEdit, KeyRequest};
+use domain::endpoint::labels::Labels;
+use domain::key_restrictions::{self, RestrictionError};
+use domain::{ApiKey, KeyId, KeyRestrictions, Timestamp, UserId};
 use http::StatusCode;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use store::api_keys::CreatedBy;
 use utoipa::{IntoParams, ToSchema};
 
@@ -30,6 +33,65 @@ pub(super) struct NewKey {
     requests_per_minute: Option<u64>,
     #[schema(minimum = 1, maximum = 1_000_000_000_000_000_u64)]
     tokens_per_minute: Option<u64>,
+    /// What the key may be used for: `inference`, `endpoints:read` (dedicated endpoints) or `endpoints:write`, which includes
+    /// reading; everything if absent.
+    #[schema(min_items = 1, max_items = 3)]
+    permissions: Option<Vec<String>>,
+    /// The models that the key may call: ids, aliases, or beginnings of them followed by `*`; all if absent.
+    #[schema(min_items = 1, max_items = 100)]
+    allowed_models: Option<Vec<String>>,
+    /// The addresses that the key may be used from, single ones or ranges such as `10.0.0.0/8`; all if absent.
+    #[schema(min_items = 1, max_items = 64)]
+    allowed_ips: Option<Vec<String>>,
+    /// At most 16, to group usage by.
+    labels: Option<Labels>,
+}
+
+impl NewKey {
+    fn restrictions(&self) -> Result<KeyRestrictions, RestrictionError> {
+        Ok(KeyRestrictions {
+            permissions: self.permissions.as_deref().map(key_restrictions::permissions).transpose()?,
+            allowed_models: self.allowed_models.as_deref().map(key_restrictions::allowed_models).transpose()?,
+            allowed_ips: self.allowed_ips.as_deref().map(key_restrictions::allowed_ips).transpose()?,
+        })
+    }
+}
+
+/// A change; absent members stay, null removes an expiry, a limit or a restriction.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct EditKey {
+    #[schema(min_length = 1, max_length = 100, nullable = false)]
+    name: Option<String>,
+    #[serde(default, deserialize_with = "null_or_value")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    expires_at: Option<Option<Timestamp>>,
+    #[serde(default, deserialize_with = "null_or_value")]
+    #[schema(value_type = Option<u64>, minimum = 1, maximum = 1_000_000_000_000_000_u64)]
+    requests_per_minute: Option<Option<u64>>,
+    #[serde(default, deserialize_with = "null_or_value")]
+    #[schema(value_type = Option<u64>, minimum = 1, maximum = 1_000_000_000_000_000_u64)]
+    tokens_per_minute: Option<Option<u64>>,
+    #[serde(default, deserialize_with = "null_or_value")]
+    #[schema(value_type = Option<Vec<String>>, min_items = 1, max_items = 3)]
+    permissions: Option<Option<Vec<String>>>,
+    #[serde(default, deserialize_with = "null_or_value")]
+    #[schema(value_type = Option<Vec<String>>, min_items = 1, max_items = 100)]
+    allowed_models: Option<Option<Vec<String>>>,
+    #[serde(default, deserialize_with = "null_or_value")]
+    #[schema(value_type = Option<Vec<String>>, min_items = 1, max_items = 64)]
+    allowed_ips: Option<Option<Vec<String>>>,
+    /// Replaces all labels.
+    #[schema(nullable = false)]
+    labels: Option<Labels>,
+}
+
+/// Reads a member that may be absent or null.
+fn edited<T>(
+    member: Option<&Option<Vec<String>>>,
+    read: impl FnOnce(&[String]) -> Result<T, RestrictionError>,
+) -> Result<Option<Option<T>>, RestrictionError> {
+    member.map(|value| value.as_deref().map(read).transpose()).transpose()
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -59,6 +121,23 @@ pub(super) struct CreatorQuery {
 pub(super) struct Revocation {
     #[schema(min_items = 1, max_items = 500)]
     key_ids: Vec<String>,
+    /// Whether keys that an administrator disabled are revoked, too.
+    #[serde(default)]
+    include_disabled: bool,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(super) struct RevokedKey {
+    id: String,
+    /// `revoked`, or `key_disabled`: it stays disabled.
+    outcome: &'static str,
+}
+
+impl From<ApiKey> for RevokedKey {
+    fn from(key: ApiKey) -> Self {
+        let outcome = if key.revoked_at.is_some() { "revoked" } else { "key_disabled" };
+        Self { id: key.id.to_string(), outcome }
+    }
 }
 
 /// The keys of all workspaces of an organization, oldest first.
@@ -84,19 +163,20 @@ pub(super) async fn list_of_organization(
     Ok(Json(List::new(found, &page, |one| one.key.id.to_string(), |one| OrganizationKeyView::new(one, member.now()))))
 }
 
-/// Revoke many keys of the organization together, disabled ones too: all or none. Idempotent.
+/// Revoke many keys of the organization together, and report what became of each. An unknown one fails for all. Idempotent.
 #[utoipa::path(post, path = "/api/organizations/{organizationId}/keys/revoke", tag = "keys",
-    request_body = Revocation, responses((status = 204)))]
+    request_body = Revocation, responses((status = 200, body = List<RevokedKey>)))]
 pub(super) async fn revoke_many(
     Admin(member): Admin,
     Payload(body): Payload<Revocation>,
-) -> Result<StatusCode, ConsoleError> {
+) -> Result<Json<List<RevokedKey>>, ConsoleError> {
     if !(1..=MAX_REVOKED).contains(&body.key_ids.len()) {
         return Err(ConsoleError::invalid("keyIds", "1 to 500 keys can be revoked together"));
     }
     let ids = body.key_ids.iter().map(|id| KeyId::parse(id)).collect::<Result<_, _>>()?;
-    keys::revoke_many(member.command(), &member.organization, ids).await?;
-    Ok(StatusCode::NO_CONTENT)
+    let disabled = if body.include_disabled { DisabledKeys::Revoke } else { DisabledKeys::Keep };
+    let keys = keys::revoke_many(member.command(), &member.organization, ids, disabled).await?;
+    Ok(Json(List::whole(keys.into_iter().map(RevokedKey::from).collect())))
 }
 
 /// The keys of a workspace in any state, oldest first.
@@ -121,9 +201,51 @@ pub(super) async fn create(
         expires_at: new.expires_at,
         requests_per_minute: limit("requestsPerMinute", new.requests_per_minute)?,
         tokens_per_minute: limit("tokensPerMinute", new.tokens_per_minute)?,
+        restrictions: new.restrictions()?,
+        labels: key_restrictions::key_labels(new.labels.unwrap_or_default())?,
     };
     let created = keys::create(caller.command(), &caller.workspace.id, request, &caller.context.defaults).await?;
     Ok((StatusCode::CREATED, Json(KeyView::once(created, caller.now()))))
+}
+
+/// Change the name, the expiry, the limits, the restrictions or the labels of a key. Members may change their own.
+#[utoipa::path(patch, path = "/api/workspaces/{workspaceId}/keys/{keyId}", tag = "keys", request_body = EditKey,
+    responses((status = 200, body = KeyView),
+        (status = 409, description = "`key_revoked` or `key_expired`", body = error::ErrorBody)))]
+pub(super) async fn edit(
+    caller: WorkspaceCaller,
+    Id(id): Id<KeyId>,
+    Payload(body): Payload<EditKey>,
+) -> Result<Json<KeyView>, ConsoleError> {
+    check_owner(&caller, &id).await?;
+    let limit = |field, value: Option<Option<u64>>| {
+        value.map(|value| value.map(|value| bounds::count(field, value)).transpose()).transpose()
+    };
+    let change = KeyEdit {
+        name: body.name.as_deref(),
+        expires_at: body.expires_at,
+        requests_per_minute: limit("requestsPerMinute", body.requests_per_minute)?,
+        tokens_per_minute: limit("tokensPerMinute", body.tokens_per_minute)?,
+        permissions: edited(body.permissions.as_ref(), key_restrictions::permissions)?,
+        allowed_models: edited(body.allowed_models.as_ref(), key_restrictions::allowed_models)?,
+        allowed_ips: edited(body.allowed_ips.as_ref(), key_restrictions::allowed_ips)?,
+        labels: body.labels.map(key_restrictions::key_labels).transpose()?,
+    };
+    let edited = keys::edit(caller.command(), &caller.workspace.id, &id, change).await?;
+    Ok(Json(KeyView::new(edited, caller.now())))
+}
+
+/// End the text before the last rotation now. Idempotent. Members may end those of their own keys.
+#[utoipa::path(post, path = "/api/workspaces/{workspaceId}/keys/{keyId}/end-overlap", tag = "keys",
+    responses((status = 200, body = KeyView)))]
+pub(super) async fn end_overlap(
+    caller: WorkspaceCaller,
+    Id(id): Id<KeyId>,
+    Payload(EmptyBody {}): Payload<EmptyBody>,
+) -> Result<Json<KeyView>, ConsoleError> {
+    check_owner(&caller, &id).await?;
+    let key = keys::end_overlap(caller.command(), &caller.workspace.id, &id).await?;
+    Ok(Json(KeyView::new(key, caller.now())))
 }
 
 /// Revoke a key. Idempotent. Members may revoke their own.

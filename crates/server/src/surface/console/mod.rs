@@ -60,8 +60,8 @@ pub(crate) struct Console {
 fn router() -> OpenApiRouter<Console> {
     use accounts::{aliases, invitations, members, organizations, users, workspaces};
     use operator::{
-        aliases as catalogue_aliases, catalogue, downloads, flavors, gpus, health, logs, models, nodes as all_nodes,
-        organizations as all_organizations, prefill_queue, upstreams, weights,
+        aliases as catalogue_aliases, catalogue, downloads, flavors, gpus, health, installation, logs, models,
+        nodes as all_nodes, organizations as all_organizations, prefill_queue, upstreams, weights,
     };
     use platform::{allotments, audit, nodes};
     use sessions::{current, own, single_sign_on};
@@ -103,7 +103,8 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(keys::list_of_organization))
         .routes(routes!(keys::revoke_many))
         .routes(routes!(keys::list, keys::create))
-        .routes(routes!(keys::revoke))
+        .routes(routes!(keys::revoke, keys::edit))
+        .routes(routes!(keys::end_overlap))
         .routes(routes!(keys::rotate))
         .routes(routes!(keys::disable))
         .routes(routes!(keys::enable))
@@ -135,10 +136,13 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(all_organizations::show, all_organizations::edit))
         .routes(routes!(all_organizations::list_members))
         .routes(routes!(all_organizations::put_member, all_organizations::remove_member))
-        .routes(routes!(all_organizations::list_workspaces))
+        .routes(routes!(all_organizations::list_workspaces, all_organizations::create_workspace))
+        .routes(routes!(all_organizations::create_invitation))
         .routes(routes!(all_organizations::edit_workspace))
         .routes(routes!(all_nodes::list))
         .routes(routes!(gpus::list))
+        .routes(routes!(installation::show_metric))
+        .routes(routes!(installation::list_consumers))
         .routes(routes!(health::list_findings))
         .routes(routes!(health::list_errors))
         .routes(routes!(logs::list))
@@ -273,9 +277,9 @@ struct Received {
     body: Option<WholeBody>,
 }
 
-/// The response of a node that waits for the store.
-pub(super) async fn respond_without_store() -> Response<Body> {
-    convert(ConsoleError::from(SurfaceError::store_unavailable()).into_response()).await
+/// The response to a request that reached no handler.
+pub(super) fn encode(error: SurfaceError) -> Response<Body> {
+    ConsoleError::from(error).to_response()
 }
 
 /// Whether a request needs no session and makes the server write to the store or check a secret.

@@ -16,8 +16,8 @@ const ALL: [ErrorDescription; 8] = [
     ("401", "`UNAUTHENTICATED`: every bad credential alike", PROBLEM),
     (
         "403",
-        "sessions: `NO_ORGANIZATION_CONTEXT`, `NO_WORKSPACE_CONTEXT`, `NOT_A_MEMBER`, `WRONG_WORKSPACE`, `CSRF_FAILED`",
-        PROBLEM,
+        "keys: `PERMISSION_DENIED`; sessions: `NO_ORGANIZATION_CONTEXT`, `NO_WORKSPACE_CONTEXT`, `NOT_A_MEMBER`, `WRONG_WORKSPACE`, `CSRF_FAILED`",
+        &["EndpointFault", "EndpointProblem"],
     ),
     ("422", "`OUT_OF_RANGE`, `INVALID_FORMAT` and others", &["EndpointFault", "EndpointProblem"]),
     ("429", "`RATE_LIMIT_EXCEEDED`, with Retry-After", PROBLEM),

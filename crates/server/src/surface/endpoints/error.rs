@@ -1,11 +1,11 @@
 //! Errors of `/v1/endpoints`: RFC 7807's members with `extensions`, or the small `{detail, code}` for errors that are
-//! found in the request alone. Both are `application/json`.
+//! found in the request alone, and for keys without the permission. Both are `application/json`.
 //!
 //! The only file that knows these envelopes. A handler's error travels to the surface as an extension of an empty
 //! response, because the body names the request and the public address.
 
 use super::problems;
-use crate::credential::CredentialError;
+use crate::credential::{CredentialError, Forbidden};
 use crate::surface::Body;
 use crate::surface::error::{SurfaceError, retry_after_secs};
 use crate::surface::json;
@@ -127,14 +127,6 @@ impl ProblemError {
         }
     }
 
-    /// Whether the client caused the error.
-    pub(super) fn is_failed_attempt(&self) -> bool {
-        match self {
-            Self::Surface(error) => error.is_failed_attempt(),
-            Self::Request(_) | Self::Command(_) => self.status().is_client_error(),
-        }
-    }
-
     pub(super) fn code(&self) -> &'static str {
         match self {
             Self::Surface(error) => problems::code_of(error),
@@ -166,7 +158,10 @@ impl ProblemError {
     fn body(&self, public_url: &str, request_id: &str) -> Vec<u8> {
         let code = self.code();
         let encoded = match self {
-            Self::Request(_) => serde_json::to_vec(&RequestFault { detail: self.detail(), code }),
+            Self::Request(_)
+            | Self::Surface(SurfaceError::Credential(CredentialError::Forbidden(Forbidden::PermissionDenied(_)))) => {
+                serde_json::to_vec(&RequestFault { detail: self.detail(), code })
+            }
             Self::Surface(_) | Self::Command(_) => serde_json::to_vec(&Problem {
                 r#type: format!("{public_url}/problems/{}", problems::slug(code)),
                 title: problems::of(code).title,

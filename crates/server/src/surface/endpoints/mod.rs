@@ -1,8 +1,8 @@
 //! Dedicated endpoints: everything under `/v1/endpoints`, for API keys and sessions.
 //!
 //! The edge authenticates and reads the body; handlers run on the background runtime, which owns the store's
-//! connections. The order of checks: credential, attempts, route, method, the body's size and type, its contents, and then the
-//! state of the endpoint.
+//! connections. The order of checks: credential, number of requests, route, method, the body's size and type, its
+//! contents, and then the state of the endpoint.
 
 mod allotments;
 mod cursor;
@@ -34,7 +34,7 @@ use dataplane::keys::KeyDirectory;
 use dataplane::record::Outcome;
 use dataplane::usage_tap::UsageTap;
 use domain::usage::Actor;
-use domain::{Caller, Timestamp};
+use domain::{Caller, Permission, Timestamp};
 use edge::memory_budget::Holder;
 use edge::request_body::{self, BodyBounds, WholeBody};
 use edge::{Incoming, RequestHead};
@@ -107,11 +107,6 @@ impl EndpointsSurface {
                 bridge::into_edge(response).await
             }
             Err(error) => {
-                if error.is_failed_attempt()
-                    && let Some(caller) = tap.caller()
-                {
-                    self.context.throttles.count_attempt(caller);
-                }
                 tap.note(|record| record.cause = error.cause());
                 tap.settle(Outcome::Rejected { status: error.status().as_u16(), code: error.code() });
                 bridge::personal(error.to_response(&self.context.console_url, request_id))
@@ -184,7 +179,6 @@ impl EndpointsSurface {
             credential::identify(&self.keys, &self.context, request, KeyHeaders::Bearer, || client, now).await?;
         tap.note(|record| record.caller = Some(Arc::clone(&caller)));
         let throttles = &self.context.throttles;
-        throttles.check_attempts(&caller).map_err(SurfaceError::from)?;
         match &caller.actor {
             Actor::Key(key) => throttles.count_management(key).map_err(SurfaceError::from)?,
             Actor::User(_) => {} // its session is counted
@@ -192,6 +186,9 @@ impl EndpointsSurface {
         if !is_read(&head.method) {
             throttles.count_change(&caller.organization).map_err(SurfaceError::from)?;
         }
+        let is_read = is_read(&head.method);
+        let permission = if is_read { Permission::ReadEndpoints } else { Permission::WriteEndpoints };
+        credential::check_permission(&caller, permission)?;
         Ok(caller)
     }
 
@@ -209,10 +206,9 @@ impl EndpointsSurface {
     }
 }
 
-/// The response of a node that waits for the store.
-pub(super) fn respond_without_store(console_url: &str, request_id: &str) -> Response<Body> {
-    let error = ProblemError::from(SurfaceError::store_unavailable());
-    bridge::personal(error.to_response(console_url, request_id))
+/// The response to a request that reached no handler.
+pub(super) fn encode(error: SurfaceError, console_url: &str, request_id: &str) -> Response<Body> {
+    bridge::personal(ProblemError::from(error).to_response(console_url, request_id))
 }
 
 fn is_read(method: &Method) -> bool {

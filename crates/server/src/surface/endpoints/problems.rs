@@ -36,6 +36,11 @@ pub(super) const ALL: &[Problem] = &[
         "Owned by another workspace",
         "Another workspace of the organization owns the endpoint. Switch to it.",
     ),
+    problem(
+        "PERMISSION_DENIED",
+        "Permission missing",
+        "The key lacks the permission endpoints:read or endpoints:write. Use another key, or change its permissions.",
+    ),
     problem("CSRF_FAILED", "CSRF token missing", "A session must send its token in X-CSRF-Token with every change."),
     problem("ROUTE_NOT_FOUND", "No such route", "There is no route with this path under /v1/endpoints."),
     problem(
@@ -133,6 +138,7 @@ pub(super) const fn code_of(error: &SurfaceError) -> &'static str {
                 Forbidden::NoOrganizationContext => "NO_ORGANIZATION_CONTEXT",
                 Forbidden::NoWorkspaceContext => "NO_WORKSPACE_CONTEXT",
                 Forbidden::NotAMember => "NOT_A_MEMBER",
+                Forbidden::PermissionDenied(_) => "PERMISSION_DENIED",
             },
             CredentialError::Internal => "INTERNAL",
         },

@@ -12,9 +12,10 @@ use dataplane::trace::Trace;
 use dataplane::usage_tap::UsageTap;
 use dataplane::{Call, CallError, Dialect, PlacementNote, ResponseFormat, TRACEPARENT};
 use domain::limits::RateLimitStatus;
-use domain::{Caller, RequestId, Timestamp};
+use domain::{Caller, Permission, RequestId, Timestamp};
 use edge::memory_budget::Holder;
 use edge::request_body::WholeBody;
+use edge::throttle::Throttled;
 use edge::{Headers, Incoming, ResponseBacklog, deadline, request_body};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
 use serde::Serialize;
@@ -62,6 +63,10 @@ pub(in crate::surface) struct Exchange<'a> {
     pub(in crate::surface) trace: Option<Arc<CallTrace>>,
     /// The rate limits of a request that was admitted without a call.
     pub(in crate::surface) rate_limits: Option<RateLimitStatus>,
+    /// Set if the request of a call was counted before the call is made.
+    pub(in crate::surface) counted: Option<RateLimitStatus>,
+    /// Set if too many earlier calls of the caller failed, and the model may still be a dedicated endpoint.
+    pub(in crate::surface) throttled: Option<Throttled>,
 }
 
 /// A call that is about to be made.
@@ -90,8 +95,20 @@ impl Exchange<'_> {
         let caller =
             credential::identify(&surface.keys, &surface.context, request, key_headers, client, self.now).await?;
         self.tap.note(|record| record.caller = Some(Arc::clone(&caller)));
-        surface.context.throttles.check_attempts(&caller).map_err(SurfaceError::from)?;
+        if let Err(throttled) = surface.context.throttles.check_attempts(&caller) {
+            // Failures of serverless calls do not stop a dedicated endpoint, and its name is in the body.
+            if !surface.dataplane.has_endpoint(&caller) {
+                return Err(SurfaceError::from(throttled).into());
+            }
+            self.throttled = Some(throttled);
+        }
+        credential::check_permission(&caller, Permission::Inference)?;
         Ok(caller)
+    }
+
+    /// Rejects a request that calls no model if too many calls of the caller failed.
+    pub(in crate::surface) fn check_attempts(&self) -> Result<(), InferenceError> {
+        self.throttled.map_or(Ok(()), |throttled| Err(SurfaceError::from(throttled).into()))
     }
 
     /// Begins the trace of a call, if it is traced.
@@ -108,6 +125,18 @@ impl Exchange<'_> {
         Ok(self.surface.body_bounds.read(self.headers, self.body, holder).await.map_err(SurfaceError::from)?)
     }
 
+    /// Counts the request of a call to this model, before something is loaded for it.
+    pub(in crate::surface) async fn count_request(
+        &mut self,
+        caller: &Arc<Caller>,
+        model: &str,
+    ) -> Result<(), InferenceError> {
+        let counted = self.surface.dataplane.count_request(caller, model, self.tap.request_id().clone()).await;
+        self.counted = counted.map_err(|error| call_error(error, caller))?;
+        self.rate_limits = self.counted;
+        Ok(())
+    }
+
     /// Logs tools of a request that only the servers of its API's vendor can run, and that the model therefore does not
     /// get.
     pub(in crate::surface) fn log_omitted_tools(&self, types: &[String]) {
@@ -122,6 +151,9 @@ impl Exchange<'_> {
         &mut self,
         Prepared { caller, request, dialect, save }: Prepared,
     ) -> Result<EdgeResponse, InferenceError> {
+        if self.throttled.is_some() && !self.surface.dataplane.is_dedicated(&caller, &request) {
+            self.check_attempts()?;
+        }
         let Self { surface, headers, .. } = self;
         if let Some(trace) = &self.trace {
             trace.record_request(&request.body);
@@ -129,6 +161,7 @@ impl Exchange<'_> {
         let mut call = Call {
             caller,
             request,
+            counted: self.counted,
             dialect,
             headers: forwarded_headers(headers, self.trace.as_deref()),
             shows_placement: surface.routing_headers && headers.has(X_FOREBAY_DEBUG),
@@ -178,6 +211,7 @@ impl Exchange<'_> {
         let mut call = Call {
             caller,
             request,
+            counted: self.counted,
             dialect: Dialect::Chat,
             headers: HeaderMap::new(),
             shows_placement: false,
@@ -214,7 +248,10 @@ impl Exchange<'_> {
             }
             Err(error) => {
                 request_body::discard(self.headers, self.body).await;
-                self.reject(&error)
+                match self.throttled {
+                    Some(throttled) if error.is_failed_attempt() => self.reject(&SurfaceError::from(throttled).into()),
+                    _ => self.reject(&error),
+                }
             }
         }
     }

@@ -3,12 +3,14 @@
 //! A response that could not be stored says so: its `store` is false.
 
 use crate::clock;
+use crate::surface::response_memory::ContentGrant;
 use bytes::Bytes;
 use control::responses::{CompletedResponse, NotStored, ResponseStorage};
 use dataplane::ResponseBody;
 use dialects::responses::FinishedResponse;
 use domain::Caller;
 use edge::memory_budget::MemoryGrant;
+use edge::request_body::BodyBounds;
 use http_body::{Body, Frame, SizeHint};
 use memchr::memmem;
 use std::convert::Infallible;
@@ -32,15 +34,16 @@ pub(in crate::surface) struct PendingSave {
     pub(in crate::surface) finished: FinishedResponse,
     /// The memory of the input, which is kept until the response is complete.
     pub(in crate::surface) memory: MemoryGrant,
+    pub(in crate::surface) bounds: BodyBounds,
 }
 
 impl PendingSave {
     fn start(self: Box<Self>, response: Bytes) -> JoinHandle<Result<(), NotStored>> {
-        let Self { storage, background, caller, id, previous, input, finished: _, memory } = *self;
+        let Self { storage, background, caller, id, previous, input, finished: _, mut memory, bounds } = *self;
         background.spawn(async move {
-            let previous = previous.as_deref();
-            let completed = CompletedResponse { id: &id, previous, input: &input, response: &response };
-            let saved = storage.save(&caller, completed, clock::now()).await;
+            let completed = CompletedResponse { id: id.clone(), previous, input: input.into(), response };
+            let content = ContentGrant { memory: &mut memory, bounds: &bounds };
+            let saved = storage.save(&caller, completed, clock::now(), &content).await;
             drop(memory);
             if let Err(error) = &saved {
                 tracing::debug!(response.id = %id, %error, "a response is not stored");

@@ -38,7 +38,7 @@ const READ: [ErrorDescription; 6] = [
     ("503", "`store_unavailable`", &["InferenceError"]),
 ];
 const MODEL: [ErrorDescription; 1] = [("404", "`model_not_found`", &["InferenceError"])];
-const RESPONSE: [ErrorDescription; 1] = [("404", "`response_not_found`", &["InferenceError"])];
+const RESPONSE: [ErrorDescription; 1] = [("404", "`response_not_found`, `model_not_found`", &["InferenceError"])];
 const ITEMS: [ErrorDescription; 1] = [("422", "`invalid_value`", &["InferenceError"])];
 const CALL: [ErrorDescription; 13] = [
     (
@@ -49,7 +49,7 @@ const CALL: [ErrorDescription; 13] = [
     ("401", "`invalid_api_key`", &["InferenceError"]),
     (
         "403",
-        "sessions: `no_organization_context`, `no_workspace_context`, `not_a_member`, `csrf_failed`",
+        "keys: `permission_denied`; sessions: `no_organization_context`, `no_workspace_context`, `not_a_member`, `csrf_failed`",
         &["InferenceError"],
     ),
     ("404", "`model_not_found`", &["InferenceError"]),

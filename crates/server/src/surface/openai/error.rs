@@ -3,7 +3,6 @@
 //! The only file that knows this envelope.
 
 use crate::surface::Body;
-use crate::surface::error::SurfaceError;
 use crate::surface::inference::InferenceError;
 use crate::surface::json;
 use bytes::Bytes;
@@ -44,9 +43,9 @@ pub(super) fn encode(error: &InferenceError) -> Response<Body> {
     response
 }
 
-/// The response after a panic.
-pub(crate) fn internal() -> Response<Body> {
-    encode(&InferenceError::Surface(SurfaceError::Internal))
+/// The response to a head that cannot be read, so that it has no surface.
+pub(in crate::surface) fn unreadable(status: StatusCode, code: &'static str, message: String) -> Response<Body> {
+    json(status, envelope(status, code, message, ""))
 }
 
 /// The last event of a stream that broke.

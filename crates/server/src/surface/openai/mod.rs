@@ -11,7 +11,6 @@ pub(crate) use responses::error::StoredResponseError;
 
 use super::error::SurfaceError;
 use super::inference::{ErrorFormat, Exchange, InferenceError};
-use super::is_below;
 use super::route_name::RouteName;
 use crate::credential::KeyHeaders;
 use crate::surface::{Body, EdgeResponse};
@@ -116,15 +115,19 @@ pub(super) async fn respond(exchange: &mut Exchange<'_>, route: Route<'_>) -> Re
     if route != Route::Unknown && !route.supports(exchange.method) {
         return Err(SurfaceError::MethodNotAllowed { allow: Some(route.allow().into()) }.into());
     }
+    if !matches!(route, Route::Chat | Route::Responses | Route::Embeddings) {
+        exchange.check_attempts()?;
+    }
     match route {
         Route::Chat => chat::completions(exchange, caller).await,
-        Route::Responses => responses::create(exchange, caller).await,
-        Route::InputTokens => responses::input_tokens(exchange, caller).await,
+        // Boxed, because a call of any route is moved with the memory of the largest.
+        Route::Responses => Box::pin(responses::create(exchange, caller)).await,
+        Route::InputTokens => Box::pin(responses::input_tokens(exchange, caller)).await,
         Route::Response(id) if exchange.method == Method::DELETE => {
-            responses::records::delete(exchange, &caller, id).await
+            Box::pin(responses::records::delete(exchange, &caller, id)).await
         }
-        Route::Response(id) => responses::records::show(exchange, &caller, id).await,
-        Route::ResponseItems(id) => responses::records::input_items(exchange, &caller, id).await,
+        Route::Response(id) => Box::pin(responses::records::show(exchange, &caller, id)).await,
+        Route::ResponseItems(id) => Box::pin(responses::records::input_items(exchange, &caller, id)).await,
         Route::Embeddings => chat::embeddings(exchange, caller).await,
         Route::Models => {
             let list = models::list(&exchange.surface.dataplane, &caller, exchange.uri.query());
@@ -138,9 +141,8 @@ pub(super) async fn respond(exchange: &mut Exchange<'_>, route: Route<'_>) -> Re
     }
 }
 
-/// The response of a node that waits for the store: to inference, and the 404 of every path that belongs to no surface.
-pub(super) fn respond_without_store(path: &str) -> Response<Body> {
-    let error = if is_below(path, "/v1") { SurfaceError::store_unavailable() } else { SurfaceError::RouteNotFound };
+/// The response to a request that reached no handler.
+pub(super) fn encode(error: SurfaceError) -> Response<Body> {
     error::encode(&error.into())
 }
 

@@ -89,7 +89,7 @@ impl<'a> ModelView<'a> {
     }
 }
 
-/// The catalogue: models, then exact aliases.
+/// The catalogue: models, then exact aliases. Only those that the key may call.
 #[utoipa::path(get, path = "/v1/models", operation_id = "listModels", tag = "inference",
     params(("provider" = Option<String>, Query), ("modality" = Option<String>, Query), ("status" = Option<String>, Query)),
     responses((status = 200, body = ModelList<'static>)))]
@@ -105,7 +105,8 @@ pub(super) fn list(dataplane: &Dataplane, caller: &Caller, query: Option<&str>) 
             _ => true,
         })
     };
-    let models = table.iter().map(|route| ModelView::from(&**route));
+    let allowed = table.iter().filter(|route| dataplane.is_allowed(caller, route));
+    let models = allowed.map(|route| ModelView::from(&**route));
     let aliases = aliases.iter().map(|(name, route)| ModelView::named(name.as_str(), route));
     let data = models.chain(aliases).filter(matches).collect();
     encoded(&ModelList { object: "list", data })

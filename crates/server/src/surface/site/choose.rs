@@ -3,7 +3,7 @@
 use http::{Method, StatusCode};
 
 /// The first segment of every path that the console has a page for: those of `web/src/app/routes.tsx`.
-const PAGES: [&str; 12] = [
+const PAGES: [&str; 13] = [
     "models",
     "playground",
     "keys",
@@ -13,6 +13,7 @@ const PAGES: [&str; 12] = [
     "members",
     "audit",
     "settings",
+    "help",
     "operator",
     "sign-in",
     "invitation",

@@ -78,7 +78,8 @@ async fn gpu_hours_cost_by_endpoint_and_type_for_those_who_may_see_them() {
     let (hours, usd) =
         (text(&line["gpuHours"]).parse::<f64>().unwrap(), text(&line["costUsd"]).parse::<f64>().unwrap());
     assert!(hours > 0.0 && (usd - hours * 3.6).abs() < 1e-6, "{line}");
-    assert_eq!(line["utilization"], 0.0, "no window is over");
+    let busy = (&line["utilization"], &line["utilizationMeasured"]);
+    assert_eq!(busy, (&json!(0.0), &json!(false)), "no window is over");
     assert!(nanos(&member.read(&costs).await["total"]["costUsd"]) > 0, "a member of its workspace sees it");
     let made = admin.make("/api/workspaces", json!({"name": "Other"})).await;
     let place = format!("{organization} --role member --workspace {}", text(&made["id"]));

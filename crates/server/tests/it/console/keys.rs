@@ -27,7 +27,8 @@ async fn a_key_is_shown_once_and_masked_afterwards() {
     let expected = json!({
         "id": made["id"], "name": "ci", "prefix": format!("sk-{segment}-…"), "state": "active",
         "createdAt": made["createdAt"], "createdBy": person.id().await, "expiresAt": "2999-01-01T00:00:00.000Z",
-        "lastUsedAt": null, "requestsPerMinute": 5, "tokensPerMinute": null,
+        "lastUsedAt": null, "requestsPerMinute": 5, "tokensPerMinute": null, "permissions": null,
+        "allowedModels": null, "allowedIps": null, "labels": {},
     });
     let mut shown = made.clone();
     shown.as_object_mut().unwrap().remove("key");
@@ -111,10 +112,54 @@ async fn a_rotated_key_stops_working_at_once_or_when_the_overlap_ends() {
     assert!(works(&app, text(&third["key"])).await);
     assert_eq!(person.read(&keys(&app)).await["data"].as_array().unwrap().len(), 2, "it stays one key");
 
+    let fourth = person.post(&format!("{path}/rotate"), json!({"overlapSeconds": 3_600})).await.json();
+    assert!(fourth["overlapUntil"].is_string() && works(&app, text(&third["key"])).await, "{fourth}");
+    let ended = person.act(&format!("{path}/end-overlap")).await.json();
+    assert_eq!((&ended["overlapUntil"], &ended["prefix"]), (&Value::Null, &fourth["prefix"]));
+    assert!(!works(&app, text(&third["key"])).await, "it was ended early");
+    assert!(works(&app, text(&fourth["key"])).await);
+
     for overlap in [json!(604_801), json!(-1), json!("1"), json!(1.5), json!(null)] {
         let refused = person.post(&format!("{path}/rotate"), json!({"overlapSeconds": overlap})).await;
         assert_eq!(error_of(&refused), "422 invalid_value overlapSeconds", "{overlap}");
     }
+}
+
+#[tokio::test]
+async fn name_expiry_and_limits_of_a_key_can_be_changed() {
+    let app = TestApp::start().await;
+    let (ann, ben) = (Person::new(&app, "ann", "member").await, Person::new(&app, "ben", "member").await);
+    let key = ann.make(&keys(&app), json!({"name": "ci", "tokensPerMinute": 7})).await;
+    let path = format!("{}/{}", keys(&app), text(&key["id"]));
+    let end = "2999-01-31T12:00:00Z";
+    let edited = ann.patch(&path, json!({"name": "build", "expiresAt": end, "requestsPerMinute": 5})).await.json();
+    let shown = ["name", "expiresAt", "requestsPerMinute", "tokensPerMinute"].map(|member| edited[member].clone());
+    assert_eq!(shown, [json!("build"), json!("2999-01-31T12:00:00.000Z"), json!(5), json!(7)]);
+    let edited = ann.patch(&path, json!({"expiresAt": null, "tokensPerMinute": null})).await.json();
+    assert_eq!((&edited["expiresAt"], &edited["tokensPerMinute"]), (&Value::Null, &Value::Null));
+    assert_eq!(error_of(&ben.patch(&path, json!({"name": "x"})).await), "403 admin_only");
+    for (body, field) in [
+        (json!({"expiresAt": "2020-01-01T00:00:00Z"}), "expiresAt"),
+        (json!({"requestsPerMinute": 0}), "requestsPerMinute"),
+        (json!({"name": ""}), "name"),
+    ] {
+        assert_eq!(error_of(&ann.patch(&path, body).await), format!("422 invalid_value {field}"));
+    }
+    let restrictions = json!({"permissions": ["endpoints:read", "inference"], "allowedModels": ["acme/*"],
+        "allowedIps": ["10.1.2.3/8"], "labels": {"team": "search"}});
+    let edited = ann.patch(&path, restrictions).await.json();
+    let shown = ["permissions", "allowedModels", "allowedIps", "labels"];
+    let expected =
+        [json!(["inference", "endpoints:read"]), json!(["acme/*"]), json!(["10.0.0.0/8"]), json!({"team": "search"})];
+    assert_eq!(shown.map(|member| edited[member].clone()), expected);
+    let edited = ann.patch(&path, json!({"permissions": null, "allowedModels": null, "labels": {}})).await.json();
+    let expected = [Value::Null, Value::Null, json!(["10.0.0.0/8"]), json!({})];
+    assert_eq!(shown.map(|member| edited[member].clone()), expected);
+    let listed = ann.read(&keys(&app)).await["data"][1].clone();
+    assert_eq!(shown.map(|member| listed[member].clone()), expected);
+    assert_eq!(error_of(&ann.patch(&path, json!({"permissions": []})).await), "422 invalid_value permissions");
+    assert_eq!(ann.delete(&path).await.status, 204);
+    assert_eq!(error_of(&ann.patch(&path, json!({"name": "x"})).await), "409 key_revoked");
 }
 
 #[tokio::test]
@@ -174,6 +219,12 @@ async fn invalid_members_are_rejected_by_name() {
         (json!({"name": "x", "tokensPerMinute": u64::MAX}), "422 invalid_value tokensPerMinute"),
         (json!({"name": "x", "tokensPerMinute": true}), "422 invalid_value tokensPerMinute"),
         (json!({"name": "x", "scopes": []}), "422 invalid_value scopes"),
+        (json!({"name": "x", "permissions": ["admin"]}), "422 invalid_value permissions"),
+        (json!({"name": "x", "permissions": "inference"}), "422 invalid_value permissions"),
+        (json!({"name": "x", "allowedModels": []}), "422 invalid_value allowedModels"),
+        (json!({"name": "x", "allowedModels": ["a*b"]}), "422 invalid_value allowedModels"),
+        (json!({"name": "x", "allowedIps": ["10.0.0.0/33"]}), "422 invalid_value allowedIps"),
+        (json!({"name": "x", "labels": {"a b": "c"}}), "422 invalid_value labels"),
     ] {
         assert_eq!(error_of(&person.post(&keys(&app), body.clone()).await), expected, "{body}");
     }
@@ -250,8 +301,16 @@ async fn an_administrator_revokes_the_keys_of_removed_members_together() {
         assert_eq!(error_of(&admin.post(&revoke, body).await), expected);
     }
     assert!(works(&app, text(&of_ann["key"])).await, "all or none");
+    // SPEC 7.3: revoking a key that an administrator disabled is a conflict, also among others.
+    let disabled = admin.make(&keys(&app), json!({"name": "disabled"})).await["id"].clone();
+    assert_eq!(admin.act(&format!("{}/{}/disable", keys(&app), text(&disabled))).await.status, 200);
+    let selected = json!([of_ann["id"], disabled]);
     for _ in 0..2 {
-        assert_eq!(admin.post(&revoke, json!({"keyIds": ids(&removed)})).await.status, 204);
+        let outcomes = admin.post(&revoke, json!({"keyIds": selected})).await.json()["data"].clone();
+        let expected = json!([{"id": of_ann["id"], "outcome": "revoked"}, {"id": disabled, "outcome": "key_disabled"}]);
+        assert_eq!(outcomes, expected);
     }
+    let all = admin.post(&revoke, json!({"keyIds": selected, "includeDisabled": true})).await;
+    assert_eq!((all.status.as_u16(), &all.json()["data"][1]["outcome"]), (200, &json!("revoked")));
     assert!(!works(&app, text(&of_ann["key"])).await);
 }

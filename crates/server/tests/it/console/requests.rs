@@ -58,6 +58,9 @@ async fn the_log_is_filtered_paged_and_exported() {
     assert_eq!(find("surface=embeddings").await, [made[1].clone()]);
     assert_eq!(find("surface=chat").await.len(), 4);
     assert_eq!(find("surface=messages").await.len(), 0);
+    assert_eq!(find(&format!("request={}", made[2])).await, [made[2].clone()]);
+    assert_eq!(find(&format!("request={}&minDurationMillis=0", made[3])).await, [made[3].clone()]);
+    assert_eq!(find("minDurationMillis=3600000").await.len(), 0);
     let key = text(&person.read(&log).await["data"][0]["key"]).to_owned();
     assert_eq!(find(&format!("key={key}")).await.len(), 5);
     assert_eq!(find("key=usr_00000000010000000000000000").await.len(), 0);

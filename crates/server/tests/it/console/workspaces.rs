@@ -22,7 +22,12 @@ async fn a_workspace_is_created_read_changed_and_deleted() {
     assert_eq!(admin.read("/api/workspaces").await["data"].as_array().unwrap().len(), 2);
     let renamed = admin.patch(&path, json!({"version": 1, "name": "Lab"})).await.json();
     assert_eq!((&renamed["name"], &renamed["version"]), (&json!("Lab"), &json!(2)));
-    assert_eq!(admin.delete(&path).await.status, 204);
+    let key = admin.make(&format!("{path}/keys"), json!({"name": "ci"})).await;
+    let client = app.client_with(text(&key["key"]));
+    assert_eq!(client.get("/models").await.status, 200);
+    assert_eq!(error_of(&admin.delete(&path).await), "409 workspace_in_use");
+    assert_eq!(admin.delete(&format!("{path}?revokeKeys=true")).await.status, 204);
+    assert_eq!(client.get("/models").await.status, 401, "its keys stop working at once");
     assert_eq!(error_of(&admin.get(&path).await), "404 not_found");
 }
 
@@ -178,6 +183,15 @@ async fn aliases_of_a_workspace_come_after_model_ids_and_before_those_of_the_cat
     ] {
         assert_eq!(error_of(&put(name, model).await), problem, "{name} {model}");
     }
+    // SPEC 7.3: a setting that another administrator just changed is a conflict.
+    for replaces in [json!(null), json!("acme/embed")] {
+        let body = json!({"model": "acme/embed", "replaces": replaces});
+        let late = admin.put(&format!("{path}/claude-x"), body).await;
+        assert_eq!(error_of(&late), "409 version_conflict");
+        assert_eq!(late.json()["current"]["model"], "acme/tiny");
+    }
+    let body = json!({"model": "acme/tiny", "replaces": "acme/tiny"});
+    assert_eq!(admin.put(&format!("{path}/claude-x"), body).await.status, 200);
     let expected = json!([{"name": "a/b*", "model": "dedicated/mine"}, {"name": "claude-x", "model": "acme/tiny"}]);
     assert_eq!(member.read(&path).await["data"], expected);
     assert_eq!(error_of(&member.delete(&format!("{path}/claude-x")).await), "403 admin_only");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::plant::{Plant, TIMEOUT, chat, kill};
+use super::plant::{Blueprint, Plant, TIMEOUT, chat, fake_engine, kill};
 use crate::app::{error_line, wait_until};
 
 #[tokio::test]
@@ -27,6 +27,45 @@ async fn an_endpoint_is_created_serves_is_suspended_resumed_and_deleted() {
     plant.delete("chat").await;
     assert_eq!(error_line(&plant.chat("chat").await), "404 model_not_found model");
     assert_eq!((plant.open_holds().await, plant.running().len()), (0, 0));
+}
+
+/// SPEC 8.1: limits are for serverless calls. The endpoint is one for embeddings, of an optimized build.
+#[tokio::test]
+async fn failed_serverless_calls_stop_neither_calls_to_an_endpoint_nor_its_management() {
+    let model = format!(
+        r#"[[models]]
+id = "forebay/embed"
+modality = "embedding"
+upstreams = [ {{ url = "http://127.0.0.1:9/v1" }} ]
+
+[[models.flavors]]
+name = "one"
+gpu_type = "local/cpu"
+gpu_count = 1
+precision = "q4"
+argv = ["{}", "--listen", "127.0.0.1:{{port}}"]
+"#,
+        fake_engine().display()
+    );
+    let many = 1_000_000;
+    let plant = Blueprint::new(1).setup(|setup| setup.table(&model).workspace_limits(1, many, many)).start().await;
+    let client = plant.client();
+    plant.create("vectors", json!({"model": "forebay/embed", "replicas": 1})).await;
+    let record = client.get("/models/dedicated/vectors").await.json();
+    assert_eq!((&record["optimized"], &record["modality"]), (&json!(true), &json!("embedding")));
+
+    let unknown = json!({"model": "acme/none", "messages": [{"role": "user", "content": "hi"}]});
+    wait_until("failing calls are limited", TIMEOUT, async || {
+        client.post_json("/chat/completions", unknown.clone()).await.text().contains("failing calls")
+    })
+    .await;
+    let embedded = client.post_json("/embeddings", json!({"model": "dedicated/vectors", "input": ["a", "b"]})).await;
+    assert_eq!(embedded.status_line(), "200 OK", "{}", embedded.text());
+    let body = embedded.json();
+    assert_eq!((&body["model"], body["data"].as_array().unwrap().len()), (&json!("dedicated/vectors"), 2));
+    assert_eq!(client.get("/endpoints/vectors").await.status, 200);
+    let serverless = client.post_json("/embeddings", json!({"model": "forebay/embed", "input": "a"})).await;
+    assert_eq!(error_line(&serverless), "429 rate_limit_exceeded");
 }
 
 #[tokio::test]
@@ -54,9 +93,11 @@ async fn replicas_outlive_the_gateway_and_are_adopted() {
     plant.wait_for("chat", "serving", 1).await;
     let before = plant.live().await;
     let pid = plant.pid_of(&before[0]);
+    let without_key = plant.engine_of(&before[0]).post_json("/v1/chat/completions", chat("chat", "hi")).await;
+    assert_eq!(without_key.status, 401, "only gateways call replicas");
     plant.app.forebay.restart().await.unwrap();
     let response = plant.chat("chat").await;
-    assert_eq!(response.status_line(), "200 OK");
+    assert_eq!(response.status_line(), "200 OK", "it knows the key of the replica");
     let after = plant.live().await;
     assert_eq!((&before[0].id, pid), (&after[0].id, plant.pid_of(&after[0])), "the same process keeps serving");
     let holds = plant.holds(&before[0].endpoint).await;

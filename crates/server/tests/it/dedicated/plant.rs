@@ -12,7 +12,7 @@ use domain::endpoint::state::Trigger;
 use domain::{Endpoint, EndpointId, Span, Timestamp};
 use serde_json::{Value, json};
 use store::holds::Held;
-use store::{Store, leader_writes};
+use store::{Store, StoreError, leader_writes};
 use testkit::http::{Client, Response};
 
 use crate::app::{BINARY, Setup, TestApp, wait_until};
@@ -176,7 +176,7 @@ impl Plant {
     }
 
     pub(super) async fn endpoint(&self, name: &str) -> Option<Endpoint> {
-        let all = store::endpoints::list_all(&self.store).await.unwrap();
+        let all = patiently(async || store::endpoints::list_all(&self.store).await).await;
         all.into_iter().find(|endpoint| endpoint.name.as_str() == name)
     }
 
@@ -191,7 +191,7 @@ impl Plant {
             let Some(endpoint) = endpoint.filter(|one| one.state.as_str() == state && one.status.ready == ready) else {
                 return false;
             };
-            let reports = store::endpoint_loads::list(&self.store).await.unwrap();
+            let reports = patiently(async || store::endpoint_loads::list(&self.store).await).await;
             let here = reports.iter().find(|report| report.endpoint == endpoint.id && report.node == self.node());
             here.is_some_and(|report| report.replicas.iter().filter(|calls| calls.routed).count() == ready as usize)
         })
@@ -272,6 +272,17 @@ impl Drop for Plant {
             kill(pid, "KILL");
         }
     }
+}
+
+/// Asks the store again if its pool has no connection for some seconds, as happens on a busy machine.
+async fn patiently<T>(ask: impl AsyncFn() -> Result<T, StoreError>) -> T {
+    for _ in 0..10 {
+        match ask().await {
+            Err(error) if error.is_unavailable() => {}
+            result => return result.unwrap(),
+        }
+    }
+    ask().await.unwrap()
 }
 
 /// The processes and names of the replicas below a data directory.

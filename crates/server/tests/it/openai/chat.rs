@@ -60,7 +60,7 @@ async fn a_large_prompt_reaches_the_engine_byte_for_byte() {
 async fn members_that_only_the_engine_knows_reach_the_client_byte_for_byte() {
     let app = TestApp::start().await;
     let body = r#"{ "id":"x","object":"chat.completion","created":1,"model":"tiny-q4","service_tier":null,
-        "choices":[{"index":0,"message":{"role":"assistant","content":"\ud83d\ude42","reasoning":"hm","refusal":null,
+        "choices":[{"index":0,"message":{"role":"assistant","content":"\ud83d\ude42","reasoning":null,"refusal":null,
         "tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},
         "finish_reason":"tool_calls","stop_reason":18446744073709551616,"token_ids":[1,2]}],
         "usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3,"reasoning_tokens":1,

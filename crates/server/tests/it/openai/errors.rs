@@ -5,7 +5,7 @@ use serde_json::json;
 use testkit::fake_engine::{ErrorBody, Script};
 use testkit::http::Event;
 
-use crate::app::{CHAT, EMBEDDING, TestApp, chat, content, error_line, shown, stream, text};
+use crate::app::{CHAT, EMBEDDING, TestApp, chat, content, error_line, shown, stream, text, wait_until};
 
 fn failing(status: u16) -> Script {
     Script { status: Some(status), ..Script::default() }
@@ -253,6 +253,24 @@ async fn a_stream_that_stalls_ends_with_a_timeout() {
     assert!(app.engine().wait_until_cancelled(crate::app::TIMEOUT).await, "the engine is released");
     let slow = Script { chunks: 10, chunk_delay_ms: 60, ..Script::default() };
     assert_eq!(content(&app.events(slow, stream("hi")).await), "Hello ".repeat(10), "slow is not stalled");
+}
+
+/// vLLM keeps its connections after SIGTERM, and sends nothing more.
+#[tokio::test]
+async fn calls_at_a_replica_that_goes_down_do_not_wait_for_the_idle_timeout() {
+    let app = TestApp::start().await;
+    app.engine().script(Script { stall_after: Some(0), ..Script::default() });
+    let goes_down = async {
+        wait_until("both calls run", crate::app::TIMEOUT, async || app.engine().in_flight() == 2).await;
+        app.engine().set_health(503);
+    };
+    let (streamed, whole, ()) = tokio::join!(app.ask(stream("hi")), app.ask(chat("hi")), goes_down);
+    assert_eq!(error_line(&whole), "502 bad_gateway");
+    assert!(
+        streamed.text().contains(r#""code":"upstream_timeout","message":"the model did not respond within 5 s""#),
+        "{}",
+        streamed.text()
+    );
 }
 
 #[tokio::test]

@@ -15,6 +15,7 @@ mod pools;
 pub(crate) mod prefix_cache;
 mod proxies;
 mod responses;
+mod restricted_keys;
 mod shared_models;
 mod slow_clients;
 pub(crate) mod stored_responses;

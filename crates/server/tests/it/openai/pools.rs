@@ -108,6 +108,20 @@ async fn a_request_that_ends_engines_reaches_two_of_them_and_is_then_rejected() 
 }
 
 #[tokio::test]
+async fn a_monitor_is_not_quarantined_while_replicas_are_replaced() {
+    let app = TestApp::setup().engines(2).start().await;
+    // After three lost calls a workspace gets no second attempt.
+    for round in 0..2 {
+        assert_eq!(app.chat("ping").await.status, 200, "round {round}");
+        // Both replicas end while they serve the call; those that replace them serve the next one.
+        app.engines.iter().for_each(|engine| engine.push(Script { hang_up: true, ..Script::default() }));
+        assert_eq!(error_line(&app.chat("ping").await), "502 bad_gateway", "round {round}");
+    }
+    let served = async || app.chat("ping").await.status == 200;
+    assert!(served().await && served().await);
+}
+
+#[tokio::test]
 async fn a_request_that_ends_the_only_engine_twice_is_rejected() {
     for script in breaks_the_connection() {
         let app = TestApp::start().await;

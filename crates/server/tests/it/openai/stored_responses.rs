@@ -285,6 +285,44 @@ async fn reading_counts_as_requests_and_not_as_tokens() {
 }
 
 #[tokio::test]
+async fn a_call_is_counted_once_and_before_its_conversation_is_loaded() {
+    let app = storing(with_key().workspace_limits(2, 1_000_000, 1_000_000)).await;
+    let client = app.client();
+    let id = create(&client, request("one"), true).await;
+    let mut unknown_model = continuing(&id, "two");
+    unknown_model["model"] = json!("acme/unknown");
+    assert_eq!(error_line(&client.post_json("/responses", unknown_model).await), "404 model_not_found model");
+    create(&client, continuing(&id, "two"), true).await;
+    let mut last = String::new();
+    // A slow machine gives time for more of them.
+    for _ in 0..20 {
+        last = error_line(&client.post_json("/responses", continuing("resp_missing", "two")).await);
+        if last.starts_with("429") {
+            break;
+        }
+        assert_eq!(last, "404 previous_response_not_found previous_response_id");
+    }
+    assert_eq!(last, "429 rate_limit_exceeded", "also a call that finds nothing was counted");
+}
+
+#[tokio::test]
+async fn what_the_model_does_not_read_is_not_stored() {
+    let app = storing(with_key()).await;
+    let client = app.client();
+    let pad = "x".repeat(200_000);
+    let padded = json!([{"role": "user", "content": "one", "pad": pad}]);
+    let id = create(&client, request(padded), true).await;
+    let items = client.get(&format!("/responses/{id}/input_items")).await.text();
+    assert!(items.contains("one") && items.len() < 1_000, "{items}");
+    let mut echoed = request("one");
+    echoed["user"] = json!(pad);
+    let rejected = client.post_json("/responses", echoed.clone()).await;
+    assert_eq!(error_line(&rejected), "422 invalid_value input");
+    echoed["store"] = json!(false);
+    create(&client, echoed, false).await;
+}
+
+#[tokio::test]
 async fn deletions_by_people_are_in_the_audit_log() {
     let app = storing(with_key()).await;
     let (client, operator) = (app.client(), Person::operator(&app).await);

@@ -4,6 +4,7 @@ mod authorization;
 mod catalogue;
 mod export;
 mod flavors;
+mod installation;
 mod keys;
 mod nodes;
 mod organizations;

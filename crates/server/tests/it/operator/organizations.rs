@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::app::{TestApp, text};
+use crate::app::{TestApp, chat, text};
 use crate::console::person::{Person, error_of};
 
 #[tokio::test]
@@ -46,6 +46,32 @@ async fn the_operator_manages_an_organization_that_it_does_not_belong_to() {
 }
 
 #[tokio::test]
+async fn the_operator_gives_a_tenant_a_workspace_and_its_first_administrator() {
+    let app = TestApp::start().await;
+    let operator = Person::operator(&app).await;
+    let other = text(&operator.make("/api/organizations", json!({"name": "Other"})).await["id"]).to_owned();
+    let path = format!("/api/operator/organizations/{other}");
+    let workspace = operator.make(&format!("{path}/workspaces"), json!({"name": "Production"})).await;
+    assert_eq!((&workspace["name"], &workspace["organizationId"]), (&json!("Production"), &json!(other)));
+    let session = operator.read("/api/session").await;
+    assert!(
+        !session["workspaces"].to_string().contains(text(&workspace["id"])),
+        "the operator is not a member: {session}"
+    );
+    let invitation = json!({"email": "eve@example.com", "role": "admin"});
+    let invitation = operator.make(&format!("{path}/invitations"), invitation).await;
+    let token = text(&invitation["url"]).split('#').nth(1).unwrap().to_owned();
+    let preview = operator.post("/api/invitations/preview", json!({"token": token})).await.json();
+    assert_eq!((&preview["organizationName"], &preview["role"]), (&json!("Other"), &json!("admin")), "{preview}");
+    let unknown = "/api/operator/organizations/org_00000000000000000000000000";
+    for (what, body) in
+        [("workspaces", json!({"name": "x"})), ("invitations", json!({"email": "x@example.com", "role": "admin"}))]
+    {
+        assert_eq!(error_of(&operator.post(&format!("{unknown}/{what}"), body).await), "404 not_found");
+    }
+}
+
+#[tokio::test]
 async fn the_operator_changes_the_limits_of_any_workspace() {
     let app = TestApp::start().await;
     let operator = Person::operator(&app).await;
@@ -58,6 +84,42 @@ async fn the_operator_changes_the_limits_of_any_workspace() {
     assert_eq!((&raised["monthlyTokens"], &raised["version"]), (&json!(7_000_000_000_000_u64), &json!(2)), "{raised}");
     let stale = operator.patch(&path, json!({"version": 1, "name": "x"})).await;
     assert_eq!((error_of(&stale).as_str(), &stale.json()["current"]), ("409 version_conflict", &raised));
+}
+
+#[tokio::test]
+async fn the_tokens_of_all_workspaces_of_an_organization_have_a_bound() {
+    let app = TestApp::start().await;
+    let (operator, admin) = (Person::operator(&app).await, Person::new(&app, "ada", "admin").await);
+    let id = text(&app.forebay.bootstrap()["organizationId"]).to_owned();
+    let path = format!("/api/operator/organizations/{id}");
+    assert_eq!(operator.read(&path).await["monthlyTokens"], json!(null));
+    let bounded = operator.patch(&path, json!({"monthlyTokens": 100, "maxStoredBytes": 5})).await.json();
+    assert_eq!((&bounded["monthlyTokens"], &bounded["maxStoredBytes"]), (&json!(100), &json!(5)));
+    let own = admin.read(&format!("/api/organizations/{id}")).await;
+    assert_eq!((&own["monthlyTokens"], &own["maxWorkspaces"]), (&json!(100), &json!(20)), "administrators see them");
+    let raised = admin.patch(&format!("/api/organizations/{id}"), json!({"name": "Acme", "monthlyTokens": 200})).await;
+    assert_eq!(raised.status, 422, "and cannot change them");
+
+    let second = admin.make("/api/workspaces", json!({"name": "second"})).await;
+    assert_eq!(second["monthlyTokens"], 100, "no more than the organization has");
+    let key = app.admin(&format!("keys create --workspace {} --name k", text(&second["id"])));
+    let clients = [app.client(), app.client_with(text(&key["key"]))];
+    let mut rejected = Vec::new();
+    for client in clients.iter().cycle().take(20) {
+        let response = client.post_json("/chat/completions", chat("hi")).await;
+        if response.status != 200 {
+            rejected.push(response.text());
+        }
+    }
+    assert!((1..20).contains(&rejected.len()), "{rejected:?}");
+    let of_organization = format!("monthly quota of organization {id} reached");
+    assert!(rejected.iter().all(|error| error.contains(&of_organization)), "{rejected:?}");
+    let shown = admin.read(&format!("/api/workspaces/{}/quota", text(&second["id"]))).await;
+    assert_eq!((&shown["scope"], &shown["cap"]), (&json!("organization"), &json!(100)), "{shown}");
+    app.admin(&format!("organizations set {id} --monthly-tokens default --max-stored-bytes default"));
+    assert_eq!(operator.read(&path).await["monthlyTokens"], json!(null));
+    let shown = admin.read(&format!("/api/workspaces/{}/quota", app.workspace())).await;
+    assert_eq!(shown["scope"], "workspace", "{shown}");
 }
 
 #[tokio::test]

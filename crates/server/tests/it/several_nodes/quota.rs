@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use domain::OrganizationId;
 use testkit::fake_engine::Script;
 use tokio::task::JoinSet;
 
-use super::{Cluster, Limits, Tally, UNLIMITED, at_once, chat_of, uses};
-use crate::app::{TIMEOUT, wait_until};
+use super::{Cluster, Limits, Tally, UNLIMITED, at_once, chat_of, this_month, uses};
+use crate::app::{TIMEOUT, text, wait_until};
 
 /// This many clients per node, which call until the first of them is rejected.
 async fn until_rejected(cluster: &Cluster, clients: [usize; 3], body: &serde_json::Value) -> Tally {
@@ -93,6 +94,49 @@ async fn an_idle_node_gives_back_quota_that_others_need() {
     assert!(held < 100_000, "{held} of 1,440,000 that were left");
     tally.join(until_rejected(&cluster, [0, 2, 2], &body).await);
     assert!(tally.tokens + 100_000 > 2_000_000 * 95 / 100, "{} of 2,000,000", tally.tokens);
+    cluster.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn workspaces_of_one_organization_on_three_nodes_never_exceed_its_tokens() {
+    const CAP: u64 = 30_000;
+    let cluster = Cluster::start(UNLIMITED).await;
+    cluster.all_are_known().await;
+    cluster.engine().script(uses(90, 50));
+    let app = &cluster.nodes[0];
+    let organization = text(&app.forebay.bootstrap()["organizationId"]).to_owned();
+    app.admin(&format!("organizations set {organization} --monthly-tokens {CAP}"));
+    let mut keys = vec![app.key.clone()];
+    for name in ["second", "third"] {
+        let workspace = app.admin(&format!("workspaces create --organization {organization} --name {name}"));
+        let key = app.admin(&format!("keys create --workspace {} --name {name}", text(&workspace["id"])));
+        keys.push(text(&key["key"]).to_owned());
+    }
+    let mut in_flight = JoinSet::new();
+    for call in 0..450 {
+        // Every workspace calls every node.
+        let client = cluster.nodes[call % 3].client_with(&keys[call / 3 % 3]);
+        in_flight.spawn(async move { client.post_json("/chat/completions", chat_of(2, 50)).await });
+    }
+    let mut tally = Tally::default();
+    while let Some(response) = in_flight.join_next().await {
+        tally.add(&response.unwrap());
+    }
+    // The last tokens are leased in pieces: a call may be rejected because another node holds them.
+    for call in 0..30 {
+        let client = cluster.nodes[call % 3].client_with(&keys[call / 3 % 3]);
+        tally.add(&client.post_json("/chat/completions", chat_of(2, 50)).await);
+    }
+    tally.assert_rejected_only_with("429 quota_exceeded");
+    assert!(!tally.rejected.is_empty(), "the bound must be reached");
+    assert!((CAP * 9 / 10..=CAP).contains(&tally.tokens), "{} of {CAP}", tally.tokens);
+    let store = app.store().await;
+    let organization =
+        store::organizations::by_id(&store, &OrganizationId::parse(&organization).unwrap()).await.unwrap().unwrap();
+    let account = async || store::quota::organization_account(&store, &organization, this_month()).await.unwrap();
+    wait_until("the store has what clients saw", TIMEOUT, async || account().await.used == tally.tokens).await;
+    let account = account().await;
+    assert!(account.used + account.reserved <= CAP, "{account:?}");
     cluster.remove().await;
 }
 

@@ -1,8 +1,9 @@
 //! The journal: usage events on disk before the response of their call ends.
 //!
 //! An event is appended with one write(2) into space that was allocated before its call was admitted (`room`), so neither
-//! a crash of the process nor a full disk loses any. A thread syncs the file every 50 ms, so a power failure loses at most a tenth
-//! of a second; while the disk cannot keep that promise, no new calls are admitted. The reader moves events to the store,
+//! a crash of the process nor a full disk loses any. While there is something to sync, a thread syncs the file every 50 ms,
+//! so a power failure loses at most a tenth of a second; while the disk cannot keep that promise, no new calls are admitted.
+//! The reader moves events to the store,
 //! from memory as long as it keeps up, and removes files that are stored. Files of earlier runs are read first; damaged
 //! parts and an incomplete last line are dropped.
 //!
@@ -23,6 +24,7 @@ mod model_disk;
 mod power_tests;
 mod reader;
 mod room;
+mod sleeper;
 mod state;
 mod sync;
 
@@ -35,6 +37,7 @@ use domain::{RunId, UsageEvent};
 use line::{MAX_LINE_BYTES, Stage};
 use parking_lot::Mutex;
 use room::Room;
+use sleeper::Sleeper;
 use state::{Segment, State};
 use std::cell::Cell;
 use std::io;
@@ -79,6 +82,8 @@ struct Shared {
     segment_bytes: u64,
     state: Mutex<State>,
     room: Room,
+    /// The thread that syncs; asleep while there is nothing to sync.
+    syncer: Sleeper,
     /// Bytes that were written in total, and the part of them that is stored.
     appended: AtomicU64,
     moved: AtomicU64,
@@ -108,6 +113,7 @@ impl Journal {
             segment_bytes,
             state: Mutex::default(),
             room: Room::default(),
+            syncer: Sleeper::default(),
             appended: AtomicU64::new(found),
             moved: AtomicU64::new(0),
             failing: AtomicBool::new(false),
@@ -203,6 +209,7 @@ impl Shared {
     fn put(&self, state: &mut State, line: &[u8], event: Option<UsageEvent>) {
         self.appended.fetch_add(line.len() as u64, Ordering::Relaxed);
         state.unsynced.extend_from_slice(line);
+        self.syncer.wake();
         if state.unwritten > 0 {
             state.unwritten += line.len();
             return;
@@ -244,7 +251,7 @@ impl Shared {
         segment.length = marks.len() as u64;
         self.appended.fetch_add(segment.length, Ordering::Relaxed);
         state.continue_in(segment);
-        self.room.wake_allocator();
+        self.room.allocator.wake();
         Ok(())
     }
 

@@ -8,11 +8,11 @@
 //! disk fills up: events are still written to the two files, and calls are rejected once the free space falls to the part that
 //! marks of running calls may use.
 
+use super::sleeper::Sleeper;
 use super::{MAX_LINE_BYTES, Segment, Shared, State, file_name};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
-use std::thread::Thread;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 const IDLE_PERIOD: Duration = Duration::from_secs(1);
@@ -39,10 +39,8 @@ pub(super) struct Room {
     free: AtomicU64,
     /// The part of them that belongs to running calls.
     reserved: AtomicU64,
-    /// The thread that allocates.
-    allocator: OnceLock<Thread>,
-    /// The thread was woken, or it knows that there is too little room.
-    is_awake: AtomicBool,
+    /// The thread that allocates. Awake if it was woken, or knows that there is too little room.
+    pub(super) allocator: Sleeper,
     /// The last allocation failed.
     is_failing: AtomicBool,
 }
@@ -52,15 +50,6 @@ impl Room {
     pub(super) fn unreserved(&self) -> u64 {
         self.free.load(Ordering::SeqCst).saturating_sub(self.reserved.load(Ordering::SeqCst))
     }
-
-    pub(super) fn wake_allocator(&self) {
-        if !self.is_awake.load(Ordering::Relaxed)
-            && !self.is_awake.swap(true, Ordering::Relaxed)
-            && let Some(thread) = self.allocator.get()
-        {
-            thread.unpark();
-        }
-    }
 }
 
 /// Starts the thread that allocates files. It ends when the journal is dropped.
@@ -68,7 +57,7 @@ pub(super) fn start(shared: &Arc<Shared>) -> io::Result<()> {
     let journal = Arc::downgrade(shared);
     let builder = std::thread::Builder::new().name("journal-room".into());
     let thread = builder.spawn(move || allocation_loop(&journal))?;
-    let _ = shared.room.allocator.set(thread.thread().clone());
+    shared.room.allocator.is(thread.thread());
     Ok(())
 }
 
@@ -85,7 +74,7 @@ impl Shared {
         let room = JournalRoom { shared: Arc::clone(self) };
         let left = self.room.free.load(Ordering::SeqCst).checked_sub(reserved);
         if left.is_none_or(|left| left < self.segment_bytes) {
-            self.room.wake_allocator();
+            self.room.allocator.wake();
         }
         left.filter(|left| *left >= self.room_of_marks()).map(|_| room)
     }
@@ -143,7 +132,7 @@ impl Shared {
                 tracing::info!("there is space for the journal again");
             }
         }
-        self.room.is_awake.store(false, Ordering::Relaxed);
+        self.room.allocator.rest();
         IDLE_PERIOD
     }
 

@@ -19,6 +19,8 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 const SYNC_EVERY: Duration = Duration::from_millis(50);
+/// How often the thread looks whether the journal was dropped.
+const IDLE_PERIOD: Duration = Duration::from_secs(1);
 /// Lines that were not written are written in batches of about this size, because calls that end wait for the lock.
 const BATCH_BYTES: usize = 256 << 10;
 /// Not the name of a journal file, so no reader takes it for one.
@@ -27,7 +29,9 @@ const TRIAL_FILE: &str = "sync-trial";
 /// Starts the thread, which ends when the journal is dropped.
 pub(super) fn start(shared: &Arc<Shared>) -> io::Result<()> {
     let journal = Arc::downgrade(shared);
-    std::thread::Builder::new().name("journal".into()).spawn(move || sync_loop(&journal)).map(drop)
+    let thread = std::thread::Builder::new().name("journal".into()).spawn(move || sync_loop(&journal))?;
+    shared.syncer.is(thread.thread());
+    Ok(())
 }
 
 #[expect(clippy::disallowed_methods, reason = "runs on its own thread")]
@@ -36,10 +40,25 @@ fn sync_loop(journal: &Weak<Shared>) {
         std::thread::sleep(SYNC_EVERY);
         let Some(shared) = journal.upgrade() else { return };
         shared.sync_round();
+        let may_rest = shared.may_rest();
+        drop(shared);
+        if may_rest {
+            std::thread::park_timeout(IDLE_PERIOD);
+        }
     }
 }
 
 impl Shared {
+    /// Whether there is nothing to sync or to repair. If so, the next line wakes the thread: it is added under the same lock.
+    fn may_rest(&self) -> bool {
+        let state = self.state.lock();
+        let is_idle = state.unsynced_bytes() == 0 && !self.failing.load(Ordering::Relaxed);
+        if is_idle {
+            self.syncer.rest();
+        }
+        is_idle
+    }
+
     pub(super) fn sync_round(&self) {
         if self.failing.load(Ordering::Relaxed) {
             self.repair();

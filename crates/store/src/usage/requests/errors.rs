@@ -3,6 +3,7 @@
 use crate::db::Store;
 use crate::error::StoreError;
 use crate::row;
+use domain::usage::CLIENT_GONE;
 use domain::{RequestId, Span, Timestamp};
 use sqlx::any::AnyRow;
 
@@ -20,11 +21,11 @@ pub struct ErrorCount {
     pub last_at: Timestamp,
 }
 
-/// SQLite joins the tables of a CROSS JOIN in their order. No index of rejected calls begins with their start, but
+/// A disconnected client is not a failure. SQLite joins the tables of a CROSS JOIN in their order. No index of rejected calls begins with their start, but
 /// request ids sort by time: those before the span are skipped.
 const COUNT_ERRORS: &str = "SELECT calls.code AS code, calls.model AS model, COUNT(*) AS failed, MAX(calls.started_at) AS last_at FROM \
      (SELECT c.code, k.model, c.started_at FROM usage_calls c CROSS JOIN usage_kinds k \
-     WHERE k.id = c.kind AND c.code <> '' AND c.started_at >= $1 AND c.started_at < $2 \
+     WHERE k.id = c.kind AND c.code <> '' AND c.code <> $5 AND c.started_at >= $1 AND c.started_at < $2 \
      UNION ALL SELECT code, model, started_at FROM refused_calls WHERE request_id >= $4 AND started_at >= $1 \
      AND started_at < $2) calls \
      GROUP BY calls.code, calls.model ORDER BY failed DESC, code, model LIMIT $3";
@@ -33,7 +34,7 @@ const COUNT_ERRORS: &str = "SELECT calls.code AS code, calls.model AS model, COU
 pub async fn count_errors(store: &Store, span: Span) -> Result<Vec<ErrorCount>, StoreError> {
     let first_id = RequestId::new(span.from.plus_millis(-MAX_ID_AGE_MILLIS), 0).to_string();
     let query = sqlx::query(COUNT_ERRORS).bind(span.from.millis()).bind(span.to.millis());
-    store.rows(query.bind(MAX_LISTED).bind(first_id)).await?.iter().map(error_count).collect()
+    store.rows(query.bind(MAX_LISTED).bind(first_id).bind(CLIENT_GONE)).await?.iter().map(error_count).collect()
 }
 
 fn error_count(found: &AnyRow) -> Result<ErrorCount, StoreError> {

@@ -10,11 +10,14 @@ use super::event::{self, Value};
 use crate::db::{Query, Store};
 use crate::error::StoreError;
 use crate::row;
-use domain::usage::{Actor, CallSurface};
+use domain::usage::{Actor, CLIENT_GONE, CallSurface};
 use domain::{RequestId, Span, Timestamp, UsageEvent, WorkspaceId};
 use sqlx::AssertSqlSafe;
+use std::time::Duration;
 
 pub const MAX_LISTED: u32 = 1_000;
+/// How far the time of an id and that of its call may differ.
+const ID_PRECISION_MILLIS: i64 = 1_000;
 
 /// Selects calls by their status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +25,8 @@ pub enum StatusFilter {
     Exactly(u16),
     /// The first digit, such as 4 for 400 to 499.
     Class(u16),
+    /// Rejected and broken, also after a status of 200, but not left by their clients.
+    Failed,
 }
 
 /// Selects calls; `None` matches every call.
@@ -34,6 +39,9 @@ pub struct Filter {
     pub status: Option<StatusFilter>,
     pub code: Option<String>,
     pub surface: Option<CallSurface>,
+    pub request: Option<RequestId>,
+    /// Only calls that took at least this long.
+    pub min_duration: Option<Duration>,
     /// Only calls older than this one.
     pub before: Option<RequestId>,
 }
@@ -114,15 +122,26 @@ fn conditions(filter: &Filter) -> Vec<(&'static str, Value<'_>)> {
         Actor::Key(key) => ("key_id =", Value::Text(key.as_str())),
         Actor::User(user) => ("user_id =", Value::Text(user.as_str())),
     }));
-    if let Some(status) = filter.status {
-        let (lowest, highest) = match status {
-            StatusFilter::Exactly(status) => (i64::from(status), i64::from(status)),
-            StatusFilter::Class(class) => (i64::from(class) * 100, i64::from(class) * 100 + 99),
-        };
-        all.extend([("status >=", Value::Number(lowest)), ("status <=", Value::Number(highest))]);
+    let statuses = |lowest, highest| [("status >=", Value::Number(lowest)), ("status <=", Value::Number(highest))];
+    match filter.status {
+        Some(StatusFilter::Exactly(status)) => all.extend(statuses(i64::from(status), i64::from(status))),
+        Some(StatusFilter::Class(class)) => all.extend(statuses(i64::from(class) * 100, i64::from(class) * 100 + 99)),
+        Some(StatusFilter::Failed) => all.push(("code <>", Value::Text(CLIENT_GONE))),
+        None => {}
     }
     all.extend(filter.code.as_deref().map(|code| ("code =", Value::Text(code))));
     all.extend(filter.surface.map(|surface| ("surface =", Value::Text(surface.as_str()))));
+    if let Some(request) = &filter.request {
+        // The id is made when the call starts; the time is in an index, the id is not.
+        let made_at = request.made_at();
+        all.push(("started_at >=", Value::Number(made_at.plus_millis(-ID_PRECISION_MILLIS).millis())));
+        all.push(("started_at <=", Value::Number(made_at.plus_millis(ID_PRECISION_MILLIS).millis())));
+        all.push(("request_id =", Value::Text(request.as_str())));
+    }
+    if let Some(least) = filter.min_duration {
+        let micros = i64::try_from(least.as_micros()).unwrap_or(i64::MAX);
+        all.push(("duration_micros >=", Value::Number(micros)));
+    }
     if let Some(before) = &filter.before {
         all.push(("started_at <=", Value::Number(before.made_at().millis())));
         all.push(("request_id <", Value::Text(before.as_str())));
@@ -150,6 +169,7 @@ impl Filter {
         let by_status = match self.status {
             Some(StatusFilter::Exactly(status)) => status != 200,
             Some(StatusFilter::Class(class)) => class != 2,
+            Some(StatusFilter::Failed) => true,
             None => false,
         };
         by_status || self.code.as_ref().is_some_and(|code| !code.is_empty())

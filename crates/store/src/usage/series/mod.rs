@@ -14,5 +14,6 @@ pub use read::{CodeCount, MAX_ROWS, Measure, Point, Selection, read, read_codes}
 
 /// The key columns of a row.
 const KEY: [&str; 6] = ["workspace_id", "resolution", "level", "starts_at", "model", "actor"];
+/// `errors` is for nodes of the version before, which read it; errors are counted by their codes.
 const COUNTS: [&str; 6] = ["requests", "errors", "prompt_tokens", "completion_tokens", "cached_tokens", "busy_micros"];
 const SKETCHES: [&str; 5] = ["ttft", "time_per_output_token", "latency", "hold", "queue"];

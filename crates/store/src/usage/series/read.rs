@@ -15,7 +15,8 @@ pub const MAX_ROWS: usize = 100_000;
 /// Selects rows. The level must have models if `model` is set, and actors if `actor` is set.
 #[derive(Debug, Clone, Copy)]
 pub struct Selection<'a> {
-    pub workspace: &'a WorkspaceId,
+    /// `None` for all workspaces.
+    pub workspace: Option<&'a WorkspaceId>,
     pub resolution: Resolution,
     pub level: Level,
     pub span: Span,
@@ -23,11 +24,17 @@ pub struct Selection<'a> {
     pub actor: Option<&'a str>,
 }
 
+impl<'a> Selection<'a> {
+    /// The columns that must have one value, if it is given.
+    fn equalities(&self) -> [(&'static str, Option<&'a str>); 3] {
+        [("workspace_id", self.workspace.map(WorkspaceId::as_str)), ("model", self.model), ("actor", self.actor)]
+    }
+}
+
 /// The columns to read; the rest of the tallies stays empty. Fewer columns are read faster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
     Requests,
-    Errors,
     Tokens,
     Busy,
     Timing(Timing),
@@ -37,7 +44,6 @@ impl Measure {
     const fn columns(self) -> &'static [&'static str] {
         match self {
             Self::Requests => &["requests"],
-            Self::Errors => &["errors"],
             Self::Tokens => &["prompt_tokens", "completion_tokens", "cached_tokens"],
             Self::Busy => &["busy_micros"],
             Self::Timing(Timing::Ttft) => &["ttft"],
@@ -53,7 +59,6 @@ impl Measure {
         let mut tally = Tally::default();
         match self {
             Self::Requests => tally.requests = count("requests")?,
-            Self::Errors => tally.errors = count("errors")?,
             Self::Tokens => {
                 tally.prompt_tokens = count("prompt_tokens")?;
                 tally.completion_tokens = count("completion_tokens")?;
@@ -121,12 +126,11 @@ fn text(table: &str, columns: &[&str], selection: &Selection<'_>) -> String {
     let keys = keys.iter().filter(|(_, is_present)| *is_present).map(|(column, _)| column);
     let columns: Vec<&str> = ["starts_at"].iter().chain(keys).chain(columns).copied().collect();
     let mut text = format!(
-        "SELECT {} FROM {table} WHERE workspace_id = $1 AND resolution = $2 AND level = $3 AND starts_at >= $4 \
-         AND starts_at < $5",
+        "SELECT {} FROM {table} WHERE resolution = $1 AND level = $2 AND starts_at >= $3 AND starts_at < $4",
         columns.join(", ")
     );
-    let mut next = 6;
-    for (column, value) in [("model", selection.model), ("actor", selection.actor)] {
+    let mut next = 5;
+    for (column, value) in selection.equalities() {
         if value.is_some() {
             text += &format!(" AND {column} = ${next}");
             next += 1;
@@ -137,12 +141,11 @@ fn text(table: &str, columns: &[&str], selection: &Selection<'_>) -> String {
 
 fn bind<'q>(query: Query<'q>, selection: &Selection<'q>) -> Query<'q> {
     let mut query = query
-        .bind(selection.workspace.as_str())
         .bind(selection.resolution.millis())
         .bind(selection.level.number())
         .bind(selection.span.from.millis())
         .bind(selection.span.to.millis());
-    for value in [selection.model, selection.actor].into_iter().flatten() {
+    for value in selection.equalities().into_iter().filter_map(|(_, value)| value) {
         query = query.bind(value);
     }
     query.bind(i64::try_from(MAX_ROWS + 1).unwrap_or(i64::MAX))

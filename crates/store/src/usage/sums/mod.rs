@@ -6,6 +6,7 @@
 mod add;
 mod amounts;
 pub mod check;
+pub mod consumers;
 mod query;
 mod read;
 

@@ -36,12 +36,17 @@ fn group(found: &AnyRow, dimension: Dimension) -> Result<Group, StoreError> {
 }
 
 fn text(pieces: &[Piece], by: &[Dimension]) -> String {
-    let parts: Vec<String> = (1..).map(|number| number * 2).zip(pieces).map(|(at, piece)| part(*piece, at)).collect();
     let groups: Vec<&str> = by.iter().map(|dimension| group_column(*dimension)).collect();
     let sums = COLUMNS.map(|column| format!("CAST(COALESCE(SUM({column}), 0) AS BIGINT) AS {column}"));
     let selected = groups.iter().copied().chain(sums.iter().map(String::as_str)).collect::<Vec<_>>().join(", ");
     let grouped = if groups.is_empty() { String::new() } else { format!(" GROUP BY {}", groups.join(", ")) };
-    format!("SELECT {selected} FROM ({}) AS pieces{grouped}", parts.join(" UNION ALL "))
+    format!("SELECT {selected} FROM ({}) AS pieces{grouped}", parts(pieces, "= $1"))
+}
+
+/// The rows of the pieces, of the workspaces whose ids fulfil a condition. The bounds of the pieces are the parameters from 2 on.
+pub(super) fn parts(pieces: &[Piece], workspaces: &str) -> String {
+    let numbered = (1..).map(|number| number * 2).zip(pieces);
+    numbered.map(|(at, piece)| part(*piece, at, workspaces)).collect::<Vec<_>>().join(" UNION ALL ")
 }
 
 const fn group_column(dimension: Dimension) -> &'static str {
@@ -54,7 +59,7 @@ const fn group_column(dimension: Dimension) -> &'static str {
 }
 
 /// The rows of one piece; the bounds of its span are the parameters `at` and `at + 1`.
-fn part(piece: Piece, at: usize) -> String {
+fn part(piece: Piece, at: usize, workspaces: &str) -> String {
     let sign = match piece.sign {
         Sign::Plus => "",
         Sign::Minus => "-",
@@ -69,8 +74,8 @@ fn part(piece: Piece, at: usize) -> String {
     let [counted, amounts @ ..] = COLUMNS;
     let amounts = amounts.map(|column| format!("{sign}{column} AS {column}")).join(", ");
     format!(
-        "SELECT {moment} - {moment} % {day} AS day, model, actor, {surface} AS surface, \
-         {sign}{requests} AS {counted}, {amounts} FROM {table} WHERE workspace_id = $1 AND {moment} >= ${at} AND {moment} < ${next}",
+        "SELECT {moment} - {moment} % {day} AS day, workspace_id, model, actor, {surface} AS surface, \
+         {sign}{requests} AS {counted}, {amounts} FROM {table} WHERE workspace_id {workspaces} AND {moment} >= ${at} AND {moment} < ${next}",
         day = Grain::Day.millis(),
         next = at + 1,
     )

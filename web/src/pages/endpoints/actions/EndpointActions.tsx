@@ -1,4 +1,4 @@
-import { Button, List, Modal, Text } from '@mantine/core'
+import { Button, List, Modal, NumberInput, Text } from '@mantine/core'
 import { IconAdjustments, IconMessages, IconPlayerPause, IconPlayerPlay, IconTrash } from '@tabler/icons-react'
 import { useRouter } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -8,6 +8,7 @@ import { ConfirmByTyping } from '../../../ui/ConfirmByTyping'
 import { ErrorPanel } from '../../../ui/ErrorPanel'
 import { EndpointErrorPanel } from '../allotment/EndpointErrorPanel'
 import { ScaleDialog } from '../scaling/ScaleDialog'
+import { type Field, RANGES, resumedWith } from '../scaling/scaling'
 import { ActionButton } from './ActionButton'
 import { endpointCan } from './can'
 import { CLOSE, useEndpointChange } from './useEndpointChange'
@@ -96,11 +97,29 @@ function SuspendDialog({ endpoint, opened, onClose }: DialogProps) {
 }
 
 function ResumeDialog({ endpoint, opened, onClose }: DialogProps) {
-  const resume = useEndpointChange(() => resumeEndpoint(endpoint.name), `Starting ${endpoint.name}`, onClose)
-  const most = endpoint.replicas ?? endpoint.maxReplicas ?? 1
-  const gpus = most * endpoint.hardware.gpuCount
+  const before = endpoint.replicas ?? endpoint.maxReplicas ?? 1
+  const [most, setMost] = useState<Field>(before)
+  const resume = useEndpointChange(
+    () => resumeEndpoint(endpoint.name, resumedWith(endpoint, Number(most))),
+    `Starting ${endpoint.name}`,
+    onClose,
+  )
+  const gpus = Number(most) * endpoint.hardware.gpuCount
+  const [fewest, mostAllowed] = RANGES.replicas
+  const isValid = Number.isInteger(most) && Number(most) >= fewest && Number(most) <= mostAllowed
   return (
     <Modal opened={opened} onClose={onClose} title={`Resume ${endpoint.name}?`} closeButtonProps={CLOSE}>
+      <NumberInput
+        label={endpoint.replicas == null ? 'Maximum replicas' : 'Replicas'}
+        description={`It had ${before}. With fewer it may fit where it did not.`}
+        value={most}
+        min={fewest}
+        max={mostAllowed}
+        allowDecimal={false}
+        allowNegative={false}
+        onChange={(value) => setMost(value === '' ? '' : Number(value))}
+        mb="sm"
+      />
       <Text mb="md">
         It commits {gpus} {endpoint.hardware.gpuType} {gpus === 1 ? 'GPU' : 'GPUs'} again and starts its first replica.
       </Text>
@@ -112,7 +131,7 @@ function ResumeDialog({ endpoint, opened, onClose }: DialogProps) {
           except={endpoint.name}
         />
       ) : null}
-      <Button mt="sm" loading={resume.isPending} onClick={() => resume.mutate()} data-autofocus>
+      <Button mt="sm" loading={resume.isPending} disabled={!isValid} onClick={() => resume.mutate()} data-autofocus>
         Resume endpoint
       </Button>
     </Modal>

@@ -24,7 +24,7 @@ export function EndpointErrorPanel({ error, title, gpuCount, except, onRetry }: 
 type ExplanationProps = { exceeded: NonNullable<ReturnType<typeof exceededOf>>; gpuCount?: number; except?: string }
 
 function Explanation({ exceeded, gpuCount, except }: ExplanationProps) {
-  const { gpuType, allotment, committed, projected, need } = exceeded
+  const { gpuType, allotment, committed, projected, need, help } = exceeded
   const workspace = useWorkspace()
   const endpoints = useQuery(endpointsQuery(workspace.id))
   const holders = (endpoints.data ?? []).filter(
@@ -51,6 +51,9 @@ function Explanation({ exceeded, gpuCount, except }: ExplanationProps) {
               Use fewer replicas: up to {fit} more {fit === 1 ? 'replica fits' : 'replicas fit'}.
             </List.Item>
           ) : null}
+          {gpuCount && gpuCount > 1 ? (
+            <List.Item>Choose a smaller flavor, with fewer GPUs per replica.</List.Item>
+          ) : null}
           {holders.length > 0 ? (
             <List.Item>
               Suspend, delete or scale down another endpoint to free its GPUs:{' '}
@@ -70,6 +73,11 @@ function Explanation({ exceeded, gpuCount, except }: ExplanationProps) {
           )}
           <List.Item>Ask the operator to raise the allotment of {gpuType}.</List.Item>
         </List>
+        {help ? (
+          <Anchor href={help} target="_blank" rel="noreferrer" size="sm" underline="always">
+            How the allotment works
+          </Anchor>
+        ) : null}
       </div>
     </Stack>
   )

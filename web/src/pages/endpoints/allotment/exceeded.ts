@@ -1,6 +1,13 @@
 import type { ApiError } from '../../../api/errors'
 
-export type Exceeded = { gpuType: string; allotment: number; committed: number; projected: number; need: number }
+export type Exceeded = {
+  gpuType: string
+  allotment: number
+  committed: number
+  projected: number
+  need: number
+  help?: string
+}
 
 /** Numbers of a GPU_ALLOTMENT_EXCEEDED error; undefined for any other error. */
 export function exceededOf({ code, details }: Pick<ApiError, 'code' | 'details'>): Exceeded | undefined {
@@ -9,5 +16,6 @@ export function exceededOf({ code, details }: Pick<ApiError, 'code' | 'details'>
   const [allotment, committed, projected, need] = ['allotment', 'committed', 'projected', 'need'].map(number)
   if (typeof details.gpuType !== 'string' || allotment === undefined) return undefined
   if (committed === undefined || projected === undefined || need === undefined) return undefined
-  return { gpuType: details.gpuType, allotment, committed, projected, need }
+  const help = typeof details.remediation === 'string' ? details.remediation : undefined
+  return { gpuType: details.gpuType, allotment, committed, projected, need, help }
 }

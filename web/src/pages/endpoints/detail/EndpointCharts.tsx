@@ -23,6 +23,7 @@ export function EndpointCharts({ endpoint }: { endpoint: Endpoint }) {
       <div className={classes.charts}>
         <MetricChart {...common} {...CHARTS.requests} query={query} />
         <MetricChart {...common} {...CHARTS.errors} query={byCode} nameOf={({ code }) => code ?? 'others'} />
+        <MetricChart {...common} {...CHARTS.gpus} query={query} />
         <MetricChart {...common} {...CHARTS.kvCache} query={query} />
         <MetricChart {...common} {...CHARTS.gpuBusy} query={query} />
         <MetricChart {...common} {...CHARTS.hitRate} query={query} />

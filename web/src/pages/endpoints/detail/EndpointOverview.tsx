@@ -6,7 +6,7 @@ import { UTILIZATIONS } from '../../../charts/metrics'
 import { paths } from '../../../paths'
 import { firstCall } from '../../../snippets/snippets'
 import { CodeBlock } from '../../../ui/CodeBlock'
-import { formatHours, formatMoney, formatShare } from '../../../ui/format'
+import { formatBusy, formatHours, formatMoney } from '../../../ui/format'
 import { Link } from '../../../ui/Link'
 import { Loaded } from '../../../ui/Loaded'
 import { Panel } from '../../../ui/Panel'
@@ -83,11 +83,11 @@ function CostPanel({ endpoint }: { endpoint: Endpoint }) {
       }
     >
       <Loaded query={usage} skeleton={<Skeleton h={56} />} errorTitle="The cost could not be loaded">
-        {({ costUsd, gpuHours, utilization }) => (
+        {({ costUsd, gpuHours, ...busy }) => (
           <Stats>
             <Stat label="Cost so far" value={formatMoney(costUsd)} />
             <Stat label="GPU-hours held" value={formatHours(gpuHours)} />
-            <Stat label={UTILIZATIONS.gpuBusy.name} value={formatShare(utilization)} note="of the time held" />
+            <Stat label={UTILIZATIONS.gpuBusy.name} value={formatBusy(busy)} note="of the time held" />
           </Stats>
         )}
       </Loaded>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ranges } from '../../../api/schema'
-import { boundsOf, defaultScaling, fieldErrorsOf, RANGES, toScaling } from './scaling'
+import { boundsOf, defaultScaling, fieldErrorsOf, RANGES, resumedWith, toScaling } from './scaling'
 
 const fields = (change: Partial<ReturnType<typeof defaultScaling>> = {}) => ({ ...defaultScaling(), ...change })
 
@@ -15,6 +15,9 @@ describe('the scaling form', () => {
       scaleUpWindowSeconds: scaleUpSecs,
       scaleDownWindowSeconds: scaleDownSecs,
     })
+  })
+  it('begins with the defaults of the API: one replica, which does not scale to zero', () => {
+    expect(toScaling(defaultScaling())).toMatchObject({ minReplicas: 1, maxReplicas: 1 })
   })
   it('is valid initially', () => expect(fieldErrorsOf(fields())).toEqual({}))
   it('reports invalid fields', () => {
@@ -38,6 +41,12 @@ describe('the scaling form', () => {
     expect(sent).toMatchObject({ minReplicas: 1, maxReplicas: 3, autoscalingMetric: 'concurrency' })
     expect(sent).not.toHaveProperty('replicas')
     expect(sent).not.toHaveProperty('scaleToZeroWindowSeconds')
+  })
+  it('lets a resume come down in size, with one request (SPEC 7.4)', () => {
+    expect(resumedWith({ replicas: 4 }, 4)).toEqual({})
+    expect(resumedWith({ replicas: 4 }, 2)).toEqual({ replicas: 2 })
+    expect(resumedWith({ minReplicas: 3, maxReplicas: 8 }, 2)).toEqual({ minReplicas: 2, maxReplicas: 2 })
+    expect(resumedWith({ minReplicas: 0, maxReplicas: 8 }, 8)).toEqual({})
   })
   it('computes the replica bounds, or undefined while a field is empty', () => {
     expect(boundsOf(fields({ min: 0, max: 3 }))).toEqual({ least: 0, most: 3 })

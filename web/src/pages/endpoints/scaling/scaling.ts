@@ -40,7 +40,7 @@ const DEFAULT_CONCURRENCY = 16
 export const defaultScaling = (target = DEFAULT_CONCURRENCY): ScalingFields => ({
   mode: 'auto',
   replicas: 1,
-  min: 0,
+  min: 1,
   max: 1,
   metric: 'concurrency',
   target,
@@ -111,6 +111,16 @@ export function toScaling(fields: ScalingFields): EndpointChange {
     scaleDownWindowSeconds: Number(fields.scaleDownSecs),
     ...(fields.min === 0 ? { scaleToZeroWindowSeconds: Number(fields.scaleToZeroSecs) } : {}),
   }
+}
+
+/** The changes with which an endpoint is resumed with at most this number of replicas; none if that is what it has. */
+export function resumedWith(
+  endpoint: Pick<Endpoint, 'replicas' | 'minReplicas' | 'maxReplicas'>,
+  most: number,
+): EndpointChange {
+  if (endpoint.replicas != null) return endpoint.replicas === most ? {} : { replicas: most }
+  if (endpoint.maxReplicas === most) return {}
+  return { minReplicas: Math.min(endpoint.minReplicas ?? 0, most), maxReplicas: most }
 }
 
 /** `Fixed: 2 replicas`, `0 to 3 replicas`. */

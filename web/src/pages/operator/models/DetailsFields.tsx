@@ -1,5 +1,6 @@
 import { Checkbox, Select, SimpleGrid, TextInput } from '@mantine/core'
 import type { FormPart } from '../../../api/form'
+import { Folded } from '../../../ui/Folded'
 import { OptionalNumber } from '../../../ui/OptionalNumber'
 import type { DetailFields } from './fields'
 
@@ -54,12 +55,21 @@ export function DetailsFields({ part }: Props) {
           ),
         )}
       </SimpleGrid>
-      <Checkbox
-        label="Workspaces share prompt caches"
-        description="Faster for equal system prompts, but one tenant can measure whether another sent the same prompt"
-        {...checkbox('sharePrefixCache')}
-      />
-      {fields.modality === 'chat' ? <ChatFields part={part} /> : null}
+      {fields.optimized === undefined ? null : (
+        <Checkbox
+          label="Optimized build"
+          description="Tuned or quantized for serving. Only models under the operator’s prefix are; other prefixes mean raw weights"
+          {...checkbox('optimized')}
+        />
+      )}
+      <Folded title="Caches, images, streams and thinking">
+        <Checkbox
+          label="Workspaces share prompt caches"
+          description="Faster for equal system prompts, but one tenant can measure whether another sent the same prompt"
+          {...checkbox('sharePrefixCache')}
+        />
+        {fields.modality === 'chat' ? <ChatFields part={part} /> : null}
+      </Folded>
     </>
   )
 }

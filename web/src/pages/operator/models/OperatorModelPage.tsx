@@ -47,7 +47,12 @@ function ModelDetail({ id }: { id: string }) {
         description={<Identity id={id} model={model.data} />}
         actions={model.data && canChange(model.data) ? <ModelActions model={model.data} /> : null}
       />
-      <Loaded query={model} skeleton={<PanelSkeleton height={320} />} errorTitle="This model cannot be shown">
+      <Loaded
+        query={model}
+        skeleton={<PanelSkeleton height={320} />}
+        errorTitle="This model cannot be shown"
+        list={{ href: paths.operatorModels(), label: 'Show all models' }}
+      >
         {(one) => (
           <div className={classes.stack}>
             {one.problem ? (
@@ -67,8 +72,8 @@ function ModelDetail({ id }: { id: string }) {
                 <Flavors model={one} isWritable={canChange(one)} />
               </div>
               <div className={classes.stack}>
-                <TestPanel model={one} />
                 <ModelState model={one} />
+                <TestPanel model={one} />
                 <PriceHistory modelId={one.id} />
               </div>
             </div>

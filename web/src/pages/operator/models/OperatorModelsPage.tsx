@@ -47,7 +47,14 @@ function Models() {
             </EmptyState>
           ) : (
             <div className={classes.stack}>
-              <DataTable caption="Models" columns={COLUMNS} rows={all} rowKey={(model) => model.id} minWidth={900} />
+              <DataTable
+                caption="Models"
+                columns={COLUMNS}
+                rows={all}
+                rowKey={(model) => model.id}
+                minWidth={900}
+                find={{ label: 'Find models', text: ({ id, name }) => `${id} ${name}` }}
+              />
               <Aliases models={all} isWritable={catalogue.data?.writable ?? false} />
             </div>
           )
@@ -67,6 +74,7 @@ const COLUMNS: Column<OperatorModel>[] = [
   {
     id: 'model',
     header: 'Model',
+    sortBy: ({ name }) => name.toLowerCase(),
     cell: (model) => (
       <Stack gap={0}>
         <Anchor component={Link} href={paths.operatorModel(model.id)} fw={550}>
@@ -81,6 +89,7 @@ const COLUMNS: Column<OperatorModel>[] = [
   {
     id: 'status',
     header: 'Status',
+    sortBy: ({ status }) => status,
     cell: (model) => {
       const { tone, label } = statusOf(model.status)
       return (

@@ -18,7 +18,8 @@ const ENGINES = [
 ]
 
 /** Says why a key cannot be entered. */
-export const NO_KEYS = 'Set FOREBAY_CONTENT_KEY on every node to store keys of servers'
+export const NO_KEYS =
+  'Keys are stored encrypted: start every node with the same FOREBAY_CONTENT_KEY, made by openssl rand -base64 32'
 
 /** The servers behind a model. Keys are entered, never shown. */
 export function UpstreamsFields({ form, canStoreKeys }: Props) {

@@ -13,6 +13,8 @@ export type DetailFields = {
   cachedInputPer1m: string
   outputPer1m: string
   sharePrefixCache: boolean
+  /** Undefined: by the prefix of the id. */
+  optimized: boolean | undefined
   /** Chat only, as the next ones. */
   failover: boolean
   mediaUrls: boolean
@@ -43,6 +45,7 @@ export const EMPTY_DETAILS: DetailFields = {
   cachedInputPer1m: '',
   outputPer1m: '',
   sharePrefixCache: false,
+  optimized: undefined,
   failover: false,
   mediaUrls: false,
   mergeSystem: false,
@@ -68,6 +71,7 @@ export const detailsOf = (model: OperatorModel): DetailFields => ({
   cachedInputPer1m: model.cachedInputPer1m,
   outputPer1m: model.outputPer1m,
   sharePrefixCache: model.sharePrefixCache,
+  optimized: model.optimized,
   failover: model.failover,
   mediaUrls: model.mediaUrls,
   mergeSystem: model.mergeSystem,
@@ -94,6 +98,7 @@ export const toDetails = (fields: DetailFields) => ({
   cachedInputPer1m: fields.cachedInputPer1m.trim() || null,
   outputPer1m: fields.outputPer1m.trim() || null,
   sharePrefixCache: fields.sharePrefixCache,
+  optimized: fields.optimized ?? null,
   ...(fields.modality === 'chat'
     ? {
         failover: fields.failover,

@@ -31,11 +31,12 @@ describe('the state of a node', () => {
     expect(distancesOf(node({ report }))).toEqual(['Store 1.2 ms', 'Clock −20 ms'])
     expect([loadOf(node({ report: null })), distancesOf(node({ report: null }))]).toEqual([[], []])
   })
-  it('needs attention for problems, not for warnings', () => {
+  it('needs attention for problems and warnings', () => {
     const finding = (level: string) => ({ check: level, level, what: 'it', remedy: '' }) as Finding
     const nodes = [node({ id: 'a' }), node({ id: 'b', alive: false })]
     expect(attentionOf(nodes, [finding('ok'), finding('warning'), finding('problem')])).toEqual([
       { where: 'b', what: 'No heartbeat: stopped, or cut off from the store' },
+      { where: 'Check of warning', what: 'it' },
       { where: 'Check of problem', what: 'it' },
     ])
   })

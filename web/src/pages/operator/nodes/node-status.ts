@@ -48,10 +48,10 @@ export function distancesOf({ report }: OperatorNode): string[] {
   ]
 }
 
-/** Problems of nodes and of checks. Warnings are left to the page of health. */
+/** Problems of nodes, and problems and warnings of checks. */
 export function attentionOf(nodes: readonly OperatorNode[], findings: readonly Finding[]): Attention[] {
   const ofNodes = nodes.flatMap((node) => problemsOf(node).map((what) => ({ where: node.id, what })))
-  const problems = findings.filter(({ level }) => level === 'problem')
+  const problems = findings.filter(({ level }) => level !== 'ok')
   return [...ofNodes, ...problems.map(({ check, what }) => ({ where: `Check of ${check}`, what }))]
 }
 

@@ -23,7 +23,9 @@ import { Panel } from '../../../ui/Panel'
 import { PanelSkeleton } from '../../../ui/Skeletons'
 import classes from '../Operator.module.css'
 import { Allotments } from './Allotments'
+import { Bounds } from './Bounds'
 import { OrganizationMembers } from './OrganizationMembers'
+import { Usage } from './Usage'
 import { Workspaces } from './Workspaces'
 
 export function OrganizationPage() {
@@ -51,11 +53,18 @@ function OrganizationDetail({ id }: { id: string }) {
         description={<Code>{id}</Code>}
         actions={organization.data ? <DeleteOrganization organization={organization.data} /> : null}
       />
-      <Loaded query={organization} skeleton={<PanelSkeleton />} errorTitle="This organization cannot be shown">
+      <Loaded
+        query={organization}
+        skeleton={<PanelSkeleton />}
+        errorTitle="This organization cannot be shown"
+        list={{ href: paths.operatorOrganizations(), label: 'Show all organizations' }}
+      >
         {(one) => (
           <div className={classes.stack}>
+            <Usage organizationId={one.id} />
             <OrganizationMembers organizationId={one.id} />
             <Workspaces organizationId={one.id} />
+            <Bounds organization={one} key={`${one.maxWorkspaces} ${one.monthlyTokens}`} />
             <Allotments organization={one} />
             <Rename organization={one} key={one.name} />
           </div>

@@ -1,24 +1,21 @@
-import { Anchor, Button, Modal } from '@mantine/core'
+import { Anchor, Button } from '@mantine/core'
 import { IconBuilding, IconPlus } from '@tabler/icons-react'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import {
-  type OperatorOrganization,
-  organizationsQuery,
-  refreshOrganizations,
-} from '../../../api/operator/organizations'
-import { createOrganization } from '../../../api/organizations'
-import { NameForm } from '../../../app/NameForm'
+import { type Consumer, organizationsUsageQuery } from '../../../api/operator/installation'
+import { type OperatorOrganization, organizationsQuery } from '../../../api/operator/organizations'
 import { OperatorsOnly } from '../../../app/OperatorsOnly'
 import { paths } from '../../../paths'
 import { type Column, DataTable } from '../../../ui/DataTable'
 import { EmptyState } from '../../../ui/EmptyState'
-import { formatCount } from '../../../ui/format'
+import { formatCompact, formatCount, formatDay, formatMoney } from '../../../ui/format'
 import { Link } from '../../../ui/Link'
 import { Loaded } from '../../../ui/Loaded'
 import { PageHeader } from '../../../ui/PageHeader'
 import { TableSkeleton } from '../../../ui/Skeletons'
 import { Time } from '../../../ui/Time'
+import { monthStart, tokensOf, usageOf } from './month-usage'
+import { NewTenant } from './NewTenant'
 
 export function OrganizationsPage() {
   return (
@@ -30,13 +27,8 @@ export function OrganizationsPage() {
 
 function Organizations() {
   const organizations = useQuery(organizationsQuery)
-  const queries = useQueryClient()
+  const usage = useQuery(organizationsUsageQuery(monthStart()))
   const [isCreating, setCreating] = useState(false)
-  const create = useMutation({
-    mutationFn: createOrganization,
-    onSuccess: () => setCreating(false),
-    onSettled: () => refreshOrganizations(queries),
-  })
   return (
     <>
       <PageHeader
@@ -55,36 +47,40 @@ function Organizations() {
               An organization holds members, workspaces and GPU allotments.
             </EmptyState>
           ) : (
-            <DataTable caption="Organizations" columns={COLUMNS} rows={all} rowKey={(one) => one.id} minWidth={640} />
+            <DataTable
+              caption="Organizations"
+              columns={columnsOf(usage.data)}
+              rows={all}
+              rowKey={(one) => one.id}
+              minWidth={640}
+              find={{ label: 'Find organizations', text: ({ name, id }) => `${name} ${id}` }}
+            />
           )
         }
       </Loaded>
-      <Modal
-        opened={isCreating}
-        onClose={() => {
-          create.reset()
-          setCreating(false)
-        }}
-        title="New organization"
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
-        <NameForm label="Name" action="Create organization" mutation={create} />
-      </Modal>
+      <NewTenant opened={isCreating} onClose={() => setCreating(false)} />
     </>
   )
 }
 
-const COLUMNS: Column<OperatorOrganization>[] = [
+const columnsOf = (usage: readonly Consumer[] | undefined): Column<OperatorOrganization>[] => [
   {
     id: 'name',
     header: 'Name',
+    sortBy: ({ name }) => name.toLowerCase(),
     cell: (one) => (
       <Anchor component={Link} href={paths.operatorOrganization(one.id)} fw={550}>
         {one.name}
       </Anchor>
     ),
   },
-  { id: 'members', header: 'Members', align: 'right', cell: (one) => formatCount(one.members) },
+  {
+    id: 'members',
+    header: 'Members',
+    align: 'right',
+    sortBy: (one) => one.members,
+    cell: (one) => formatCount(one.members),
+  },
   { id: 'workspaces', header: 'Workspaces', align: 'right', cell: (one) => formatCount(one.workspaces) },
   {
     id: 'gpus',
@@ -93,5 +89,24 @@ const COLUMNS: Column<OperatorOrganization>[] = [
       one.allotments.map(({ gpuType, committed, allotment }) => `${committed} of ${allotment} ${gpuType}`).join(', ') ||
       'none allotted',
   },
-  { id: 'created', header: 'Created', cell: (one) => <Time value={one.createdAt} /> },
+  ...usageColumns(usage),
+  { id: 'created', header: 'Created', sortBy: (one) => one.createdAt, cell: (one) => <Time value={one.createdAt} /> },
 ]
+
+/** What organizations used this month. */
+function usageColumns(usage: readonly Consumer[] | undefined): Column<OperatorOrganization>[] {
+  const column = (id: string, header: string, cell: (line: Consumer) => string, none: string) => ({
+    id,
+    header,
+    align: 'right' as const,
+    cell: (one: OperatorOrganization) => {
+      const line = usageOf(usage, one.id)
+      return line ? cell(line) : usage ? none : '…'
+    },
+  })
+  return [
+    column('tokens', 'Tokens this month', (line) => formatCompact(tokensOf(line)), '0'),
+    column('cost', 'Cost this month', (line) => formatMoney(line.costUsd), '$0.00'),
+    column('last', 'Last used', (line) => formatDay(line.lastDay), 'not this month'),
+  ]
+}

@@ -1,9 +1,16 @@
 import { Button, Group, Modal, SimpleGrid, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useApiForm } from '../../../api/form'
-import { changeAnyWorkspace, organizationWorkspacesQuery, type Workspace } from '../../../api/operator/organizations'
+import {
+  changeAnyWorkspace,
+  createWorkspaceOf,
+  organizationWorkspacesQuery,
+  refreshOrganizations,
+  type Workspace,
+} from '../../../api/operator/organizations'
+import { NameForm } from '../../../app/NameForm'
 import { type Column, DataTable } from '../../../ui/DataTable'
 import { formatCount } from '../../../ui/format'
 import { Loaded } from '../../../ui/Loaded'
@@ -44,8 +51,23 @@ export function Workspaces({ organizationId }: { organizationId: string }) {
     },
   ]
   const close = () => setEdited(undefined)
+  const [isCreating, setCreating] = useState(false)
+  const queries = useQueryClient()
+  const create = useMutation({
+    mutationFn: (name: string) => createWorkspaceOf(organizationId, name),
+    onSuccess: () => setCreating(false),
+    onSettled: () => refreshOrganizations(queries),
+  })
   return (
-    <Panel title="Workspaces" description="Limits in force. Administrators can lower theirs, not raise them">
+    <Panel
+      title="Workspaces"
+      description="Limits in force. Administrators can lower theirs, not raise them"
+      actions={
+        <Button size="xs" variant="default" onClick={() => setCreating(true)}>
+          New workspace
+        </Button>
+      }
+    >
       <Loaded query={workspaces} skeleton={<TableSkeleton rows={2} />} errorTitle="The workspaces could not be loaded">
         {(all) =>
           all.length === 0 ? (
@@ -55,6 +77,17 @@ export function Workspaces({ organizationId }: { organizationId: string }) {
           )
         }
       </Loaded>
+      <Modal
+        opened={isCreating}
+        onClose={() => {
+          create.reset()
+          setCreating(false)
+        }}
+        title="New workspace"
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        <NameForm label="Name" action="Create workspace" mutation={create} />
+      </Modal>
       <Modal
         opened={!!edited}
         onClose={close}

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { keysQuery } from '../../../api/keys'
 import { catalogueQuery, operatorModelsQuery } from '../../../api/operator/catalogue'
-import { metricQuery } from '../../../api/series'
+import { consumersQuery } from '../../../api/operator/installation'
 import { useSessionContext } from '../../../api/session'
 import { paths } from '../../../paths'
 import { firstCall } from '../../../snippets/snippets'
@@ -16,11 +16,11 @@ import { StarterModel } from './StarterModel'
 import { offersStarter } from './starter'
 import { doneSteps } from './steps'
 
-/** Calls of the last 30 days count, and a new one appears within seconds. */
-const CALLS = { spanMs: 30 * 86_400_000, liveMs: 3_000 }
+/** Calls of the last 30 days count. */
+const CALLS_MS = 30 * 86_400_000
 const NO_WORKSPACE = ''
 
-/** Three cards that lead from an empty installation to the first call. */
+/** Three cards that lead from an empty installation to the first call, and vanish when it has arrived. */
 export function FirstSteps() {
   const { workspace } = useSessionContext()
   const workspaceId = workspace?.id ?? NO_WORKSPACE
@@ -28,26 +28,22 @@ export function FirstSteps() {
   const models = useQuery(operatorModelsQuery)
   const catalogue = useQuery(catalogueQuery)
   const keys = useQuery({ ...keysQuery(workspaceId), ...inWorkspace })
-  const requests = useQuery({ ...metricQuery(workspaceId, { metric: 'tokens' }, CALLS), ...inWorkspace })
-  const calls = requests.data?.data[0]?.total.completion ?? 0
+  const used = useQuery(consumersQuery('model', 'tokens', CALLS_MS))
+  const calls = used.data?.reduce((sum, { requests }) => sum + requests, 0) ?? 0
   const done = doneSteps({ models: models.data?.length ?? 0, keys: keys.data?.length ?? 0, calls })
   const chat = models.data?.find((model) => model.modality === 'chat' && model.enabled)?.id ?? 'the-model-of-step-1'
+  if (used.isPending || done.call) return null
   return (
-    <Panel
-      title="First steps"
-      description={
-        Object.values(done).every(Boolean)
-          ? 'All done: this installation serves calls'
-          : 'From an empty installation to the first call'
-      }
-    >
+    <Panel title="First steps" description="From an empty installation to the first call">
       <ol className={classes.steps}>
         <Card number={1} title="Connect a model" isDone={done.model}>
           <Text size="sm">Paste the address of a model server, or run a model on this machine.</Text>
           <Button component={Link} href={paths.addModel()} variant={done.model ? 'default' : 'filled'} w="fit-content">
             Add model
           </Button>
-          {offersStarter(models.data, catalogue.data) ? <StarterModel /> : null}
+          {catalogue.data && offersStarter(models.data, catalogue.data) ? (
+            <StarterModel operatorPrefix={catalogue.data.operatorPrefix} />
+          ) : null}
         </Card>
         <Card number={2} title="Create a key" isDone={done.key}>
           <Text size="sm">
@@ -63,9 +59,7 @@ export function FirstSteps() {
           </Button>
         </Card>
         <Card number={3} title="Make the first call" isDone={done.call}>
-          <Text size="sm">
-            {done.call ? 'Calls arrive in this workspace.' : 'This card turns green when the call has arrived.'}
-          </Text>
+          <Text size="sm">The call takes a few seconds to arrive here; then this panel gives way to the figures.</Text>
           <CodeBlock code={firstCall(chat, 'chat')} label="First call" />
         </Card>
       </ol>

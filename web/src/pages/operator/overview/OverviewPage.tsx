@@ -1,7 +1,9 @@
 import { OperatorsOnly } from '../../../app/OperatorsOnly'
 import { PageHeader } from '../../../ui/PageHeader'
 import classes from '../Operator.module.css'
+import { Consumers } from './Consumers'
 import { FirstSteps } from './FirstSteps'
+import { Load } from './Load'
 import { NeedsAttention } from './NeedsAttention'
 import { Summary } from './Summary'
 
@@ -13,6 +15,8 @@ export function OverviewPage() {
         <NeedsAttention />
         <FirstSteps />
         <Summary />
+        <Load />
+        <Consumers />
       </div>
     </OperatorsOnly>
   )

@@ -8,11 +8,11 @@ import { ErrorPanel } from '../../../ui/ErrorPanel'
 import { STARTER, starterModel } from './starter'
 
 /** Runs a small model with one click. Its engine downloads the weights. */
-export function StarterModel() {
+export function StarterModel({ operatorPrefix }: { operatorPrefix: string }) {
   const queries = useQueryClient()
   const router = useRouter()
   const run = useMutation({
-    mutationFn: async () => createModel(starterModel(await lookUpWeights(STARTER.reference))),
+    mutationFn: async () => createModel(starterModel(await lookUpWeights(STARTER.reference), operatorPrefix)),
     onSuccess: (model) => {
       void refreshModels(queries)
       router.history.push(paths.operatorModel(model.id))

@@ -39,7 +39,7 @@ export function Summary() {
           <Stat label="Models" value={to(paths.operatorModels(), available)} note="available" />
           <Stat label="GPUs and slots" value={to(paths.operatorHealth(), used)} note="in use" />
           <Stat label="Calls now" value={calls} note="on all nodes" />
-          <Stat label="Failed calls" value={failed} note="in the last 24 hours" />
+          <Stat label="Failed calls" value={to(paths.operatorHealth(), failed)} note="in the last 24 hours" />
         </Stats>
       )}
     </Panel>

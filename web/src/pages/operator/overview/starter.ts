@@ -5,14 +5,18 @@ import type { WeightsLookup } from '../../../api/operator/weights'
 
 export const STARTER = {
   reference: 'hf://bartowski/SmolLM2-135M-Instruct-GGUF/SmolLM2-135M-Instruct-Q4_K_M.gguf',
-  id: 'huggingfacetb/smollm2-135m-instruct',
+  modelName: 'smollm2-135m-instruct',
   name: 'SmolLM2 135M Instruct',
 } as const
 
-/** Its definition. The lookup names the commit, so that every node runs the same files. */
-export const starterModel = ({ models }: Pick<WeightsLookup, 'models'>): NewModel => ({
-  id: STARTER.id,
+/**
+ * Its definition. It is a quantized build, so it has the operator's prefix and not that of the author, which means raw
+ * weights. The lookup names the commit, so that every node runs the same files.
+ */
+export const starterModel = ({ models }: Pick<WeightsLookup, 'models'>, operatorPrefix: string): NewModel => ({
+  id: `${operatorPrefix}/${STARTER.modelName}`,
   name: STARTER.name,
+  optimized: true,
   contextLength: 8_192,
   engine: { weights: models[0]?.weights ?? STARTER.reference },
 })

@@ -33,6 +33,7 @@ function Users() {
     {
       id: 'email',
       header: 'Email',
+      sortBy: ({ email }) => email.toLowerCase(),
       cell: (user) => (
         <Group gap="xs">
           {user.email}
@@ -48,7 +49,12 @@ function Users() {
           .map(({ organizationId, role }) => `${nameOf(organizationId)} (${role === 'admin' ? 'administrator' : role})`)
           .join(', ') || 'none',
     },
-    { id: 'created', header: 'Created', cell: (user) => <Time value={user.createdAt} /> },
+    {
+      id: 'created',
+      header: 'Created',
+      sortBy: (user) => user.createdAt,
+      cell: (user) => <Time value={user.createdAt} />,
+    },
     {
       id: 'actions',
       header: 'Actions',
@@ -68,7 +74,20 @@ function Users() {
         }
       />
       <Loaded query={users} skeleton={<TableSkeleton />} errorTitle="The users could not be loaded">
-        {(all) => <DataTable caption="Users" columns={columns} rows={all} rowKey={(user) => user.id} minWidth={600} />}
+        {(all) => (
+          <DataTable
+            caption="Users"
+            columns={columns}
+            rows={all}
+            rowKey={(user) => user.id}
+            minWidth={600}
+            find={{
+              label: 'Find users',
+              text: ({ email, memberships }) =>
+                [email, ...memberships.map(({ organizationId }) => nameOf(organizationId))].join(' '),
+            }}
+          />
+        )}
       </Loaded>
       <NewUserDialog opened={isCreating} organizations={organizations.data ?? []} onClose={() => setCreating(false)} />
     </>

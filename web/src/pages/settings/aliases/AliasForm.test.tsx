@@ -21,7 +21,9 @@ it('reports an invalid alias at its field', async () => {
   await userEvent.type(modelField(), 'acme/none')
   await userEvent.click(save)
   await waitFor(() => expect([isInvalid(nameField()), isInvalid(modelField())]).toEqual([true, false]))
-  expect(calls.filter(({ method }) => method === 'PUT')).toMatchObject([{ body: { model: 'acme/none' } }])
+  expect(calls.filter(({ method }) => method === 'PUT')).toMatchObject([
+    { body: { model: 'acme/none', replaces: null } },
+  ])
 
   await userEvent.clear(nameField())
   await userEvent.type(nameField(), 'correct')

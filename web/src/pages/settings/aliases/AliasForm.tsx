@@ -15,10 +15,11 @@ const trimmed = ({ name, model }: Alias): Alias => ({ name: name.trim(), model: 
 /** Creates an alias, or changes the model of an existing one. */
 export function AliasForm({ workspaceId, existing }: Props) {
   const queries = useQueryClient()
+  const replacedBy = (alias: Alias) => existing.find((one) => one.name === trimmed(alias).name)
   const { form, sending, submit, error } = useApiForm({
     initialValues: EMPTY,
     resetsOnEdit: true,
-    send: (alias) => setAlias(workspaceId, trimmed(alias)),
+    send: (alias) => setAlias(workspaceId, trimmed(alias), replacedBy(alias)?.model ?? null),
     onSuccess: (saved) => {
       form.reset()
       notifications.show({ title: 'Alias saved', message: `${saved.name} now means ${saved.model}.` })
@@ -26,7 +27,7 @@ export function AliasForm({ workspaceId, existing }: Props) {
     onSettled: () => refreshAliases(queries, workspaceId),
   })
   const alias = trimmed(form.values)
-  const replaced = existing.find((one) => one.name === alias.name)
+  const replaced = replacedBy(alias)
   return (
     <form onSubmit={submit}>
       <Stack gap="sm">

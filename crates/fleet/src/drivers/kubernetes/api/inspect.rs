@@ -2,25 +2,13 @@
 
 use super::client::{self, AccessError};
 use super::requests::within;
-use crate::drivers::kubernetes::Settings;
+use crate::drivers::kubernetes::{ClusterInfo, Settings};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Api;
 use kube::api::ListParams;
 use std::time::Duration;
 
 const TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Properties of a cluster that responds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClusterInfo {
-    pub version: String,
-    /// The namespace of our Pods.
-    pub namespace: String,
-    /// Why Pods cannot be listed; `None` if they can.
-    pub pods_error: Option<String>,
-    /// Why nodes cannot be listed; `None` if they can.
-    pub nodes_error: Option<String>,
-}
 
 #[derive(Debug, thiserror::Error)]
 pub enum InspectError {

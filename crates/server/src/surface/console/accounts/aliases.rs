@@ -1,9 +1,11 @@
 //! `/api/workspaces/{id}/aliases`: further names of models.
 
-use crate::surface::console::error::ConsoleError;
+use super::workspaces::null_or_value;
+use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Id, List, PathParam, Payload, WorkspaceAdmin, WorkspaceCaller};
 use axum::Json;
-use control::aliases;
+use control::CommandError;
+use control::aliases::{self, AliasChange};
 use domain::ModelRef;
 use domain::alias::AliasName;
 use domain::ids::IdError;
@@ -31,6 +33,11 @@ impl From<(AliasName, ModelRef)> for AliasView {
 pub(crate) struct AliasTarget {
     /// A Model ID of the catalogue, or `dedicated/<name>`.
     model: String,
+    /// The model that the alias means now, null if there is no such alias. If it differs, the alias stays as it is: 409
+    /// `version_conflict`. Not checked if absent.
+    #[serde(default, deserialize_with = "null_or_value")]
+    #[schema(value_type = Option<String>)]
+    replaces: Option<Option<String>>,
 }
 
 /// The name in the path, with its slashes encoded. It is checked by the command.
@@ -54,7 +61,9 @@ pub(crate) async fn list(caller: WorkspaceCaller) -> Result<Json<List<AliasView>
 
 /// Create or change an alias; the slashes of its name encoded as `%2F`.
 #[utoipa::path(put, path = "/api/workspaces/{workspaceId}/aliases/{alias}", tag = "workspaces",
-    request_body = AliasTarget, responses((status = 200, body = AliasView)))]
+    request_body = AliasTarget,
+    responses((status = 200, body = AliasView),
+        (status = 409, description = "`version_conflict`, with `current`", body = error::ErrorBody)))]
 pub(crate) async fn set(
     WorkspaceAdmin(caller): WorkspaceAdmin,
     Id(NamePath(name)): Id<NamePath>,
@@ -62,9 +71,21 @@ pub(crate) async fn set(
 ) -> Result<Json<AliasView>, ConsoleError> {
     let context = &caller.context;
     let catalogue = context.catalogue.served().catalogue();
-    let alias = (name.as_str(), body.model.as_str());
-    let set = aliases::set(caller.command(), &caller.workspace.id, alias, &catalogue).await?;
-    Ok(Json(set.into()))
+    let replaces = body.replaces.as_ref().map(Option::as_deref);
+    let change = AliasChange { name: &name, model: &body.model, replaces };
+    let set = aliases::set(caller.command(), &caller.workspace.id, change, &catalogue).await;
+    Ok(Json(set.map_err(|error| conflict(error, &name))?.into()))
+}
+
+/// A conflict carries the current record, null if there is none.
+fn conflict(error: CommandError, name: &str) -> ConsoleError {
+    match error {
+        CommandError::AliasChanged { current } => {
+            let view = current.map(|model| AliasView { name: name.to_owned(), model: model.to_string() });
+            ConsoleError::VersionConflict { current: serde_json::to_value(view).expect("views have only text keys") }
+        }
+        other => other.into(),
+    }
 }
 
 /// Delete an alias.

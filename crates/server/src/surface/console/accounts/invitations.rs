@@ -2,7 +2,7 @@
 
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
-use crate::surface::console::extract::{Admin, Id, List, PageRequest, Payload, Visitor};
+use crate::surface::console::extract::{Admin, Caller, Id, List, PageRequest, Payload, Visitor};
 use crate::surface::console::sessions::current;
 use crate::view::{InvitationView, RoleView};
 use axum::Json;
@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::response::Response;
 use control::invitations::{self, AcceptedBy, InvitationRequest};
 use domain::user::Role;
-use domain::{InvitationId, Timestamp, WorkspaceId};
+use domain::{InvitationId, OrganizationId, Timestamp, WorkspaceId};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -78,13 +78,21 @@ pub(crate) async fn create(
     Admin(member): Admin,
     Payload(body): Payload<NewInvitation>,
 ) -> Result<(StatusCode, Json<InvitationView>), ConsoleError> {
-    let context = &member.context;
+    Ok((StatusCode::CREATED, Json(invite(&member, &member.organization, &body).await?)))
+}
+
+/// Invites a user to an organization, for its administrators and for the operator.
+pub(in crate::surface::console) async fn invite(
+    caller: &Caller,
+    organization: &OrganizationId,
+    body: &NewInvitation,
+) -> Result<InvitationView, ConsoleError> {
     let workspaces = body.workspace_ids.iter().map(|id| WorkspaceId::parse(id)).collect::<Result<Vec<_>, _>>()?;
     let new = InvitationRequest { email: &body.email, role: body.role, workspaces };
-    let created = invitations::create(member.command(), &member.organization, new).await?;
+    let created = invitations::create(caller.command(), organization, new).await?;
     // After `#`, so that no server and no log sees it.
-    let url = format!("{}/invitation#{}", context.console_url, created.token);
-    Ok((StatusCode::CREATED, Json(InvitationView::once(created.invitation, Some(url)))))
+    let url = format!("{}/invitation#{}", caller.context.console_url, created.token);
+    Ok(InvitationView::once(created.invitation, Some(url)))
 }
 
 /// Withdraw an invitation.

@@ -5,7 +5,7 @@ use crate::surface::console::extract::{Admin, Caller, Id, List, Member, Operator
 use crate::view::OrganizationView;
 use axum::Json;
 use control::organizations;
-use domain::OrganizationId;
+use domain::{Organization, OrganizationId};
 use http::StatusCode;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -18,6 +18,10 @@ pub(crate) struct NamedOrganization {
     name: String,
 }
 
+fn view(caller: &Caller, organization: Organization) -> OrganizationView {
+    OrganizationView::new(organization, &caller.context.organization_defaults)
+}
+
 /// The user's organizations; all of them for the operator.
 #[utoipa::path(get, path = "/api/organizations", tag = "organizations", params(PageRequest),
     responses((status = 200, body = List<OrganizationView>)))]
@@ -26,11 +30,11 @@ pub(crate) async fn list(caller: Caller, page: PageRequest) -> Result<Json<List<
     let user = &caller.signed.user;
     if user.operator {
         let found = organizations::list(store, page.to_page()).await?;
-        return Ok(Json(List::new(found, &page, |one| one.id.to_string(), OrganizationView::from)));
+        return Ok(Json(List::new(found, &page, |one| one.id.to_string(), |one| view(&caller, one))));
     }
     let mut own = Vec::new();
     for membership in &user.memberships {
-        own.push(organizations::show(store, &membership.organization_id).await?.into());
+        own.push(view(&caller, organizations::show(store, &membership.organization_id).await?));
     }
     Ok(Json(List::whole(own)))
 }
@@ -43,14 +47,14 @@ pub(crate) async fn create(
     Payload(body): Payload<NamedOrganization>,
 ) -> Result<(StatusCode, Json<OrganizationView>), ConsoleError> {
     let new = organizations::create(caller.command(), &body.name).await?;
-    Ok((StatusCode::CREATED, Json(new.into())))
+    Ok((StatusCode::CREATED, Json(view(&caller, new))))
 }
 
 /// The current organization of the session.
 #[utoipa::path(get, path = "/api/organizations/{organizationId}", tag = "organizations",
     responses((status = 200, body = OrganizationView)))]
 pub(crate) async fn show(member: Member) -> Result<Json<OrganizationView>, ConsoleError> {
-    Ok(Json(organizations::show(member.store(), &member.organization).await?.into()))
+    Ok(Json(view(&member, organizations::show(member.store(), &member.organization).await?)))
 }
 
 /// Rename an organization.
@@ -60,7 +64,8 @@ pub(crate) async fn rename(
     Admin(member): Admin,
     Payload(body): Payload<NamedOrganization>,
 ) -> Result<Json<OrganizationView>, ConsoleError> {
-    Ok(Json(organizations::rename(member.command(), &member.organization, &body.name).await?.into()))
+    let renamed = organizations::rename(member.command(), &member.organization, &body.name).await?;
+    Ok(Json(view(&member, renamed)))
 }
 
 /// Delete an organization that has no workspaces.

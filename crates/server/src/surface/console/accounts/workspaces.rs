@@ -1,13 +1,14 @@
 //! `/api/workspaces`: names, limits and settings.
 
 use crate::surface::console::error::{self, ConsoleError};
+use crate::surface::console::extract::query::flag;
 use crate::surface::console::extract::{
-    Admin, Caller, List, Member, PageRequest, Payload, WorkspaceAdmin, WorkspaceCaller, bounds,
+    Admin, Caller, List, Member, PageRequest, Params, Payload, WorkspaceAdmin, WorkspaceCaller, bounds,
 };
 use crate::surface_context::SurfaceContext;
 use crate::view::WorkspaceView;
 use axum::Json;
-use control::workspaces::{self, Authority, Edit};
+use control::workspaces::{self, Authority, Edit, KeysOfWorkspace};
 use control::{CommandError, access};
 use domain::WorkspaceId;
 use domain::workspace::{LimitSet, Limits, OwnLimits};
@@ -15,13 +16,13 @@ use domain::workspace_edit::{LimitChange, LimitChanges, RetentionChange};
 use http::StatusCode;
 use serde::{Deserialize, Deserializer};
 use store::Conflict;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewWorkspace {
     #[schema(min_length = 1, max_length = 100)]
-    name: String,
+    pub name: String,
 }
 
 /// A change; absent members stay. A limit of null falls back: to the operator's value for administrators, to the
@@ -52,10 +53,10 @@ pub(crate) struct WorkspaceEdit {
 }
 
 /// Distinguishes null from absent.
-pub(in crate::surface::console) fn null_or_value<'de, D: Deserializer<'de>>(
+pub(in crate::surface::console) fn null_or_value<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
-) -> Result<Option<Option<u64>>, D::Error> {
-    Option::<u64>::deserialize(deserializer).map(Some)
+) -> Result<Option<Option<T>>, D::Error> {
+    Option::<T>::deserialize(deserializer).map(Some)
 }
 
 impl WorkspaceEdit {
@@ -120,7 +121,7 @@ pub(crate) async fn create(
     let new = match authority(&member) {
         Authority::Operator => workspaces::create(command, organization, &body.name, OwnLimits::default()).await?,
         Authority::Admin => {
-            let default_max = member.context.max_workspaces;
+            let default_max = member.context.organization_defaults.max_workspaces;
             workspaces::create_within(command, organization, &body.name, defaults, default_max).await?
         }
     };
@@ -170,15 +171,29 @@ pub(in crate::surface::console) async fn change(
     Ok(WorkspaceView::new(changed, &context.defaults))
 }
 
-/// Delete a workspace that has no active keys.
-#[utoipa::path(delete, path = "/api/workspaces/{workspaceId}", tag = "workspaces",
+#[derive(Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Deletion {
+    /// Whether its keys are revoked; by default active ones keep it from being deleted.
+    #[param(required = false, nullable = false, value_type = Option<bool>)]
+    revoke_keys: Option<String>,
+}
+
+/// Delete a workspace that has no endpoints. Its usage and bills stay.
+#[utoipa::path(delete, path = "/api/workspaces/{workspaceId}", tag = "workspaces", params(Deletion),
     responses((status = 204),
         (status = 409, description = "`workspace_in_use`, `last_workspace`", body = error::ErrorBody)))]
-pub(crate) async fn delete(WorkspaceAdmin(caller): WorkspaceAdmin) -> Result<StatusCode, ConsoleError> {
+pub(crate) async fn delete(
+    WorkspaceAdmin(caller): WorkspaceAdmin,
+    Params(query): Params<Deletion>,
+) -> Result<StatusCode, ConsoleError> {
     let (command, id) = (caller.command(), &caller.workspace.id);
+    let is_revoking = flag("revokeKeys", &query.revoke_keys)?;
+    let keys = if is_revoking { KeysOfWorkspace::Revoke } else { KeysOfWorkspace::Keep };
     match authority(&caller) {
-        Authority::Operator => workspaces::delete(command, id).await?,
-        Authority::Admin => workspaces::delete_other(command, &caller.organization, id).await?,
+        Authority::Operator => workspaces::delete(command, id, keys).await?,
+        Authority::Admin => workspaces::delete_other(command, &caller.organization, id, keys).await?,
     }
     Ok(StatusCode::NO_CONTENT)
 }

@@ -6,6 +6,7 @@ mod list;
 mod path;
 mod payload;
 pub(super) mod query;
+mod unique_members;
 
 pub(super) use caller::{
     Admin, Caller, Member, Operator, RequestContext, SessionOwner, Visitor, WorkspaceAdmin, WorkspaceCaller,

@@ -2,6 +2,7 @@
 
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
+use crate::surface::console::extract::unique_members::UniqueMembers;
 use crate::surface::error::SurfaceError;
 use axum::body::to_bytes;
 use axum::extract::{FromRequest, Request};
@@ -43,6 +44,11 @@ fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ConsoleError> {
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
         return Err(ConsoleError::InvalidPayload { field: None, why: "the body is not a JSON object".into() });
     }
+    parse::<UniqueMembers>(bytes)?;
+    parse(bytes)
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ConsoleError> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
@@ -100,6 +106,7 @@ mod tests {
         name: String,
         limit: Option<u64>,
         inner: Option<Inner>,
+        any: Option<serde_json::Value>,
     }
 
     #[derive(Debug, Deserialize)]
@@ -119,6 +126,7 @@ mod tests {
             ("[1]", "400 "),
             (r#"{"name":"a"} x"#, "400 "),
             (r#"{"name":"a","name":"b"}"#, "400 name"),
+            (r#"{"name":"a","any":[{"b":{"c":1,"c":1}}]}"#, "400 any[0].b.c"),
             (r#"{"name":1}"#, "422 name"),
             (r#"{"name":null}"#, "422 name"),
             (r#"{"name":"a","limit":-1}"#, "422 limit"),

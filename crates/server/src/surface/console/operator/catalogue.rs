@@ -15,6 +15,8 @@ pub(crate) struct CatalogueView {
     writable: bool,
     /// Whether keys of upstreams can be entered: FOREBAY_CONTENT_KEY is set.
     can_store_keys: bool,
+    /// The provider of optimized builds: models under it are `optimized` unless they say otherwise.
+    operator_prefix: String,
     /// A digest of the catalogue that this node serves.
     hash: String,
 }
@@ -24,11 +26,13 @@ pub(crate) struct CatalogueView {
     responses((status = 200, body = CatalogueView)))]
 pub(crate) async fn show(Operator(caller): Operator) -> Json<CatalogueView> {
     let catalogue = &caller.context.catalogue;
-    let mode = catalogue.snapshot().mode();
+    let snapshot = catalogue.snapshot();
+    let mode = snapshot.mode();
     Json(CatalogueView {
         mode: mode.as_str(),
         writable: mode.has_store(),
         can_store_keys: catalogue.can_store_keys(),
+        operator_prefix: snapshot.rules().operator_prefix().to_owned(),
         hash: catalogue.served().catalogue().hash.to_string(),
     })
 }

@@ -220,6 +220,7 @@ mod tests {
             gpus: gpus.iter().map(gpu).collect(),
             logs: Vec::new(),
             downloads: Vec::new(),
+            replica_keys: true,
         };
         (node.to_owned(), report)
     }

@@ -6,6 +6,7 @@ pub(super) mod downloads;
 pub(super) mod flavors;
 pub(super) mod gpus;
 pub(super) mod health;
+pub(super) mod installation;
 pub(super) mod logs;
 mod model_input;
 mod model_view;

@@ -1,8 +1,8 @@
 //! Models as operators send them: entries of the catalogue in camelCase. A change is a JSON merge patch (RFC 7386).
 
-use crate::config::{CatalogueEntry, EntryProblem, Why, remove_nulls};
 use crate::node::catalogue_keeper::CatalogueKeeper;
 use crate::surface::console::error::ConsoleError;
+use config::{CatalogueEntry, EntryProblem, Why, remove_nulls};
 use control::CommandError;
 use control::catalogue::{KeyChange, ModelDraft};
 use domain::model::{Serving, Upstream};

@@ -1,9 +1,12 @@
 //! Models as operators see them.
 
-use crate::config::CatalogueEntry;
 use crate::node::catalogue_keeper::StoreEntry;
+use config::CatalogueEntry;
+use domain::model::Flavor;
 use domain::{Model, Timestamp};
 use fleet::backend::{Backend, Health};
+use fleet::drivers::kubernetes::Settings;
+use fleet::drivers::{CommandPreview, preview};
 use fleet::routes::Table;
 use serde::Serialize;
 use store::catalogue::Uses;
@@ -36,6 +39,10 @@ pub(crate) struct OperatorModelView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     used_by: Option<UsesView>,
+    /// How replicas of each flavor are started. Only in the response about a single model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    commands: Option<Vec<CommandView>>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -56,6 +63,27 @@ impl From<&Backend> for ServerView {
             Health::Down => "down",
         };
         Self { name: backend.name.to_string(), health, in_flight: backend.in_flight() }
+    }
+}
+
+/// How a replica of a flavor is started. What is known only then is in braces, such as `{port}`.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OperatorFlavorCommand)]
+pub(crate) struct CommandView {
+    flavor: String,
+    argv: Vec<String>,
+    /// Names of the environment variables that it gets, as this node has them.
+    environment: Vec<String>,
+}
+
+impl CommandView {
+    /// Those of all flavors that can be started.
+    pub(super) fn of(model: &Model, cluster: Option<&Settings>) -> Vec<Self> {
+        let command = |flavor: &Flavor| {
+            let CommandPreview { argv, environment } = preview(model, flavor, cluster)?;
+            Some(Self { flavor: flavor.name.clone(), argv, environment })
+        };
+        model.flavors.iter().filter_map(command).collect()
     }
 }
 
@@ -114,8 +142,8 @@ impl OperatorModelView {
         }
     }
 
-    pub(super) fn used_by(self, uses: UsesView) -> Self {
-        Self { used_by: Some(uses), ..self }
+    pub(super) fn with_details(self, uses: UsesView, commands: Vec<CommandView>) -> Self {
+        Self { used_by: Some(uses), commands: Some(commands), ..self }
     }
 
     fn new(model: &Model, source: &'static str, table: &Table) -> Self {
@@ -133,6 +161,7 @@ impl OperatorModelView {
             replicas: replicas.iter().map(|backend| ServerView::from(&**backend)).collect(),
             problem: None,
             used_by: None,
+            commands: None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `/api/operator/models`: the models of the catalogue.
 
 use super::model_input::{ModelEdit, NewModel};
-use super::model_view::{OperatorModelView, UsesView};
+use super::model_view::{CommandView, OperatorModelView, UsesView};
 use crate::node::catalogue_keeper::Snapshot;
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Caller, Id, List, Operator, PathParam, Payload};
@@ -46,7 +46,10 @@ pub(crate) async fn show(
     let of_file = snapshot.file_aliases().filter(|alias| alias.model == id).map(|alias| alias.name.to_string());
     let of_store = snapshot.stored_aliases().iter().filter(|alias| alias.model == id);
     let aliases = of_file.chain(of_store.map(|alias| alias.name.to_string())).collect();
-    Ok(Json(view.used_by(UsesView::new(aliases, uses))))
+    let stored = snapshot.stored_model(id.as_str()).and_then(|entry| entry.model.as_ref());
+    let model = stored.or(snapshot.file_model(id.as_str()).map(|model| &**model));
+    let commands = model.map_or_else(Vec::new, |model| CommandView::of(model, snapshot.rules().cluster()));
+    Ok(Json(view.with_details(UsesView::new(aliases, uses), commands)))
 }
 
 /// Create a model in the store. It is served at once.

@@ -2,13 +2,14 @@
 //!
 //! The routes of `/api/organizations` act on the session's own organization; these act on any.
 
+use crate::surface::console::accounts::invitations::{self, NewInvitation};
 use crate::surface::console::accounts::members::{NewRole, Removal};
-use crate::surface::console::accounts::workspaces::{self as workspace_edits, WorkspaceEdit};
+use crate::surface::console::accounts::workspaces::{self as workspace_edits, NewWorkspace, WorkspaceEdit};
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Caller, Id, List, Operator, PageRequest, Params, Payload};
-use crate::view::{AllotmentView, MemberView, WorkspaceView};
+use crate::view::{AllotmentView, InvitationView, MemberView, WorkspaceView};
 use axum::Json;
-use control::organizations::Edit;
+use control::organizations::{BoundChanges, Edit};
 use control::workspaces::{self, Authority};
 use control::{allotments, members, organizations};
 use domain::{OrganizationId, Timestamp, UserId, WorkspaceId};
@@ -30,6 +31,10 @@ pub(crate) struct OperatorOrganizationView {
     workspaces: u64,
     /// The most workspaces that its administrators may create.
     max_workspaces: u64,
+    /// The tokens that all its workspaces may use in a month; null if only each workspace is bounded.
+    monthly_tokens: Option<u64>,
+    /// The most bytes of stored responses of all its workspaces.
+    max_stored_bytes: u64,
     /// The number of members.
     members: u64,
     /// Allotted and committed GPUs, by type.
@@ -45,7 +50,9 @@ async fn view(caller: &Caller, found: CountedOrganization) -> Result<OperatorOrg
         name: organization.name,
         created_at: organization.created_at,
         workspaces,
-        max_workspaces: organization.max_workspaces.unwrap_or(context.max_workspaces),
+        max_workspaces: organization.max_workspaces.unwrap_or(context.organization_defaults.max_workspaces),
+        monthly_tokens: organization.monthly_tokens,
+        max_stored_bytes: organization.max_stored_bytes.unwrap_or(context.organization_defaults.max_stored_bytes),
         members,
         allotments: lines.into_iter().map(AllotmentView::from).collect(),
     })
@@ -87,9 +94,17 @@ pub(crate) struct OrganizationEdit {
     #[serde(default, deserialize_with = "workspace_edits::null_or_value")]
     #[schema(value_type = Option<u64>, maximum = 1_000_000_000_000_000_u64)]
     max_workspaces: Option<Option<u64>>,
+    /// The tokens that all its workspaces may use in a month; null bounds each workspace alone.
+    #[serde(default, deserialize_with = "workspace_edits::null_or_value")]
+    #[schema(value_type = Option<u64>, maximum = 1_000_000_000_000_000_u64)]
+    monthly_tokens: Option<Option<u64>>,
+    /// The most bytes of stored responses of all its workspaces; null follows the configured default. Existing ones stay.
+    #[serde(default, deserialize_with = "workspace_edits::null_or_value")]
+    #[schema(value_type = Option<u64>, maximum = 1_000_000_000_000_000_u64)]
+    max_stored_bytes: Option<Option<u64>>,
 }
 
-/// Change the name of an organization, or how many workspaces it may have.
+/// Change the name of an organization, or its bounds.
 #[utoipa::path(patch, path = "/api/operator/organizations/{organizationId}", tag = "operator",
     request_body = OrganizationEdit, responses((status = 200, body = OperatorOrganizationView)))]
 pub(crate) async fn edit(
@@ -97,8 +112,12 @@ pub(crate) async fn edit(
     Id(id): Id<OrganizationId>,
     Payload(body): Payload<OrganizationEdit>,
 ) -> Result<Json<OperatorOrganizationView>, ConsoleError> {
-    let max_workspaces = workspace_edits::limit_change("maxWorkspaces", body.max_workspaces)?;
-    organizations::set(caller.command(), &id, Edit { name: body.name.as_deref(), max_workspaces }).await?;
+    let bounds = BoundChanges {
+        max_workspaces: workspace_edits::limit_change("maxWorkspaces", body.max_workspaces)?,
+        monthly_tokens: workspace_edits::limit_change("monthlyTokens", body.monthly_tokens)?,
+        max_stored_bytes: workspace_edits::limit_change("maxStoredBytes", body.max_stored_bytes)?,
+    };
+    organizations::set(caller.command(), &id, Edit { name: body.name.as_deref(), bounds }).await?;
     let found = organizations::show_counted(caller.store(), &id).await?;
     Ok(Json(view(&caller, found).await?))
 }
@@ -157,6 +176,30 @@ pub(crate) async fn list_workspaces(
     let found = workspaces::list(caller.store(), &id, page.to_page()).await?;
     let view = |workspace| WorkspaceView::new(workspace, &caller.context.defaults);
     Ok(Json(List::new(found, &page, |one| one.id.to_string(), view)))
+}
+
+/// Create a workspace in any organization; the operator is not its member.
+#[utoipa::path(post, path = "/api/operator/organizations/{organizationId}/workspaces", tag = "operator",
+    request_body = NewWorkspace, responses((status = 201, body = WorkspaceView)))]
+pub(crate) async fn create_workspace(
+    Operator(caller): Operator,
+    Id(id): Id<OrganizationId>,
+    Payload(body): Payload<NewWorkspace>,
+) -> Result<(StatusCode, Json<WorkspaceView>), ConsoleError> {
+    let new = workspaces::create_for_others(caller.command(), &id, &body.name).await?;
+    Ok((StatusCode::CREATED, Json(WorkspaceView::new(new, &caller.context.defaults))))
+}
+
+/// Invite a user to any organization; the link is in this response only.
+#[utoipa::path(post, path = "/api/operator/organizations/{organizationId}/invitations", tag = "operator",
+    request_body = NewInvitation, responses((status = 201, body = InvitationView)))]
+pub(crate) async fn create_invitation(
+    Operator(caller): Operator,
+    Id(id): Id<OrganizationId>,
+    Payload(body): Payload<NewInvitation>,
+) -> Result<(StatusCode, Json<InvitationView>), ConsoleError> {
+    organizations::show(caller.store(), &id).await?;
+    Ok((StatusCode::CREATED, Json(invitations::invite(&caller, &id, &body).await?)))
 }
 
 /// Change the name, limits or settings of any workspace.

@@ -1,9 +1,9 @@
 //! `/api/operator/upstreams/probe` and `…/models/{id}/test`: what a model server is, and whether a model responds.
 
-use crate::config::http_url;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Id, Operator, Payload};
 use axum::Json;
+use config::http_url;
 use domain::ModelId;
 use domain::model::Modality;
 use fleet::backend::Health;

@@ -1,7 +1,7 @@
 //! `/api/session/oidc`: sign-in by way of an OpenID Connect provider.
 
 use crate::credential::session_cookie;
-use crate::oidc::{PendingSignIn, Provider, SignInError};
+use crate::oidc::{PendingSignIn, SignInError};
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Params, RequestContext, Visitor};
@@ -64,7 +64,7 @@ pub(crate) async fn methods(State(console): State<Console>) -> Json<SignInMethod
     responses((status = 303, description = "to the provider, or back to the console with `error`")))]
 pub(crate) async fn begin(State(console): State<Console>, request: RequestContext) -> Result<Response, ConsoleError> {
     let provider = console.provider.as_ref().ok_or(ConsoleError::NotFound)?;
-    let pending = Provider::begin();
+    let pending = provider.begin();
     let (nonce, verifier) = (pending.nonce.clone(), pending.verifier.clone());
     let state = single_sign_on::begin(&console.context.store, nonce, verifier, request.now).await?;
     match provider.authorization_url(&state, &pending).await {

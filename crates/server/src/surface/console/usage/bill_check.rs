@@ -5,7 +5,7 @@ use crate::surface::console::extract::query::span;
 use crate::surface::console::extract::{Admin, Operator, Params};
 use crate::view::BillCheckView;
 use axum::Json;
-use control::bill_check;
+use control::bill_check::{self, SharedServers};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -30,7 +30,8 @@ pub(crate) async fn of_organization(
     Params(query): Params<BillCheckQuery>,
 ) -> Result<Json<BillCheckView>, ConsoleError> {
     let span = span(&query.from, &query.to, member.now(), DAY_MILLIS)?;
-    let report = bill_check::report(member.store(), Some(&member.organization), span).await?;
+    let no_shared = SharedServers::default();
+    let report = bill_check::report(member.store(), Some(&member.organization), span, &no_shared).await?;
     Ok(Json(report.into()))
 }
 
@@ -42,5 +43,6 @@ pub(crate) async fn of_platform(
     Params(query): Params<BillCheckQuery>,
 ) -> Result<Json<BillCheckView>, ConsoleError> {
     let span = span(&query.from, &query.to, caller.now(), DAY_MILLIS)?;
-    Ok(Json(bill_check::report(caller.store(), None, span).await?.into()))
+    let shared = SharedServers::of(&caller.context.catalogue.routes().table());
+    Ok(Json(bill_check::report(caller.store(), None, span, &shared).await?.into()))
 }

@@ -53,7 +53,7 @@ pub(crate) struct MetricsQuery {
 }
 
 /// The schema of metric names, from the metrics that there are.
-enum MetricName {}
+pub(in crate::surface::console) enum MetricName {}
 
 impl PartialSchema for MetricName {
     fn schema() -> RefOr<Schema> {

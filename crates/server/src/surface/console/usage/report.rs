@@ -10,6 +10,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use control::usage;
 use domain::limits::{LimitStatus, PerMinute};
+use domain::quota::AccountOwner;
 use domain::{Grouping, Month, Timestamp};
 use serde::{Deserialize, Serialize};
 use store::quota;
@@ -25,7 +26,7 @@ pub(crate) struct UsageQuery {
     /// Before this time; default: now.
     #[param(required = false, nullable = false, format = DateTime)]
     to: Option<String>,
-    /// None or more of `model`, `key`, `day` and `surface`, separated by commas.
+    /// None or more of `model`, `key`, `day`, `surface` and one `label:<name>` of keys, separated by commas.
     #[param(required = false, nullable = false, example = "model,day")]
     group_by: Option<String>,
     /// `csv`: comma-separated values with a header, without the total.
@@ -48,10 +49,12 @@ pub(crate) async fn show(caller: WorkspaceCaller, Params(query): Params<UsageQue
     })
 }
 
-/// The remaining quota of the month and limits per minute of a workspace.
+/// The remaining quota of the month and limits per minute of a workspace. The quota is that of the organization if the
+/// operator bounds it and fewer tokens of it are left.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Quota {
+    scope: QuotaScope,
     /// Tokens in a calendar month in UTC.
     cap: u64,
     used: u64,
@@ -60,6 +63,24 @@ pub(crate) struct Quota {
     #[schema(value_type = String, format = DateTime)]
     resets_at: Timestamp,
     per_minute: MinuteQuota,
+}
+
+/// Whose tokens these are.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum QuotaScope {
+    Workspace,
+    /// Of all its workspaces.
+    Organization,
+}
+
+impl From<AccountOwner> for QuotaScope {
+    fn from(owner: AccountOwner) -> Self {
+        match owner {
+            AccountOwner::Workspace => Self::Workspace,
+            AccountOwner::Organization => Self::Organization,
+        }
+    }
 }
 
 #[derive(Serialize, ToSchema)]
@@ -90,12 +111,13 @@ pub(crate) async fn quota(
 ) -> Result<Json<Quota>, ConsoleError> {
     let (context, workspace) = (&caller.context, &caller.workspace);
     let month = Month::of(caller.now());
-    let account = quota::account(&context.store, &workspace.id, month, context.defaults.monthly_tokens).await;
+    let account = quota::tightest_account(&context.store, workspace, month, context.defaults.monthly_tokens).await;
     let account = account.map_err(control::CommandError::from)?;
     let limits = workspace.limits(&context.defaults);
     let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
     let remaining = console.rate_limiter.look(&workspace.id, per_minute).await;
     Ok(Json(Quota {
+        scope: account.owner.into(),
         cap: account.cap,
         used: account.used,
         reserved: account.reserved,

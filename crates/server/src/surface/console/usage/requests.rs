@@ -14,6 +14,7 @@ use domain::model_ref::dedicated_id;
 use domain::{RequestId, Span, Timestamp, WorkspaceId};
 use serde::Deserialize;
 use std::io;
+use std::time::Duration;
 use store::Store;
 use store::requests::{Filter, LoggedCall, StatusFilter};
 use utoipa::{IntoParams, ToSchema};
@@ -30,7 +31,7 @@ pub(crate) struct RequestsQuery {
     /// Only calls to the dedicated endpoint of this name.
     #[param(required = false, nullable = false)]
     endpoint: Option<String>,
-    /// A status such as `429`, or all of a kind such as `5xx`.
+    /// A status such as `429`, all of a kind such as `5xx`, or `failed`: rejected and broken calls.
     #[param(required = false, nullable = false, example = "5xx")]
     status: Option<String>,
     /// Only errors with this code.
@@ -39,6 +40,13 @@ pub(crate) struct RequestsQuery {
     /// Only calls through this API.
     #[param(required = false, nullable = false, inline, value_type = Option<SurfaceName>)]
     surface: Option<String>,
+    /// Only the call with this id, which its response has as `x-request-id`.
+    #[param(required = false, nullable = false)]
+    request: Option<String>,
+    /// Only calls that took at least this many milliseconds.
+    #[serde(rename = "minDurationMillis")]
+    #[param(required = false, nullable = false, value_type = Option<u64>)]
+    min_duration_millis: Option<String>,
     /// From this time on.
     #[param(required = false, nullable = false, format = DateTime)]
     from: Option<String>,
@@ -69,6 +77,7 @@ fn filter(workspace: WorkspaceId, query: &RequestsQuery) -> Result<Filter, Conso
         (model, None) => model,
         (None, Some(endpoint)) => Some(dedicated_id(&endpoint)),
     };
+    let request = non_empty(&query.request).map(RequestId::parse).transpose();
     Ok(Filter {
         workspace,
         span,
@@ -77,12 +86,23 @@ fn filter(workspace: WorkspaceId, query: &RequestsQuery) -> Result<Filter, Conso
         status: non_empty(&query.status).map(status_filter).transpose()?,
         code: filter_text("code", &query.code)?,
         surface: surface(&query.surface)?,
+        request: request.map_err(|_| ConsoleError::invalid("request", "not the id of a request"))?,
+        min_duration: non_empty(&query.min_duration_millis).map(duration).transpose()?,
         before: None,
     })
 }
 
+fn duration(text: &str) -> Result<Duration, ConsoleError> {
+    let millis = text.parse().map_err(|_| ConsoleError::invalid("minDurationMillis", "not a whole number"))?;
+    Ok(Duration::from_millis(millis))
+}
+
 fn status_filter(text: &str) -> Result<StatusFilter, ConsoleError> {
-    let invalid = || ConsoleError::invalid("status", "a status is a number such as 429, or a class such as 5xx");
+    let invalid =
+        || ConsoleError::invalid("status", "a status is a number such as 429, a class such as 5xx, or `failed`");
+    if text == "failed" {
+        return Ok(StatusFilter::Failed);
+    }
     if let Some(hundred) = text.strip_suffix("xx") {
         let hundred = hundred.parse().ok().filter(|hundred| (1..=5).contains(hundred));
         return hundred.map(StatusFilter::Class).ok_or_else(invalid);

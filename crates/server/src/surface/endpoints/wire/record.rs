@@ -312,6 +312,8 @@ pub(crate) struct UsageView {
     cost_usd: String,
     /// How busy the GPUs were: a fraction.
     utilization: f64,
+    /// False if no window has a measurement: then `utilization` says nothing.
+    utilization_measured: bool,
     data: Vec<UsageLineView>,
 }
 
@@ -324,6 +326,7 @@ struct UsageLineView {
     gpu_hours: String,
     cost_usd: String,
     utilization: f64,
+    utilization_measured: bool,
 }
 
 impl From<UsageLine> for UsageLineView {
@@ -333,6 +336,7 @@ impl From<UsageLine> for UsageLineView {
             gpu_hours: line.gpu_time.to_string(),
             cost_usd: line.cost.to_string(),
             utilization: line.busy.fraction(),
+            utilization_measured: line.is_measured,
         }
     }
 }
@@ -349,6 +353,7 @@ impl From<UsageReport> for UsageView {
             gpu_hours: report.total.gpu_time.to_string(),
             cost_usd: report.total.cost.to_string(),
             utilization: report.total.busy.fraction(),
+            utilization_measured: report.total.is_measured,
             data: report.lines.into_iter().map(UsageLineView::from).collect(),
         }
     }

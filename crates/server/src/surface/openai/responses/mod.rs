@@ -88,7 +88,7 @@ enum Purpose {
 
 /// Finds the model first, because the chat request depends on it. The body is dropped unless an engine may get it.
 async fn translate(
-    exchange: &Exchange<'_>,
+    exchange: &mut Exchange<'_>,
     WholeBody { bytes, memory }: &mut WholeBody,
     caller: &Arc<Caller>,
     purpose: Purpose,
@@ -97,6 +97,9 @@ async fn translate(
     let referring = surface.body_bounds.parse(std::mem::take(bytes), memory, ReferringRequest::parse).await?;
     let traits = surface.dataplane.chat_traits(caller, &referring.request.model, NativeApi::Responses);
     let unique = exchange.tap.request_id().as_str().trim_start_matches("req_").to_owned();
+    if referring.refers_to_stored() {
+        exchange.count_request(caller, &referring.request.model).await?;
+    }
     let loaded = stored::load(surface, caller, &referring).await?;
     let LoadedHistory { history, referenced_bytes, memory: memory_of_history } = loaded;
     let own_size = length + referenced_bytes;
@@ -113,13 +116,13 @@ async fn translate(
     let seal = Arc::new(WorkspaceSeal { keys, workspace: caller.workspace.clone() });
     let stored = save.as_ref().map(|save| save.finished.clone());
     let into_chat = move || {
-        let input = stored.is_some().then(|| stored::own_input(&referring, &history)).transpose()?;
+        let input = stored.is_some().then(|| referring.request.stored_input(&history, &*seal)).transpose()?;
         let context = ResponseContext { unique, now: || clock::now().seconds(), history, seal, stored };
         Ok::<_, ParseError>((Translated::parse(referring.request.into_chat(traits, context)?)?, input))
     };
     let (translation, input) = surface.body_bounds.work(size, memory, into_chat).await?;
     if let (Some(save), Some(input)) = (&mut save, input) {
-        stored::set_input(save, input)?;
+        stored::set_input(save, input, translation.options.echo_bytes(), translation.request.body.len())?;
     }
     keep_translation(memory, translation.request.kept_bytes(), size).map_err(SurfaceError::from)?;
     Ok((translation, save))

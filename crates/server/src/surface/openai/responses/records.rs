@@ -3,17 +3,18 @@
 //! Reading counts against the requests per minute and costs nothing.
 
 use super::error::StoredResponseError;
-use super::stored::{finished, memory_of};
+use super::stored::{check_model, finished, memory_of};
 use crate::clock;
 use crate::credential;
 use crate::surface::inference::{Exchange, InferenceError};
 use crate::surface::response_memory::{ContentGrant, ResponseGrant};
-use crate::surface::{Body, EdgeResponse, json};
-use control::responses::{ConversationError, Item, ItemOrder, ItemPage, ItemQuery};
+use crate::surface::{Body, EdgeResponse, Surface, json};
+use control::responses::{ConversationError, Item, ItemOrder, ItemPage, ItemQuery, ResponseStorage};
 use dataplane::response_memory::BodyGrant;
 use dataplane::{CallError, ResponseBody};
 use domain::Caller;
 use edge::memory_budget::MemoryGrant;
+use edge::request_body::BodyBounds;
 use http::StatusCode;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
@@ -63,9 +64,10 @@ pub(in crate::surface::openai) async fn show(
     id: &str,
 ) -> Result<EdgeResponse, InferenceError> {
     let (surface, own, wanted) = (exchange.surface, Arc::clone(caller), id.to_owned());
-    let (storage, mut memory) = (surface.context.responses.clone(), memory_of(surface, caller));
+    let (storage, bounds, mut memory) = reading(surface, caller);
     let find = async move {
-        let found = storage.find(&own, &wanted, clock::now(), &mut ContentGrant(&mut memory)).await?;
+        let mut content = ContentGrant { memory: &mut memory, bounds: &bounds };
+        let found = storage.find(&own, &wanted, clock::now(), &mut content).await?;
         Ok::<_, ConversationError>(found.map(|response| StoredContent::new(response, memory)))
     };
     serve(exchange, caller, id, find, StoredContent::send).await
@@ -106,12 +108,18 @@ pub(in crate::surface::openai) async fn input_items(
 ) -> Result<EdgeResponse, InferenceError> {
     let query = item_query(exchange.uri.query().unwrap_or(""))?;
     let (surface, own, wanted) = (exchange.surface, Arc::clone(caller), id.to_owned());
-    let (storage, mut memory) = (surface.context.responses.clone(), memory_of(surface, caller));
+    let (storage, bounds, mut memory) = reading(surface, caller);
     let list = async move {
-        let page = storage.input_items(&own, &wanted, &query, clock::now(), &mut ContentGrant(&mut memory)).await?;
+        let mut content = ContentGrant { memory: &mut memory, bounds: &bounds };
+        let page = storage.input_items(&own, &wanted, query, clock::now(), &mut content).await?;
         Ok::<_, ConversationError>(page.map(|page| StoredContent::new(encoded(&ResponseItemList::from(page)), memory)))
     };
     serve(exchange, caller, id, list, StoredContent::send).await
+}
+
+/// What reading the caller's content takes.
+fn reading(surface: &Surface, caller: &Caller) -> (ResponseStorage, BodyBounds, MemoryGrant) {
+    (surface.context.responses.clone(), surface.body_bounds.clone(), memory_of(surface, caller))
 }
 
 /// Stored content as JSON, with its memory, which is kept until it has been sent.
@@ -146,6 +154,7 @@ async fn serve<T: Send + 'static>(
     let surface = exchange.surface;
     let rate_limits = surface.dataplane.admit_free(caller, exchange.tap.request_id().clone()).await?;
     exchange.rate_limits = Some(rate_limits);
+    check_model(surface, caller, id).await?;
     let found = finished(surface.context.background.spawn(work)).await?;
     let not_found = || StoredResponseError::NotFound { id: id.chars().take(SHOWN_ID_LEN).collect() };
     Ok(respond(found.ok_or_else(not_found)?, exchange))

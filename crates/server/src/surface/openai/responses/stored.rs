@@ -7,22 +7,28 @@ use super::error::StoredResponseError;
 use crate::clock;
 use crate::surface::Surface;
 use crate::surface::error::SurfaceError;
-use crate::surface::inference::{InferenceError, PendingSave};
+use crate::surface::inference::{InferenceError, PendingSave, call_error};
 use crate::surface::response_memory::ContentGrant;
 use bytes::Bytes;
 use control::CommandError;
 use control::responses::{ConversationError, Item, NoContentMemory};
+use dataplane::CallError;
 use dataplane::request::ParseError;
 use dialects::responses::{FinishedResponse, History, ItemReference, ResponsesRequest};
 use domain::Caller;
 use edge::memory_budget::{Holder, MemoryGrant, NoMemoryError};
 use edge::request_body::BodyError;
-use std::collections::{HashMap, HashSet};
+use serde::Deserialize;
+use std::collections::HashSet;
 use std::sync::Arc;
 use tokio::task::JoinHandle;
 
 /// The most references of an input, so that looking them up takes few queries.
 const MAX_REFERENCES: usize = 1024;
+
+/// What is stored of a request has at most as many times the bytes of its chat, and this many more.
+const UNREAD_FACTOR: usize = 4;
+const UNREAD_BYTES: usize = 64 << 10;
 
 /// A request, and the stored items that it refers to. Both are read from the body at once, which may be large.
 pub(super) struct ReferringRequest {
@@ -36,6 +42,11 @@ impl ReferringRequest {
         let request = ResponsesRequest::parse(body)?;
         let references = request.references(MAX_REFERENCES + 1)?;
         Ok(Self { request, references })
+    }
+
+    /// Whether stored items must be loaded for it.
+    pub(super) fn refers_to_stored(&self) -> bool {
+        self.request.previous_response_id.is_some() || !self.references.is_empty()
     }
 }
 
@@ -57,12 +68,38 @@ pub(super) async fn load(
 ) -> Result<LoadedHistory, InferenceError> {
     let mut loaded = LoadedHistory::default();
     if let Some(id) = request.previous_response_id.clone() {
+        check_model(surface, caller, &id).await?;
         loaded.load_previous(surface, caller, id).await?;
     }
     if !references.is_empty() {
         loaded.load_referenced(surface, caller, references).await?;
     }
     Ok(loaded)
+}
+
+/// A key that may call some models only gets no responses of others.
+pub(super) async fn check_model(surface: &Surface, caller: &Arc<Caller>, id: &str) -> Result<(), InferenceError> {
+    #[derive(Deserialize)]
+    struct OfModel {
+        model: String,
+    }
+    if caller.allowed_models().is_none() {
+        return Ok(());
+    }
+    let (own, wanted) = (Arc::clone(caller), id.to_owned());
+    let (context, mut memory) = (&surface.context, memory_of(surface, caller));
+    let (storage, bounds) = (context.responses.clone(), surface.body_bounds.clone());
+    let task = context.background.spawn(async move {
+        let mut content = ContentGrant { memory: &mut memory, bounds: &bounds };
+        storage.find(&own, &wanted, clock::now(), &mut content).await
+    });
+    // Loading it later reports that there is none.
+    let Some(json) = finished(task).await? else { return Ok(()) };
+    let model = serde_json::from_slice::<OfModel>(&json).map_or_else(|_| String::new(), |response| response.model);
+    match surface.dataplane.route(caller, &model).map_err(|error| call_error(error, caller))? {
+        Some(_) => Ok(()),
+        None => Err(CallError::UnknownModel { model }.into()),
+    }
 }
 
 impl LoadedHistory {
@@ -73,9 +110,10 @@ impl LoadedHistory {
         id: String,
     ) -> Result<(), InferenceError> {
         let (context, mut memory) = (&surface.context, memory_of(surface, caller));
-        let (storage, caller) = (context.responses.clone(), Arc::clone(caller));
+        let (storage, caller, bounds) = (context.responses.clone(), Arc::clone(caller), surface.body_bounds.clone());
         let task = context.background.spawn(async move {
-            let items = storage.history(&caller, &id, clock::now(), &mut ContentGrant(&mut memory)).await?;
+            let mut content = ContentGrant { memory: &mut memory, bounds: &bounds };
+            let items = storage.history(&caller, &id, clock::now(), &mut content).await?;
             Ok::<_, ConversationError>((items, memory))
         });
         let (items, memory) = finished(task).await?;
@@ -96,10 +134,11 @@ impl LoadedHistory {
         }
         let ids: HashSet<String> = references.iter().map(|reference| reference.id.clone()).collect();
         let (context, mut memory) = (&surface.context, memory_of(surface, caller));
-        let (storage, caller) = (context.responses.clone(), Arc::clone(caller));
+        let (storage, caller, bounds) = (context.responses.clone(), Arc::clone(caller), surface.body_bounds.clone());
         let task = context.background.spawn(async move {
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-            let items = storage.items(&caller, &ids, clock::now(), &mut ContentGrant(&mut memory)).await?;
+            let mut content = ContentGrant { memory: &mut memory, bounds: &bounds };
+            let items = storage.items(&caller, &ids, clock::now(), &mut content).await?;
             Ok::<_, ConversationError>((items, memory))
         });
         let (items, memory) = finished(task).await?;
@@ -140,7 +179,7 @@ pub(super) fn memory_of(surface: &Surface, caller: &Caller) -> MemoryGrant {
 }
 
 /// `None` if the response is not to be stored. `unique` is the part of its id that is its own, `size` the bytes of the
-/// request with the items that it refers to. Its input is still to be [written](own_input).
+/// request with the items that it refers to. Its input is still to be [set](set_input).
 pub(super) fn pending(
     surface: &Surface,
     caller: &Arc<Caller>,
@@ -163,11 +202,22 @@ pub(super) fn pending(
         input: Vec::new(),
         finished: FinishedResponse::default(),
         memory,
+        bounds: surface.body_bounds.clone(),
     })))
 }
 
-/// Sets the input of a response that is to be stored.
-pub(super) fn set_input(save: &mut PendingSave, input: Vec<u8>) -> Result<(), InferenceError> {
+/// Sets the input of a response that is to be stored, whose `chat` the engine gets. What is stored and not part of it, such as
+/// what the response repeats of its request, would cost nothing.
+pub(super) fn set_input(
+    save: &mut PendingSave,
+    input: Vec<u8>,
+    echo_bytes: usize,
+    chat_bytes: usize,
+) -> Result<(), InferenceError> {
+    if input.len() + echo_bytes > UNREAD_FACTOR * chat_bytes + UNREAD_BYTES {
+        let why = "has far more than the model reads, so that the response may not be stored; send `store: false`";
+        return Err(CallError::Invalid { param: "input".into(), why: why.into() }.into());
+    }
     // A short text becomes an item that is longer than the request.
     save.memory.grow_to(input.len() as u64).map_err(no_memory)?;
     save.memory.shrink_to(input.len() as u64);
@@ -177,27 +227,6 @@ pub(super) fn set_input(save: &mut PendingSave, input: Vec<u8>) -> Result<(), In
 
 fn no_memory(error: NoMemoryError) -> InferenceError {
     SurfaceError::from(BodyError::from(error)).into()
-}
-
-/// The input as a JSON array, with items in the place of references: what they refer to may be deleted first.
-pub(super) fn own_input(
-    ReferringRequest { request, references }: &ReferringRequest,
-    history: &History,
-) -> Result<Vec<u8>, ParseError> {
-    let references: HashMap<usize, &str> =
-        references.iter().map(|reference| (reference.index, reference.id.as_str())).collect();
-    let items = request.input_items()?;
-    let mut input = Vec::with_capacity(items.iter().map(|item| item.len() + 1).sum::<usize>() + 2);
-    for (index, item) in items.iter().enumerate() {
-        let referenced = references.get(&index).and_then(|id| history.referenced.get(*id));
-        input.push(if index == 0 { b'[' } else { b',' });
-        input.extend_from_slice(referenced.unwrap_or(item));
-    }
-    if items.is_empty() {
-        input.push(b'[');
-    }
-    input.push(b']');
-    Ok(input)
 }
 
 /// The result of work on the runtime that owns the store's connections.

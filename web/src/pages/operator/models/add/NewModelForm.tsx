@@ -1,11 +1,11 @@
 import { Button, Stack, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
-import { useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { fieldPath } from '../../../../api/errors'
 import { partOf, useApiForm } from '../../../../api/form'
-import { createModel, refreshModels } from '../../../../api/operator/catalogue'
+import { catalogueQuery, createModel, refreshModels } from '../../../../api/operator/catalogue'
 import { paths } from '../../../../paths'
 import { ErrorPanel } from '../../../../ui/ErrorPanel'
 import { OptionalNumber } from '../../../../ui/OptionalNumber'
@@ -20,6 +20,7 @@ type Props = { title: string; found: Found }
 export function NewModelForm({ title, found }: Props) {
   const queries = useQueryClient()
   const router = useRouter()
+  const catalogue = useQuery(catalogueQuery)
   const { form, sending, submit, error } = useApiForm({
     initialValues: fieldsOf(found),
     send: (fields) => createModel(toNewModel(fields)),
@@ -40,7 +41,7 @@ export function NewModelForm({ title, found }: Props) {
         <Stack gap="md">
           <TextInput
             label="Model ID"
-            description="The name that clients send: a provider, a slash and a name"
+            description={`The name that clients send: a provider, a slash and a name. ${prefixHint(catalogue.data?.operatorPrefix)}`}
             placeholder="acme/tiny-chat"
             required
             maw={520}
@@ -59,6 +60,9 @@ export function NewModelForm({ title, found }: Props) {
     </form>
   )
 }
+
+const prefixHint = (prefix: string | undefined) =>
+  prefix ? `${prefix}/ marks an optimized build, the author’s name raw weights.` : ''
 
 /** What was chosen in the steps before has no field here; errors of weights are shown at the number of engines. */
 function shownPath(error: Error): string | undefined {

@@ -24,7 +24,8 @@ it('reports an invalid address of a server at its field', async () => {
 
 it('reports invalid fields of a new model, and other errors below them', async () => {
   const fields = ['id', 'inputPer1m', 'upstreams[0].url', undefined]
-  fakeApi(() => {
+  fakeApi(({ method }) => {
+    if (method === 'GET') return { body: { operatorPrefix: 'forebay' } }
     const field = fields.shift()
     return field
       ? invalid(field, `not a valid ${field}`)
@@ -33,6 +34,7 @@ it('reports invalid fields of a new model, and other errors below them', async (
   renderInConsole(<NewModelForm title="New" found={{ id: 'no slash', upstreams: [{ ...EMPTY_UPSTREAM, url: 'x' }] }} />)
   await addModel()
   await expectInvalid(screen.getByRole('textbox', { name: 'Model ID' }))
+  await screen.findByText(/forebay\/ marks an optimized build/) // SPEC 2.3
   await addModel()
   await expectInvalid(screen.getByRole('textbox', { name: 'Input price' }))
   expect(screen.queryByRole('alert')).toBeNull()

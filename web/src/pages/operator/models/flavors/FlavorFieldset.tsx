@@ -2,6 +2,7 @@ import { Autocomplete, Select, SimpleGrid, Stack, TextInput } from '@mantine/cor
 import { useQuery } from '@tanstack/react-query'
 import type { FormPart } from '../../../../api/form'
 import { gpuTypesQuery } from '../../../../api/operator/catalogue'
+import { Folded } from '../../../../ui/Folded'
 import { OptionalNumber } from '../../../../ui/OptionalNumber'
 import { FlavorFit } from './FlavorFit'
 import { type FlavorFields, placesOf, suggestName } from './flavor-fields'
@@ -22,6 +23,7 @@ type Props = {
 export function FlavorFieldset({ part: { fields, input, change }, modelWeights }: Props) {
   const types = useQuery(gpuTypesQuery)
   const known = types.data ?? []
+  const hasParsers = fields.engine === 'vllm' || fields.engine === 'sglang'
   /** A name that was not typed follows the hardware; the type chooses what runs it. */
   const setHardware = (gpuType: string, gpuCount: number | undefined) => {
     const isSuggested = fields.name === '' || fields.name === suggestName(fields.gpuType, fields.gpuCount)
@@ -102,33 +104,69 @@ export function FlavorFieldset({ part: { fields, input, change }, modelWeights }
           spellCheck={false}
           {...input('precision')}
         />
-        <OptionalNumber
-          label="Calls per replica"
-          description="More scale the endpoint up"
-          placeholder="Default"
-          min={1}
-          allowDecimal={false}
-          {...input('defaultTarget')}
-        />
-        <OptionalNumber
-          label="Prompt tokens per replica"
-          description="More in flight scale the endpoint up; 0 means never"
-          placeholder="32,768"
-          min={0}
-          allowDecimal={false}
-          thousandSeparator=","
-          {...input('prefillTarget')}
-        />
-        <OptionalNumber
-          label="Longest context"
-          description="In tokens"
-          placeholder="As the model"
-          min={1}
-          allowDecimal={false}
-          thousandSeparator=","
-          {...input('maxLen')}
-        />
       </SimpleGrid>
+      <Folded title="Options of the engine, and scaling" isOpen={isChanged(fields)}>
+        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
+          {hasParsers ? (
+            <>
+              <TextInput
+                label="Tool parser"
+                description="The engine’s name for how the model writes tool calls"
+                placeholder="hermes"
+                autoComplete="off"
+                spellCheck={false}
+                {...input('toolParser')}
+              />
+              <TextInput
+                label="Reasoning parser"
+                description="The same for its reasoning"
+                placeholder="None"
+                autoComplete="off"
+                spellCheck={false}
+                {...input('reasoningParser')}
+              />
+            </>
+          ) : null}
+          <TextInput
+            label="Further options"
+            description="Added to the engine’s command, separated by blanks"
+            placeholder={hasParsers ? '--dtype bfloat16' : 'None'}
+            autoComplete="off"
+            spellCheck={false}
+            {...input('args')}
+          />
+          <OptionalNumber
+            label="Calls per replica"
+            description="With more at once, the endpoint scales up"
+            placeholder="Default"
+            min={1}
+            allowDecimal={false}
+            {...input('defaultTarget')}
+          />
+          <OptionalNumber
+            label="Prompt tokens per replica"
+            description="More in flight scale the endpoint up; 0 means never"
+            placeholder="32,768"
+            min={0}
+            allowDecimal={false}
+            thousandSeparator=","
+            {...input('prefillTarget')}
+          />
+          <OptionalNumber
+            label="Longest context"
+            description="In tokens"
+            placeholder="As the model"
+            min={1}
+            allowDecimal={false}
+            thousandSeparator=","
+            {...input('maxLen')}
+          />
+        </SimpleGrid>
+      </Folded>
     </Stack>
   )
 }
+
+/** Whether one of the folded fields has a value. */
+const isChanged = ({ args, toolParser, reasoningParser, defaultTarget, prefillTarget, maxLen }: FlavorFields) =>
+  [args, toolParser, reasoningParser, defaultTarget, prefillTarget, maxLen].some(Boolean)

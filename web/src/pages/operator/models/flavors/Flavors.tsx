@@ -83,6 +83,7 @@ const columns = (
         <Text size="sm" c="dimmed">
           {formatCount(gpuCount)} × {gpuType}, {engine ?? 'command of the file'}
         </Text>
+        <Command model={model} flavor={name} />
       </>
     ),
   },
@@ -120,6 +121,23 @@ const columns = (
       ) : null,
   },
 ]
+
+/** How replicas are started, for those who want to know. */
+function Command({ model, flavor }: { model: OperatorModel; flavor: string }) {
+  const command = model.commands?.find((one) => one.flavor === flavor)
+  if (!command) return null
+  return (
+    <details>
+      <Text component="summary" size="sm" c="dimmed">
+        Command
+      </Text>
+      <Code block>{command.argv.join(' ')}</Code>
+      <Text size="sm" c="dimmed" mt="xs">
+        With the environment variables {command.environment.join(', ')}
+      </Text>
+    </details>
+  )
+}
 
 const usesOf = (model: OperatorModel, flavor: string) =>
   model.usedBy?.flavors.find((uses) => uses.flavor === flavor)?.endpoints ?? 0

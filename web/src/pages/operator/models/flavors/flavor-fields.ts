@@ -10,6 +10,10 @@ export type FlavorFields = {
   precision: string
   driver: string
   engine: string
+  toolParser: string
+  reasoningParser: string
+  /** Separated by blanks; the console can only send values without any. */
+  args: string
   weights: string
   pricePerGpuHour: string
   defaultTarget: number | undefined
@@ -24,6 +28,9 @@ export const EMPTY_FLAVOR: FlavorFields = {
   precision: '',
   driver: 'process',
   engine: 'forebay-engine',
+  toolParser: '',
+  reasoningParser: '',
+  args: '',
   weights: '',
   pricePerGpuHour: '',
   defaultTarget: undefined,
@@ -39,6 +46,9 @@ export const fieldsOf = (flavor: OperatorFlavor, engineWeights: string | undefin
   precision: flavor.precision,
   driver: flavor.driver,
   engine: flavor.engine ?? '',
+  toolParser: flavor.toolParser ?? '',
+  reasoningParser: flavor.reasoningParser ?? '',
+  args: flavor.args?.join(' ') ?? '',
   weights: flavor.weights && flavor.weights !== engineWeights ? flavor.weights : '',
   pricePerGpuHour: flavor.pricePerGpuHour,
   defaultTarget: flavor.defaultTarget ?? undefined,
@@ -53,6 +63,9 @@ export function toFlavor(fields: FlavorFields): FlavorInput {
     precision: text(fields.precision),
     driver: text(fields.driver),
     engine: text(fields.engine),
+    toolParser: text(fields.toolParser),
+    reasoningParser: text(fields.reasoningParser),
+    args: text(fields.args)?.split(/\s+/),
     weights: text(fields.weights),
     pricePerGpuHour: text(fields.pricePerGpuHour),
     defaultTarget: fields.defaultTarget,

@@ -1,0 +1,42 @@
+//! Reasoning in a message: engines and clients call it `reasoning` or `reasoning_content`, so responses have both.
+
+use json::edits::Edits;
+use json::{JsonError, Reader, ValueKind};
+use std::ops::Range;
+
+const NAMES: [&str; 2] = ["reasoning", "reasoning_content"];
+/// A longer text is not repeated: memory for the repetition is not reserved.
+const MAX_REPEATED_BYTES: usize = 1 << 20;
+
+/// The texts of a message or a delta.
+#[derive(Default)]
+pub(super) struct Reasoning {
+    /// In the order of [`NAMES`]: where the value is, if there is one, and whether it is a text.
+    found: [Option<(Range<usize>, bool)>; NAMES.len()],
+}
+
+impl Reasoning {
+    /// Reads the value of one of the members. Returns the bytes of its text, 0 for one that repeats the other.
+    pub(super) fn read(&mut self, reader: &mut Reader<'_>, name: &[u8]) -> Result<u64, JsonError> {
+        let is_text = reader.kind()? == ValueKind::String;
+        let span = reader.span()?;
+        let bytes = if is_text { span.len() as u64 - 2 } else { 0 };
+        let is_first = self.found.iter().flatten().all(|(text, is_text)| !is_text || text.len() <= 2);
+        let place = usize::from(name != NAMES[0].as_bytes());
+        self.found[place] = Some((span, is_text));
+        Ok(if is_first { bytes } else { 0 })
+    }
+
+    /// Writes a text under its other name, too, unless the engine did.
+    pub(super) fn write_both(&self, text: &[u8], edits: &mut Edits<'_>) {
+        let (span, name) = match &self.found {
+            [Some((span, true)), None] => (span, NAMES[1]),
+            [None, Some((span, true))] => (span, NAMES[0]),
+            _ => return,
+        };
+        if span.len() <= MAX_REPEATED_BYTES {
+            let repeated = [b",\"", name.as_bytes(), b"\":", &text[span.clone()]].concat();
+            edits.insert(span.end, repeated);
+        }
+    }
+}

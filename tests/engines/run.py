@@ -1,0 +1,535 @@
+"""Real engines behind a real gateway: what each can do, and what vLLM does when it is cut, stopped and restarted.
+
+    tests/engines/run.py [ENGINE…]      forebay-engine, llama-server (in scripts/with-llama-server), vllm; default: all
+
+Prints a matrix engine × capability for docs/vllm.md, and fails if it is another one than expected. FOREBAY_TEST_VLLM is the
+folder of install_vllm.py.
+"""
+
+import http.client
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+import testbed  # noqa: E402
+from testbed import ROOT, Testbed, send, wait_until  # noqa: E402
+
+testbed.TIMEOUT_SECS = 300
+GGUF = ROOT / "data/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf"
+START_SECONDS = 600
+# The bill check reads counters every ten seconds.
+READ_SECONDS = 60
+MODEL = """
+[[models]]
+id = "{id}"
+context_length = {context}
+input_per_1m = "1.00"
+cached_input_per_1m = "0.10"
+output_per_1m = "2.00"
+upstreams = [{{ url = "{url}", model = "{model}", engine = "{engine}" }}]
+"""
+QUESTION = [{"role": "user", "content": "What is the weather in Paris?"}]
+LONG = [{"role": "user", "content": "The river runs down to the sea, past the old mill. " * 30}]
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": False}
+TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": SCHEMA}}
+FORCED = {"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "get_weather"}}, "temperature": 0}
+
+
+class Failure(Exception):
+    """A check that failed."""
+
+
+def check(what, holds, seen=""):
+    if not holds:
+        raise Failure(f"not: {what} ({seen})")
+    print(f"    ok: {what}", flush=True)
+
+
+class Gateway:
+    """A gateway with models of these tables."""
+
+    def __init__(self, bed, tables, environment=None):
+        self.bed, self.at = bed, bed.gateway(tables, environment=environment or {})
+        self.headers = {"authorization": f"Bearer {self.at.apiKey}"}
+        session = send(f"{self.at.url}/api/session", {"email": self.at.email, "password": self.at.password})
+        self.console = {"cookie": session.headers["set-cookie"].split(";")[0]}
+
+    def call(self, path, body=None, method=None):
+        return send(f"{self.at.url}{path}", body, self.headers, method)
+
+    def chat(self, model="test/engine", messages=QUESTION, **members):
+        body = {"model": model, "messages": messages, "max_tokens": 8} | members
+        return self.call("/v1/chat/completions", body)
+
+    def stream(self, **members):
+        """The chunks of a stream."""
+        response = self.chat(stream=True, **members)
+        if response.status != 200:
+            raise Failure(f"{response.status} {response.text}")
+        events = [line.removeprefix("data: ") for line in response.text.splitlines() if line.startswith("data: ")]
+        if events[-1] != "[DONE]":
+            raise Failure(f"the stream ended with {events[-1]}")
+        return [json.loads(event) for event in events[:-1]]
+
+    def cut(self, after_bytes, stream=True, **members):
+        """Leaves a call after this much of its response."""
+        body = json.dumps({"model": "test/engine", "messages": QUESTION, "max_tokens": 200, "stream": stream} | members)
+        connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.at.url).netloc, timeout=60)
+        connection.request("POST", "/v1/chat/completions", body, self.headers | {"content-type": "application/json"})
+        if after_bytes:
+            connection.getresponse().read(after_bytes)
+        else:
+            time.sleep(0.3)
+        connection.sock.shutdown(socket.SHUT_RDWR)
+        connection.close()
+
+    def read(self, path):
+        return send(f"{self.at.url}{path}", None, self.console).json()
+
+    def usage(self):
+        return self.read(f"/api/workspaces/{self.at.workspaceId}/usage")["total"]
+
+    def billed(self):
+        """Prompt and completion tokens of all calls, once the last one is on the bill."""
+        total = self.usage()
+        while True:
+            time.sleep(3)
+            before, total = total, self.usage()
+            if total == before:
+                return total["promptTokens"], total["completionTokens"]
+
+    def last_request(self):
+        """Of the bill."""
+        self.billed()
+        return self.read(f"/api/workspaces/{self.at.workspaceId}/requests?limit=1")["data"][0]
+
+
+# ---- capabilities: each returns whether the engine behind the gateway has it
+
+
+def message_of(response):
+    return response.json()["choices"][0]["message"] if response.status == 200 else {}
+
+
+def arguments_of(calls):
+    try:
+        return [json.loads(call["function"]["arguments"]) for call in calls]
+    except (KeyError, TypeError, ValueError):
+        return []
+
+
+def streamed_calls(chunks):
+    """The tool calls of a stream, added up by index as clients do."""
+    calls = {}
+    for chunk in chunks:
+        for choice in chunk["choices"]:
+            for part in choice["delta"].get("tool_calls") or []:
+                call = calls.setdefault(part["index"], {"function": {"name": "", "arguments": ""}})
+                call |= {name: part[name] for name in ("id", "type") if name in part}
+                for name in ("name", "arguments"):
+                    call["function"][name] += part.get("function", {}).get(name, "")
+    return list(calls.values())
+
+
+def has_chat(gateway):
+    return bool(message_of(gateway.chat()).get("content"))
+
+
+def streams_the_same_text(gateway):
+    whole = message_of(gateway.chat(temperature=0, max_tokens=12))["content"]
+    chunks = gateway.stream(temperature=0, max_tokens=12)
+    return whole == "".join(choice["delta"].get("content") or "" for chunk in chunks for choice in chunk["choices"])
+
+
+def has_choices(gateway):
+    response = gateway.chat(n=2)
+    return response.status == 200 and len(response.json()["choices"]) == 2
+
+
+def has_logprobs(gateway):
+    response = gateway.chat(logprobs=True, top_logprobs=2)
+    return response.status == 200 and bool((response.json()["choices"][0].get("logprobs") or {}).get("content"))
+
+
+def calls_a_forced_tool(gateway):
+    response = gateway.chat(max_tokens=80, **FORCED)
+    calls = message_of(response).get("tool_calls") or []
+    is_whole = [call.get("type") for call in calls] == ["function"] and bool(arguments_of(calls))
+    return is_whole and response.json()["choices"][0]["finish_reason"] == "tool_calls"
+
+
+def streams_a_forced_tool(gateway):
+    chunks = gateway.stream(max_tokens=80, **FORCED)
+    calls = streamed_calls(chunks)
+    is_whole = len(calls) == 1 and calls[0]["function"]["name"] == "get_weather" and bool(calls[0].get("id"))
+    ends = [choice["finish_reason"] for chunk in chunks for choice in chunk["choices"] if choice["finish_reason"]]
+    return is_whole and bool(arguments_of(calls)) and ends == ["tool_calls"]
+
+
+def obeys_a_schema(gateway):
+    wanted = {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA}}
+    text = message_of(gateway.chat(max_tokens=80, temperature=0, response_format=wanted)).get("content") or ""
+    try:
+        return list(json.loads(text)) == ["city"]
+    except ValueError:
+        return False
+
+
+def rejects_a_bad_schema(gateway):
+    """Unary and streamed alike."""
+    bad = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "unknown"}}}
+    return {gateway.chat(stream=stream, response_format=bad).status for stream in (False, True)} == {400}
+
+
+def says_what_overflows(gateway):
+    too_long = [{"role": "user", "content": "hello " * 3000}]
+    seen = [gateway.chat(messages=too_long, stream=stream) for stream in (False, True)]
+    return all(one.status == 400 and one.json()["error"]["code"] == "context_length_exceeded" for one in seen)
+
+
+def reports_cached_tokens(gateway):
+    usage = [gateway.chat(messages=LONG).json()["usage"] for _ in range(2)][-1]
+    return usage["prompt_tokens_details"]["cached_tokens"] > 0
+
+
+def counts_tokens(gateway):
+    response = gateway.call("/v1/messages/count_tokens", {"model": "test/engine", "messages": QUESTION})
+    counted = response.json()["input_tokens"]
+    is_counted = response.headers.get("x-forebay-estimate") is None
+    return is_counted and counted == gateway.chat().json()["usage"]["prompt_tokens"]
+
+
+def serves_messages(gateway):
+    return gateway.call("/v1/messages", {"model": "test/engine", "messages": QUESTION, "max_tokens": 8}).status == 200
+
+
+def serves_responses(gateway):
+    return gateway.call("/v1/responses", {"model": "test/engine", "input": "Hi", "max_output_tokens": 16}).status == 200
+
+
+CAPABILITIES = {
+    "chat": has_chat,
+    "stream: the same text": streams_the_same_text,
+    "`n`": has_choices,
+    "`logprobs`": has_logprobs,
+    "forced tool": calls_a_forced_tool,
+    "forced tool, streamed": streams_a_forced_tool,
+    "`json_schema`": obeys_a_schema,
+    "400 for a bad schema, streamed too": rejects_a_bad_schema,
+    "`context_length_exceeded`": says_what_overflows,
+    "`cached_tokens`": reports_cached_tokens,
+    "`count_tokens` exact": counts_tokens,
+    "Messages": serves_messages,
+    "Responses": serves_responses,
+}
+# What engines lack, by their nature: with separate tenants, llama-server reuses no prompt.
+LACKING = {
+    "forebay-engine": set(),
+    "llama-server": {"`cached_tokens`"},
+    "vllm": set(),
+}
+
+
+# ---- engines
+
+
+class Vllm:
+    """vLLM with the starter model, on a port that it keeps when it is started again."""
+
+    def __init__(self, home, work):
+        self.home, self.work, self.port, self.process = pathlib.Path(home), work, free_port(), None
+
+    @staticmethod
+    def environment():
+        return {
+            "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1",
+            "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1",
+        }
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def start(self):
+        options = [
+            "--served-model-name", "smol", "--host", "127.0.0.1", "--port", self.port, "--max-model-len", 2048, "--enforce-eager",
+            "--enable-prompt-tokens-details", "--enable-auto-tool-choice", "--tool-call-parser", "hermes",
+            "--chat-template", self.home / "template.jinja",
+        ]
+        command = [self.home / "venv/bin/vllm", "serve", self.home / "smol", *options]
+        with open(self.work / "vllm.log", "ab") as log:
+            self.process = subprocess.Popen(
+                [str(part) for part in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env=os.environ | self.environment(), start_new_session=True,
+            )
+        wait_until("vLLM serves", self._is_up, START_SECONDS)
+
+    def _is_up(self):
+        if self.process.poll() is not None:
+            raise Failure(f"vLLM has ended: {(self.work / 'vllm.log').read_text()[-3000:]}")
+        try:
+            return send(f"http://127.0.0.1:{self.port}/health").status == 200
+        except OSError:
+            return False
+
+    def stop(self):
+        """With all its processes: the API server may end before its engine."""
+        if self.process:
+            try:
+                os.killpg(self.process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            self.process.wait()
+
+    def _metric(self, name):
+        page = send(f"http://127.0.0.1:{self.port}/metrics").text
+        return int(float(re.search(rf"^vllm:{name}{{.*}} (\S+)$", page, re.MULTILINE)[1]))
+
+    def is_idle(self):
+        return self._metric("num_requests_running") == 0 == self._metric("num_requests_waiting")
+
+    def counters(self):
+        """Prompt and completion tokens since its start."""
+        return self._metric("prompt_tokens_total"), self._metric("generation_tokens_total")
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def note_capabilities(name, gateway, found):
+    """Adds the capabilities that an engine has."""
+    for capability, has in CAPABILITIES.items():
+        try:
+            if has(gateway):
+                found.add(capability)
+        except (Failure, KeyError, TypeError, AttributeError) as error:
+            print(f"    {name}, {capability}: {error!r}")
+
+
+# ---- vLLM in particular
+
+
+def check_rejections(gateway):
+    """A stream that vLLM refuses does not count against a replica"""
+    for _ in range(6):
+        rejected = gateway.chat(stream=True, logit_bias={"999999999": 1})
+        if rejected.status != 400 or "logit_bias" not in rejected.text:
+            raise Failure(f"{rejected.status} {rejected.text}")
+    check("six refused streams are 400 with vLLM's message", True)
+    status = gateway.call("/v1/models").json()["data"][0]["status"]
+    check("the model is still available", status == "available", status)
+
+
+def check_bill(gateway, engine):
+    """The bill of whole and of cut streams is what vLLM counted"""
+    def grown(calls):
+        """By how much a number of calls grows the bill, and vLLM's counters."""
+        before = gateway.billed(), engine.counters()
+        calls()
+        wait_until("vLLM is idle", engine.is_idle, 60)
+        after = gateway.billed(), engine.counters()
+        return [tuple(new - old for new, old in zip(*pair)) for pair in zip(after, before)]
+
+    def whole():
+        for number in range(4):
+            gateway.chat(max_tokens=10 + number)
+            gateway.stream(max_tokens=10 + number)
+
+    def cut():
+        for after in (300, 1200, 3000, 6000):
+            gateway.cut(after, ignore_eos=True)
+
+    billed, counted = grown(whole)
+    check("whole calls are equal", billed == counted, (billed, counted))
+    billed, counted = grown(cut)
+    check("prompts of cut streams are equal", billed[0] == counted[0], (billed, counted))
+    # vLLM generates some more tokens until it notices that the connection has ended.
+    check("completions of cut streams are never billed too high", 0 < billed[1] <= counted[1], (billed, counted))
+
+
+def check_cut_streams(gateway):
+    """A client that leaves pays the price of cached tokens, or the call is marked as an estimate"""
+    gateway.chat(messages=LONG)
+    gateway.cut(600, messages=LONG, ignore_eos=True)
+    cut = gateway.last_request()
+    check("cached tokens are billed as such, or as an estimate", cut["cachedTokens"] or cut["certainty"] == "estimated", cut)
+
+    exact = gateway.chat(messages=LONG).json()["usage"]["prompt_tokens"]
+    gateway.cut(0, messages=LONG, stream=False, ignore_eos=True)
+    left = gateway.last_request()
+    near = abs(left["promptTokens"] - exact) <= exact // 5
+    check(f"the prompt of a client that left at once is estimated by the model: {left['promptTokens']} of {exact}", near, left)
+
+
+def check_shared_server(gateway, engine):
+    """Models with the same server are one for the bill check"""
+    gateway.chat(model="test/same")
+    report = lambda: [row for row in gateway.read("/api/reconciliation")["replicas"] if row["replica"].startswith("test/")]
+    rows = report()
+    check("they share a row", [row["replica"] for row in rows] == ["test/engine#1"], rows)
+
+
+def check_restart(gateway, engine):
+    """A vLLM that gets SIGTERM keeps no stream, and is billed again once it is back"""
+    ends = []
+
+    def read_stream():
+        begun = gateway.chat(stream=True, max_tokens=1500, ignore_eos=True)
+        ends.append(begun.text[-300:])
+
+    threads = [threading.Thread(target=read_stream) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    time.sleep(3)
+    since = time.monotonic()
+    engine.process.send_signal(signal.SIGTERM)
+    for thread in threads:
+        thread.join()
+    seconds = time.monotonic() - since
+    check(f"open streams end with an error event after {seconds:.0f} s", seconds < 30, seconds)
+    check("each says so", all('"error"' in end and "[DONE]" not in end for end in ends), ends)
+    check("a call is 503 meanwhile", gateway.chat().status == 503)
+    engine.stop()
+    engine.start()
+    wait_until("the model is served again", lambda: gateway.chat().status == 200, 60)
+    check("it serves again", True)
+    read_until = lambda: gateway.read("/api/reconciliation")["data"][0]["readUntil"]
+    before = read_until()
+    wait_until("its counters are read again", lambda: read_until() > before, READ_SECONDS)
+    check("its counters are read again", True)
+
+
+DEDICATED = """
+[allotment_defaults]
+"local/cpu" = 1
+
+[[models]]
+id = "test/dedicated"
+context_length = 2048
+upstreams = [{{ url = "http://127.0.0.1:9/v1" }}]
+
+[[models.flavors]]
+name = "cpu"
+gpu_type = "local/cpu"
+gpu_count = 1
+precision = "bf16"
+price_per_gpu_hour = "1.00"
+engine = "vllm"
+weights = "{home}/smol"
+tool_parser = "hermes"
+chat_template = "{home}/template.jinja"
+args = ["--enforce-eager", "--max-num-seqs", "8"]
+"""
+
+
+def replica_of(home):
+    """The process of a replica, and its command."""
+    for folder in pathlib.Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                command = (folder / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            except OSError:
+                continue
+            if "serve" in command and f"{home}/smol" in command and "dedicated/vllm" in command:
+                return int(folder.name), command
+    return None
+
+
+def check_dedicated(bed, home):
+    """A dedicated endpoint with engine = "vllm" calls tools, is closed to others, and leaves no process behind"""
+    path = f"{home}/venv/bin:{os.environ['PATH']}"
+    gateway = Gateway(bed, DEDICATED.format(home=home), Vllm.environment() | {"PATH": path})
+    body = {"name": "vllm", "model": "test/dedicated", "flavor": "cpu", "replicas": 1}
+    created = gateway.call("/v1/endpoints", body)
+    check("the endpoint is created", created.status == 201, created.text)
+    serving = lambda: gateway.call("/v1/endpoints/vllm").json()["state"] in ("serving", "failed")
+    wait_until("the endpoint serves", serving, START_SECONDS)
+    seen = gateway.call("/v1/endpoints/vllm").json()
+    check("it serves", seen["state"] == "serving", seen)
+    response = gateway.chat(model="dedicated/vllm", max_tokens=80, **FORCED)
+    calls = message_of(response).get("tool_calls")
+    check("it calls a forced tool", bool(arguments_of(calls or [])), response.text)
+    auto = gateway.chat(model="dedicated/vllm", tools=[TOOL])
+    check("it accepts tools that the model may call", auto.status == 200, auto.text)
+    pid, command = replica_of(home)
+    port = command[command.index("--port") + 1]
+    direct = send(f"http://127.0.0.1:{port}/v1/models")
+    check("its port rejects calls without its key", direct.status == 401, direct.text)
+    check("the key is not in its command", "--api-key" not in command, command)
+    bed.stop(gateway.at, "INT")
+    wait_until("no process of the replica is left", lambda: replica_of(home) is None, 60)
+    check("no process is left", True)
+
+
+def test_vllm(bed, work, found):
+    home = os.environ["FOREBAY_TEST_VLLM"]
+    engine = Vllm(home, work)
+    try:
+        engine.start()
+        tables = [MODEL.format(id=id, url=engine.url, model="smol", engine="vllm", context=2048) for id in ("test/engine", "test/same")]
+        gateway = Gateway(bed, "".join(tables))
+        note_capabilities("vllm", gateway, found)
+        for step in (check_rejections, check_cut_streams):
+            print(f"  {step.__doc__}")
+            step(gateway)
+        for step in (check_bill, check_shared_server, check_restart):
+            print(f"  {step.__doc__}")
+            step(gateway, engine)
+        bed.stop(gateway.at)
+    finally:
+        engine.stop()
+    print(f"  {check_dedicated.__doc__}")
+    check_dedicated(bed, home)
+
+
+def test_forebay_engine(bed, _work, found):
+    engine = bed.request("forebayEngine", arguments=["--model", str(GGUF), "--model-name", "smol", "--ctx", "2048"])
+    table = MODEL.format(id="test/engine", url=f"{engine['url']}/v1", model="smol", engine="forebay-engine", context=2048)
+    note_capabilities("forebay-engine", Gateway(bed, table), found)
+
+
+def test_llama_server(bed, _work, found):
+    url = os.environ["FOREBAY_TEST_LLAMA_SERVER"]
+    table = MODEL.format(id="test/engine", url=url, model="smol", engine="llama-server", context=1024)
+    note_capabilities("llama-server", Gateway(bed, table), found)
+
+
+ENGINES = {"forebay-engine": test_forebay_engine, "llama-server": test_llama_server, "vllm": test_vllm}
+
+
+def main():
+    chosen = sys.argv[1:] or list(ENGINES)
+    found, failures = {}, []
+    with tempfile.TemporaryDirectory(prefix="forebay-engines.") as work, Testbed() as bed:
+        for name in chosen:
+            print(f"==> {name}", flush=True)
+            try:
+                ENGINES[name](bed, pathlib.Path(work), found.setdefault(name, set()))
+            except (Failure, AssertionError, RuntimeError, KeyError) as error:
+                failures.append(f"{name}: {error}")
+    print("\n| | " + " | ".join(found) + " |\n|---|" + "---|" * len(found))
+    for capability in CAPABILITIES:
+        print(f"| {capability} | " + " | ".join("yes" if capability in has else "no" for has in found.values()) + " |")
+    for name, has in found.items():
+        wrong = has ^ (CAPABILITIES.keys() - LACKING[name])
+        failures.extend(f"{name}: {capability} is not as expected" for capability in sorted(wrong))
+    if failures:
+        sys.exit("\n" + "\n".join(failures))
+
+
+if __name__ == "__main__":
+    main()

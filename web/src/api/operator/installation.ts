@@ -1,0 +1,44 @@
+/** The load of all workspaces, and who causes it, for the operator. */
+
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { client, type Schemas, unwrap } from '../client'
+import { polled } from '../polling'
+import { boundsOf, type Metric, onTick, type Window } from '../series'
+
+export type Consumer = Schemas['OperatorUsageLine']
+export type ConsumerKind = 'organization' | 'model' | 'endpoint' | 'key'
+export type ConsumerOrder = 'tokens' | 'cost'
+
+const CONSUMERS_POLL_MS = 10_000
+const MAX_LINES = 1_000
+
+export const installationMetricQuery = (metric: Metric, window: Window) =>
+  queryOptions({
+    queryKey: ['operator', 'metrics', metric, window],
+    queryFn: ({ signal }) =>
+      unwrap(client.GET('/api/operator/metrics', { params: { query: { metric, ...boundsOf(window) } }, signal })),
+    placeholderData: keepPreviousData,
+    refetchInterval: onTick(window),
+    refetchIntervalInBackground: false,
+  })
+
+/** The largest consumers of the last `spanMs`. */
+export const consumersQuery = (by: ConsumerKind, sort: ConsumerOrder, spanMs: number) =>
+  queryOptions({
+    queryKey: ['operator', 'usage', by, sort, spanMs],
+    queryFn: ({ signal }) => consumers({ by, sort, ...boundsOf({ spanMs }) }, signal),
+    placeholderData: keepPreviousData,
+    ...polled(CONSUMERS_POLL_MS),
+  })
+
+/** What each organization used since the start of the month. */
+export const organizationsUsageQuery = (monthStart: string) =>
+  queryOptions({
+    queryKey: ['operator', 'usage', 'organizations', monthStart],
+    queryFn: ({ signal }) => consumers({ by: 'organization', from: monthStart, limit: MAX_LINES }, signal),
+  })
+
+type Query = { by: ConsumerKind; sort?: ConsumerOrder; from?: string; to?: string; limit?: number }
+
+const consumers = async (query: Query, signal: AbortSignal) =>
+  (await unwrap(client.GET('/api/operator/usage', { params: { query }, signal }))).data

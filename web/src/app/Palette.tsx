@@ -1,0 +1,109 @@
+import { Modal, Text, TextInput } from '@mantine/core'
+import { IconSearch } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { useRouter } from '@tanstack/react-router'
+import { type KeyboardEvent, useId, useState } from 'react'
+import { endpointsQuery } from '../api/endpoints'
+import { keysQuery } from '../api/keys'
+import { modelsQuery } from '../api/models'
+import { organizationsQuery } from '../api/operator/organizations'
+import { useSessionContext } from '../api/session'
+import { foundPlaces, placesOf } from './places'
+import classes from './Shell.module.css'
+
+/** Goes to any page, model, endpoint, key, organization or request by its name. */
+export default function Palette({ opened, onClose }: { opened: boolean; onClose: () => void }) {
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title="Go to"
+      size="lg"
+      yOffset="12vh"
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <Search onClose={onClose} />
+    </Modal>
+  )
+}
+
+/** A separate component, so that a reopened palette starts empty. */
+function Search({ onClose }: { onClose: () => void }) {
+  const router = useRouter()
+  const listId = useId()
+  const [typed, setTyped] = useState('')
+  const [chosen, setChosen] = useState(0)
+  const places = foundPlaces(placesOf(useKnown()), typed)
+  const active = places[Math.min(chosen, places.length - 1)]
+  const go = (href: string) => {
+    onClose()
+    router.history.push(href)
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'ArrowDown') setChosen(Math.min(chosen + 1, places.length - 1))
+    else if (event.key === 'ArrowUp') setChosen(Math.max(chosen - 1, 0))
+    else if (event.key === 'Enter' && active) go(active.href)
+    else return
+    event.preventDefault()
+  }
+  const optionId = (id: string) => `${listId} ${id}`.replaceAll(/[^\w-]/g, '-')
+  return (
+    <>
+      <TextInput
+        data-autofocus
+        role="combobox"
+        aria-label="Search pages, models, endpoints, keys and request ids"
+        aria-expanded
+        aria-controls={listId}
+        aria-activedescendant={active && optionId(active.id)}
+        autoComplete="off"
+        placeholder="Page, model, endpoint, key or request id"
+        leftSection={<IconSearch size={16} aria-hidden />}
+        value={typed}
+        onChange={(event) => {
+          setTyped(event.currentTarget.value)
+          setChosen(0)
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div role="listbox" id={listId} aria-label="Results" className={classes.places}>
+        {places.map((place) => (
+          <div
+            key={place.id}
+            id={optionId(place.id)}
+            role="option"
+            tabIndex={-1}
+            aria-selected={place === active}
+            className={classes.place}
+            onClick={() => go(place.href)}
+            onKeyDown={onKeyDown}
+          >
+            <span>{place.label}</span>
+            <Text span size="xs" c="dimmed">
+              {place.kind}
+            </Text>
+          </div>
+        ))}
+      </div>
+      {places.length === 0 ? <Text c="dimmed">Nothing found</Text> : null}
+    </>
+  )
+}
+
+/** What is known to the console, or loads while the palette is open. */
+function useKnown() {
+  const { workspace, isOperator } = useSessionContext()
+  const id = workspace?.id ?? ''
+  const inWorkspace = { enabled: !!workspace }
+  const models = useQuery({ ...modelsQuery(id), ...inWorkspace })
+  const endpoints = useQuery({ ...endpointsQuery(id), ...inWorkspace })
+  const keys = useQuery({ ...keysQuery(id), ...inWorkspace })
+  const organizations = useQuery({ ...organizationsQuery, enabled: isOperator })
+  return {
+    isOperator,
+    models: models.data,
+    endpoints: endpoints.data,
+    keys: keys.data,
+    organizations: organizations.data,
+  }
+}

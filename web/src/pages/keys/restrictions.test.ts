@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest'
+import { accessOf, labelTexts, toLabels, toPermissions } from './restrictions'
+
+it('says in one line what a key may do', () => {
+  const key = { permissions: null, allowedModels: null, allowedIps: null }
+  expect(accessOf(key)).toBeUndefined()
+  expect(accessOf({ ...key, permissions: ['inference'] })).toBe('Calls all models')
+  expect(accessOf({ ...key, allowedModels: ['acme/*', 'a', 'b'], allowedIps: ['10.0.0.0/8'] })).toBe(
+    'Calls acme/*, a and 1 more, changes endpoints, from 10.0.0.0/8',
+  )
+  expect(accessOf({ ...key, permissions: ['endpoints:read'], allowedModels: ['a', 'b'] })).toBe('Sees endpoints')
+})
+
+it('keeps a key unrestricted if every permission is chosen', () => {
+  expect(toPermissions(['endpoints:write', 'inference', 'endpoints:read'])).toBeNull()
+  expect(toPermissions(['inference'])).toEqual(['inference'])
+})
+
+it('reads labels as they are written', () => {
+  const labels = { team: 'search', url: 'a=b', flag: '' }
+  expect(toLabels(labelTexts(labels))).toEqual(labels)
+  expect(toLabels(['team', ' a = b '])).toEqual({ team: '', a: 'b' })
+})

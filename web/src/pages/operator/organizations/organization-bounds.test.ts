@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest'
+import type { OperatorOrganization } from '../../../api/operator/organizations'
+import { boundsEdit, boundsOf } from './organization-bounds'
+
+const organization: OperatorOrganization = {
+  id: 'org_1',
+  name: 'Acme',
+  createdAt: '2026-11-01T00:00:00Z',
+  workspaces: 2,
+  maxWorkspaces: 20,
+  monthlyTokens: null,
+  maxStoredBytes: 1024,
+  members: 1,
+  allotments: [],
+}
+
+describe('bounds of an organization', () => {
+  it('are sent if they were changed, and as null if they were emptied', () => {
+    expect(boundsEdit(organization, { maxWorkspaces: undefined, monthlyTokens: 5_000 })).toEqual({
+      maxWorkspaces: null,
+      monthlyTokens: 5_000,
+    })
+  })
+
+  it('are not sent if nothing was changed', () => expect(boundsEdit(organization, boundsOf(organization))).toEqual({}))
+})

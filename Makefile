@@ -9,7 +9,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 # The console's packages and its build, each updated if its sources are newer.
 CONSOLE_PACKAGES := web/node_modules/.package-lock.json
 CONSOLE := web/dist/index.html
-CONSOLE_SOURCES := $(shell find web/src web/public web/scripts docs -type f ! -path web/src/api/schema.ts) web/index.html web/vite.config.ts web/tsconfig.json
+CONSOLE_SOURCES := $(shell find web/src web/public web/scripts docs -type f ! -path web/src/api/schema.ts ! -path 'docs/api/reference/*') web/index.html web/vite.config.ts web/tsconfig.json
 # The document of `forebay openapi`, of which the console's types and the reference are made.
 OPENAPI := $(TARGET_DIR)/openapi.json
 CONFIG ?= config/quickstart.toml

@@ -1,7 +1,5 @@
 //! The command line: `serve`, `check-config`, `migrate`, `admin`, `completions`.
 
-use crate::doctor::{self, Finding};
-use crate::node::data_dir;
 use crate::surface::openapi;
 use crate::version::VERSION;
 use crate::{admin, app};
@@ -9,6 +7,8 @@ use clap::{CommandFactory, Parser};
 use clap_complete::Shell;
 use config::{Config, load};
 use fleet::drivers::process::shim;
+use node::data_dir;
+use node::doctor::{self, Finding};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

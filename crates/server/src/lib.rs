@@ -3,11 +3,8 @@
 pub mod admin;
 mod app;
 pub mod cli;
-mod clock;
 mod control_plane;
 mod credential;
-mod doctor;
-mod node;
 #[cfg(feature = "single-sign-on")]
 mod oidc;
 #[cfg(not(feature = "single-sign-on"))]

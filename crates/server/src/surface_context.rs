@@ -1,8 +1,5 @@
 //! State that the console and the `/v1` surfaces share: the store, the runtime it lives on, and configured defaults.
 
-use crate::doctor::ResidentDoctor;
-use crate::node::catalogue_keeper::CatalogueKeeper;
-use crate::node::downloads::DownloadCommands;
 use background::Tasks;
 use config::Config;
 use control::CommandError;
@@ -17,6 +14,9 @@ use fleet::Connector;
 use fleet::drivers::kubernetes::KubernetesDriver;
 use fleet::logs::MachineLogs;
 use fleet::weights::Weights;
+use node::catalogue_keeper::CatalogueKeeper;
+use node::doctor::ResidentDoctor;
+use node::downloads::DownloadCommands;
 use std::net::IpAddr;
 use std::sync::Arc;
 use store::{ContentKeys, Store};

@@ -1,10 +1,10 @@
 //! Context of every admin command: the store, the defaults, the time, and the output format.
 
 use super::output::{self, Shown};
-use crate::clock;
 use control::{Author, Command, CommandError};
 use domain::Timestamp;
 use domain::workspace::Limits;
+use node::clock;
 use store::{Page, Store};
 
 pub(super) struct AdminContext<'a> {

@@ -17,9 +17,9 @@ mod usage;
 mod users;
 mod workspaces;
 
-use crate::doctor;
 use config::Config;
 use context::AdminContext;
+use node::doctor;
 use std::io::Write;
 use std::path::PathBuf;
 use store::Store;

@@ -1,13 +1,8 @@
 //! The background work of a node: every loop is started here.
 
 use super::build::Parts;
-use crate::clock;
-use crate::node::catalogue_keeper;
-use crate::node::downloads::DownloadRequest;
-use crate::node::metrics::{self, Metrics, Rows};
-use crate::node::price_keeper;
-use crate::node::report::NodeReporter;
 use crate::surface::operations::{self, Operations};
+use crate::version::VERSION;
 use ::background::{Backoff, Loop, Tasks};
 use control::engine_logs::LogPart;
 use control::node_requests::{self, RESPONSE_PERIOD, Unwritten};
@@ -18,6 +13,12 @@ use dataplane::keys;
 use dataplane::load_exchange::{self, LoadExchange};
 use fleet::pressure::{self, PressureMeter};
 use fleet::{Engines, LoadSharing, health};
+use node::catalogue_keeper;
+use node::clock;
+use node::downloads::DownloadRequest;
+use node::metrics::{self, Metrics, Rows};
+use node::price_keeper;
+use node::report::NodeReporter;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
@@ -173,6 +174,7 @@ fn report_node(parts: &Parts, loops: &Tasks) {
     let downloads = Arc::clone(parts.context.operator.weights.downloads());
     let changed = downloads.changed();
     let reporter = Arc::new(NodeReporter {
+        version: VERSION,
         health: Arc::clone(&parts.health),
         routes: parts.routes.clone(),
         endpoints: parts.endpoints.clone(),

@@ -1,13 +1,7 @@
 //! Builds the parts of a node, each once and in the order of their needs.
 
 use super::start::StoreState;
-use crate::clock;
 use crate::control_plane::ControlPlane;
-use crate::doctor::ResidentDoctor;
-use crate::node::catalogue_keeper::CatalogueKeeper;
-use crate::node::first_start;
-use crate::node::health::Health;
-use crate::node::state::NodeState;
 use crate::oidc::Provider;
 use crate::surface::Surface;
 use crate::surface::console::ConsoleSurface;
@@ -41,6 +35,12 @@ use fleet::logs::MachineLogs;
 use fleet::machine::memory_limit;
 use fleet::weights::Weights;
 use fleet::{Connector, Endpoints, EngineLogs, Launcher, Routes};
+use node::catalogue_keeper::CatalogueKeeper;
+use node::clock;
+use node::doctor::ResidentDoctor;
+use node::first_start;
+use node::health::Health;
+use node::state::NodeState;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;

@@ -7,12 +7,12 @@ mod signals;
 mod start;
 mod waiting;
 
-use crate::node::data_dir;
-use crate::node::first_start;
 use background::Background;
 use build::{Parts, Sockets};
 use config::{Config, load};
 use domain::model::Modality;
+use node::data_dir;
+use node::first_start;
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 use shutdown::LAST_MOMENT;
 use signals::Signals;

@@ -12,9 +12,9 @@
 use super::background::Background;
 use super::build::Parts;
 use super::signals::{End, Signals};
-use crate::node::first_start;
 use domain::UsageEvent;
 use edge::workers::Workers;
+use node::first_start;
 use std::path::Path;
 use std::time::Duration;
 use store::Journal;

@@ -1,7 +1,7 @@
 //! Signals: SIGHUP reloads the catalogue, SIGTERM and SIGINT end the process.
 
-use crate::node::catalogue_keeper::CatalogueKeeper;
 use config::load;
+use node::catalogue_keeper::CatalogueKeeper;
 use std::path::Path;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 

@@ -4,14 +4,14 @@
 //! node waits for it as if it had been away from the beginning.
 
 use super::build::Sockets;
-use crate::clock;
-use crate::node::catalogue_keeper::CatalogueKeeper;
-use crate::node::first_start::{self, Bootstrap};
-use crate::node::{price_keeper, shared_secret};
 use anyhow::Context;
 use config::Config;
 use domain::SaltSecret;
 use fleet::Routes;
+use node::catalogue_keeper::CatalogueKeeper;
+use node::clock;
+use node::first_start::{self, Bootstrap};
+use node::{price_keeper, shared_secret};
 use std::path::Path;
 use store::{ContentKeys, Store, secrets};
 

@@ -3,8 +3,6 @@
 mod neighbours;
 mod replica_keys;
 
-use crate::clock;
-use crate::node::state::NodeState;
 use anyhow::Context;
 use background::Tasks;
 use config::Config;
@@ -16,6 +14,8 @@ use fleet::drivers::process::{ProcessDriver, Settings, ShimPolicy, ShimProgram};
 use fleet::drivers::{Drivers, ReplicaAuth};
 use fleet::engine::BuiltInEngine;
 use fleet::{Connector, Endpoints, Launcher, Routes};
+use node::clock;
+use node::state::NodeState;
 use replica_keys::KeyKeeper;
 use std::path::Path;
 use std::sync::Arc;

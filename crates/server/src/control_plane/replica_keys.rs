@@ -1,12 +1,12 @@
 //! Decides whether new replicas reject requests without their key: as soon as all living nodes send it.
 
-use crate::node::report::NodeReport;
-use crate::node::shared_secret;
-use crate::node::state::ALIVE_MILLIS;
 use background::Tasks;
 use domain::Timestamp;
 use domain::endpoint::replica_keys::ReplicaKeys;
 use fleet::drivers::ReplicaAuth;
+use node::report::NodeReport;
+use node::shared_secret;
+use node::state::ALIVE_MILLIS;
 use std::time::Duration;
 use store::nodes::{self, ReportedNode};
 use store::{Store, StoreError};

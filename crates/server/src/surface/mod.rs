@@ -14,7 +14,6 @@ mod route_name;
 mod site;
 pub(crate) mod starting;
 
-use crate::clock;
 use crate::surface_context::SurfaceContext;
 use console::ConsoleSurface;
 use dataplane::keys::KeyDirectory;
@@ -33,6 +32,7 @@ use error::{Delayed, SurfaceError};
 use http::{HeaderValue, Response, StatusCode, header};
 use http1::RequestHeadError;
 use inference::Exchange;
+use node::clock;
 use route_name::RouteName;
 use std::net::IpAddr;
 use std::sync::Arc;

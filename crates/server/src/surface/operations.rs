@@ -1,13 +1,13 @@
 //! The operations port: metrics, liveness and readiness, for the operator's tools.
 
 use super::{health, json};
-use crate::node::health::{Health, PARTS, Report};
-use crate::node::metrics::Metrics;
 use crate::surface::Body;
 use edge::RequestHead;
 use http::{HeaderValue, Response, StatusCode, header};
 use http1::RequestHeadError;
 use http1::server::{self, HeadBudget, Limits};
+use node::health::{Health, PARTS, Report};
+use node::metrics::Metrics;
 use std::sync::Arc;
 use telemetry::metrics::MEDIA_TYPE;
 use tokio::net::TcpListener;

@@ -2,7 +2,6 @@
 
 use super::error::SurfaceError;
 use super::{Envelope, add_strict_transport, head_rejection, is_below, is_inference, page};
-use crate::clock;
 use crate::surface::{Body, EdgeResponse};
 use dataplane::ResponseBody;
 use domain::RequestId;
@@ -12,6 +11,7 @@ use edge::request_id::RequestIds;
 use edge::{Incoming, RequestHead, Service};
 use http::Response;
 use http1::RequestHeadError;
+use node::clock;
 use std::net::IpAddr;
 use std::sync::Arc;
 

@@ -2,8 +2,11 @@
 
 const FOLDER = '../../../../docs/'
 
-/** Loads a page by its path, such as `concepts/index.md`. */
-const PAGES = import.meta.glob<string>('../../../../docs/**/*.md', { query: '?raw', import: 'default' })
+/** Loads a page by its path, such as `concepts/index.md`. The reference is made with the program, so after the console. */
+const PAGES = import.meta.glob<string>(['../../../../docs/**/*.md', '!../../../../docs/api/reference/*'], {
+  query: '?raw',
+  import: 'default',
+})
 const IMAGES = import.meta.glob<string>('../../../../docs/images/*', { query: '?url', import: 'default', eager: true })
 const EXAMPLE = import.meta.glob<string>('../../../../config/example.toml', { query: '?raw', import: 'default' })
 

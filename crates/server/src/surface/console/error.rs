@@ -2,7 +2,6 @@
 //!
 //! The only file that knows this envelope.
 
-use crate::node::downloads::ChangeFailure;
 use crate::surface::error::{SurfaceError, retry_after_secs};
 use crate::surface::{Body, bridge, json};
 use crate::surface_context::SessionError;
@@ -11,6 +10,7 @@ use control::{CommandError, CommandErrorKind};
 use domain::key_restrictions::RestrictionError;
 use fleet::weights::{ChangeError, WeightsError};
 use http::{HeaderValue, StatusCode, header};
+use node::downloads::ChangeFailure;
 use serde::Serialize;
 use serde_json::Value;
 use store::Conflict;

@@ -2,7 +2,6 @@
 //!
 //! A response that could not be stored says so: its `store` is false.
 
-use crate::clock;
 use crate::surface::response_memory::ContentGrant;
 use bytes::Bytes;
 use control::responses::{CompletedResponse, NotStored, ResponseStorage};
@@ -13,6 +12,7 @@ use edge::memory_budget::MemoryGrant;
 use edge::request_body::BodyBounds;
 use http_body::{Body, Frame, SizeHint};
 use memchr::memmem;
+use node::clock;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;

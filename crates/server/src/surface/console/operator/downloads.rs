@@ -3,7 +3,6 @@
 
 use super::nodes::living_reports;
 use super::weights;
-use crate::node::downloads::{DownloadReport, DownloadRequest, WeightsUsers};
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Caller, Id, List, Operator, PathParam, Payload};
 use axum::Json;
@@ -12,6 +11,7 @@ use domain::ids::IdError;
 use domain::{DownloadChange, DownloadId, Timestamp};
 use fleet::weights::{ChangeError, Downloads, Entry, Order};
 use http::StatusCode;
+use node::downloads::{DownloadReport, DownloadRequest, WeightsUsers};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use utoipa::ToSchema;

@@ -3,7 +3,6 @@
 //! Flavors themselves are a part of their models (`/api/operator/models`).
 
 use super::nodes::living_reports;
-use crate::node::report::GpuReport;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::non_empty;
 use crate::surface::console::extract::{Caller, List, Operator, Params};
@@ -13,6 +12,7 @@ use domain::GpuType;
 use domain::catalogue::flavor_fit::{FlavorFit, FlavorNeed, NodeGpus, fit};
 use domain::model::DriverKind;
 use fleet::machine::Machine;
+use node::report::GpuReport;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 use store::holds::HeldGpu;

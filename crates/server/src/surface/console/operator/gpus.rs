@@ -1,13 +1,13 @@
 //! `/api/operator/gpus`: the GPUs of all machines and of the cluster, and what has them.
 
 use super::nodes::living_reports;
-use crate::node::report::{GpuReport, NodeReport};
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{List, Operator};
 use axum::Json;
 use control::nodes;
 use domain::Timestamp;
 use fleet::drivers::kubernetes::ClusterGpus;
+use node::report::{GpuReport, NodeReport};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use store::holds::HeldGpu;
@@ -192,8 +192,8 @@ fn gpus_of_cluster(gpus: &ClusterGpus, held: usize) -> Vec<OperatorGpuView> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::report::JournalReport;
     use domain::{EndpointId, GpuType, ModelId, OrganizationId, ReplicaId, WorkspaceId};
+    use node::report::JournalReport;
     use std::collections::BTreeMap;
 
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);

@@ -1,12 +1,12 @@
 //! `/api/operator/findings` and `/api/operator/errors`: what needs the operator.
 
-use crate::doctor::{Finding, Level};
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::span;
 use crate::surface::console::extract::{List, Operator, Params};
 use axum::Json;
 use control::requests;
 use domain::Timestamp;
+use node::doctor::{Finding, Level};
 use serde::{Deserialize, Serialize};
 use store::requests::ErrorCount;
 use utoipa::{IntoParams, ToSchema};

@@ -1,7 +1,6 @@
 //! `/api/operator/logs`: the logs of engines on the machines of all nodes, and of the cluster's Pods.
 
 use super::nodes::{is_alive, living_reports};
-use crate::node::report::LogReport;
 use crate::surface::console::error::{ConsoleError, ErrorBody};
 use crate::surface::console::extract::query::{filter_text, flag, non_empty};
 use crate::surface::console::extract::{Caller, Id, List, Operator, Params, PathParam};
@@ -16,6 +15,7 @@ use fleet::drivers::ReplicaName;
 use fleet::drivers::kubernetes::PodLog;
 use fleet::logs::matching_lines;
 use http::{HeaderValue, header};
+use node::report::LogReport;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use store::holds::HeldGpu;

@@ -1,6 +1,5 @@
 //! Models as operators send them: entries of the catalogue in camelCase. A change is a JSON merge patch (RFC 7386).
 
-use crate::node::catalogue_keeper::CatalogueKeeper;
 use crate::surface::console::error::ConsoleError;
 use config::{CatalogueEntry, EntryProblem, Why, remove_nulls};
 use control::CommandError;
@@ -9,6 +8,7 @@ use domain::model::{Serving, Upstream};
 use fleet::Backend;
 use fleet::weights::path_problem;
 use http::HeaderValue;
+use node::catalogue_keeper::CatalogueKeeper;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::path::PathBuf;

@@ -1,6 +1,5 @@
 //! Models as operators see them.
 
-use crate::node::catalogue_keeper::StoreEntry;
 use config::CatalogueEntry;
 use domain::model::Flavor;
 use domain::{Model, Timestamp};
@@ -8,6 +7,7 @@ use fleet::backend::{Backend, Health};
 use fleet::drivers::kubernetes::Settings;
 use fleet::drivers::{CommandPreview, preview};
 use fleet::routes::Table;
+use node::catalogue_keeper::StoreEntry;
 use serde::Serialize;
 use store::catalogue::Uses;
 use utoipa::ToSchema;

@@ -2,7 +2,6 @@
 
 use super::model_input::{ModelEdit, NewModel};
 use super::model_view::{CommandView, OperatorModelView, UsesView};
-use crate::node::catalogue_keeper::Snapshot;
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Caller, Id, List, Operator, PathParam, Payload};
 use crate::view::PriceVersionView;
@@ -11,6 +10,7 @@ use control::{CatalogueError, CommandError, catalogue, prices};
 use domain::ModelId;
 use domain::ids::IdError;
 use http::StatusCode;
+use node::catalogue_keeper::Snapshot;
 use serde_json::Value;
 
 /// The id of a model in the path, with its slashes encoded.

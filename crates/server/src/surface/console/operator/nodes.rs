@@ -1,12 +1,12 @@
 //! `/api/operator/nodes`: the processes that serve from this store.
 
-use crate::node::report::NodeReport;
-use crate::node::state::ALIVE_MILLIS;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Caller, List, Operator};
 use axum::Json;
 use control::nodes;
 use domain::Timestamp;
+use node::report::NodeReport;
+use node::state::ALIVE_MILLIS;
 use serde::Serialize;
 use store::nodes::ReportedNode;
 use utoipa::ToSchema;

@@ -1,13 +1,13 @@
 //! `/api/operator/weights`: what can run on the machine of the node that responds.
 
 use super::downloads::{self, DownloadView};
-use crate::node::downloads::WeightsUsers;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Caller, Operator, Payload};
 use axum::Json;
 use domain::model::Modality;
 use fleet::machine::Machine;
 use fleet::weights::{FoundModel, LocalFile, Lookup, Verdict};
+use node::downloads::WeightsUsers;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -4,7 +4,6 @@ pub(super) mod error;
 pub(super) mod records;
 mod stored;
 
-use crate::clock;
 use crate::surface::EdgeResponse;
 use crate::surface::error::SurfaceError;
 use crate::surface::inference::{Exchange, InferenceError, PendingSave, Prepared};
@@ -15,6 +14,7 @@ use dialects::responses::{ReasoningSeal, ResponseContext, ResponseOptions};
 use domain::model::NativeApi;
 use domain::{Caller, WorkspaceId};
 use edge::request_body::{WholeBody, keep_translation, reserve_translation};
+use node::clock;
 use serde::Serialize;
 use std::sync::Arc;
 use store::ContentKeys;

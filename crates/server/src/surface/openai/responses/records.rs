@@ -4,7 +4,6 @@
 
 use super::error::StoredResponseError;
 use super::stored::{check_model, finished, memory_of};
-use crate::clock;
 use crate::credential;
 use crate::surface::inference::{Exchange, InferenceError};
 use crate::surface::response_memory::{ContentGrant, ResponseGrant};
@@ -16,6 +15,7 @@ use domain::Caller;
 use edge::memory_budget::MemoryGrant;
 use edge::request_body::BodyBounds;
 use http::StatusCode;
+use node::clock;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use std::ops::RangeInclusive;

@@ -4,7 +4,6 @@
 //! and references are replaced by their items. The response is stored with the request's own input.
 
 use super::error::StoredResponseError;
-use crate::clock;
 use crate::surface::Surface;
 use crate::surface::error::SurfaceError;
 use crate::surface::inference::{InferenceError, PendingSave, call_error};
@@ -18,6 +17,7 @@ use dialects::responses::{FinishedResponse, History, ItemReference, ResponsesReq
 use domain::Caller;
 use edge::memory_budget::{Holder, MemoryGrant, NoMemoryError};
 use edge::request_body::BodyError;
+use node::clock;
 use serde::Deserialize;
 use std::collections::HashSet;
 use std::sync::Arc;

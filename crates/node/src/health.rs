@@ -3,7 +3,7 @@
 //! A degraded part is reported but keeps serving. The node becomes not ready only if every call would fail here while
 //! other nodes could serve it. `docs/operations.md` explains each part.
 
-use crate::node::state::{Leader, NodeState};
+use crate::state::{Leader, NodeState};
 use dataplane::admission::RedisLimits;
 use domain::ModelId;
 use domain::leadership::TERM;
@@ -20,10 +20,10 @@ const KEYS_ARE_TRUSTED: Duration = dataplane::keys::STALE_KEY_TTL;
 const NO_LEADER_GRACE: Duration = TERM;
 
 /// The parts in the order in which they are reported.
-pub(crate) const PARTS: [&str; 6] = ["store", "limits", "journal", "catalogue", "engines", "leader"];
+pub const PARTS: [&str; 6] = ["store", "limits", "journal", "catalogue", "engines", "leader"];
 
 /// The observed state that readiness is computed from.
-pub(crate) struct Observation {
+pub struct Observation {
     pub draining: bool,
     /// `None` if the store is reachable.
     pub store_away_for: Option<Duration>,
@@ -40,7 +40,7 @@ pub(crate) struct Observation {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct JournalObservation {
+pub struct JournalObservation {
     pub level: FillLevel,
     pub max: u64,
     pub has_room: bool,
@@ -48,14 +48,14 @@ pub(crate) struct JournalObservation {
 
 impl Observation {
     /// Whether this node leads and can act: a leader without the store cannot.
-    pub(crate) fn leads(&self) -> bool {
+    pub fn leads(&self) -> bool {
         self.leader == Leader::This && self.store_away_for.is_none()
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Status {
+pub enum Status {
     Ok,
     Degraded,
     Unavailable,
@@ -63,7 +63,7 @@ pub(crate) enum Status {
 
 /// The status of a part, and the reason if it is not `ok`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Part {
+pub struct Part {
     status: Status,
     #[serde(skip_serializing_if = "str::is_empty")]
     why: String,
@@ -80,12 +80,12 @@ impl Part {
         Self { status: Status::Unavailable, why: why.into() }
     }
 
-    pub(crate) fn is_ok(&self) -> bool {
+    pub fn is_ok(&self) -> bool {
         self.status == Status::Ok
     }
 
     /// As in `/readyz`.
-    pub(crate) fn status(&self) -> &'static str {
+    pub fn status(&self) -> &'static str {
         match self.status {
             Status::Ok => "ok",
             Status::Degraded => "degraded",
@@ -94,7 +94,7 @@ impl Part {
     }
 
     /// Empty if the part is ok.
-    pub(crate) fn why(&self) -> &str {
+    pub fn why(&self) -> &str {
         &self.why
     }
 }
@@ -113,7 +113,7 @@ struct Parts {
 /// The body of `/readyz`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Report {
+pub struct Report {
     status: &'static str,
     node_id: String,
     store: &'static str,
@@ -124,7 +124,7 @@ pub(crate) struct Report {
 
 impl Report {
     /// The report of a node that has not reached the store since its start.
-    pub(crate) fn waiting_for_store(node_id: &str, catalogue_hash: &str) -> Self {
+    pub fn waiting_for_store(node_id: &str, catalogue_hash: &str) -> Self {
         let why = "the store has not responded since this node started: no key is known";
         Self {
             status: NOT_READY,
@@ -144,21 +144,21 @@ impl Report {
     }
 
     /// `ready`, `degraded`, `not_ready` or `draining`.
-    pub(crate) fn status(&self) -> &'static str {
+    pub fn status(&self) -> &'static str {
         self.status
     }
 
     /// Whether calls should be sent here.
-    pub(crate) fn is_ready(&self) -> bool {
+    pub fn is_ready(&self) -> bool {
         matches!(self.status, READY | DEGRADED)
     }
 
     /// Whether this part is `ok`, for probes that ask for it by name.
-    pub(crate) fn is_part_ok(&self, part: &str) -> bool {
+    pub fn is_part_ok(&self, part: &str) -> bool {
         self.parts().any(|(name, found)| name == part && found.is_ok())
     }
 
-    pub(crate) fn parts(&self) -> impl Iterator<Item = (&'static str, &Part)> {
+    pub fn parts(&self) -> impl Iterator<Item = (&'static str, &Part)> {
         let Parts { store, limits, journal, catalogue, engines, leader } = &self.parts;
         PARTS.into_iter().zip([store, limits, journal, catalogue, engines, leader])
     }
@@ -171,7 +171,7 @@ const DRAINING: &str = "draining";
 const UNKNOWN_LEADER: &str = "the leader is unknown while the store is unreachable";
 
 /// Observes the parts of this node.
-pub(crate) struct Health {
+pub struct Health {
     pub node: Arc<NodeState>,
     pub routes: Routes,
     pub journal: Journal,
@@ -181,7 +181,7 @@ pub(crate) struct Health {
 }
 
 impl Health {
-    pub(crate) fn check(&self) -> (Observation, Report) {
+    pub fn check(&self) -> (Observation, Report) {
         let seen = self.observe();
         let parts = assess(&seen);
         let report = Report {

@@ -3,9 +3,9 @@
 
 mod rows;
 
-pub(crate) use rows::{REFRESH_PERIOD, Rows};
+pub use rows::{REFRESH_PERIOD, Rows};
 
-use crate::node::health::Health;
+use crate::health::Health;
 use control::bill_check::Monitor;
 use control::reconciler;
 use control::responses::ResponseStorage;
@@ -25,7 +25,7 @@ use telemetry::metrics::{Calls, Page, families, process, routing};
 use telemetry::traces::{SpanFigures, Tracer};
 
 /// All sources of metrics.
-pub(crate) struct Metrics {
+pub struct Metrics {
     pub calls: Arc<Calls>,
     pub routes: Routes,
     pub endpoints: Endpoints,
@@ -49,7 +49,7 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     /// All metrics as text.
-    pub(crate) fn encode(&self) -> String {
+    pub fn encode(&self) -> String {
         let mut page = Page::default();
         self.calls.write(&mut page);
         self.write_models(&mut page);

@@ -1,7 +1,7 @@
 //! Checks the catalogue of the store, and that there are models at all.
 
 use super::finding::Finding;
-use crate::node::catalogue_keeper::{self, Snapshot};
+use crate::catalogue_keeper::{self, Snapshot};
 use config::Config;
 use domain::Catalogue;
 use store::Store;

@@ -1,8 +1,7 @@
 //! What a node reports about itself with its heartbeat, for the operator of all nodes.
 
-use crate::node::downloads::DownloadReport;
-use crate::node::health::Health;
-use crate::version::VERSION;
+use crate::downloads::DownloadReport;
+use crate::health::Health;
 use domain::Timestamp;
 use fleet::logs::{MachineLog, MachineLogs};
 use fleet::weights::Downloads;
@@ -19,7 +18,7 @@ const MAX_LOGS: usize = 100;
 /// The state of a node at its last heartbeat.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct NodeReport {
+pub struct NodeReport {
     pub version: String,
     /// `ready`, `degraded`, `not_ready` or `draining`.
     pub status: String,
@@ -51,7 +50,7 @@ pub(crate) struct NodeReport {
 /// A log of the node's machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct LogReport {
+pub struct LogReport {
     /// A replica, or an engine of a serverless model, such as `acme/tiny#1`.
     pub name: String,
     /// Without the parts that were rotated away.
@@ -68,14 +67,14 @@ impl From<MachineLog> for LogReport {
 
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct JournalReport {
+pub struct JournalReport {
     /// Usage events that wait for the store.
     pub waiting_bytes: u64,
     pub max_bytes: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub(crate) struct PartReport {
+pub struct PartReport {
     pub name: String,
     /// `ok`, `degraded` or `unavailable`.
     pub status: String,
@@ -85,7 +84,7 @@ pub(crate) struct PartReport {
 
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct GpuReport {
+pub struct GpuReport {
     pub id: String,
     pub gpu_type: String,
     /// Whether a process computes on it.
@@ -99,7 +98,9 @@ pub(crate) struct GpuReport {
 }
 
 /// Observes this node.
-pub(crate) struct NodeReporter {
+pub struct NodeReporter {
+    /// Version, commit and kind of this build.
+    pub version: &'static str,
     pub health: Arc<Health>,
     pub routes: Routes,
     pub endpoints: Endpoints,
@@ -110,7 +111,7 @@ pub(crate) struct NodeReporter {
 
 impl NodeReporter {
     /// The report as JSON.
-    pub(crate) async fn report(&self) -> String {
+    pub async fn report(&self) -> String {
         let process = &self.logs.process;
         let (devices, shares, memory) = tokio::join!(process.devices(), process.gpu_busy(), process.gpu_memory());
         let gpus = devices.into_iter().map(|device| GpuReport {
@@ -140,7 +141,7 @@ impl NodeReporter {
             why: part.why().to_owned(),
         });
         NodeReport {
-            version: VERSION.to_owned(),
+            version: self.version.to_owned(),
             status: report.status().to_owned(),
             calls_in_flight: serverless + dedicated,
             held_calls: endpoints.iter().map(|endpoint| u64::from(endpoint.held())).sum(),

@@ -20,16 +20,16 @@ mod resident;
 mod store;
 mod telemetry;
 
-pub(crate) use engines::missing_programs;
-pub(crate) use finding::{Finding, Level, Report};
-pub(crate) use resident::ResidentDoctor;
+pub use engines::missing_programs;
+pub use finding::{Finding, Level, Report};
+pub use resident::ResidentDoctor;
 
-use crate::node::data_dir;
+use crate::data_dir;
 use fleet::{Connector, Launcher};
 use std::path::Path;
 
 /// Runs all checks that are possible.
-pub(crate) async fn examine(config_file: Option<&Path>, data_dir: &Path) -> Report {
+pub async fn examine(config_file: Option<&Path>, data_dir: &Path) -> Report {
     let (config, mut findings) = configuration::check(config_file);
     findings.push(data_directory::check(data_dir));
     findings.push(descriptors::check());

@@ -2,7 +2,7 @@
 
 use super::finding::Finding;
 use crate::clock;
-use crate::node::state::ALIVE_MILLIS;
+use crate::state::ALIVE_MILLIS;
 use config::Config;
 use dataplane::admission::redis_time;
 use store::{Store, StoreError, nodes};

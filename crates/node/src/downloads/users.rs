@@ -1,6 +1,6 @@
 //! What runs the files of a download.
 
-use crate::node::catalogue_keeper::Snapshot;
+use crate::catalogue_keeper::Snapshot;
 use domain::Model;
 use domain::model::Serving;
 use std::borrow::Cow;
@@ -9,10 +9,10 @@ use store::{Store, StoreError};
 use weights::may_use;
 
 /// Models of the catalogue, and endpoints that keep a flavor which it no longer has, with the weights that they run.
-pub(crate) struct WeightsUsers(Vec<(String, Vec<String>)>);
+pub struct WeightsUsers(Vec<(String, Vec<String>)>);
 
 impl WeightsUsers {
-    pub(crate) async fn read(store: &Store, catalogue: &Snapshot) -> Result<Self, StoreError> {
+    pub async fn read(store: &Store, catalogue: &Snapshot) -> Result<Self, StoreError> {
         let shapes = endpoints::list_shapes(store).await?;
         let merged = catalogue.merged();
         let kept = shapes.into_iter().filter_map(|StoredShape { name, model, shape }| {
@@ -26,7 +26,7 @@ impl WeightsUsers {
     }
 
     /// The names of those that may run the files of this download.
-    pub(crate) fn of(&self, downloaded: &str) -> Vec<String> {
+    pub fn of(&self, downloaded: &str) -> Vec<String> {
         let uses = |weights: &[String]| weights.iter().any(|weights| may_use(weights, downloaded));
         let names = self.0.iter().filter(|(_, weights)| uses(weights)).map(|(name, _)| name.clone());
         let mut names: Vec<String> = names.collect();

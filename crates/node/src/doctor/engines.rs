@@ -100,7 +100,7 @@ fn weights(model: &Model) -> Vec<Finding> {
 }
 
 /// Programs of flavors that are not on the `PATH` of this process, which is also that of replicas.
-pub(crate) fn missing_programs(catalogue: &Catalogue) -> Vec<Finding> {
+pub fn missing_programs(catalogue: &Catalogue) -> Vec<Finding> {
     let models: Vec<&Model> = catalogue.iter().map(|model| &**model).collect();
     programs(&models, &|name| find_program(name))
 }

@@ -13,7 +13,7 @@ use store::Store;
 /// `DATA_DIR/bootstrap.json`: the first credentials and addresses.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Bootstrap {
+pub struct Bootstrap {
     base_url: String,
     console_url: String,
     email: String,
@@ -31,7 +31,7 @@ const OWNER_ONLY: u32 = 0o600;
 const READABLE: u32 = 0o644;
 
 /// Fills an empty store and writes the credentials to a file. Later starts only update the addresses in the file.
-pub(crate) async fn prepare(
+pub async fn prepare(
     store: &Store,
     config: &Config,
     data_dir: &Path,
@@ -80,7 +80,7 @@ fn read(data_dir: &Path) -> Option<Bootstrap> {
 }
 
 /// The URL of the console: as configured, or else the bound address.
-pub(crate) fn console_url(config: &Config, bound: SocketAddr) -> String {
+pub fn console_url(config: &Config, bound: SocketAddr) -> String {
     config.server.public_url.clone().unwrap_or_else(|| {
         let scheme = if config.server.tls.is_some() { "https" } else { "http" };
         let host = if bound.ip().is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { bound.ip() };
@@ -95,12 +95,12 @@ struct Listen {
     ops: SocketAddr,
 }
 
-pub(crate) fn write_listen(data_dir: &Path, public: SocketAddr, ops: SocketAddr) -> anyhow::Result<()> {
+pub fn write_listen(data_dir: &Path, public: SocketAddr, ops: SocketAddr) -> anyhow::Result<()> {
     write_by_rename(data_dir, LISTEN, READABLE, &Listen { public, ops })
 }
 
 /// Removes the file of an earlier run, which tools that wait for the new one would take for current.
-pub(crate) fn forget_listen(data_dir: &Path) {
+pub fn forget_listen(data_dir: &Path) {
     let _ = std::fs::remove_file(data_dir.join(LISTEN));
 }
 
@@ -140,7 +140,7 @@ impl Audience {
 
 impl Bootstrap {
     /// Shows the credentials, or only the path of their file to a log that is kept.
-    pub(crate) fn show(&self, data_dir: &Path, model: Option<&str>) {
+    pub fn show(&self, data_dir: &Path, model: Option<&str>) {
         let log_is_kept = LOG_COLLECTORS.iter().any(|name| std::env::var_os(name).is_some());
         match Audience::of(std::io::stderr().is_terminal(), self.is_new, log_is_kept) {
             Some(Audience::Person) => self.print(model),

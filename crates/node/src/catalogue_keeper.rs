@@ -4,7 +4,7 @@
 //! node starts or reloads its file. While the node serves, nodes may have different files, so there the file's entry wins
 //! and the other one is reported as a problem.
 
-use crate::node::price_keeper::Served;
+use crate::price_keeper::Served;
 use anyhow::Context;
 use arc_swap::ArcSwap;
 use background::Backoff;
@@ -24,11 +24,11 @@ use store::{Change, ContentKeys, Store, StoreError};
 use tokio::sync::{Mutex, Notify};
 
 /// Delay after the catalogue of the store could not be read.
-pub(crate) const BACKOFF: Backoff = Backoff::constant(Duration::from_secs(1));
+pub const BACKOFF: Backoff = Backoff::constant(Duration::from_secs(1));
 
 /// A model of the store, as this node reads it.
 #[derive(Debug, Clone)]
-pub(crate) struct StoreEntry {
+pub struct StoreEntry {
     pub stored: StoredModel,
     /// `None` if the definition is not valid on this node.
     pub model: Option<Model>,
@@ -57,14 +57,14 @@ impl FilePart {
 
 /// All entries at one moment.
 #[derive(Debug)]
-pub(crate) struct Snapshot {
+pub struct Snapshot {
     part: FilePart,
     stored: StoredCatalogue,
     pub models: Vec<StoreEntry>,
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum RefreshError {
+pub enum RefreshError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -77,43 +77,43 @@ impl Snapshot {
         Self { part, stored, models }
     }
 
-    pub(crate) fn mode(&self) -> CatalogueMode {
+    pub fn mode(&self) -> CatalogueMode {
         self.part.mode
     }
 
-    pub(crate) fn rules(&self) -> &ModelRules {
+    pub fn rules(&self) -> &ModelRules {
         &self.part.rules
     }
 
     /// The part that commands cannot change.
-    pub(crate) fn fixed(&self) -> FixedPart<'_> {
+    pub fn fixed(&self) -> FixedPart<'_> {
         FixedPart { mode: self.part.mode, file: &self.part.file }
     }
 
     /// Models of the file, if they are served.
-    pub(crate) fn file_models(&self) -> impl Iterator<Item = &Arc<Model>> {
+    pub fn file_models(&self) -> impl Iterator<Item = &Arc<Model>> {
         self.part.file.iter().filter(|_| self.part.mode.has_file())
     }
 
     /// Aliases of the file, if they are served.
-    pub(crate) fn file_aliases(&self) -> impl Iterator<Item = &Alias> {
+    pub fn file_aliases(&self) -> impl Iterator<Item = &Alias> {
         self.part.file.aliases().iter().filter(|_| self.part.mode.has_file())
     }
 
-    pub(crate) fn stored_aliases(&self) -> &[StoredAlias] {
+    pub fn stored_aliases(&self) -> &[StoredAlias] {
         &self.stored.aliases
     }
 
-    pub(crate) fn stored_model(&self, id: &str) -> Option<&StoreEntry> {
+    pub fn stored_model(&self, id: &str) -> Option<&StoreEntry> {
         self.models.iter().find(|entry| entry.stored.id.as_str() == id)
     }
 
-    pub(crate) fn file_model(&self, id: &str) -> Option<&Arc<Model>> {
+    pub fn file_model(&self, id: &str) -> Option<&Arc<Model>> {
         self.part.file.get(id).filter(|_| self.part.mode.has_file())
     }
 
     /// Names that the file and the store both have.
-    pub(crate) fn clashes(&self) -> Vec<&str> {
+    pub fn clashes(&self) -> Vec<&str> {
         let models = self.stored.models.iter().map(|model| model.id.as_str());
         let aliases = self.stored.aliases.iter().map(|alias| alias.name.as_str());
         models.chain(aliases).filter(|name| self.part.has_name(name)).collect()
@@ -131,7 +131,7 @@ impl Snapshot {
     }
 
     /// The catalogue to serve.
-    pub(crate) fn merged(&self) -> Catalogue {
+    pub fn merged(&self) -> Catalogue {
         let none = Catalogue::default();
         let base = if self.part.mode.has_file() { &*self.part.file } else { &none };
         let served = self.models.iter().filter(|entry| entry.stored.enabled && entry.problem.is_none());
@@ -192,7 +192,7 @@ fn check_addresses(upstreams: &[Upstream]) -> Result<(), String> {
 }
 
 /// Keeps the route table equal to the file and the store.
-pub(crate) struct CatalogueKeeper {
+pub struct CatalogueKeeper {
     store: Store,
     routes: Routes,
     served: Served,
@@ -205,7 +205,7 @@ pub(crate) struct CatalogueKeeper {
 
 impl CatalogueKeeper {
     /// Reads the store and serves the whole catalogue. Fails if a name is in the file and in the store.
-    pub(crate) async fn open(store: Store, config: &Config, routes: Routes) -> anyhow::Result<Self> {
+    pub async fn open(store: Store, config: &Config, routes: Routes) -> anyhow::Result<Self> {
         let part = FilePart::of(config);
         let content_keys = config.content_keys.clone();
         if let Some(keys) = content_keys.as_ref().filter(|_| part.mode.has_store()) {
@@ -229,43 +229,43 @@ impl CatalogueKeeper {
     }
 
     /// The catalogue being served, with the moment of its last change.
-    pub(crate) fn served(&self) -> &Served {
+    pub fn served(&self) -> &Served {
         &self.served
     }
 
     /// The table that calls are routed by.
-    pub(crate) fn routes(&self) -> &Routes {
+    pub fn routes(&self) -> &Routes {
         &self.routes
     }
 
-    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+    pub fn snapshot(&self) -> Arc<Snapshot> {
         self.current.load_full()
     }
 
     /// Notified when the store has changed.
-    pub(crate) fn nudge(&self) -> Arc<Notify> {
+    pub fn nudge(&self) -> Arc<Notify> {
         Arc::clone(&self.nudge)
     }
 
-    pub(crate) fn apply_change(&self, change: &Change) {
+    pub fn apply_change(&self, change: &Change) {
         if matches!(change, Change::Catalogue | Change::Everything) {
             self.nudge.notify_one();
         }
     }
 
     /// Whether keys of upstreams can be stored.
-    pub(crate) fn can_store_keys(&self) -> bool {
+    pub fn can_store_keys(&self) -> bool {
         self.content_keys.is_some()
     }
 
     /// Encrypts the key of an upstream.
-    pub(crate) fn seal(&self, model: &ModelId, url: &str, key: &str) -> Result<String, CatalogueError> {
+    pub fn seal(&self, model: &ModelId, url: &str, key: &str) -> Result<String, CatalogueError> {
         let keys = self.content_keys.as_ref().ok_or(CatalogueError::NoContentKey)?;
         Ok(keys.seal_upstream_key(model, url, key))
     }
 
     /// Reads the store again and serves what has changed.
-    pub(crate) async fn refresh(&self) -> Result<(), RefreshError> {
+    pub async fn refresh(&self) -> Result<(), RefreshError> {
         let _turn = self.turn.lock().await;
         let before = self.snapshot();
         let stored = read(&self.store, before.part.mode).await?;
@@ -278,7 +278,7 @@ impl CatalogueKeeper {
     }
 
     /// Serves the catalogue of a file that was read again. A catalogue with errors changes nothing.
-    pub(crate) async fn reload(&self, config: &Config) -> anyhow::Result<()> {
+    pub async fn reload(&self, config: &Config) -> anyhow::Result<()> {
         let _turn = self.turn.lock().await;
         let part = FilePart::of(config);
         let stored = match read(&self.store, part.mode).await {
@@ -316,7 +316,7 @@ async fn read(store: &Store, mode: CatalogueMode) -> Result<StoredCatalogue, Sto
 }
 
 /// All entries as a node with this configuration reads them, for the doctor.
-pub(crate) async fn inspect(store: &Store, config: &Config) -> Result<Snapshot, StoreError> {
+pub async fn inspect(store: &Store, config: &Config) -> Result<Snapshot, StoreError> {
     let part = FilePart::of(config);
     let stored = read(store, part.mode).await?;
     Ok(Snapshot::new(part, stored, config.content_keys.as_ref()))

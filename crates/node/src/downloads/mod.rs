@@ -3,10 +3,10 @@
 mod report;
 mod users;
 
-pub(crate) use report::DownloadReport;
-pub(crate) use users::WeightsUsers;
+pub use report::DownloadReport;
+pub use users::WeightsUsers;
 
-use crate::node::catalogue_keeper::Snapshot;
+use crate::catalogue_keeper::Snapshot;
 use control::node_requests::Request;
 use control::{Author, Command, CommandError, weights};
 use domain::{DownloadChange, DownloadId, Timestamp, UserId};
@@ -16,12 +16,12 @@ use std::sync::Arc;
 use store::Store;
 
 /// What a node responds to a request for a change.
-pub(crate) type Outcome = Result<DownloadReport, ChangeError>;
+pub type Outcome = Result<DownloadReport, ChangeError>;
 
 /// A change that an operator asks another node for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "RequestText", into = "RequestText")]
-pub(crate) struct DownloadRequest {
+pub struct DownloadRequest {
     pub download: DownloadId,
     pub change: DownloadChange,
     pub user: UserId,
@@ -66,13 +66,13 @@ impl TryFrom<RequestText> for DownloadRequest {
 /// Why a change was not made.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-pub(crate) enum ChangeFailure {
+pub enum ChangeFailure {
     Rejected(#[from] ChangeError),
     Command(#[from] CommandError),
 }
 
 /// Makes changes of this node's downloads.
-pub(crate) struct DownloadCommands<'a> {
+pub struct DownloadCommands<'a> {
     pub store: &'a Store,
     pub node: &'a str,
     pub downloads: &'a Arc<Downloads>,
@@ -81,7 +81,7 @@ pub(crate) struct DownloadCommands<'a> {
 
 impl DownloadCommands<'_> {
     /// Makes a change. Returns the download after it, or as it was before it was deleted.
-    pub(crate) async fn make(
+    pub async fn make(
         &self,
         author: &Author,
         change: DownloadChange,
@@ -115,7 +115,7 @@ impl DownloadCommands<'_> {
     }
 
     /// Makes a change that another node asks for.
-    pub(crate) async fn carry_out(&self, request: DownloadRequest, now: Timestamp) -> Result<Outcome, CommandError> {
+    pub async fn carry_out(&self, request: DownloadRequest, now: Timestamp) -> Result<Outcome, CommandError> {
         let DownloadRequest { download, change, user, address } = request;
         match self.make(&Author::User { id: user, address }, change, &download, now).await {
             Ok(report) => Ok(Ok(report)),
@@ -128,7 +128,7 @@ impl DownloadCommands<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::catalogue_keeper;
+    use crate::catalogue_keeper;
     use config::Config;
     use control::node_requests::{self, Unwritten};
     use fleet::Connector;

@@ -8,22 +8,22 @@ use std::path::Path;
 const LOCK: &str = "lock";
 
 /// The lock on the directory, held until dropped.
-pub(crate) struct Claim {
+pub struct Claim {
     _file: File,
 }
 
 /// Makes new files private to the user of this process: the store contains hashes of secrets.
-pub(crate) fn keep_private() {
+pub fn keep_private() {
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
 }
 
 /// Whether a process is serving from the directory.
-pub(crate) fn is_claimed(data_dir: &Path) -> bool {
+pub fn is_claimed(data_dir: &Path) -> bool {
     File::open(data_dir.join(LOCK)).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// Locks the directory. Fails if another process holds the lock.
-pub(crate) fn claim(data_dir: &Path) -> anyhow::Result<Claim> {
+pub fn claim(data_dir: &Path) -> anyhow::Result<Claim> {
     let shown = data_dir.display();
     std::fs::create_dir_all(data_dir).with_context(|| format!("cannot create {shown}"))?;
     let file = File::create(data_dir.join(LOCK)).with_context(|| format!("cannot write to {shown}"))?;

@@ -9,18 +9,18 @@ use store::{Store, StoreClock, StoreError};
 static STORE_CLOCK: LazyLock<StoreClock> = LazyLock::new(|| StoreClock::starting_at(machine_time(), Instant::now()));
 
 /// The store's time. All records and decisions use it.
-pub(crate) fn now() -> Timestamp {
+pub fn now() -> Timestamp {
     STORE_CLOCK.time(Instant::now())
 }
 
 /// This machine's wall clock, which may be wrong.
-pub(crate) fn machine_time() -> Timestamp {
+pub fn machine_time() -> Timestamp {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_millis(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// Asks the store for its time, and follows it. Returns by how many milliseconds this machine is ahead.
-pub(crate) async fn follow(store: &Store) -> Result<i64, StoreError> {
+pub async fn follow(store: &Store) -> Result<i64, StoreError> {
     // Before the first response, so that the clock starts before the moments it is asked for.
     LazyLock::force(&STORE_CLOCK);
     let (sent, sent_here) = (Instant::now(), machine_time());
@@ -31,7 +31,7 @@ pub(crate) async fn follow(store: &Store) -> Result<i64, StoreError> {
 
 /// Milliseconds by which this machine is ahead, assuming that the other clock was read halfway between request and
 /// response.
-pub(crate) fn ahead_of(other: Timestamp, sent: Timestamp, received: Timestamp) -> i64 {
+pub fn ahead_of(other: Timestamp, sent: Timestamp, received: Timestamp) -> i64 {
     let here = sent.millis() + (received.millis() - sent.millis()) / 2;
     here - other.millis()
 }

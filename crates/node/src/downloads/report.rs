@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 /// A download of a node's machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct DownloadReport {
+pub struct DownloadReport {
     pub id: String,
     /// For `engine.weights` of a model.
     pub weights: String,

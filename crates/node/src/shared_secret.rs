@@ -4,7 +4,7 @@ use anyhow::Context;
 use store::{Store, secrets};
 
 /// The secret with this name, created by the first node.
-pub(crate) async fn read(store: &Store, name: &str) -> anyhow::Result<String> {
+pub async fn read(store: &Store, name: &str) -> anyhow::Result<String> {
     let mut fresh = [0; 32];
     getrandom::fill(&mut fresh).map_err(|error| anyhow::anyhow!("no randomness from the system: {error}"))?;
     let fresh: String = fresh.iter().map(|byte| format!("{byte:02x}")).collect();

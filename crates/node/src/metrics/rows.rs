@@ -16,7 +16,7 @@ use std::time::Duration;
 use store::{Store, StoreError, allotments, endpoints, quota};
 use telemetry::metrics::{OTHER, Page, families};
 
-pub(crate) const REFRESH_PERIOD: Duration = Duration::from_secs(5);
+pub const REFRESH_PERIOD: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
 struct Found {
@@ -26,7 +26,7 @@ struct Found {
 }
 
 /// The last rows that were read, and the settings for reading them.
-pub(crate) struct Rows {
+pub struct Rows {
     store: Store,
     allotment_defaults: Defaults,
     monthly_tokens: u64,
@@ -36,12 +36,12 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    pub(crate) fn new(store: Store, allotment_defaults: Defaults, monthly_tokens: u64, most: usize) -> Self {
+    pub fn new(store: Store, allotment_defaults: Defaults, monthly_tokens: u64, most: usize) -> Self {
         Self { store, allotment_defaults, monthly_tokens, most, found: Mutex::default() }
     }
 
     /// Reads the rows; after an error, the last ones stay.
-    pub(crate) async fn refresh(&self) -> Result<(), StoreError> {
+    pub async fn refresh(&self) -> Result<(), StoreError> {
         let most = u32::try_from(self.most).unwrap_or(u32::MAX);
         let found = Found {
             endpoints: endpoints::list_all(&self.store).await?,

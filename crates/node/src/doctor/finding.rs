@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Level {
+pub enum Level {
     Ok,
     /// It works, but may fail soon.
     Warning,
@@ -14,7 +14,7 @@ pub(crate) enum Level {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Finding {
+pub struct Finding {
     pub check: &'static str,
     pub level: Level,
     pub what: String,
@@ -39,7 +39,7 @@ impl Finding {
 
 /// The results of all checks.
 #[derive(Debug, Serialize)]
-pub(crate) struct Report {
+pub struct Report {
     pub status: Level,
     pub findings: Vec<Finding>,
 }
@@ -51,7 +51,7 @@ impl Report {
     }
 
     /// One line per finding, followed by its remedy.
-    pub(crate) fn to_text(&self) -> String {
+    pub fn to_text(&self) -> String {
         let mut text = String::new();
         for Finding { check, level, what, remedy } in &self.findings {
             let mark = match level {

@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 const TTL: Duration = Duration::from_secs(30);
 
 /// Runs the checks on request, and keeps their result for a while.
-pub(crate) struct ResidentDoctor {
+pub struct ResidentDoctor {
     config_file: Option<PathBuf>,
     data_dir: PathBuf,
     /// Locked while checks run, so that concurrent requests wait for one run.
@@ -19,18 +19,18 @@ pub(crate) struct ResidentDoctor {
 }
 
 /// A report and its time.
-pub(crate) struct Examination {
+pub struct Examination {
     pub at: Timestamp,
     pub report: Report,
 }
 
 impl ResidentDoctor {
-    pub(crate) fn new(config_file: Option<&Path>, data_dir: &Path) -> Self {
+    pub fn new(config_file: Option<&Path>, data_dir: &Path) -> Self {
         Self { config_file: config_file.map(Path::to_owned), data_dir: data_dir.to_owned(), last: Mutex::default() }
     }
 
     /// A recent report.
-    pub(crate) async fn examine(&self, now: Timestamp) -> Arc<Examination> {
+    pub async fn examine(&self, now: Timestamp) -> Arc<Examination> {
         let mut last = self.last.lock().await;
         if let Some((at, examination)) = &*last
             && at.elapsed() < TTL

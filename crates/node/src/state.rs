@@ -13,9 +13,9 @@ use store::nodes::Node;
 use store::{Store, StoreError, leader, nodes};
 
 /// A node without a heartbeat for this long counts as gone.
-pub(crate) const ALIVE_MILLIS: i64 = 30_000;
+pub const ALIVE_MILLIS: i64 = 30_000;
 
-pub(crate) struct NodeState {
+pub struct NodeState {
     id: String,
     started_at: Timestamp,
     routes: Routes,
@@ -29,7 +29,7 @@ pub(crate) struct NodeState {
 
 /// The state of the cluster, as read from the store at the last heartbeat.
 #[derive(Clone)]
-pub(crate) struct ClusterView {
+pub struct ClusterView {
     /// `None` if the store was reachable.
     pub store_away_since: Option<Instant>,
     /// Nodes that serve another catalogue.
@@ -46,7 +46,7 @@ pub(crate) struct ClusterView {
 
 /// Who leads the control plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Leader {
+pub enum Leader {
     This,
     Other,
     Vacant { since: Instant },
@@ -54,7 +54,7 @@ pub(crate) enum Leader {
 
 impl NodeState {
     /// The node's id is kept in the data directory, so it survives restarts.
-    pub(crate) fn open(data_dir: &Path, routes: Routes) -> anyhow::Result<Self> {
+    pub fn open(data_dir: &Path, routes: Routes) -> anyhow::Result<Self> {
         let file = data_dir.join("node-id");
         let id = match std::fs::read_to_string(&file) {
             Ok(text) if !text.trim().is_empty() => text.trim().to_owned(),
@@ -80,34 +80,34 @@ impl NodeState {
         Ok(Self { id, started_at: clock::now(), routes, draining, cluster, watch, alive })
     }
 
-    pub(crate) fn id(&self) -> &str {
+    pub fn id(&self) -> &str {
         &self.id
     }
 
     /// The number of living nodes as of the last heartbeat.
-    pub(crate) fn alive(&self) -> Arc<AtomicU32> {
+    pub fn alive(&self) -> Arc<AtomicU32> {
         Arc::clone(&self.alive)
     }
 
-    pub(crate) fn drain(&self) {
+    pub fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
     }
 
-    pub(crate) fn is_draining(&self) -> bool {
+    pub fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn alive_count(&self) -> u32 {
+    pub fn alive_count(&self) -> u32 {
         self.alive.load(Ordering::Relaxed)
     }
 
     /// The cluster as of the last heartbeat.
-    pub(crate) fn cluster(&self) -> ClusterView {
+    pub fn cluster(&self) -> ClusterView {
         self.cluster.lock().clone()
     }
 
     /// One heartbeat: records that this node is alive with its report, and reads the state of the others.
-    pub(crate) async fn beat(&self, store: &Store, report: &str) -> Result<(), StoreError> {
+    pub async fn beat(&self, store: &Store, report: &str) -> Result<(), StoreError> {
         let before = self.cluster();
         let (cluster, result) = match self.exchange(store, report, &before).await {
             Ok(cluster) => (cluster, Ok(())),
@@ -124,7 +124,7 @@ impl NodeState {
     }
 
     /// Renews the report between heartbeats. There is none before the first one.
-    pub(crate) async fn renew_report(&self, store: &Store, report: &str) -> Result<(), StoreError> {
+    pub async fn renew_report(&self, store: &Store, report: &str) -> Result<(), StoreError> {
         if self.cluster().store_latency.is_none() {
             return Ok(());
         }

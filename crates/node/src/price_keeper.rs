@@ -13,57 +13,57 @@ use store::prices::PriceVersion;
 use tokio::sync::{Notify, watch};
 
 /// Delay after the store did not take the new prices.
-pub(crate) const BACKOFF: Backoff = Backoff::constant(Duration::from_secs(2));
+pub const BACKOFF: Backoff = Backoff::constant(Duration::from_secs(2));
 
 /// A catalogue and the moment from which it is served.
 #[derive(Clone)]
-pub(crate) struct Declared {
+pub struct Declared {
     catalogue: Arc<Catalogue>,
     since: Timestamp,
 }
 
 impl Declared {
-    pub(crate) fn now(catalogue: Catalogue) -> Self {
+    pub fn now(catalogue: Catalogue) -> Self {
         Self { catalogue: Arc::new(catalogue), since: clock::now() }
     }
 
-    pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
+    pub fn catalogue(&self) -> Arc<Catalogue> {
         Arc::clone(&self.catalogue)
     }
 }
 
 /// The catalogue being served. A change replaces it and nudges the loop that records prices.
-pub(crate) struct Served {
+pub struct Served {
     current: watch::Sender<Declared>,
     nudge: Arc<Notify>,
 }
 
 impl Served {
-    pub(crate) fn new(catalogue: Catalogue) -> Self {
+    pub fn new(catalogue: Catalogue) -> Self {
         Self { current: watch::Sender::new(Declared::now(catalogue)), nudge: Arc::default() }
     }
 
-    pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
+    pub fn catalogue(&self) -> Arc<Catalogue> {
         self.current.borrow().catalogue()
     }
 
-    pub(crate) fn subscribe(&self) -> watch::Receiver<Declared> {
+    pub fn subscribe(&self) -> watch::Receiver<Declared> {
         self.current.subscribe()
     }
 
     /// Notified by every reload.
-    pub(crate) fn nudge(&self) -> Arc<Notify> {
+    pub fn nudge(&self) -> Arc<Notify> {
         Arc::clone(&self.nudge)
     }
 
-    pub(crate) fn replace(&self, catalogue: Catalogue) {
+    pub fn replace(&self, catalogue: Catalogue) {
         self.current.send_replace(Declared::now(catalogue));
         self.nudge.notify_one();
     }
 }
 
 /// Records the prices of models and GPU-hours from `since` on; returns the models whose price is new. Idempotent.
-pub(crate) async fn declare(
+pub async fn declare(
     store: &Store,
     catalogue: &Catalogue,
     since: Timestamp,
@@ -73,7 +73,7 @@ pub(crate) async fn declare(
 }
 
 /// One round of the loop: records the prices of the catalogue being served.
-pub(crate) async fn record(store: &Store, served: &watch::Receiver<Declared>) -> Result<(), CommandError> {
+pub async fn record(store: &Store, served: &watch::Receiver<Declared>) -> Result<(), CommandError> {
     let declared = served.borrow().clone();
     let opened = declare(store, &declared.catalogue, declared.since).await?;
     if !opened.is_empty() {

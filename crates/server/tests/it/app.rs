@@ -41,6 +41,7 @@ pub(crate) struct Setup {
     environment: Vec<(String, String)>,
     data_dir: Option<PathBuf>,
     is_first_start: bool,
+    may_wait_for_store: bool,
 }
 
 const SQLITE: &str = "sqlite:forebay.db";
@@ -152,6 +153,12 @@ impl Setup {
         self
     }
 
+    /// The gateway may start without its store, and without a key.
+    pub(crate) fn without_store(mut self) -> Self {
+        self.may_wait_for_store = true;
+        self
+    }
+
     pub(crate) async fn start(self) -> TestApp {
         let mut engines = Vec::new();
         for _ in 0..self.engine_count {
@@ -180,6 +187,11 @@ impl Setup {
             launch = launch.data(data_after_the_first_start().await);
         }
         let forebay = launch.start(&config).await.unwrap();
+        if self.store_url != SQLITE && !self.may_wait_for_store {
+            // On a busy machine, a first connection may take longer than a gateway waits before it serves without a store.
+            let ops = Client::new(forebay.ops);
+            wait_until("the store", TIMEOUT, async || ops.get("/readyz").await.json()["store"] != "unavailable").await;
+        }
         let key = forebay.api_key().unwrap_or_default();
         TestApp { engines, forebay, key, config, store_url: self.store_url }
     }
@@ -252,6 +264,7 @@ impl TestApp {
             environment: Vec::new(),
             data_dir: None,
             is_first_start: false,
+            may_wait_for_store: false,
         }
     }
 

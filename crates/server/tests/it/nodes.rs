@@ -215,7 +215,7 @@ async fn a_node_starts_without_the_store_and_serves_as_soon_as_it_responds() {
     let database = Database::migrated().await;
     let cable = Cable::to(&database).await;
     cable.cut();
-    let mut app = TestApp::setup().store(&cable.url).start().await;
+    let mut app = TestApp::setup().store(&cable.url).without_store().start().await;
     let (ops, public) = (Client::new(app.forebay.ops), Client::new(app.forebay.public));
     for client in [&ops, &public] {
         assert_eq!(client.get("/healthz").await.status_line(), "200 OK");
@@ -254,7 +254,7 @@ async fn a_node_starts_without_the_store_and_serves_as_soon_as_it_responds() {
 async fn starts_when_it_can_read(table: &str) {
     let database = Database::migrated().await;
     let lock = database.lock(table).await;
-    let mut app = TestApp::setup().store(&database.url).start().await;
+    let mut app = TestApp::setup().store(&database.url).without_store().start().await;
     let call = app.client_with("sk-any").post_json("/chat/completions", chat("hi")).await;
     assert_eq!(error_line(&call), "503 store_unavailable", "{table}");
     lock.close().await.unwrap();
@@ -282,7 +282,7 @@ async fn a_node_that_waited_for_a_store_of_a_newer_version_ends_with_an_error() 
     let newer = "INSERT INTO schema_version (version, serves_since) VALUES (999999, 999999)";
     connection.execute(newer).await.unwrap();
     cable.cut();
-    let mut app = TestApp::setup().store(&cable.url).start().await;
+    let mut app = TestApp::setup().store(&cable.url).without_store().start().await;
     cable.restore();
     let ended = app.forebay.child.wait_for_end(TIMEOUT).await.expect("the process exits");
     let log = app.forebay.child.stderr();

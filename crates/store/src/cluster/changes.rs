@@ -10,7 +10,7 @@
 //! (`forebay admin`) may write to it.
 
 use crate::change::Change;
-use crate::db::{Store, within};
+use crate::db::{READ_TIMEOUT, Store, within};
 use crate::error::StoreError;
 use crate::row;
 use sqlx::any::AnyRow;
@@ -19,7 +19,6 @@ use std::time::Duration;
 
 const CHANNEL: &str = "forebay_changes";
 const MAX_AT_ONCE: i64 = 1_000;
-const LISTEN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Changes in the order of their commits, from the moment the feed was opened.
 pub struct ChangeFeed {
@@ -69,7 +68,7 @@ impl ChangeFeed {
         let Some(notices) = self.store.notices() else { return Ok(()) };
         if self.listener.is_none() {
             let mut listener = PgListener::connect_with(notices).await?;
-            within(LISTEN_TIMEOUT, listener.listen(CHANNEL)).await?;
+            within(READ_TIMEOUT, listener.listen(CHANNEL)).await?;
             listener.eager_reconnect(false);
             self.listener = Some(listener);
         }

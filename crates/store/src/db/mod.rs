@@ -20,12 +20,15 @@ use domain::Timestamp;
 use pools::{AllPools, Pools};
 use sqlx::any::{Any, AnyArguments, AnyRow};
 use sqlx::postgres::PgPool;
+use sqlx::{AnyConnection, Connection};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tx::ChangeListener;
 
-const READ_TIMEOUT: Duration = Duration::from_secs(5);
+/// For the first connection, which a busy machine may take long to open.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longer than the lock and statement timeouts below, which give better errors.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(15);
 
@@ -80,10 +83,20 @@ impl Store {
             _ => return Err(StoreError::BadAddress { problem: "it must start with sqlite: or postgres:" }),
         };
         let store = Self { engine, pools: all.service.clone(), all: Arc::new(all), listener: Arc::default() };
-        // The writer comes first: it creates SQLite's file and enables the write-ahead log.
-        within(READ_TIMEOUT, async { store.pools.writers.acquire().await.map(drop) }).await?;
-        store.ping().await?;
+        within(OPEN_TIMEOUT, store.try_connections(url)).await?;
         Ok(store)
+    }
+
+    async fn try_connections(&self, url: &str) -> Result<(), sqlx::Error> {
+        match self.engine {
+            // The writer comes first: it creates the file and enables the write-ahead log.
+            Engine::Sqlite => {
+                self.pools.writers.acquire().await?;
+                self.pools.readers.acquire().await.map(drop)
+            }
+            // Not through a pool, which would wait for a server that refuses connections.
+            Engine::Postgres => AnyConnection::connect(url).await?.close().await,
+        }
     }
 
     /// A handle with the connections that are kept for people: the console, exports and commands.

@@ -3,7 +3,7 @@
 use crate::error::StoreError;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::{AnyConnection, AnyPool, Executor};
+use sqlx::{AnyConnection, AnyPool, Connection, Executor};
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -13,10 +13,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 const SQLITE_READERS: u32 = 4;
 /// One listening connection for every feed.
 const POSTGRES_FEEDS: u32 = 4;
-/// Timeout for getting a connection from the pool.
-const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Timeout for getting a connection to PostgreSQL: in the queue for the pool, for the response of an idle connection, and to
+/// open a new one. On a busy machine opening takes seconds, and what is opened so far is lost at the timeout: one that is
+/// too short keeps the machine busy without a result.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+/// An idle connection that does not respond within this is replaced by a new one.
+const IDLE_RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// SQLite's writers queue for one connection, and a file does not become unreachable.
-const WRITER_TIMEOUT: Duration = Duration::from_secs(10);
+const SQLITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A new file gets larger pages than SQLite's default: usage is written in long runs of rows, and each page twice.
 const SQLITE_WRITER_PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;";
@@ -52,7 +56,7 @@ impl Pools {
     /// Waits for the turn of a transaction, which the transaction keeps until its end.
     pub(super) async fn take_turn(&self) -> Result<Option<OwnedSemaphorePermit>, StoreError> {
         let Some(turns) = &self.turns else { return Ok(None) };
-        match tokio::time::timeout(WRITER_TIMEOUT, Arc::clone(turns).acquire_owned()).await {
+        match tokio::time::timeout(SQLITE_TIMEOUT, Arc::clone(turns).acquire_owned()).await {
             Ok(turn) => Ok(turn.ok()),
             Err(elapsed) => Err(StoreError::Unavailable(Box::new(elapsed))),
         }
@@ -78,13 +82,13 @@ impl AllPools {
         let options = AnyConnectOptions::from_str(&sqlite_url(path))?;
         let writers = AnyPoolOptions::new()
             .max_connections(1)
-            .acquire_timeout(WRITER_TIMEOUT)
+            .acquire_timeout(SQLITE_TIMEOUT)
             .after_connect(|connection, _| Box::pin(prepare(connection, SQLITE_WRITER_PRAGMAS)))
             .connect_lazy_with(options.clone());
         let readers = || {
             AnyPoolOptions::new()
                 .max_connections(SQLITE_READERS)
-                .acquire_timeout(ACQUIRE_TIMEOUT)
+                .acquire_timeout(SQLITE_TIMEOUT)
                 .after_connect(|connection, _| Box::pin(prepare(connection, SQLITE_READER_PRAGMAS)))
                 .connect_lazy_with(options.clone())
         };
@@ -99,6 +103,8 @@ impl AllPools {
             let pool = AnyPoolOptions::new()
                 .max_connections(size)
                 .acquire_timeout(ACQUIRE_TIMEOUT)
+                .test_before_acquire(false)
+                .before_acquire(|connection, _| Box::pin(responds(connection)))
                 .after_connect(|connection, _| Box::pin(prepare(connection, POSTGRES_SETTINGS)))
                 .connect_lazy_with(options.clone());
             Pools { readers: pool.clone(), writers: pool, turns: None }
@@ -121,6 +127,11 @@ impl AllPools {
             notices.close().await;
         }
     }
+}
+
+/// Whether an idle connection still works. One whose server went away unnoticed never responds.
+async fn responds(connection: &mut AnyConnection) -> Result<bool, sqlx::Error> {
+    Ok(matches!(tokio::time::timeout(IDLE_RESPONSE_TIMEOUT, connection.ping()).await, Ok(Ok(()))))
 }
 
 async fn prepare(connection: &mut AnyConnection, script: &'static str) -> Result<(), sqlx::Error> {

@@ -3,7 +3,7 @@
 use crate::databases::{Database, on_both};
 use crate::people::{self, NOW};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use store::{Change, Engine, Store, api_keys};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -62,12 +62,10 @@ async fn away_and_back(state: Wire) {
         assert_eq!(feed.next(Duration::from_millis(10)).await.unwrap(), []);
 
         wire.send_replace(state);
-        let started = Instant::now();
         let outcome = api_keys::by_segment(&store, key.segment, NOW).await;
         assert!(outcome.unwrap_err().is_unavailable());
         assert!(store.begin().await.is_err_and(|error| error.is_unavailable()));
         assert!(feed.next(Duration::from_millis(10)).await.unwrap_err().is_unavailable());
-        assert!(started.elapsed() < Duration::from_secs(12), "{:?}", started.elapsed());
 
         let mut tx = direct.begin().await.unwrap();
         api_keys::revoke(&mut tx, &workspace.id, &key.id, NOW).await.unwrap();

@@ -6,54 +6,38 @@
 //! time, so that one which sends many large bodies does not delay others that send one.
 
 use crate::memory_budget::Holder;
-use background::Turns;
-use rustix::process::setpriority_process;
-use std::future::pending;
-use std::panic::resume_unwind;
+use background::{LowPriorityThreads, Turns};
 
 /// What a core does itself, in bytes of the body. It takes about a tenth of a millisecond.
 pub const INLINE_BYTES: usize = 128 << 10;
-/// How much lower the priority of the threads is, as a nice value.
-const NICE: i32 = 10;
 
 #[derive(Debug, Clone)]
 pub struct HeavyWork {
     turns: Turns<Holder>,
+    threads: LowPriorityThreads,
 }
 
 impl HeavyWork {
     /// At most `threads` pieces of work at a time.
     pub fn new(threads: usize) -> Self {
-        Self { turns: Turns::new(threads) }
+        Self { turns: Turns::new(threads), threads: LowPriorityThreads::new(threads) }
     }
 
     /// Does the work once it is the holder's turn. If it panics, so does the caller.
     pub async fn run<T: Send + 'static>(&self, holder: &Holder, work: impl FnOnce() -> T + Send + 'static) -> T {
         let turn = self.turns.take(holder).await;
-        let done = tokio::task::spawn_blocking(move || {
+        let work = move || {
             // Also if the client has disconnected, the next piece of work waits for this one.
             let _turn = turn;
             work()
-        });
-        match done.await.map_err(tokio::task::JoinError::try_into_panic) {
-            Ok(done) => done,
-            Err(Ok(panic)) => resume_unwind(panic),
-            // The runtime is shutting down, and this task with it.
-            Err(Err(_cancelled)) => pending().await,
-        }
+        };
+        self.threads.run(work).await
     }
 }
 
 /// Lets other threads of this core run. If there are none, it takes less than a microsecond.
 pub(crate) fn give_way() {
     std::thread::yield_now();
-}
-
-/// Lowers the priority of the calling thread.
-pub(crate) fn lower_priority() {
-    if let Err(error) = setpriority_process(None, NICE) {
-        tracing::warn!(%error, "cannot lower the priority of a thread");
-    }
 }
 
 #[cfg(test)]
@@ -90,11 +74,5 @@ mod tests {
         start.send(()).unwrap();
         running.join_all().await;
         assert_eq!(order.try_iter().collect::<Vec<_>>(), ["first", "other", "second", "third"]);
-    }
-
-    #[tokio::test]
-    #[should_panic(expected = "broken")]
-    async fn a_panic_reaches_the_caller() {
-        let () = HeavyWork::new(1).run(&holder(1), || panic!("broken")).await;
     }
 }

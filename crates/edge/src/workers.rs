@@ -9,7 +9,7 @@
 
 use crate::connection::{self, Peer};
 use crate::limits::ConnectionLimits;
-use crate::{Service, heavy_work, listener};
+use crate::{Service, listener};
 use anyhow::Context;
 use http1::server::HeadBudget;
 use std::net::{SocketAddr, TcpListener};
@@ -82,7 +82,7 @@ impl Workers {
                 // Only threads for work that blocks are started by this runtime.
                 let runtime = tokio::runtime::Builder::new_current_thread()
                     .enable_all()
-                    .on_thread_start(heavy_work::lower_priority)
+                    .on_thread_start(background::lower_priority)
                     .build()
                     .context("cannot start a runtime")?;
                 let core = Core {

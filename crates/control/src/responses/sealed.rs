@@ -59,6 +59,8 @@ impl SealedContent {
     }
 
     fn open(&self, scope: Scope<'_>, sealed: &[u8]) -> Result<Option<Vec<u8>>, CommandError> {
+        // Threads that serve calls go first: opening a megabyte takes about a millisecond, and reading it another one.
+        std::thread::yield_now();
         match self.keys.open(scope, sealed) {
             Ok(content) => Ok(Some(content)),
             Err(error @ OpenError::UnknownKey { .. }) => {

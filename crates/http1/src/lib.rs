@@ -9,11 +9,13 @@ pub mod framing;
 #[cfg(test)]
 mod fuzz_tests;
 mod headers;
+mod large_buffer;
 mod request_head;
 mod response_head;
 pub mod server;
 pub mod timers;
 
 pub use headers::{Headers, RequestHead};
+pub use large_buffer::LargeBuffer;
 pub use request_head::RequestHeadError;
 pub use response_head::{ResponseHead, ResponseHeadError};

@@ -10,6 +10,7 @@ use crate::upstream::Exchange;
 use crate::{Call, Dataplane};
 use bytes::Bytes;
 use dialects::Dialect;
+use http1::LargeBuffer;
 use std::sync::Arc;
 
 /// A larger response is normalized on another thread.
@@ -59,7 +60,7 @@ impl Dataplane {
             let _turn = turn;
             let expected = Expected { operation: &operation, choices, dialect: &dialect, is_native };
             let response = normalize(&whole, &model, &expected, &mut counting);
-            (response, counting)
+            (response.map(|bytes| LargeBuffer::from(Vec::from(bytes)).freeze()), counting)
         });
         let failed = |_| BadUpstreamResponse::Unexpected("the response could not be read");
         let (response, counted) = normalized.await.map_err(failed)?;

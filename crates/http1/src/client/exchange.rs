@@ -2,6 +2,7 @@
 
 use super::connection::Connection;
 use super::pool::Pool;
+use crate::LargeBuffer;
 use crate::bulk::BulkTurns;
 use crate::timers::IdleTimer;
 use bytes::Bytes;
@@ -103,7 +104,7 @@ where
         let Some(second) = self.data().await.transpose()? else {
             return Ok(first);
         };
-        let mut whole = Vec::with_capacity(2 * (first.len() + second.len()));
+        let mut whole = LargeBuffer::with_capacity(2 * (first.len() + second.len()));
         whole.extend_from_slice(&first);
         whole.extend_from_slice(&second);
         let mut turns = BulkTurns::default();
@@ -116,7 +117,7 @@ where
             grow(length).map_err(CollectError::NoMemory)?;
             whole.extend_from_slice(&more);
         }
-        Ok(whole.into())
+        Ok(whole.freeze())
     }
 
     fn poll_data_in_turn(

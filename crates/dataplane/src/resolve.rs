@@ -169,10 +169,10 @@ impl Dataplane {
 }
 
 /// All aliases that the caller can use, with what they stand for: those of the workspace, then those of the catalogue that
-/// it does not replace.
+/// it does not hide.
 fn aliases<'a>(caller: &'a Caller, table: &'a Table) -> impl Iterator<Item = (&'a AliasName, ModelId)> {
-    let is_own = |name: &AliasName| caller.aliases.as_ref().is_some_and(|aliases| aliases.has(name));
+    let is_hidden = |name: &AliasName| caller.aliases.as_ref().is_some_and(|aliases| aliases.hides(name));
     let own = caller.aliases.iter().flat_map(|aliases| aliases.iter()).map(|(name, target)| (name, target.id()));
-    let shared = table.aliases().filter(move |(name, _)| !is_own(name));
+    let shared = table.aliases().filter(move |(name, _)| !is_hidden(name));
     own.chain(shared.map(|(name, route)| (name, route.model.id.clone())))
 }

@@ -1,6 +1,6 @@
 //! Reads what calls refer to: the conversation that they continue, and single items.
 
-use super::items::Item;
+use super::items::{FoundItem, Item};
 use super::memory::{self, ContentMemory, NoContentMemory};
 use super::{Access, MAX_ID_BYTES, ResponseStorage};
 use crate::command_error::CommandError;
@@ -55,7 +55,7 @@ impl ResponseStorage {
         ids: &[&str],
         now: Timestamp,
         memory: &mut dyn ContentMemory,
-    ) -> Result<HashMap<String, Item>, ConversationError> {
+    ) -> Result<HashMap<String, FoundItem>, ConversationError> {
         let Some(access) = self.access(caller) else { return Ok(HashMap::new()) };
         let _turn = self.reading.turn(caller).await?;
         let (since, limit) = (access.retention.kept_from(now), self.bounds.conversation_bytes);

@@ -9,6 +9,14 @@ use std::fmt;
 /// An item as JSON.
 pub type Item = Box<RawValue>;
 
+/// A stored output item.
+#[derive(Debug, Clone)]
+pub struct FoundItem {
+    pub item: Item,
+    /// The model of its response, by the name that the client sent.
+    pub model: String,
+}
+
 /// Output items of a response that can be referred to.
 const MAX_INDEXED: usize = 1_024;
 /// The type of items without one.
@@ -54,6 +62,11 @@ struct ResponseOutput {
 }
 
 #[derive(Deserialize)]
+struct ResponseModel {
+    model: String,
+}
+
+#[derive(Deserialize)]
 struct ItemId {
     #[serde(default)]
     id: Option<String>,
@@ -81,8 +94,10 @@ pub(super) fn output_ids(response: &[u8]) -> Result<Vec<String>, serde_json::Err
     Ok(ids.take(MAX_INDEXED).collect())
 }
 
-pub(super) fn output_by_id(response: &[u8]) -> Result<Vec<(String, Item)>, serde_json::Error> {
-    Ok(output(response)?.into_iter().filter_map(|item| Some((id_of(&item)?, item))).collect())
+pub(super) fn output_by_id(response: &[u8]) -> Result<Vec<(String, FoundItem)>, serde_json::Error> {
+    let model = serde_json::from_slice(response).map_or_else(|_| String::new(), |of: ResponseModel| of.model);
+    let found = |item: Item| Some((id_of(&item)?, FoundItem { item, model: model.clone() }));
+    Ok(output(response)?.into_iter().filter_map(found).collect())
 }
 
 fn output(response: &[u8]) -> Result<Vec<Item>, serde_json::Error> {
@@ -351,10 +366,11 @@ mod tests {
 
     #[test]
     fn output_items_are_found_by_id() {
-        let response = br#"{"output":[{"type":"message","id":"msg_1"},{"type":"reasoning"},{"id":"fc_1","x":1}]}"#;
+        let response =
+            br#"{"model":"m","output":[{"type":"message","id":"msg_1"},{"type":"reasoning"},{"id":"fc_1","x":1}]}"#;
         assert_eq!(output_ids(response).unwrap(), ["msg_1", "fc_1"]);
         let found = output_by_id(response).unwrap();
-        assert_eq!(found[1].1.get(), r#"{"id":"fc_1","x":1}"#);
+        assert_eq!((found[1].1.item.get(), found[1].1.model.as_str()), (r#"{"id":"fc_1","x":1}"#, "m"));
         assert_eq!(output_ids(b"{}").unwrap(), [""; 0]);
     }
 }

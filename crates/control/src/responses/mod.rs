@@ -13,7 +13,7 @@ mod sealed;
 mod turns;
 
 pub use conversation::ConversationError;
-pub use items::{Item, ItemOrder, ItemPage, ItemQuery};
+pub use items::{FoundItem, Item, ItemOrder, ItemPage, ItemQuery};
 pub use memory::{ContentMemory, NoContentMemory};
 pub use retention::{clear_all, clear_if_leading};
 

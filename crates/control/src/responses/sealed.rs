@@ -1,7 +1,7 @@
 //! Sealed content of a caller, and how it is opened.
 
 use super::internal;
-use super::items::{self, Item, ItemPage, ItemQuery, StoredTurn};
+use super::items::{self, FoundItem, ItemPage, ItemQuery, StoredTurn};
 use crate::command_error::CommandError;
 use domain::WorkspaceId;
 use std::collections::{HashMap, HashSet};
@@ -36,7 +36,7 @@ impl SealedContent {
     }
 
     /// The output items with these ids.
-    pub(super) fn open_items(self, ids: &HashSet<String>) -> Result<HashMap<String, Item>, CommandError> {
+    pub(super) fn open_items(self, ids: &HashSet<String>) -> Result<HashMap<String, FoundItem>, CommandError> {
         let mut found = HashMap::new();
         for sealed in &self.responses {
             let Some(response) = self.open_response(sealed)? else { continue };

@@ -133,7 +133,7 @@ async fn a_conversation_is_continued_until_one_of_its_responses_is_deleted() {
         assert_eq!(found, ["question resp_1", "one", "question resp_2", "two"]);
         let found = storage.items(&caller, &["msg_resp_1", "unknown"], NOW, &mut unbounded()).await.unwrap();
         assert_eq!(found.keys().collect::<Vec<_>>(), ["msg_resp_1"]);
-        assert!(found["msg_resp_1"].get().contains("one"));
+        assert!(found["msg_resp_1"].item.get().contains("one"));
 
         let query = ItemQuery { limit: 20, order: ItemOrder::OldestFirst, after: None };
         let items = async || {

@@ -44,6 +44,7 @@ const MAX_OTHER_LOOKUPS: usize = 4;
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(3);
 /// The minimum duration of a rejection by the store, so that its timing reveals nothing.
 const REJECTION_FLOOR: Duration = Duration::from_millis(3);
+const ELSEWHERE: &str = "sent from an address that the key does not allow";
 
 #[derive(Debug)]
 pub enum IdentifyError {
@@ -144,10 +145,17 @@ impl KeyDirectory {
         self.expected.contains(key.segment, key.hash)
     }
 
-    /// The caller of a key that is not [cached](Self::cached).
-    pub async fn look_up(&self, key: &Credential, now: Timestamp) -> Result<Arc<Caller>, IdentifyError> {
+    /// The caller of a key that is not [cached](Self::cached), if it may be used from this address. Otherwise the store is asked
+    /// as often as for a key that is invalid.
+    pub async fn look_up(
+        &self,
+        key: &Credential,
+        client: IpAddr,
+        now: Timestamp,
+    ) -> Result<Arc<Caller>, IdentifyError> {
         let Credential { segment, hash } = *key;
-        if let Some(cause) = self.rejected.find(segment, hash) {
+        let rejected_at = |hash| self.rejected.find(segment, hash);
+        if let Some(cause) = rejected_at(hash).or_else(|| rejected_at(sent_from(key, client))) {
             return Err(IdentifyError::BadKey(cause));
         }
         let gate = if self.is_expected(key) { &self.expected_gate } else { &self.other_gate };
@@ -161,6 +169,13 @@ impl KeyDirectory {
         let position = self.recent.lock().position();
         let found = self.read(move |store| async move { api_keys::by_segment(&store, segment, now).await }).await?;
         match check(found.as_ref(), hash, now) {
+            Ok(found) if !found.restrictions.allows_address(client) => {
+                drop(permit);
+                let is_current = || self.is_current(position, segment, Some(&found.workspace));
+                self.rejected.insert_if(segment, sent_from(key, client), ELSEWHERE, is_current);
+                tokio::time::sleep_until(floor).await;
+                Err(IdentifyError::BadKey(ELSEWHERE))
+            }
             Ok(found) => {
                 let caller = self.caller_of(found).await?;
                 let is_current = || self.is_current(position, segment, Some(&found.workspace));
@@ -196,14 +211,15 @@ impl KeyDirectory {
         Ok(Arc::new(caller.with_aliases(aliases).restricted(&key.restrictions)))
     }
 
-    /// Waits as long as the rejection of an invalid key takes, if a valid one was sent from an address that it may not be used
-    /// from. So its sender cannot find out that it is valid.
-    pub async fn delay_rejection(&self, key: &Credential, client: IpAddr) {
-        let sent_from = SecretHash::of(&format!("{} {client}", key.hash.to_hex()));
+    /// Rejects a cached key that was sent from an address that it may not be used from, after the time that the rejection of an
+    /// invalid one takes. So its sender cannot find out that it is valid.
+    pub async fn reject_elsewhere(&self, key: &Credential, client: IpAddr) -> IdentifyError {
+        let sent_from = sent_from(key, client);
         if self.rejected.find(key.segment, sent_from).is_none() {
-            self.rejected.insert_if(key.segment, sent_from, "sent from elsewhere", || true);
+            self.rejected.insert_if(key.segment, sent_from, ELSEWHERE, || true);
             tokio::time::sleep(REJECTION_FLOOR).await;
         }
+        IdentifyError::BadKey(ELSEWHERE)
     }
 
     /// Reads from the store on the runtime that owns its connections.
@@ -257,6 +273,11 @@ impl KeyDirectory {
     fn record(&self, change: &Change) {
         self.recent.lock().push(change.clone());
     }
+}
+
+/// What distinguishes a key that is rejected at one address only from one that is rejected at all.
+fn sent_from(key: &Credential, client: IpAddr) -> SecretHash {
+    SecretHash::of(&format!("{} {client}", key.hash.to_hex()))
 }
 
 /// Checks a row of the store against the credential.

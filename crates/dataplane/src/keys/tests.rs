@@ -57,6 +57,15 @@ impl Node {
 
     /// The text of a new key.
     async fn key(&self, workspace: &Workspace, number: u8) -> (KeyId, String) {
+        self.restricted_key(workspace, number, KeyRestrictions::default()).await
+    }
+
+    async fn restricted_key(
+        &self,
+        workspace: &Workspace,
+        number: u8,
+        restrictions: KeyRestrictions,
+    ) -> (KeyId, String) {
         let new = NewKey::from_entropy(&[number; NewKey::ENTROPY]);
         let key = ApiKey {
             id: KeyId::new(NOW, number.into()),
@@ -75,7 +84,7 @@ impl Node {
             disabled_at: None,
             requests_per_minute: None,
             tokens_per_minute: None,
-            restrictions: KeyRestrictions::default(),
+            restrictions,
             labels: Labels::new(),
         };
         let mut tx = self.store.begin().await.unwrap();
@@ -94,10 +103,14 @@ impl Node {
     }
 
     async fn identify(&self, key: &str) -> Result<Arc<Caller>, IdentifyError> {
+        self.identify_from([127, 0, 0, 1], key).await
+    }
+
+    async fn identify_from(&self, client: [u8; 4], key: &str) -> Result<Arc<Caller>, IdentifyError> {
         let key = Credential::from(&KeyText::parse(key).unwrap());
         match self.keys.cached(&key, NOW) {
             Some(caller) => Ok(caller),
-            None => self.keys.look_up(&key, NOW).await,
+            None => self.keys.look_up(&key, client.into(), NOW).await,
         }
     }
 
@@ -207,6 +220,21 @@ async fn the_change_feed_removes_revoked_keys_from_the_expected_ones() {
     while is_expected(&node, &key) {
         follower.round(&|_| {}).await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn a_key_from_an_address_that_it_does_not_allow_is_looked_up_like_an_invalid_one() {
+    let node = Node::start().await;
+    let workspace = node.workspace(1).await;
+    let allowed_ips = Some(vec![domain::Network::parse("10.0.0.0/8").unwrap()]);
+    let (_, key) = node.restricted_key(&workspace, 1, KeyRestrictions { allowed_ips, ..Default::default() }).await;
+    for _ in 0..2 {
+        let rejected = node.identify_from([192, 0, 2, 1], &key).await;
+        assert!(matches!(rejected, Err(IdentifyError::BadKey(ELSEWHERE))));
+    }
+    let (expected, other) = node.lookups();
+    assert_eq!(expected + other, 1, "rejections are remembered for a moment");
+    assert!(node.identify_from([10, 0, 0, 1], &key).await.is_ok());
 }
 
 fn is_expected(node: &Node, key: &str) -> bool {

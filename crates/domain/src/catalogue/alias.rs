@@ -105,9 +105,16 @@ impl<T> AliasTable<T> {
         found.map(|position| &self.all[*position].1)
     }
 
-    /// Whether there is an alias of exactly this name.
-    pub fn has(&self, name: &AliasName) -> bool {
-        self.all.iter().any(|(known, _)| known == name)
+    /// Whether this table has an alias for every name that `other` stands for, so that an `other` in a table that is asked
+    /// later is never found.
+    pub fn hides(&self, other: &AliasName) -> bool {
+        match other.prefix() {
+            Some(prefix) => self
+                .patterns
+                .iter()
+                .any(|position| self.all[*position].0.prefix().is_some_and(|own| prefix.starts_with(own))),
+            None => self.get(other.as_str()).is_some(),
+        }
     }
 
     /// All aliases in the order in which they were given.
@@ -158,5 +165,17 @@ mod tests {
             assert_eq!(table.get(name).copied(), target, "{name}");
         }
         assert_eq!(table.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), names);
+    }
+
+    #[test]
+    fn a_table_hides_the_names_that_it_has_an_alias_for() {
+        let name = |text: &str| AliasName::parse(text).unwrap();
+        let table: AliasTable<()> = ["gpt-*", "claude"].map(|text| (name(text), ())).into_iter().collect();
+        for hidden in ["gpt-6", "gpt-*", "gpt-6-*", "claude"] {
+            assert!(table.hides(&name(hidden)), "{hidden}");
+        }
+        for found in ["gpt", "gp*", "claude*", "claude-4", "other"] {
+            assert!(!table.hides(&name(found)), "{found}");
+        }
     }
 }

@@ -59,6 +59,15 @@ impl CredentialError {
     }
 }
 
+impl From<IdentifyError> for CredentialError {
+    fn from(error: IdentifyError) -> Self {
+        match error {
+            IdentifyError::BadKey(cause) => Self::Unauthenticated { cause },
+            IdentifyError::StoreUnavailable(cause) => Self::StoreUnavailable { cause },
+        }
+    }
+}
+
 /// The header of Anthropic's clients.
 const X_API_KEY: &str = "x-api-key";
 
@@ -101,8 +110,7 @@ pub(crate) async fn identify(
     match &caller.restrictions {
         Some(restrictions) if !restrictions.allows_address(client()) => {
             context.throttles.count_credential(client())?;
-            Box::pin(keys.delay_rejection(&key, client())).await;
-            Err(CredentialError::Unauthenticated { cause: "sent from an address that the key does not allow" })
+            Err(Box::pin(keys.reject_elsewhere(&key, client())).await.into())
         }
         Some(_) | None => Ok(caller),
     }
@@ -138,14 +146,13 @@ async fn look_up(
     if !is_expected {
         throttles.count_credential(client)?;
     }
-    let found = keys.look_up(key, now).await;
-    if !is_expected && !matches!(found, Err(IdentifyError::BadKey(_))) {
-        throttles.forgive_credential(client);
+    let found = keys.look_up(key, client, now).await;
+    match (is_expected, matches!(found, Err(IdentifyError::BadKey(_)))) {
+        (true, true) => throttles.count_credential(client)?,
+        (false, false) => throttles.forgive_credential(client),
+        (true, false) | (false, true) => {}
     }
-    found.map_err(|error| match error {
-        IdentifyError::BadKey(cause) => CredentialError::Unauthenticated { cause },
-        IdentifyError::StoreUnavailable(cause) => CredentialError::StoreUnavailable { cause },
-    })
+    Ok(found?)
 }
 
 /// Exactly one `x-api-key: <key>`, and nothing else in `Authorization` if that is there.

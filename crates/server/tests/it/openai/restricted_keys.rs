@@ -151,4 +151,23 @@ async fn a_conversation_of_a_model_that_a_key_may_not_call_cannot_be_continued()
     let client = client_with(&app, json!({"allowedModels": ["acme/other"]})).await;
     let body = json!({"model": "acme/other", "input": "repeat it", "previous_response_id": stored});
     assert_eq!(error_line(&client.post_json("/responses", body).await), "404 model_not_found model");
+    let item = get(&app.client(), &stored).await.json()["output"][0]["id"].clone();
+    let body = json!({"model": "acme/other", "input": [{"type": "item_reference", "id": item}]});
+    assert_eq!(error_line(&client.post_json("/responses", body).await), "404 model_not_found model");
+}
+
+#[tokio::test]
+async fn an_alias_that_the_workspace_hides_admits_no_model() {
+    let alias = "[[aliases]]\nname = \"gpt-6\"\nmodel = \"acme/tiny\"";
+    let app = TestApp::setup().table(alias).start().await;
+    let client = client_with(&app, json!({"allowedModels": ["gpt-*"]})).await;
+    assert_eq!(client.post_json("/chat/completions", chat("hi")).await.status, 200);
+    let path = format!("/api/workspaces/{}/aliases/gpt-*", app.workspace());
+    let put = Person::operator(&app).await.put(&path, json!({"model": EMBEDDING})).await;
+    assert_eq!(put.status, 200, "{}", put.text());
+    wait_until("the alias is hidden", crate::app::TIMEOUT, async || {
+        client.post_json("/chat/completions", chat("hi")).await.status == 404
+    })
+    .await;
+    assert_eq!(client.post_json("/embeddings", json!({"model": EMBEDDING, "input": "hi"})).await.status, 200);
 }

@@ -96,9 +96,13 @@ pub(super) async fn check_model(surface: &Surface, caller: &Arc<Caller>, id: &st
     // Loading it later reports that there is none.
     let Some(json) = finished(task).await? else { return Ok(()) };
     let model = serde_json::from_slice::<OfModel>(&json).map_or_else(|_| String::new(), |response| response.model);
-    match surface.dataplane.route(caller, &model).map_err(|error| call_error(error, caller))? {
+    check_allowed(surface, caller, &model)
+}
+
+fn check_allowed(surface: &Surface, caller: &Arc<Caller>, model: &str) -> Result<(), InferenceError> {
+    match surface.dataplane.route(caller, model).map_err(|error| call_error(error, caller))? {
         Some(_) => Ok(()),
-        None => Err(CallError::UnknownModel { model }.into()),
+        None => Err(CallError::UnknownModel { model: model.to_owned() }.into()),
     }
 }
 
@@ -134,15 +138,19 @@ impl LoadedHistory {
         }
         let ids: HashSet<String> = references.iter().map(|reference| reference.id.clone()).collect();
         let (context, mut memory) = (&surface.context, memory_of(surface, caller));
-        let (storage, caller, bounds) = (context.responses.clone(), Arc::clone(caller), surface.body_bounds.clone());
+        let (storage, own, bounds) = (context.responses.clone(), Arc::clone(caller), surface.body_bounds.clone());
         let task = context.background.spawn(async move {
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
             let mut content = ContentGrant { memory: &mut memory, bounds: &bounds };
-            let items = storage.items(&caller, &ids, clock::now(), &mut content).await?;
+            let items = storage.items(&own, &ids, clock::now(), &mut content).await?;
             Ok::<_, ConversationError>((items, memory))
         });
         let (items, memory) = finished(task).await?;
-        self.history.referenced = items.into_iter().map(|(id, item)| (id, into_bytes(item))).collect();
+        if caller.allowed_models().is_some() {
+            let models: HashSet<&str> = items.values().map(|found| found.model.as_str()).collect();
+            models.into_iter().try_for_each(|model| check_allowed(surface, caller, model))?;
+        }
+        self.history.referenced = items.into_iter().map(|(id, found)| (id, into_bytes(found.item))).collect();
         self.keep(memory, self.history.referenced.values().map(Bytes::len).sum());
         self.check_references(references, surface.body_bounds.limit)
     }

@@ -10,9 +10,10 @@ use domain::model_ref::endpoint_part;
 use domain::series::{Division, Metric};
 use domain::{Span, WorkspaceId};
 use store::gauges::{self, Gauge};
+use store::gpu_busy::{self, BusyQuery};
 use store::holds::{self, Owner};
 use store::series::MAX_ROWS;
-use store::{Store, endpoint_events, gpu_busy, prefill_queues};
+use store::{Store, endpoint_events, prefill_queues};
 
 impl Accumulate for u64 {
     fn add(&mut self, other: &Self) {
@@ -134,21 +135,34 @@ pub(super) async fn gpus(
     }
     let span = frame.points.span();
     let mut sums: LineSums<Measured> = LineSums::new(frame.points.count(), query.division);
-    for window in gpu_busy::windows(store, workspace, span).await? {
-        let point = name(query, &window.endpoint_name).zip(frame.points.index(window.starts_at));
-        if let (Some((name, index)), true) = (point, window.samples > 0) {
-            let sampled_millis = window.samples * SAMPLE_MILLIS;
+    let measured = gpu_busy::measured(
+        store,
+        BusyQuery {
+            workspace,
+            by_endpoint: query.division.is_some() || query.endpoint.is_some(),
+            span,
+            step_millis: frame.points.step.millis(),
+            max_rows: MAX_ROWS + 1,
+        },
+    );
+    let measured = measured.await?;
+    bounded(measured.len())?;
+    for step in measured {
+        if let (Some(name), Some(index)) = (name(query, &step.endpoint_name), frame.points.index(step.starts_at)) {
             let measured = Measured {
-                busy_millionths: window.busy.millionths(),
-                windows: 1,
-                sampled_millis,
-                busy_millis: window.busy.millionths().saturating_mul(sampled_millis) / 1_000_000,
+                busy_millionths: step.busy_millionths,
+                windows: step.windows,
+                sampled_millis: step.samples.saturating_mul(SAMPLE_MILLIS),
+                busy_millis: step.sampled_millionths.saturating_mul(SAMPLE_MILLIS) / 1_000_000,
                 held_millis: 0,
             };
             sums.add(name, index, &measured);
         }
     }
-    for billed in holds::of_owner(store, workspace.map_or(Owner::Installation, Owner::Workspace), span).await? {
+    let owner = workspace.map_or(Owner::Installation, Owner::Workspace);
+    let holds = holds::some_of_owner(store, owner, span, MAX_ROWS + 1).await?;
+    bounded(holds.len())?;
+    for billed in holds {
         let Some(name) = name(query, &billed.endpoint_name) else { continue };
         let held = billed.held.hold.span(frame.now);
         let first = frame.points.index(held.from.max(span.from)).unwrap_or(0);

@@ -5,7 +5,8 @@ use crate::gpu_costs::{Tenure, tenures, until};
 use domain::model_ref::dedicated_id;
 use domain::span::plan;
 use domain::usage::Totals;
-use domain::{Day, NanoUsd, Span, Timestamp, named_enum};
+use domain::{Day, NanoUsd, OrganizationId, Span, Timestamp, WorkspaceId, named_enum};
+use std::collections::HashMap;
 use store::holds::Owner;
 use store::usage::sums::consumers::{self, Consumer, ConsumerKind};
 use store::{Store, organizations, workspaces};
@@ -31,9 +32,7 @@ pub async fn largest(
     let span = super::readable(store, span).await?;
     let mut all = consumers::read(store, kind, &plan(span, now)).await?;
     if matches!(kind, ConsumerKind::Organization | ConsumerKind::Endpoint) {
-        for tenure in tenures(store, Owner::Installation, until(span, now)).await? {
-            add_gpu_time(store, &mut all, kind, &tenure, until(span, now), now).await?;
-        }
+        add_gpu_time(store, &mut all, kind, until(span, now), now).await?;
     }
     let tokens = |one: &Consumer| one.totals.prompt_tokens.saturating_add(one.totals.completion_tokens);
     match order {
@@ -44,40 +43,68 @@ pub async fn largest(
     Ok(all)
 }
 
-/// Adds the cost of an endpoint to its consumer, which may have had no calls.
+/// Who pays for GPUs: an organization, or with its name an endpoint of a workspace.
+#[derive(PartialEq, Eq, Hash)]
+enum GpuConsumer {
+    Organization(OrganizationId),
+    Endpoint(WorkspaceId, String),
+}
+
+impl GpuConsumer {
+    fn of(one: &Consumer, kind: ConsumerKind) -> Option<Self> {
+        match kind {
+            ConsumerKind::Endpoint => Some(Self::Endpoint(one.workspace.as_ref()?.0.clone(), one.model.clone())),
+            ConsumerKind::Organization => Some(Self::Organization(one.organization.as_ref()?.0.clone())),
+            ConsumerKind::Model | ConsumerKind::Key => None,
+        }
+    }
+}
+
+/// Adds the cost of endpoints to their consumers, which may have had no calls.
 async fn add_gpu_time(
     store: &Store,
     all: &mut Vec<Consumer>,
     kind: ConsumerKind,
-    tenure: &Tenure,
     span: Span,
     now: Timestamp,
 ) -> Result<(), CommandError> {
-    let cost = tenure.known().measure(span, span, now).cost;
-    if cost == NanoUsd::ZERO {
-        return Ok(());
-    }
-    let model = dedicated_id(&tenure.name);
-    let is_same = |one: &Consumer| match kind {
-        ConsumerKind::Endpoint => {
-            one.model == model && one.workspace.as_ref().is_some_and(|(id, _)| *id == tenure.workspace)
+    let of = |(position, one): (usize, &Consumer)| Some((GpuConsumer::of(one, kind)?, position));
+    let mut positions: HashMap<GpuConsumer, usize> = all.iter().enumerate().filter_map(of).collect();
+    for tenure in tenures(store, Owner::Installation, span).await? {
+        let cost = tenure.known().measure(span, span, now).cost;
+        if cost == NanoUsd::ZERO {
+            continue;
         }
-        _ => one.organization.as_ref().is_some_and(|(id, _)| *id == tenure.organization),
-    };
-    if let Some(consumer) = all.iter_mut().find(|one| is_same(one)) {
-        consumer.totals.cost += cost;
-        return Ok(());
+        let consumer = match kind {
+            ConsumerKind::Endpoint => GpuConsumer::Endpoint(tenure.workspace.clone(), dedicated_id(&tenure.name)),
+            _ => GpuConsumer::Organization(tenure.organization.clone()),
+        };
+        if let Some(position) = positions.get(&consumer) {
+            all[*position].totals.cost += cost;
+        } else if let Some(new) = without_calls(store, &tenure, cost, now).await? {
+            positions.insert(consumer, all.len());
+            all.push(new);
+        }
     }
-    let Some(organization) = organizations::by_id(store, &tenure.organization).await? else { return Ok(()) };
+    Ok(())
+}
+
+/// A consumer that had GPUs only. `None` if its organization was deleted.
+async fn without_calls(
+    store: &Store,
+    tenure: &Tenure,
+    cost: NanoUsd,
+    now: Timestamp,
+) -> Result<Option<Consumer>, CommandError> {
+    let Some(organization) = organizations::by_id(store, &tenure.organization).await? else { return Ok(None) };
     let workspace = workspaces::by_id(store, &tenure.workspace).await?;
-    all.push(Consumer {
+    Ok(Some(Consumer {
         organization: Some((organization.id, organization.name)),
         workspace: workspace.map(|workspace| (workspace.id, workspace.name)),
-        model,
+        model: dedicated_id(&tenure.name),
         actor: String::new(),
         actor_name: String::new(),
         totals: Totals { cost, ..Totals::default() },
         last_day: Day::of(now),
-    });
-    Ok(())
+    }))
 }

@@ -100,32 +100,65 @@ pub async fn list(
     found.iter().map(window).collect()
 }
 
-/// A window of an endpoint, for dashboards.
+/// The measured windows that begin in a step of a chart, added up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Window {
+pub struct MeasuredStep {
+    /// Empty if all endpoints are added up.
     pub endpoint_name: String,
     pub starts_at: Timestamp,
-    pub busy: GpuBusy,
-    /// The number of samples of single GPUs; 0 if nothing was measured.
+    pub windows: u64,
+    /// Sum over the windows, in millionths.
+    pub busy_millionths: u64,
+    /// The number of samples of single GPUs.
     pub samples: u64,
+    /// Sum over the samples, in millionths.
+    pub sampled_millionths: u64,
 }
 
-/// The windows of endpoints that begin in a span: of a workspace, or of all.
-pub async fn windows(store: &Store, workspace: Option<&WorkspaceId>, span: Span) -> Result<Vec<Window>, StoreError> {
-    let query = sqlx::query(
-        "SELECT p.name, w.starts_at, w.busy, w.samples FROM endpoints p JOIN gpu_busy_windows w ON w.endpoint_id = p.id \
-         WHERE ($1 = '' OR p.workspace_id = $1) AND w.starts_at >= $2 AND w.starts_at < $3 ORDER BY w.starts_at",
-    )
-    .bind(workspace.map_or("", WorkspaceId::as_str))
-    .bind(span.from.millis())
-    .bind(span.to.millis());
-    let window = |found| {
-        Ok(Window {
+/// Selects and adds up windows.
+#[derive(Debug, Clone, Copy)]
+pub struct BusyQuery<'a> {
+    /// `None` for all.
+    pub workspace: Option<&'a WorkspaceId>,
+    pub by_endpoint: bool,
+    /// Whole steps.
+    pub span: Span,
+    pub step_millis: i64,
+    pub max_rows: usize,
+}
+
+/// The measured windows that begin in a span, by step.
+pub async fn measured(store: &Store, wanted: BusyQuery<'_>) -> Result<Vec<MeasuredStep>, StoreError> {
+    macro_rules! select {
+        ($name:literal) => {
+            concat!(
+                "SELECT ",
+                $name,
+                " AS name, (w.starts_at - $2) / $4 AS step, CAST(COUNT(*) AS BIGINT) AS windows, \
+                 CAST(SUM(w.busy) AS BIGINT) AS busy, CAST(SUM(w.samples) AS BIGINT) AS samples, \
+                 CAST(SUM(w.busy * w.samples) AS BIGINT) AS sampled \
+                 FROM endpoints p JOIN gpu_busy_windows w ON w.endpoint_id = p.id \
+                 WHERE ($1 = '' OR p.workspace_id = $1) AND w.starts_at >= $2 AND w.starts_at < $3 AND w.samples > 0 \
+                 GROUP BY 1, 2 ORDER BY 2 LIMIT $5"
+            )
+        };
+    }
+    let BusyQuery { workspace, by_endpoint, span, step_millis, max_rows } = wanted;
+    let query = sqlx::query(if by_endpoint { select!("p.name") } else { select!("''") })
+        .bind(workspace.map_or("", WorkspaceId::as_str))
+        .bind(span.from.millis())
+        .bind(span.to.millis())
+        .bind(step_millis)
+        .bind(row::to_number(max_rows as u64));
+    let step = |found| {
+        Ok(MeasuredStep {
             endpoint_name: row::text(found, "name")?,
-            starts_at: row::moment(found, "starts_at")?,
-            busy: GpuBusy::from_millionths(row::count(found, "busy")?),
+            starts_at: span.from.plus_millis(step_millis.saturating_mul(row::number(found, "step")?)),
+            windows: row::count(found, "windows")?,
+            busy_millionths: row::count(found, "busy")?,
             samples: row::count(found, "samples")?,
+            sampled_millionths: row::count(found, "sampled")?,
         })
     };
-    store.rows(query).await?.iter().map(window).collect()
+    store.rows(query).await?.iter().map(step).collect()
 }

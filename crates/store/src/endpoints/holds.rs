@@ -204,13 +204,23 @@ pub enum Owner<'a> {
 
 /// The holds of an owner that overlap a span.
 pub async fn of_owner(store: &Store, owner: Owner<'_>, span: Span) -> Result<Vec<Billed>, StoreError> {
+    some_of_owner(store, owner, span, usize::MAX).await
+}
+
+/// At most `max_rows` of the holds of an owner that overlap a span.
+pub async fn some_of_owner(
+    store: &Store,
+    owner: Owner<'_>,
+    span: Span,
+    max_rows: usize,
+) -> Result<Vec<Billed>, StoreError> {
     macro_rules! select_of {
         ($column:literal) => {
             concat!(
                 "SELECT replica_id, endpoint_id, node, gpu_count, price_per_gpu_hour, started_at, last_seen_at, \
                  ended_at, billable, organization_id, workspace_id, endpoint_name, model, flavor, gpu_type FROM replica_holds WHERE ",
                 $column,
-                " = $1 AND started_at < $3 AND (ended_at IS NULL OR ended_at > $2) ORDER BY replica_id"
+                " = $1 AND started_at < $3 AND (ended_at IS NULL OR ended_at > $2) ORDER BY replica_id LIMIT $4"
             )
         };
     }
@@ -219,7 +229,8 @@ pub async fn of_owner(store: &Store, owner: Owner<'_>, span: Span) -> Result<Vec
         Owner::Organization(id) => sqlx::query(select_of!("organization_id")).bind(id.as_str()),
         Owner::Workspace(id) => sqlx::query(select_of!("workspace_id")).bind(id.as_str()),
     };
-    let found = store.rows(query.bind(span.from.millis()).bind(span.to.millis())).await?;
+    let query = query.bind(span.from.millis()).bind(span.to.millis()).bind(row::to_number(max_rows as u64));
+    let found = store.rows(query).await?;
     let billed = |found: &AnyRow| {
         Ok(Billed {
             organization: row::parsed(found, "organization_id", |text| OrganizationId::parse(text).ok())?,

@@ -4,13 +4,14 @@ use crate::databases::on_both;
 use crate::fleets;
 use crate::people::{NOW, later};
 use domain::gpu_busy::{GpuWindow, Sum, window_of};
-use domain::gpu_time::WINDOW_MILLIS;
+use domain::gpu_time::{GpuBusy, WINDOW_MILLIS};
 use domain::series::Resolution;
 use domain::{Endpoint, NanoUsd, ReplicaId, Span, WorkspaceId};
+use store::Store;
 use store::gauges::{self, Gauge, GaugeReading};
+use store::gpu_busy::{self, BusyQuery};
 use store::holds::{self, NewHold};
 use store::prefill_queues::{self, QueueReading};
-use store::{Store, gpu_busy};
 use tokio::task::JoinSet;
 
 async fn hold(store: &Store, endpoint: &Endpoint, number: u128, gpus: &[&str]) -> ReplicaId {
@@ -58,14 +59,25 @@ async fn a_window_is_the_mean_over_held_gpus_of_all_nodes() {
         nodes.join_all().await;
         let span = Span { from: window_of(NOW), to: later(WINDOW_MILLIS) };
         // Each replica of this endpoint is held to be of the flavor's size: one GPU. Measured: 50, 0 and 20.
-        let windows = gpu_busy::windows(&store, Some(&endpoint.workspace), span).await.unwrap();
-        assert_eq!(windows.len(), 1);
+        let query = |by_endpoint| BusyQuery {
+            workspace: Some(&endpoint.workspace),
+            by_endpoint,
+            span,
+            step_millis: WINDOW_MILLIS,
+            max_rows: 10,
+        };
+        let windows = gpu_busy::measured(&store, query(true)).await.unwrap();
+        assert_eq!((windows.len(), windows[0].windows, windows[0].starts_at), (1, 1, window_of(NOW)));
         let held = u64::from(endpoint.gpu_count()) * 2;
         let expected = 700_000 / held.max(3);
-        assert!(windows[0].busy.millionths().abs_diff(expected) <= 1, "{:?}", windows[0]);
+        let busy = windows[0].busy_millionths;
+        assert!(busy.abs_diff(expected) <= 1, "{:?}", windows[0]);
         assert_eq!((windows[0].samples, windows[0].endpoint_name.as_str()), (5, endpoint.name.as_str()));
+        assert_eq!(windows[0].sampled_millionths, 5 * busy);
+        let all = gpu_busy::measured(&store, BusyQuery { workspace: None, ..query(false) }).await.unwrap();
+        assert_eq!((all.len(), all[0].endpoint_name.as_str(), all[0].busy_millionths), (1, "", busy));
         let listed = gpu_busy::list(&store, &endpoint.id, span).await.unwrap();
-        assert_eq!(listed.get(&window_of(NOW)), Some(&windows[0].busy), "the cost view sees the same");
+        assert_eq!(listed.get(&window_of(NOW)), Some(&GpuBusy::from_millionths(busy)), "the cost view sees the same");
     })
     .await;
 }

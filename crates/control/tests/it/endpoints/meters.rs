@@ -7,6 +7,7 @@ use control::bill_check::{self, Monitor};
 use control::meters::{Instruments, MeterParts, Meters};
 use control::series::{self, LineName, NamedValues, SeriesQuery, SeriesReport, SeriesValue};
 use domain::endpoint::replica::{Replica, ReplicaState};
+use domain::gpu_time::WINDOW_MILLIS;
 use domain::model::{EnginePool, Model, Serving, Upstream};
 use domain::series::{Division, Metric, Step};
 use domain::{Catalogue, Endpoint, Grain, ModelId, NanoUsd, ReplicaId, Retention, Span, Timestamp};
@@ -18,8 +19,9 @@ use serde_json::json;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use store::gpu_busy::{self, BusyQuery};
 use store::holds::{self, NewHold};
-use store::{gpu_busy, replicas};
+use store::replicas;
 
 const DAY: Duration = Duration::from_secs(86_400);
 const KEPT: Retention = Retention { minutes: DAY, hours: DAY, days: DAY, requests: DAY };
@@ -254,9 +256,16 @@ async fn gpus_and_engines_of_this_node_are_measured_and_shown() {
             meters.round(round).await.unwrap();
         }
         let span = Span { from: NOW.plus_millis(-3_600_000), to: NOW.plus_millis(3_600_000) };
-        let windows = gpu_busy::windows(&platform.store, Some(&endpoint.workspace), span).await.unwrap();
+        let query = BusyQuery {
+            workspace: Some(&endpoint.workspace),
+            by_endpoint: true,
+            span,
+            step_millis: WINDOW_MILLIS,
+            max_rows: 10,
+        };
+        let windows = gpu_busy::measured(&platform.store, query).await.unwrap();
         let window = &windows[0];
-        assert_eq!((windows.len(), window.busy.millionths(), window.samples), (1, 400_000, 8));
+        assert_eq!((windows.len(), window.busy_millionths, window.samples), (1, 400_000, 8));
 
         // The GPUs report nothing any more: here that is unknown, while the cost view counts it as idle.
         panel.busy.lock().unwrap().clear();

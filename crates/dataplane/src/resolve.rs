@@ -34,6 +34,11 @@ impl Target {
         if self.isolates_cache() { caller.cache_salt(secret) } else { "" }
     }
 
+    /// Whether workspaces share the caches of replicas, so that what is cached says something about calls of others.
+    pub(crate) fn shares_cache(&self) -> bool {
+        matches!(self, Self::Serverless(_)) && !self.isolates_cache()
+    }
+
     /// Whether the call may not reuse prefixes that other workspaces left in the caches of engines. The replicas of an
     /// endpoint serve one workspace only.
     pub(crate) fn isolates_cache(&self) -> bool {

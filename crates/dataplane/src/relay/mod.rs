@@ -123,6 +123,9 @@ impl Dataplane {
                 Ok(response) => {
                     self.note_served(call, retries.losses);
                     let mut response = self.respond(response, slot, call);
+                    if let Some(placement) = response.placement.as_mut().filter(|_| target.shares_cache()) {
+                        placement.cached_estimate = None;
+                    }
                     if let ResponseBody::Stream(stream) = &mut response.body
                         && keeps_text
                     {

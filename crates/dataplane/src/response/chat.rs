@@ -1,7 +1,7 @@
 //! Normalizes a chat response that is not streamed.
 
 use super::finish_reason::{FinishReason, read_finish_reason};
-use super::reasoning::Reasoning;
+use super::reasoning::{Reasoning, RepeatBudget};
 use super::tokens::{TokenMeter, UnaryText};
 use super::tool_calls::ToolPart;
 use super::usage::{ReportedUsage, member_count, prompt_details};
@@ -17,6 +17,24 @@ use std::borrow::Cow;
 /// The quotes around a string.
 const QUOTES: u64 = 2;
 
+/// What the choices of a response share: their edits take far more memory than their text.
+#[derive(Default)]
+struct EditBudget {
+    tool_calls: usize,
+    repeated: RepeatBudget,
+}
+
+impl EditBudget {
+    /// Counts another tool call, unless there are too many.
+    fn add_tool_call(&mut self, at: usize) -> Result<(), JsonError> {
+        self.tool_calls += 1;
+        if self.tool_calls > MAX_TOOL_CALLS {
+            return Err(JsonError { why: "there are too many tool calls", at });
+        }
+        Ok(())
+    }
+}
+
 /// Normalizes the response of an engine to a request for this many choices, and counts its tokens.
 pub(crate) fn normalize(
     response: &Bytes,
@@ -26,7 +44,7 @@ pub(crate) fn normalize(
 ) -> Result<Bytes, BadUpstreamResponse> {
     let mut reader = Reader::new(response);
     let mut edits = Edits::default();
-    let mut text = UnaryText::default();
+    let (mut text, mut budget) = (UnaryText::default(), EditBudget::default());
     let mut usage = None;
     let mut of_one_choice = None;
     let mut has_model = false;
@@ -46,7 +64,7 @@ pub(crate) fn normalize(
                     if text.choices == choices {
                         return Err(BadUpstreamResponse::Unexpected("the response has more choices than requested"));
                     }
-                    normalize_choice(reader, response, &mut text, &mut edits)
+                    normalize_choice(reader, response, &mut text, &mut budget, &mut edits)
                 })?;
             }
             b"usage" => {
@@ -95,6 +113,7 @@ fn normalize_choice(
     reader: &mut Reader<'_>,
     response: &[u8],
     text: &mut UnaryText,
+    budget: &mut EditBudget,
     edits: &mut Edits<'_>,
 ) -> Result<(), BadUpstreamResponse> {
     reader.kind()?;
@@ -124,7 +143,7 @@ fn normalize_choice(
             }
             b"message" if reader.kind()? == ValueKind::Object => {
                 note_once(&mut has_message)?;
-                (bytes, has_tool_calls) = normalize_message(reader, response, edits)?;
+                (bytes, has_tool_calls) = normalize_message(reader, response, budget, edits)?;
             }
             _ => reader.skip()?,
         }
@@ -152,13 +171,14 @@ fn normalize_choice(
 fn normalize_message(
     reader: &mut Reader<'_>,
     response: &[u8],
+    budget: &mut EditBudget,
     edits: &mut Edits<'_>,
 ) -> Result<(u64, bool), BadUpstreamResponse> {
     const ROLE: &str = "\"role\":\"assistant\"";
     const REFUSAL: &str = "\"refusal\":null";
     let open = reader.position();
     let (mut has_role, mut has_refusal) = (false, false);
-    let (mut bytes, mut tool_calls) = (0, 0);
+    let (mut bytes, mut has_tool_calls) = (0, false);
     let mut reasoning = Reasoning::default();
     reader.object(|reader, name, name_at| {
         match name.raw() {
@@ -178,10 +198,8 @@ fn normalize_message(
             b"tool_calls" if reader.kind()? == ValueKind::Array => {
                 let start = reader.position();
                 reader.array(|reader, position| {
-                    tool_calls += 1;
-                    if tool_calls > MAX_TOOL_CALLS {
-                        return Err(JsonError { why: "there are too many tool calls", at: reader.position() });
-                    }
+                    has_tool_calls = true;
+                    budget.add_tool_call(reader.position())?;
                     if let Some(call) = ToolPart::read(reader, position)? {
                         call.normalize_whole(edits);
                     }
@@ -202,15 +220,15 @@ fn normalize_message(
         }
         Ok::<(), BadUpstreamResponse>(())
     })?;
-    reasoning.write_both(response, edits);
+    reasoning.write_both(response, &mut budget.repeated, edits);
     let added = match (has_role, has_refusal) {
-        (true, true) => return Ok((bytes, tool_calls > 0)),
+        (true, true) => return Ok((bytes, has_tool_calls)),
         (true, false) => Cow::Borrowed(REFUSAL),
         (false, true) => Cow::Borrowed(ROLE),
         (false, false) => Cow::Owned([ROLE, ",", REFUSAL].concat()),
     };
     edits.insert(open + 1, first_member(&added, !is_empty_object(response, open)));
-    Ok((bytes, tool_calls > 0))
+    Ok((bytes, has_tool_calls))
 }
 
 #[cfg(test)]
@@ -278,6 +296,23 @@ mod tests {
         assert!(choices[1]["message"].get("reasoning_content").is_none());
         let both = r#""reasoning":"12345678","reasoning_content":"12345678""#;
         assert_eq!(normalized(&response(both)).1, tokens, "the reasoning counts once");
+    }
+
+    #[test]
+    fn choices_share_the_bounds_of_their_edits() {
+        let calls = |count: usize| {
+            let calls = vec!["{}"; count].join(",");
+            format!(r#"{{"message":{{"tool_calls":[{calls}]}},"finish_reason":null}}"#)
+        };
+        let response = |first, second| format!(r#"{{"choices":[{},{}]}}"#, calls(first), calls(second));
+        assert!(normalized(&response(MAX_TOOL_CALLS - 1, 1)).0.is_ok());
+        assert!(normalized(&response(MAX_TOOL_CALLS, 1)).0.is_err());
+
+        let text = "x".repeat(600 << 10);
+        let choice = format!(r#"{{"message":{{"reasoning":"{text}"}},"finish_reason":null}}"#);
+        let value = normalized(&format!(r#"{{"choices":[{choice},{choice}]}}"#)).0.unwrap();
+        let is_repeated = |index: usize| value["choices"][index]["message"].get("reasoning_content").is_some();
+        assert_eq!([is_repeated(0), is_repeated(1)], [true, false]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Normalizes one chunk of a chat stream.
 
 use super::finish_reason::{FinishReason, read_finish_reason};
-use super::reasoning::Reasoning;
+use super::reasoning::{Reasoning, RepeatBudget};
 use super::tokens::{Ended, TokenMeter};
 use super::tool_calls::{ToolCalls, ToolPart};
 use super::usage::{ReportedUsage, prompt_details};
@@ -39,6 +39,8 @@ pub(super) struct ChunkNormalizer {
     called: u128,
     /// Parts of tool calls in the current chunk, over all choices.
     tool_parts: usize,
+    /// Of reasoning in the current chunk.
+    repeat_budget: RepeatBudget,
     tool_calls: ToolCalls,
     /// The choice of the current chunk; the last one if there are several.
     current: u32,
@@ -93,6 +95,7 @@ impl ChunkNormalizer {
             last_finished: None,
             called: 0,
             tool_parts: 0,
+            repeat_budget: RepeatBudget::default(),
             tool_calls: ToolCalls::default(),
             current: 0,
             choices,
@@ -160,7 +163,7 @@ impl ChunkNormalizer {
         let (mut has_id, mut has_created, mut has_model) = (false, false, false);
         self.has_news = !self.is_resumed;
         self.new_text.clear();
-        self.tool_parts = 0;
+        (self.tool_parts, self.repeat_budget) = (0, RepeatBudget::default());
         reader.object(|reader, name, name_at| {
             match name.raw() {
                 b"id" => {
@@ -299,7 +302,7 @@ impl ChunkNormalizer {
                 }
                 b"delta" => {
                     note_once(&mut has_delta)?;
-                    choice.delta = Some(read_delta(reader, chunk, edits)?);
+                    choice.delta = Some(read_delta(reader, chunk, &mut self.repeat_budget, edits)?);
                 }
                 b"finish_reason" => {
                     note_once(&mut has_finish)?;
@@ -456,7 +459,12 @@ fn keep_first(
     Ok(())
 }
 
-fn read_delta(reader: &mut Reader<'_>, chunk: &[u8], edits: &mut Edits<'_>) -> Result<Delta, JsonError> {
+fn read_delta(
+    reader: &mut Reader<'_>,
+    chunk: &[u8],
+    repeat_budget: &mut RepeatBudget,
+    edits: &mut Edits<'_>,
+) -> Result<Delta, JsonError> {
     let kind = reader.kind()?;
     let start = reader.position();
     if kind != ValueKind::Object {
@@ -502,7 +510,7 @@ fn read_delta(reader: &mut Reader<'_>, chunk: &[u8], edits: &mut Edits<'_>) -> R
         }
         Ok::<(), JsonError>(())
     })?;
-    reasoning.write_both(chunk, edits);
+    reasoning.write_both(chunk, repeat_budget, edits);
     delta.span = start..reader.position();
     Ok(delta)
 }

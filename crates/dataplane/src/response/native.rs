@@ -11,8 +11,9 @@
 //! ```
 
 use super::tokens::{Ended, TokenMeter, UnaryText};
+use super::upstream_error::{self, UpstreamError};
 use super::usage::ReportedUsage;
-use super::{BadUpstreamResponse, note_once, upstream_error};
+use super::{BadUpstreamResponse, note_once};
 use crate::error::CallError;
 use bytes::{Bytes, BytesMut};
 use dialects::Dialect;
@@ -56,6 +57,9 @@ pub(crate) fn normalize(
     }
     let resource = Resource::read(&mut reader, response, own, &mut edits)?;
     reader.end()?;
+    if let Some(error) = resource.error {
+        return Err(BadUpstreamResponse::Reported(error));
+    }
     let Some(bytes) = resource.text else {
         return Err(BadUpstreamResponse::Unexpected("the response has no content"));
     };
@@ -70,10 +74,11 @@ struct Resource {
     usage: Option<ReportedUsage>,
     /// Bytes of what the model has written; `None` if it has no such member.
     text: Option<u64>,
+    error: Option<UpstreamError>,
 }
 
 impl Resource {
-    /// Reads the object at which `reader` stands, which is a part of `text`. Fails if it reports an error.
+    /// Reads the object at which `reader` stands, which is a part of `text`.
     fn read(
         reader: &mut Reader<'_>,
         text: &[u8],
@@ -101,7 +106,7 @@ impl Resource {
                 (b"usage", api) => resource.usage = ReportedUsage::read_native(reader, api)?,
                 (b"error", _) if reader.kind()? != ValueKind::Null => {
                     let span = reader.span()?;
-                    return Err(BadUpstreamResponse::Reported(upstream_error::reported(&text[span])));
+                    resource.error = Some(upstream_error::reported(&text[span]));
                 }
                 _ => reader.skip()?,
             }
@@ -138,6 +143,8 @@ struct NativeEvent<'a> {
     delta: u64,
     item: u64,
     usage: Option<ReportedUsage>,
+    /// Of the response, which has failed.
+    error: Option<UpstreamError>,
 }
 
 impl NativeEvents {
@@ -171,14 +178,26 @@ impl NativeEvents {
         out: &mut BytesMut,
     ) -> Result<(), BadUpstreamResponse> {
         let mut edits = Edits::default();
-        let event = self.read(data, &mut edits)?;
+        let mut event = self.read(data, &mut edits)?;
         match event.kind {
             b"error" => return Err(BadUpstreamResponse::Reported(upstream_error::reported(data))),
-            b"response.failed" => return Err(BadUpstreamResponse::Unexpected("the engine gave up on the response")),
             b"ping" if !self.has_begun => return Ok(()),
             _ => {}
         }
-        self.count(&event, meter);
+        let failure = match event.error.take() {
+            Some(error) => Some(BadUpstreamResponse::Reported(error)),
+            None if event.kind == b"response.failed" => {
+                Some(BadUpstreamResponse::Unexpected("the engine gave up on the response"))
+            }
+            None => None,
+        };
+        // The work for a response that failed counts if the engine reports it.
+        if failure.is_none() || event.usage.is_some() {
+            self.count(&event, meter);
+        }
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
         self.next_number = event.number.unwrap_or(self.next_number).saturating_add(1);
         self.is_done = matches!(event.kind, b"message_stop" | b"response.completed" | b"response.incomplete");
         for part in [b"event: ", event.kind, b"\ndata: "] {
@@ -204,7 +223,8 @@ impl NativeEvents {
                 (b"type", ValueKind::String) => event.kind = reader.string()?.raw(),
                 (b"message" | b"response", ValueKind::Object) => {
                     note_once(&mut has_resource)?;
-                    event.usage = Resource::read(reader, data, &self.own, edits)?.usage;
+                    let resource = Resource::read(reader, data, &self.own, edits)?;
+                    (event.usage, event.error) = (resource.usage, resource.error);
                 }
                 (b"usage", _) => event.usage = ReportedUsage::read_native(reader, self.own.api)?,
                 (b"delta", ValueKind::String) => event.delta += reader.string()?.raw().len() as u64,

@@ -172,6 +172,16 @@ fn errors_within_a_stream_are_recognized() {
 }
 
 #[test]
+fn the_usage_of_a_response_that_fails_is_counted() {
+    let mut stream = stream(&responses());
+    stream.pass(written(&response_events(&["a"])[..4]).into()).unwrap();
+    let usage = json!({"input_tokens": 10, "output_tokens": 300});
+    let failed = json!({"type": "response.failed", "response": {"error": {"message": "x"}, "usage": usage}});
+    assert!(stream.pass(written(&[failed]).into()).is_err());
+    assert_eq!(stream.meter.tokens(), (Tokens { prompt: 10, completion: 300, cached: 0 }, Certainty::Exact));
+}
+
+#[test]
 fn a_broken_response_fails_under_its_own_id_and_the_next_number() {
     let mut stream = stream(&responses());
     stream.pass(written(&response_events(&["a"])[..4]).into()).unwrap();

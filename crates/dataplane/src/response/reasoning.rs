@@ -5,8 +5,26 @@ use json::{JsonError, Reader, ValueKind};
 use std::ops::Range;
 
 const NAMES: [&str; 2] = ["reasoning", "reasoning_content"];
-/// A longer text is not repeated: memory for the repetition is not reserved.
+/// The most text of a response, or of a chunk, that is repeated: memory for the repetition is not reserved.
 const MAX_REPEATED_BYTES: usize = 1 << 20;
+
+/// What is left of [`MAX_REPEATED_BYTES`], over all choices.
+#[derive(Debug)]
+pub(super) struct RepeatBudget(usize);
+
+impl Default for RepeatBudget {
+    fn default() -> Self {
+        Self(MAX_REPEATED_BYTES)
+    }
+}
+
+impl RepeatBudget {
+    fn take(&mut self, bytes: usize) -> bool {
+        let left = self.0.checked_sub(bytes);
+        self.0 = left.unwrap_or(self.0);
+        left.is_some()
+    }
+}
 
 /// The texts of a message or a delta.
 #[derive(Default)]
@@ -27,14 +45,14 @@ impl Reasoning {
         Ok(if is_first { bytes } else { 0 })
     }
 
-    /// Writes a text under its other name, too, unless the engine did.
-    pub(super) fn write_both(&self, text: &[u8], edits: &mut Edits<'_>) {
+    /// Writes a text under its other name, too, unless the engine did or there is too much of it.
+    pub(super) fn write_both(&self, text: &[u8], budget: &mut RepeatBudget, edits: &mut Edits<'_>) {
         let (span, name) = match &self.found {
             [Some((span, true)), None] => (span, NAMES[1]),
             [None, Some((span, true))] => (span, NAMES[0]),
             _ => return,
         };
-        if span.len() <= MAX_REPEATED_BYTES {
+        if budget.take(span.len()) {
             let repeated = [b",\"", name.as_bytes(), b"\":", &text[span.clone()]].concat();
             edits.insert(span.end, repeated);
         }

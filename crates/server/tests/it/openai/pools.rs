@@ -307,10 +307,14 @@ async fn calls_with_the_same_prefix_go_to_one_engine() {
 #[tokio::test]
 async fn a_caller_learns_where_its_call_went_only_if_both_it_and_the_operator_want_that() {
     let prompt = "You are a helpful assistant. ".repeat(200);
-    for (line, wants, shown) in
-        [("routing_headers = true", true, true), ("routing_headers = true", false, false), ("", true, false)]
-    {
-        let app = TestApp::setup().engines(2).edge(line).start().await;
+    let on = "routing_headers = true";
+    for (line, model, wants, shown, shows_cached) in [
+        (on, "", true, true, true),
+        (on, "share_prefix_cache = true", true, true, false),
+        (on, "", false, false, false),
+        ("", "", true, false, false),
+    ] {
+        let app = TestApp::setup().engines(2).edge(line).model(model).start().await;
         let client = if wants { app.client().header("x-forebay-debug", "1") } else { app.client() };
         client.post_json("/chat/completions", chat(&prompt)).await;
         let unary = client.post_json("/chat/completions", chat(&prompt)).await;
@@ -320,7 +324,8 @@ async fn a_caller_learns_where_its_call_went_only_if_both_it_and_the_operator_wa
             assert_eq!(response.header("x-forebay-replica").is_some_and(|name| name.contains('#')), shown);
             let cached: Option<u64> =
                 response.header("x-forebay-cached-estimate").map(|tokens| tokens.parse().unwrap());
-            assert_eq!(cached.is_some_and(|tokens| tokens > 1_000), shown, "{cached:?}");
+            assert_eq!(cached.is_some_and(|tokens| tokens > 1_000), shows_cached, "{cached:?}");
+            assert_eq!(cached.is_some(), shows_cached, "{model}");
         }
     }
 }

@@ -83,7 +83,7 @@ const METRIC_WORDS: &[&str] = &[
 /// Whatever an engine reports, its load is a number that can be compared and added.
 #[test]
 fn engine_metrics() {
-    Fuzz::new("engine-metrics").words(METRIC_WORDS).run(|bytes| {
+    Fuzz::new("engine-metrics").executions(2_000).words(METRIC_WORDS).run(|bytes| {
         let text = String::from_utf8_lossy(bytes);
         for family in Family::ALL {
             let load = metrics::read(family, &text);

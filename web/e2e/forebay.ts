@@ -18,7 +18,7 @@ const ENGINE_OPTIONS = ['--ctx', '2048', '--kv-cache-tokens', '4096', '--paralle
 /** Contents of `bootstrap.json`. */
 export type Bootstrap = { email: string; password: string; apiKey: string; organizationId: string; workspaceId: string }
 /** `kill` ends it without a shutdown, as a crash does. */
-export type Forebay = Bootstrap & { url: string; stop: () => Promise<void>; kill: () => Promise<void> }
+export type Forebay = Bootstrap & { url: string; dataDir: string; stop: () => Promise<void>; kill: () => Promise<void> }
 /** An engine, or a hub of models. */
 export type Server = { url: string; stop: () => Promise<void> }
 

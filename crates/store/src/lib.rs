@@ -17,6 +17,7 @@ mod db;
 pub mod endpoints;
 mod error;
 mod keys;
+mod listing;
 mod migrate;
 mod page;
 pub mod responses;
@@ -41,7 +42,8 @@ pub use endpoints::{
 };
 pub use error::{Conflict, StoreError};
 pub use keys::content_keys::{ContentKeyError, ContentKeys};
-pub use keys::{api_keys, content_keys, secrets};
+pub use keys::{api_keys, content_keys, key_list, secrets};
+pub use listing::{Listing, Order, SortBy, SortColumn};
 pub use migrate::{Migrated, Schema};
 pub use page::Page;
 pub use usage::journal::{Journal, JournalReader};

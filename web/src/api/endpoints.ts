@@ -1,9 +1,10 @@
 /** Dedicated endpoints, their replicas and events, and the GPU allotment. */
 
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { client, type Schemas, unwrap } from './client'
-import { everyPage } from './pages'
+import { everyPage, type ListQuery, tableQuery } from './pages'
 import { polled } from './polling'
+import { boundsOf, onTick, type Window } from './series'
 
 export type Endpoint = Schemas['Endpoint']
 export type EndpointEvent = Schemas['EndpointEvent']
@@ -12,7 +13,7 @@ export type Allotment = Schemas['Allotment']
 export type NewEndpoint = Schemas['NewEndpoint']
 export type EndpointChange = Schemas['EndpointChange']
 
-const LIVE_POLL_MS = 3_000
+export const LIVE_POLL_MS = 3_000
 const LEDGER_POLL_MS = 5_000
 const COST_POLL_MS = 30_000
 const EVENTS_PAGE = 30
@@ -27,6 +28,11 @@ export const endpointsQuery = (workspaceId: string) =>
       everyPage((query) => unwrap(client.GET('/v1/endpoints', { params: { query }, signal })), MAX_LISTED),
     ...polled(LIVE_POLL_MS),
   })
+
+export const endpointTableQuery = (workspaceId: string, state: string, list: ListQuery) =>
+  tableQuery(['endpoints', workspaceId, { state }], list, (query, signal) =>
+    unwrap(client.GET('/v1/endpoints', { params: { query: { ...query, state: state || undefined } }, signal })),
+  )
 
 export const endpointQuery = (workspaceId: string, name: string) =>
   queryOptions({
@@ -43,6 +49,22 @@ export const replicasQuery = (workspaceId: string, name: string) =>
       (await unwrap(client.GET('/v1/endpoints/{endpoint}/replicas', { params: { path: { endpoint: name } }, signal })))
         .data,
     ...polled(LIVE_POLL_MS),
+  })
+
+/** How the autoscaler changed the number of replicas in a window, newest first. */
+export const decisionsQuery = (workspaceId: string, name: string, window: Window) =>
+  queryOptions({
+    queryKey: ['endpoints', workspaceId, name, 'decisions', window],
+    queryFn: async ({ signal }) => {
+      const { from, to } = { to: undefined, ...boundsOf(window) }
+      const query = { type: 'endpoint.scaled', since: from, limit: MAX_LISTED }
+      const params = { path: { endpoint: name }, query }
+      const { data } = await unwrap(client.GET('/v1/endpoints/{endpoint}/events', { params, signal }))
+      return to ? data.filter(({ at }) => at < to) : data
+    },
+    placeholderData: keepPreviousData,
+    refetchInterval: onTick(window),
+    refetchIntervalInBackground: false,
   })
 
 export const eventsQuery = (workspaceId: string, name: string) =>

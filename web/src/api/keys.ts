@@ -1,8 +1,8 @@
 /** API keys of a workspace or an organization. */
 
-import { queryOptions } from '@tanstack/react-query'
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { client, type Schemas, unwrap } from './client'
-import { everyPage } from './pages'
+import { everyPage, type ListQuery, tableQuery } from './pages'
 import { polled } from './polling'
 
 export type Key = Schemas['Key']
@@ -10,33 +10,56 @@ export type NewKey = Schemas['NewKey']
 export type KeyEdit = Schemas['EditKey']
 export type OrganizationKey = Schemas['OrganizationKey']
 
-const POLL_MS = 10_000
+export const POLL_MS = 10_000
+const SUGGESTIONS = 12
+/** The most that one request revokes. */
+const MAX_REVOKED = 500
 
 const withKey = (workspaceId: string, keyId: string) => ({ params: { path: { workspaceId, keyId } } })
 
-export const keysQuery = (workspaceId: string) =>
+/** Everything about the keys of a workspace, to be loaded again after a change. */
+export const keysOf = (workspaceId: string) => ({ queryKey: ['keys', workspaceId] })
+
+/** Which keys a table shows; `counted` ones are active or disabled. */
+export type KeySelection = { counted?: boolean; createdBy?: string; removedMembers?: boolean }
+
+const pageOfKeys = (
+  workspaceId: string,
+  query: KeySelection & ListQuery & { limit: number; cursor?: string; count?: boolean },
+  signal?: AbortSignal,
+) => unwrap(client.GET('/api/workspaces/{workspaceId}/keys', { params: { path: { workspaceId }, query }, signal }))
+
+export const keyTableQuery = (workspaceId: string, selection: KeySelection, list: ListQuery) =>
+  tableQuery(['keys', workspaceId, selection], list, (query, signal) =>
+    pageOfKeys(workspaceId, { ...selection, ...query }, signal),
+  )
+
+/** The number of all keys, and of those that count towards the limit. */
+export const keyCountsQuery = (workspaceId: string) =>
   queryOptions({
-    queryKey: ['keys', workspaceId],
-    queryFn: ({ signal }) =>
-      everyPage((query) =>
-        unwrap(client.GET('/api/workspaces/{workspaceId}/keys', { params: { path: { workspaceId }, query }, signal })),
-      ),
+    queryKey: ['keys', workspaceId, 'counts'],
+    queryFn: async ({ signal }) => {
+      const count = async (counted?: boolean) =>
+        (await pageOfKeys(workspaceId, { counted, limit: 1, count: true }, signal)).total ?? 0
+      const [all, counted] = await Promise.all([count(), count(true)])
+      return { all, counted }
+    },
     ...polled(POLL_MS),
   })
 
-/** The keys of all workspaces of the organization; for administrators. */
-export const keysOfOrganizationQuery = (organizationId: string) =>
+/** All selected keys. */
+export const selectedKeysQuery = (workspaceId: string, selection: KeySelection) =>
   queryOptions({
-    queryKey: ['keys', organizationId, 'all'],
-    queryFn: ({ signal }) =>
-      everyPage((query) =>
-        unwrap(
-          client.GET('/api/organizations/{organizationId}/keys', {
-            params: { path: { organizationId }, query },
-            signal,
-          }),
-        ),
-      ),
+    queryKey: ['keys', workspaceId, selection, 'all'],
+    queryFn: ({ signal }) => everyPage((page) => pageOfKeys(workspaceId, { ...selection, ...page }, signal)),
+  })
+
+/** Keys whose names have the text, for a list of suggestions. */
+export const foundKeysQuery = (workspaceId: string, search: string) =>
+  queryOptions({
+    queryKey: ['keys', workspaceId, 'found', search],
+    queryFn: async ({ signal }) => (await pageOfKeys(workspaceId, { search, limit: SUGGESTIONS }, signal)).data,
+    placeholderData: keepPreviousData,
   })
 
 /** The keys that a user created in any workspace of the organization; for administrators. */
@@ -55,13 +78,13 @@ export const keysOfUserQuery = (organizationId: string, userId: string) =>
   })
 
 /** Revokes keys of the organization together. Disabled ones are revoked, too: the dialogs say that they are. */
-export const revokeKeys = (organizationId: string, keyIds: string[]) =>
-  unwrap(
-    client.POST('/api/organizations/{organizationId}/keys/revoke', {
-      params: { path: { organizationId } },
-      body: { keyIds, includeDisabled: true },
-    }),
-  )
+export async function revokeKeys(organizationId: string, keyIds: string[]) {
+  for (let first = 0; first < keyIds.length; first += MAX_REVOKED) {
+    const body = { keyIds: keyIds.slice(first, first + MAX_REVOKED), includeDisabled: true }
+    const params = { path: { organizationId } }
+    await unwrap(client.POST('/api/organizations/{organizationId}/keys/revoke', { params, body }))
+  }
+}
 
 export const createKey = (workspaceId: string, body: NewKey) =>
   unwrap(client.POST('/api/workspaces/{workspaceId}/keys', { params: { path: { workspaceId } }, body }))

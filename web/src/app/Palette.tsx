@@ -1,15 +1,19 @@
 import { Modal, Text, TextInput } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { type KeyboardEvent, useId, useState } from 'react'
 import { endpointsQuery } from '../api/endpoints'
-import { keysQuery } from '../api/keys'
+import { foundKeysQuery } from '../api/keys'
 import { modelsQuery } from '../api/models'
-import { organizationsQuery } from '../api/operator/organizations'
+import { foundOrganizationsQuery } from '../api/operator/organizations'
 import { useSessionContext } from '../api/session'
 import { foundPlaces, placesOf } from './places'
 import classes from './Shell.module.css'
+
+const DEBOUNCE_MS = 150
+const MAX_SEARCH = 100
 
 /** Goes to any page, model, endpoint, key, organization or request by its name. */
 export default function Palette({ opened, onClose }: { opened: boolean; onClose: () => void }) {
@@ -33,7 +37,7 @@ function Search({ onClose }: { onClose: () => void }) {
   const listId = useId()
   const [typed, setTyped] = useState('')
   const [chosen, setChosen] = useState(0)
-  const places = foundPlaces(placesOf(useKnown()), typed)
+  const places = foundPlaces(placesOf(useKnown(typed.trim())), typed)
   const active = places[Math.min(chosen, places.length - 1)]
   const go = (href: string) => {
     onClose()
@@ -90,15 +94,16 @@ function Search({ onClose }: { onClose: () => void }) {
   )
 }
 
-/** What is known to the console, or loads while the palette is open. */
-function useKnown() {
+/** What is known to the console, or is found while the palette is open. */
+function useKnown(typed: string) {
+  const [searched] = useDebouncedValue(typed.slice(0, MAX_SEARCH), DEBOUNCE_MS)
   const { workspace, isOperator } = useSessionContext()
   const id = workspace?.id ?? ''
   const inWorkspace = { enabled: !!workspace }
   const models = useQuery({ ...modelsQuery(id), ...inWorkspace })
   const endpoints = useQuery({ ...endpointsQuery(id), ...inWorkspace })
-  const keys = useQuery({ ...keysQuery(id), ...inWorkspace })
-  const organizations = useQuery({ ...organizationsQuery, enabled: isOperator })
+  const keys = useQuery({ ...foundKeysQuery(id, searched), ...inWorkspace })
+  const organizations = useQuery({ ...foundOrganizationsQuery(searched), enabled: isOperator })
   return {
     isOperator,
     models: models.data,

@@ -12,29 +12,41 @@ export type Column<Row> = {
   id: string
   header: string
   cell: (row: Row) => ReactNode
-  /** Makes the column sortable by this value. */
-  sortBy?: (row: Row) => string | number | bigint | null | undefined
+  /** Makes the column sortable by this value, or by the server if `rows` come in pages: `id` is its name there. */
+  sortBy?: 'server' | ((row: Row) => string | number | bigint | null | undefined)
   align?: 'right'
   /** Column of buttons or menus: its header is only for screen readers. */
   isActions?: boolean
+}
+
+/** Rows that come from the server page by page; it searches and sorts them. */
+export type PagedRows<Row> = {
+  rows: readonly Row[]
+  /** The number of all rows, if it is known. */
+  total?: number
+  hasMore: boolean
+  isLoading?: boolean
+  /** Of the button that loads more. */
+  label?: string
+  onMore: () => void
 }
 
 type Props<Row> = {
   /** Description for screen readers. */
   caption: string
   columns: Column<Row>[]
-  rows: readonly Row[]
+  rows: readonly Row[] | PagedRows<Row>
   rowKey: (row: Row) => string
   /** `price` or `-price` for descending. Without `onSort` rows keep their order. */
   sort?: string
   onSort?: (sort: string) => void
   /** Below this width the table scrolls horizontally. */
   minWidth?: number
-  /** The rows are pages that were asked for, so all are shown. */
-  isPaged?: boolean
   /** Offers a search for rows by their text, and sorting, if there are many. */
   find?: { label: string; text: (row: Row) => string }
 }
+
+type ViewProps<Row> = Omit<Props<Row>, 'rows' | 'find'> & { rows: readonly Row[] }
 
 const NARROW = '(max-width: 40em)'
 /** So few rows need no search. */
@@ -45,29 +57,32 @@ export function DataTable<Row>(props: Props<Row>) {
   const isNarrow = useMediaQuery(NARROW, undefined, { getInitialValueInEffect: false })
   const [typed, setTyped] = useState('')
   const [ownSort, setOwnSort] = useState('')
-  const { columns, rows, find } = props
+  const { columns, rows, find, ...rest } = props
+  const all = isPaged(rows) ? rows.rows : rows
   const sorting =
     find && !props.onSort ? { sort: ownSort, onSort: setOwnSort } : { sort: props.sort, onSort: props.onSort }
   const { column, descending } = parseSort(sorting.sort ?? '')
-  const found = find && typed ? rows.filter((row) => hasWords(find.text(row), typed)) : rows
-  const sorted = sortRows(found, columns.find(({ id }) => id === column)?.sortBy, descending)
-  const first = useFirstRows(sorted)
-  const { shown, left } = props.isPaged ? { shown: sorted, left: 0 } : first
+  const found = find && typed ? all.filter((row) => hasWords(find.text(row), typed)) : all
+  const sortBy = columns.find(({ id }) => id === column)?.sortBy
+  const first = useFirstRows(typeof sortBy === 'function' ? sortRows(found, sortBy, descending) : found)
+  const { rows: shown, ...more } = isPaged(rows) ? rows : first
   const View = isNarrow ? Cards : Grid
   return (
     <>
-      {find && rows.length > FEW ? (
+      {find && all.length > FEW ? (
         <search className={classes.search} aria-label={find.label}>
           <SearchField label={find.label} value={typed} onChange={setTyped} />
         </search>
       ) : null}
-      <View {...props} {...sorting} rows={shown} />
-      <MoreRows shown={shown.length} left={left} onMore={first.more} />
+      <View {...rest} {...sorting} columns={columns} rows={shown} />
+      <MoreRows shown={shown.length} {...more} />
     </>
   )
 }
 
-function Grid<Row>({ caption, columns, rows, rowKey, sort = '', onSort, minWidth = 560 }: Props<Row>) {
+const isPaged = <Row,>(rows: readonly Row[] | PagedRows<Row>): rows is PagedRows<Row> => 'onMore' in rows
+
+function Grid<Row>({ caption, columns, rows, rowKey, sort = '', onSort, minWidth = 560 }: ViewProps<Row>) {
   return (
     <Paper className={classes.frame}>
       <Table.ScrollContainer minWidth={minWidth} type="native" tabIndex={0} role="region" aria-label={caption}>
@@ -138,7 +153,7 @@ function Header<Row>({ column, sort, onSort }: HeaderProps<Row>) {
   )
 }
 
-function Cards<Row>({ caption, columns, rows, rowKey }: Props<Row>) {
+function Cards<Row>({ caption, columns, rows, rowKey }: ViewProps<Row>) {
   const [name, ...rest] = columns
   return (
     <ul className={classes.cards} aria-label={caption}>

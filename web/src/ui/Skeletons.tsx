@@ -38,7 +38,6 @@ export function PanelSkeleton({ height = 160 }: { height?: number }) {
   )
 }
 
-/** Shown while the code of a page loads. */
 /** The shell before the session is known: the page appears where it will be. */
 export function ShellSkeleton() {
   return (
@@ -56,6 +55,7 @@ export function ShellSkeleton() {
   )
 }
 
+/** Shown while the code of a page loads. */
 export function PageSkeleton() {
   return (
     <div role="status" aria-busy="true" aria-label="Loading">

@@ -6,8 +6,9 @@ const PAGE = 50
 export function useFirstRows<Row>(rows: readonly Row[]) {
   const [count, setCount] = useState(PAGE)
   return {
-    shown: rows.length > count ? rows.slice(0, count) : rows,
-    left: Math.max(0, rows.length - count),
-    more: () => setCount(count + PAGE),
+    rows: rows.length > count ? rows.slice(0, count) : rows,
+    total: rows.length,
+    hasMore: rows.length > count,
+    onMore: () => setCount(count + PAGE),
   }
 }

@@ -12,8 +12,8 @@ use domain::{
 };
 use serde_json::Value;
 use std::collections::BTreeSet;
-use store::api_keys::{self, CreatedBy, ListedKey};
-use store::{Page, Store, Tx, workspaces};
+use store::key_list::{self, KeyColumn, KeyFilter, ListedKey};
+use store::{Listing, Store, Tx, api_keys, workspaces};
 
 const MAX_OVERLAP_SECS: u64 = 7 * 24 * 60 * 60;
 
@@ -76,19 +76,18 @@ pub async fn create(
     Ok(created)
 }
 
-/// The keys of a workspace, in any state.
-pub async fn list(store: &Store, workspace: &WorkspaceId, page: Page<'_>) -> Result<Vec<ApiKey>, CommandError> {
-    Ok(api_keys::list(store, workspace, page).await?)
+/// The keys of a workspace or an organization.
+pub async fn list(
+    store: &Store,
+    filter: KeyFilter<'_>,
+    listing: impl Into<Listing<'_, KeyColumn>>,
+) -> Result<Vec<ListedKey>, CommandError> {
+    Ok(key_list::list(store, filter, listing).await?)
 }
 
-/// The keys of all workspaces of an organization, in any state.
-pub async fn list_of_organization(
-    store: &Store,
-    organization: &OrganizationId,
-    created_by: CreatedBy<'_>,
-    page: Page<'_>,
-) -> Result<Vec<ListedKey>, CommandError> {
-    Ok(api_keys::list_of_organization(store, organization, created_by, page).await?)
+/// The number of keys that [`list`] has on all its pages.
+pub async fn count(store: &Store, filter: KeyFilter<'_>, listing: Listing<'_, KeyColumn>) -> Result<u64, CommandError> {
+    Ok(key_list::count(store, filter, listing).await?)
 }
 
 /// A key by its id.

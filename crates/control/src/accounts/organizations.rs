@@ -6,8 +6,8 @@ use crate::{entropy, snapshot};
 use domain::workspace::check_name;
 use domain::workspace_edit::LimitChange;
 use domain::{Organization, OrganizationId};
-use store::organizations::{self, CountedOrganization};
-use store::{Page, Store};
+use store::organizations::{self, CountedOrganization, OrganizationColumn};
+use store::{Listing, Page, Store};
 
 /// Creates an organization.
 pub async fn create(command: Command<'_>, name: &str) -> Result<Organization, CommandError> {
@@ -35,8 +35,16 @@ pub async fn show(store: &Store, id: &OrganizationId) -> Result<Organization, Co
 }
 
 /// All organizations, with the numbers of their workspaces and members.
-pub async fn list_counted(store: &Store, page: Page<'_>) -> Result<Vec<CountedOrganization>, CommandError> {
-    Ok(organizations::list_counted(store, page).await?)
+pub async fn list_counted(
+    store: &Store,
+    listing: Listing<'_, OrganizationColumn>,
+) -> Result<Vec<CountedOrganization>, CommandError> {
+    Ok(organizations::list_counted(store, listing).await?)
+}
+
+/// The number of organizations that [`list_counted`] has on all its pages.
+pub async fn count(store: &Store, listing: Listing<'_, OrganizationColumn>) -> Result<u64, CommandError> {
+    Ok(organizations::count(store, listing).await?)
 }
 
 /// [`show`], with the numbers of workspaces and members.

@@ -6,7 +6,8 @@ use crate::{entropy, passwords, snapshot};
 use domain::user::{Email, Membership, Role};
 use domain::{OrganizationId, User, UserId};
 use serde_json::{Value, json};
-use store::{Page, Store, known_origins, sessions, users};
+use store::users::UserColumn;
+use store::{Listing, Store, known_origins, sessions, users};
 
 /// The settings of a new user.
 #[derive(Debug, Clone, Copy)]
@@ -60,8 +61,13 @@ pub async fn create(command: Command<'_>, new: NewUser<'_>) -> Result<CreatedUse
 }
 
 /// All users.
-pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<User>, CommandError> {
-    Ok(users::list(store, page).await?)
+pub async fn list(store: &Store, listing: impl Into<Listing<'_, UserColumn>>) -> Result<Vec<User>, CommandError> {
+    Ok(users::list(store, listing).await?)
+}
+
+/// The number of users that [`list`] has on all its pages.
+pub async fn count(store: &Store, listing: Listing<'_, UserColumn>) -> Result<u64, CommandError> {
+    Ok(users::count(store, listing).await?)
 }
 
 /// A user by id.

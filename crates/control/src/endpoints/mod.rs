@@ -24,7 +24,9 @@ pub use create::create;
 pub use delete::delete;
 pub use error::{AllotmentExceeded, EndpointError, EndpointErrorKind};
 pub use event::new_event;
-pub use query::{Difference, FlavorLine, UsageReport, events, find_differences, flavors, list, replicas, show, usage};
+pub use query::{
+    Difference, FlavorLine, UsageReport, count, events, find_differences, flavors, list, replicas, show, usage,
+};
 pub use rescale::rescale;
 pub use response::{CommandResponse, Outcome};
 pub use resume::resume;

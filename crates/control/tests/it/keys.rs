@@ -10,8 +10,8 @@ use domain::workspace::OwnLimits;
 use domain::workspace_edit::{LimitChange, LimitChanges};
 use domain::{KeyId, KeyRestrictions, KeyState, OrganizationId};
 use std::collections::BTreeSet;
-use store::api_keys::CreatedBy;
 use store::audit::{self, Filter};
+use store::key_list::{CreatedBy, KeyFilter, KeysOf};
 use store::{Page, Store};
 
 const REQUEST: KeyRequest<'_> = KeyRequest {
@@ -39,7 +39,10 @@ async fn the_limit_of_keys_is_the_workspaces_or_the_default() {
         let edit = workspaces::Edit { limits, ..workspaces::Edit::default() };
         workspaces::set(by_user, &workspace, edit, Authority::Operator, &DEFAULTS).await.unwrap();
         keys::create(by_user, &workspace, REQUEST, &DEFAULTS).await.unwrap();
-        assert_eq!(keys::list(&store, &workspace, Page::default()).await.unwrap().len(), 3);
+        assert_eq!(
+            keys::list(&store, KeyFilter::all(KeysOf::Workspace(&workspace)), Page::default()).await.unwrap().len(),
+            3
+        );
     })
     .await;
 }
@@ -90,7 +93,8 @@ async fn an_invalid_key_request_is_rejected() {
 
 /// The ids of the selected keys that work.
 async fn active(store: &Store, organization: &OrganizationId, created_by: CreatedBy<'_>) -> BTreeSet<KeyId> {
-    let found = keys::list_of_organization(store, organization, created_by, Page::default()).await.unwrap();
+    let filter = KeyFilter { created_by, ..KeyFilter::all(KeysOf::Organization(organization)) };
+    let found = keys::list(store, filter, Page::default()).await.unwrap();
     found.into_iter().filter(|one| one.key.state(NOW) == KeyState::Active).map(|one| one.key.id).collect()
 }
 
@@ -124,7 +128,8 @@ async fn keys_of_removed_members_are_listed_and_revoked_together() {
 
         members::remove(command(&store), home, &ann, KeysOfMember::Keep).await.unwrap();
         assert_eq!(active(&store, home, CreatedBy::RemovedMembers).await, of_ann);
-        let listed = keys::list_of_organization(&store, home, CreatedBy::User(&ann), Page::first(1)).await.unwrap();
+        let filter = KeyFilter { created_by: CreatedBy::User(&ann), ..KeyFilter::all(KeysOf::Organization(home)) };
+        let listed = keys::list(&store, filter, Page::first(1)).await.unwrap();
         let creator = listed[0].creator.as_ref().unwrap();
         assert_eq!((creator.email.as_ref().unwrap().as_str(), creator.has_access), ("ann@example.com", false));
         users::delete(command(&store), &ann).await.unwrap();

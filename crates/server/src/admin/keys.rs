@@ -8,7 +8,7 @@ use control::keys::{self, DisabledKeys, KeyChange, KeyEdit, KeyRequest};
 use domain::endpoint::labels::Labels;
 use domain::key_restrictions::{self, RestrictionError};
 use domain::{ApiKey, KeyId, KeyRestrictions, OrganizationId, Timestamp, UserId, WorkspaceId};
-use store::api_keys::{CreatedBy, ListedKey};
+use store::key_list::{CreatedBy, KeyFilter, KeysOf, ListedKey};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum KeyCommand {
@@ -211,8 +211,8 @@ async fn find_by_name(context: &AdminContext<'_>, workspace: &WorkspaceId, name:
 }
 
 async fn list(context: &AdminContext<'_>, workspace: &WorkspaceId) -> anyhow::Result<Vec<ApiKey>> {
-    let read = async |page: store::Page<'_>| keys::list(context.store, workspace, page).await;
-    Ok(whole_list(read, |key| key.id.as_str()).await?)
+    let found = list_of(context, KeyFilter::all(KeysOf::Workspace(workspace))).await?;
+    Ok(found.into_iter().map(|one| one.key).collect())
 }
 
 async fn list_of_organization(
@@ -221,8 +221,11 @@ async fn list_of_organization(
     created_by: CreatedBy<'_>,
 ) -> anyhow::Result<Vec<ListedKey>> {
     control::organizations::show(context.store, organization).await?;
-    let read =
-        async |page: store::Page<'_>| keys::list_of_organization(context.store, organization, created_by, page).await;
+    list_of(context, KeyFilter { created_by, ..KeyFilter::all(KeysOf::Organization(organization)) }).await
+}
+
+async fn list_of(context: &AdminContext<'_>, filter: KeyFilter<'_>) -> anyhow::Result<Vec<ListedKey>> {
+    let read = async |page: store::Page<'_>| keys::list(context.store, filter, page).await;
     Ok(whole_list(read, |one| one.key.id.as_str()).await?)
 }
 

@@ -2,7 +2,7 @@ use control::keys::CreatedKey;
 use domain::endpoint::labels::Labels;
 use domain::{ApiKey, KeyRestrictions, KeyState, Timestamp};
 use serde::Serialize;
-use store::api_keys::{KeyCreator, ListedKey};
+use store::key_list::{KeyCreator, ListedKey};
 use utoipa::ToSchema;
 
 /// An API key. Its text is included only when it is new.

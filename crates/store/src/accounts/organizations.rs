@@ -3,9 +3,11 @@
 use crate::change::Change;
 use crate::db::{Store, Tx};
 use crate::error::{Conflict, StoreError};
+use crate::listing::{Listing, SortBy, SortColumn};
 use crate::page::Page;
 use crate::{row, workspaces};
 use domain::{Organization, OrganizationId, Timestamp};
+use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
 pub async fn by_id(store: &Store, id: &OrganizationId) -> Result<Option<Organization>, StoreError> {
@@ -41,10 +43,59 @@ macro_rules! select_counted {
     };
 }
 
+/// What organizations can be sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrganizationColumn {
+    Name,
+    Created,
+    Members,
+    Workspaces,
+}
+
+impl SortBy for OrganizationColumn {
+    const ALL: &'static [Self] = &[Self::Name, Self::Created, Self::Members, Self::Workspaces];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Created => "createdAt",
+            Self::Members => "members",
+            Self::Workspaces => "workspaces",
+        }
+    }
+}
+
+impl SortColumn for OrganizationColumn {
+    const TABLE: &'static str = "organizations o";
+    const ID: &'static str = "o.id";
+    const FOUND: &'static str = "LOWER(o.name) LIKE $search OR o.id LIKE $search";
+
+    fn expression(self) -> &'static str {
+        match self {
+            Self::Name => "LOWER(o.name)",
+            Self::Created => "o.created_at",
+            Self::Members => "(SELECT COUNT(*) FROM organization_members m WHERE m.organization_id = o.id)",
+            Self::Workspaces => "(SELECT COUNT(*) FROM workspaces w WHERE w.organization_id = o.id)",
+        }
+    }
+}
+
 /// [`list`], with counts.
-pub async fn list_counted(store: &Store, page: Page<'_>) -> Result<Vec<CountedOrganization>, StoreError> {
-    let query = sqlx::query(select_counted!("WHERE o.id > $1 ORDER BY o.id LIMIT $2"));
-    store.rows(query.bind(page.cursor()).bind(page.limit())).await?.iter().map(counted).collect()
+pub async fn list_counted(
+    store: &Store,
+    listing: Listing<'_, OrganizationColumn>,
+) -> Result<Vec<CountedOrganization>, StoreError> {
+    let text = format!("{} WHERE {}", select_counted!(""), listing.clauses(1));
+    let query = sqlx::query(AssertSqlSafe(text)).bind(listing.pattern());
+    let query = query.bind(listing.page.cursor()).bind(listing.page.limit());
+    store.rows(query).await?.iter().map(counted).collect()
+}
+
+/// The number of organizations that [`list_counted`] has on all its pages.
+pub async fn count(store: &Store, listing: Listing<'_, OrganizationColumn>) -> Result<u64, StoreError> {
+    let found = Listing::<OrganizationColumn>::found(1);
+    let text = format!("SELECT COUNT(*) AS counted FROM organizations o WHERE {found}");
+    store.count(sqlx::query(AssertSqlSafe(text)).bind(listing.pattern()), "counted").await
 }
 
 /// [`by_id`], with counts.

@@ -3,11 +3,15 @@
 use crate::change::Change;
 use crate::db::{Store, Tx};
 use crate::error::{Conflict, StoreError};
+use crate::listing::{Listing, SortBy, SortColumn};
 use crate::page::Page;
+use crate::values::{chunks, values_text};
 use crate::{known_origins, organizations, row, sessions};
 use domain::user::{Email, Membership, Role};
 use domain::{OrganizationId, Timestamp, User, UserId, Workspace, WorkspaceId};
+use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
+use std::collections::HashMap;
 
 /// The most accounts that share an address and can be used: a sign-in checks the password of each. There is at most one
 /// per organization.
@@ -75,18 +79,65 @@ pub async fn has_member_with(tx: &mut Tx, organization: &OrganizationId, email: 
     Ok(tx.row(query.bind(organization.as_str()).bind(email.as_str())).await?.is_some())
 }
 
-pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<User>, StoreError> {
-    let query = sqlx::query(select!("WHERE id > $1 ORDER BY id LIMIT $2"));
-    let found = store.rows(query.bind(page.cursor()).bind(page.limit())).await?;
-    let mut users = found.iter().map(user).collect::<Result<Vec<_>, _>>()?;
-    let Some(last) = users.last().map(|user| user.id.clone()) else { return Ok(users) };
-    let memberships = sqlx::query(
-        "SELECT user_id, organization_id, role, proven FROM organization_members WHERE user_id > $1 AND user_id <= $2 \
-         ORDER BY user_id, organization_id",
-    );
-    let found = store.rows(memberships.bind(page.cursor()).bind(last.as_str())).await?;
-    give_memberships(&mut users, &found)?;
+/// What users can be sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UserColumn {
+    Email,
+    Created,
+}
+
+impl SortBy for UserColumn {
+    const ALL: &'static [Self] = &[Self::Email, Self::Created];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Email => "email",
+            Self::Created => "createdAt",
+        }
+    }
+}
+
+impl SortColumn for UserColumn {
+    const TABLE: &'static str = "users";
+    const ID: &'static str = "users.id";
+    const FOUND: &'static str = "LOWER(COALESCE(users.shared_email, users.email)) LIKE $search \
+         OR EXISTS (SELECT 1 FROM organization_members m JOIN organizations o ON o.id = m.organization_id \
+         WHERE m.user_id = users.id AND LOWER(o.name) LIKE $search)";
+
+    fn expression(self) -> &'static str {
+        match self {
+            Self::Email => "LOWER(COALESCE(users.shared_email, users.email))",
+            Self::Created => "users.created_at",
+        }
+    }
+}
+
+/// Users with their memberships. A search finds them by their address or the name of an organization.
+pub async fn list(store: &Store, listing: impl Into<Listing<'_, UserColumn>>) -> Result<Vec<User>, StoreError> {
+    let listing = listing.into();
+    let text = format!("{} WHERE {}", select!(""), listing.clauses(1));
+    let query = sqlx::query(AssertSqlSafe(text)).bind(listing.pattern());
+    let query = query.bind(listing.page.cursor()).bind(listing.page.limit());
+    let mut users = store.rows(query).await?.iter().map(user).collect::<Result<Vec<_>, _>>()?;
+    let ids: Vec<UserId> = users.iter().map(|user| user.id.clone()).collect();
+    for chunk in chunks(&ids) {
+        let text = format!(
+            "WITH listed (id) AS ({}) SELECT m.user_id, m.organization_id, m.role, m.proven FROM listed \
+             JOIN organization_members m ON m.user_id = listed.id ORDER BY m.user_id, m.organization_id",
+            values_text(store.engine(), 1, chunk.len())
+        );
+        let query = sqlx::query(AssertSqlSafe(text));
+        let query = chunk.iter().fold(query, |query, id| query.bind(id.as_str()));
+        give_memberships(&mut users, &store.rows(query).await?)?;
+    }
     Ok(users)
+}
+
+/// The number of users that [`list`] has on all its pages.
+pub async fn count(store: &Store, listing: Listing<'_, UserColumn>) -> Result<u64, StoreError> {
+    let found = Listing::<UserColumn>::found(1);
+    let text = format!("SELECT COUNT(*) AS counted FROM users WHERE {found}");
+    store.count(sqlx::query(AssertSqlSafe(text)).bind(listing.pattern()), "counted").await
 }
 
 /// A member of an organization, and the workspaces that the member was added to explicitly.
@@ -370,12 +421,14 @@ fn user(found: &AnyRow) -> Result<User, StoreError> {
     })
 }
 
-/// Adds each row of `organization_members` to its user; `users` must be sorted by id.
+/// Adds each row of `organization_members` to its user.
 fn give_memberships(users: &mut [User], found: &[AnyRow]) -> Result<(), StoreError> {
+    let places: HashMap<UserId, usize> =
+        users.iter().enumerate().map(|(place, user)| (user.id.clone(), place)).collect();
     for row in found {
         let owner = row::parsed(row, "user_id", |text| UserId::parse(text).ok())?;
-        let Ok(place) = users.binary_search_by(|user| user.id.cmp(&owner)) else { continue };
-        users[place].memberships.push(Membership {
+        let Some(place) = places.get(&owner) else { continue };
+        users[*place].memberships.push(Membership {
             organization_id: row::parsed(row, "organization_id", |text| OrganizationId::parse(text).ok())?,
             role: row::parsed(row, "role", Role::parse)?,
             proven: row::flag(row, "proven")?,

@@ -179,6 +179,11 @@ impl Store {
     pub(crate) async fn row(&self, query: Query<'_>) -> Result<Option<AnyRow>, StoreError> {
         within(READ_TIMEOUT, query.fetch_optional(&self.pools.readers)).await
     }
+
+    /// The number in `column` of the only row; 0 if there is none.
+    pub(crate) async fn count(&self, query: Query<'_>, column: &str) -> Result<u64, StoreError> {
+        self.row(query).await?.map_or(Ok(0), |found| row::count(&found, column))
+    }
 }
 
 /// Adds a timeout: a store that does not respond in time is unavailable.

@@ -1,16 +1,17 @@
-//! Lists of endpoints, newest first.
+//! Lists of endpoints.
 
 use super::read::{endpoint, select};
 use super::shape;
-use crate::db::Store;
+use crate::db::{Query, Store};
 use crate::error::StoreError;
+use crate::listing::{Listing, Order, SortBy, SortColumn};
+use crate::page::Page;
 use crate::row;
 use domain::endpoint::{Shape, State};
-use domain::{Endpoint, EndpointId, EndpointName, ModelId, Timestamp, WorkspaceId};
+use domain::{Endpoint, EndpointId, EndpointName, ModelId, WorkspaceId};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
-const MAX_LISTED: u32 = 1_000;
 /// More labels than an endpoint can have match nothing.
 const MAX_LABELS: usize = 32;
 
@@ -21,16 +22,64 @@ pub struct Filter<'a> {
     pub model: Option<&'a ModelId>,
     /// Labels that an endpoint must all have.
     pub labels: &'a [(String, String)],
+    /// A part of the name or of the model; everything if empty.
+    pub search: &'a str,
+    /// Newest first if absent.
+    pub order: Option<Order<EndpointColumn>>,
     /// The last endpoint of the previous page.
-    pub before: Option<(Timestamp, &'a EndpointId)>,
+    pub before: Option<&'a EndpointId>,
 }
 
-const LISTED: &str = select!(
-    "WHERE e.workspace_id = $1 AND e.deleted_at IS NULL AND ($2 = '' OR e.state = $2) AND ($3 = '' OR e.model = $3) \
-     AND (e.created_at < $4 OR (e.created_at = $4 AND e.id < $5)) "
-);
+/// What endpoints can be sorted by. Those that were never called come before all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndpointColumn {
+    Name,
+    State,
+    Model,
+    CommittedGpus,
+    LastRequest,
+    Created,
+}
 
-/// The endpoints of a workspace, newest first.
+impl SortBy for EndpointColumn {
+    const ALL: &'static [Self] =
+        &[Self::Name, Self::State, Self::Model, Self::CommittedGpus, Self::LastRequest, Self::Created];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::State => "state",
+            Self::Model => "model",
+            Self::CommittedGpus => "committedGpus",
+            Self::LastRequest => "lastRequestAt",
+            Self::Created => "createdAt",
+        }
+    }
+}
+
+impl SortColumn for EndpointColumn {
+    const TABLE: &'static str = "endpoints e";
+    const ID: &'static str = "e.id";
+    const FOUND: &'static str = "LOWER(e.name) LIKE $search OR LOWER(e.model) LIKE $search";
+
+    fn expression(self) -> &'static str {
+        match self {
+            Self::Name => "e.name",
+            Self::State => "e.state",
+            Self::Model => "e.model",
+            Self::CommittedGpus => "e.committed_gpus",
+            Self::LastRequest => "COALESCE(e.last_request_at, 0)",
+            Self::Created => "e.created_at",
+        }
+    }
+}
+
+const NEWEST_FIRST: Order<EndpointColumn> = Order { by: EndpointColumn::Created, descending: true };
+
+const LISTED: &str =
+    "WHERE e.workspace_id = $1 AND e.deleted_at IS NULL AND ($2 = '' OR e.state = $2) AND ($3 = '' OR e.model = $3) ";
+
+/// The endpoints of a workspace.
 pub async fn list(
     store: &Store,
     workspace: &WorkspaceId,
@@ -40,27 +89,48 @@ pub async fn list(
     if filter.labels.len() > MAX_LABELS {
         return Ok(Vec::new());
     }
-    let mut text = LISTED.to_owned();
-    for number in 0..filter.labels.len() {
-        let (name, value) = (7 + number * 2, 8 + number * 2);
-        text.push_str(&format!(
+    let page = Page::after(filter.before.map_or("", EndpointId::as_str), limit);
+    let listing = Listing { page, search: filter.search, order: Some(filter.order.unwrap_or(NEWEST_FIRST)) };
+    let text = format!("{}{LISTED}{}AND {}", select!(""), with_labels(&filter, 7), listing.clauses(4));
+    let query = bind(sqlx::query(AssertSqlSafe(text)), workspace, &filter).bind(listing.pattern());
+    let query = bind_labels(query.bind(page.cursor()).bind(page.limit()), &filter);
+    store.rows(query).await?.iter().map(endpoint).collect()
+}
+
+/// The number of endpoints that [`list`] has on all its pages.
+pub async fn count(store: &Store, workspace: &WorkspaceId, filter: Filter<'_>) -> Result<u64, StoreError> {
+    if filter.labels.len() > MAX_LABELS {
+        return Ok(0);
+    }
+    let listing = Listing::<EndpointColumn> { search: filter.search, ..Page::default().into() };
+    let found = Listing::<EndpointColumn>::found(4);
+    let text = format!("SELECT COUNT(*) AS counted FROM endpoints e {LISTED}{}AND {found}", with_labels(&filter, 5));
+    let query = bind(sqlx::query(AssertSqlSafe(text)), workspace, &filter).bind(listing.pattern());
+    store.count(bind_labels(query, &filter), "counted").await
+}
+
+/// A condition for each label, whose parameters begin at `first`.
+fn with_labels(filter: &Filter<'_>, first: usize) -> String {
+    let condition = |number| {
+        let (name, value) = (first + number * 2, first + 1 + number * 2);
+        format!(
             "AND EXISTS (SELECT 1 FROM endpoint_labels l WHERE l.endpoint_id = e.id AND l.name = ${name} \
              AND l.value = ${value}) "
-        ));
-    }
-    text.push_str("ORDER BY e.created_at DESC, e.id DESC LIMIT $6");
-    let (before_at, before_id) = filter.before.map_or((i64::MAX, ""), |(at, id)| (at.millis(), id.as_str()));
-    let mut query = sqlx::query(AssertSqlSafe(text))
+        )
+    };
+    (0..filter.labels.len()).map(condition).collect()
+}
+
+/// Binds the first three parameters.
+fn bind<'q>(query: Query<'q>, workspace: &'q WorkspaceId, filter: &Filter<'q>) -> Query<'q> {
+    query
         .bind(workspace.as_str())
         .bind(filter.state.map_or("", State::as_str))
         .bind(filter.model.map_or("", ModelId::as_str))
-        .bind(before_at)
-        .bind(before_id)
-        .bind(i64::from(limit.clamp(1, MAX_LISTED)));
-    for (name, value) in filter.labels {
-        query = query.bind(name.as_str()).bind(value.as_str());
-    }
-    store.rows(query).await?.iter().map(endpoint).collect()
+}
+
+fn bind_labels<'q>(query: Query<'q>, filter: &Filter<'q>) -> Query<'q> {
+    filter.labels.iter().fold(query, |query, (name, value)| query.bind(name.as_str()).bind(value.as_str()))
 }
 
 /// All endpoints that are not deleted.

@@ -6,11 +6,9 @@
 use crate::change::Change;
 use crate::db::{Engine, Store, Tx};
 use crate::error::{Conflict, StoreError};
-use crate::page::Page;
 use crate::values::{chunks, values_text};
 use crate::{row, workspaces};
 use domain::endpoint::labels::Labels;
-use domain::user::Email;
 use domain::{ApiKey, KeyId, KeyState, OrganizationId, SecretHash, Segment, Timestamp, UserId, WorkspaceId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -76,41 +74,6 @@ pub async fn credentials_of(store: &Store, segments: &[Segment]) -> Result<Vec<(
     Ok(all)
 }
 
-/// A key with its creator.
-#[derive(Debug, Clone)]
-pub struct ListedKey {
-    pub key: ApiKey,
-    /// `None` for a key that no user created.
-    pub creator: Option<KeyCreator>,
-}
-
-/// The user who created a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyCreator {
-    pub id: UserId,
-    /// `None` if the user was deleted.
-    pub email: Option<Email>,
-    /// Whether the user still has access to the key's organization, as a member or as an operator.
-    pub has_access: bool,
-}
-
-/// Selects keys by their creator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CreatedBy<'a> {
-    Anyone,
-    User(&'a UserId),
-    /// Users who have no access to the organization any more.
-    RemovedMembers,
-}
-
-/// The keys of a workspace in any state, oldest first, each with its current secret.
-pub async fn list(store: &Store, workspace: &WorkspaceId, page: Page<'_>) -> Result<Vec<ApiKey>, StoreError> {
-    let query =
-        sqlx::query(select!("WHERE k.workspace_id = $1 AND k.id > $2 AND s.dies_at IS NULL ORDER BY k.id LIMIT $3"));
-    let found = store.rows(query.bind(workspace.as_str()).bind(page.cursor()).bind(page.limit())).await?;
-    found.iter().map(api_key).collect()
-}
-
 /// The labels of the workspace's keys that have some.
 pub async fn labels(store: &Store, workspace: &WorkspaceId) -> Result<HashMap<KeyId, Labels>, StoreError> {
     let query = sqlx::query("SELECT id, labels FROM api_keys WHERE workspace_id = $1 AND labels IS NOT NULL");
@@ -118,38 +81,6 @@ pub async fn labels(store: &Store, workspace: &WorkspaceId) -> Result<HashMap<Ke
     let read =
         |found: &AnyRow| Ok((row::parsed(found, "id", |text| KeyId::parse(text).ok())?, from_json(found, "labels")?));
     found.iter().map(read).collect()
-}
-
-/// The keys of all workspaces of an organization, like [`list`], with their creators.
-pub async fn list_of_organization(
-    store: &Store,
-    organization: &OrganizationId,
-    created_by: CreatedBy<'_>,
-    page: Page<'_>,
-) -> Result<Vec<ListedKey>, StoreError> {
-    let (user, only_removed) = match created_by {
-        CreatedBy::Anyone => (None, 0_i64),
-        CreatedBy::User(user) => (Some(user.as_str()), 0),
-        CreatedBy::RemovedMembers => (None, 1),
-    };
-    // The cast gives NULL a type, so that both databases can compare with it.
-    let query = sqlx::query(
-        "SELECT k.id, k.workspace_id, w.organization_id, k.name, s.segment, s.hash, s.dies_at, k.created_at, k.created_by, \
-         k.expires_at, k.last_used_at, k.revoked_at, k.disabled_at, k.requests_per_minute, k.tokens_per_minute, \
-         k.restrictions, k.labels, \
-         (SELECT MAX(o.dies_at) FROM api_key_secrets o WHERE o.key_id = k.id) AS overlap_until, \
-         COALESCE(u.shared_email, u.email) AS creator_email, \
-         CAST(CASE WHEN u.operator = 1 OR m.user_id IS NOT NULL THEN 1 ELSE 0 END AS BIGINT) AS has_access \
-         FROM api_key_secrets s JOIN api_keys k ON k.id = s.key_id JOIN workspaces w ON w.id = k.workspace_id \
-         LEFT JOIN users u ON u.id = k.created_by \
-         LEFT JOIN organization_members m ON m.user_id = k.created_by AND m.organization_id = w.organization_id \
-         WHERE w.organization_id = $1 AND k.id > $2 AND s.dies_at IS NULL \
-         AND (CAST($3 AS TEXT) IS NULL OR k.created_by = $3) \
-         AND ($4 = 0 OR (k.created_by IS NOT NULL AND m.user_id IS NULL AND COALESCE(u.operator, 0) = 0)) \
-         ORDER BY k.id LIMIT $5",
-    );
-    let query = query.bind(organization.as_str()).bind(page.cursor()).bind(user).bind(only_removed);
-    store.rows(query.bind(page.limit())).await?.iter().map(listed_key).collect()
 }
 
 /// The keys that a user created in an organization and that are not revoked.
@@ -403,20 +334,7 @@ fn credential(found: &AnyRow) -> Result<(Segment, SecretHash), StoreError> {
     Ok((row::parsed(found, "segment", Segment::parse)?, row::parsed(found, "hash", SecretHash::from_hex)?))
 }
 
-fn listed_key(found: &AnyRow) -> Result<ListedKey, StoreError> {
-    let key = api_key(found)?;
-    let creator = match &key.created_by {
-        Some(id) => Some(KeyCreator {
-            id: id.clone(),
-            email: row::optional_parsed(found, "creator_email", |text| Email::parse(text).ok())?,
-            has_access: row::flag(found, "has_access")?,
-        }),
-        None => None,
-    };
-    Ok(ListedKey { key, creator })
-}
-
-fn api_key(found: &AnyRow) -> Result<ApiKey, StoreError> {
+pub(super) fn api_key(found: &AnyRow) -> Result<ApiKey, StoreError> {
     Ok(ApiKey {
         id: row::parsed(found, "id", |text| KeyId::parse(text).ok())?,
         workspace: row::parsed(found, "workspace_id", |text| WorkspaceId::parse(text).ok())?,

@@ -2,4 +2,5 @@
 
 pub mod api_keys;
 pub mod content_keys;
+pub mod key_list;
 pub mod secrets;

@@ -1,14 +1,19 @@
 use crate::databases::on_both;
 use crate::people::{self, NOW, later};
 use crate::retries::when_available;
-use domain::{KeyState, SecretHash, Segment, Workspace};
-use store::{Conflict, Page, Store, StoreError, api_keys};
+use domain::{ApiKey, KeyState, SecretHash, Segment, Workspace};
+use store::key_list::{self, CreatedBy, KeyFilter, KeysOf};
+use store::{Conflict, Listing, Order, Page, Store, StoreError, api_keys};
 use tokio::task::JoinSet;
 
 async fn create(store: &Store, workspace: &Workspace, limit: u64) -> Result<(), StoreError> {
     let mut tx = store.begin().await?;
     api_keys::insert_within(&mut tx, &people::new_key(workspace), limit).await?;
     tx.commit().await
+}
+
+fn all_of(workspace: &Workspace) -> KeyFilter<'_> {
+    KeyFilter::all(KeysOf::Workspace(&workspace.id))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -25,7 +30,7 @@ async fn the_key_limit_is_exact_under_fifty_concurrent_requests() {
         for rejected in outcomes.into_iter().filter_map(Result::err) {
             assert!(matches!(rejected, StoreError::Conflict(Conflict::KeyLimitReached { limit: 20 })), "{rejected:?}");
         }
-        assert_eq!(api_keys::list(&store, &workspace.id, Page::default()).await.unwrap().len(), 20);
+        assert_eq!(key_list::list(&store, all_of(&workspace), Page::default()).await.unwrap().len(), 20);
     })
     .await;
 }
@@ -161,12 +166,66 @@ async fn a_list_is_read_page_by_page() {
         for _ in 0..5 {
             people::key(&store, &workspace).await;
         }
-        let all = api_keys::list(&store, &workspace.id, Page::default()).await.unwrap();
-        let first = api_keys::list(&store, &workspace.id, Page::first(3)).await.unwrap();
-        let rest = api_keys::list(&store, &workspace.id, Page::after(first[2].id.as_str(), 3)).await.unwrap();
-        let paged: Vec<_> = first.iter().chain(&rest).map(|key| key.id.clone()).collect();
-        assert_eq!(paged, all.iter().map(|key| key.id.clone()).collect::<Vec<_>>());
+        let all = key_list::list(&store, all_of(&workspace), Page::default()).await.unwrap();
+        let first = key_list::list(&store, all_of(&workspace), Page::first(3)).await.unwrap();
+        let rest = key_list::list(&store, all_of(&workspace), Page::after(first[2].key.id.as_str(), 3)).await.unwrap();
+        let paged: Vec<_> = first.iter().chain(&rest).map(|one| one.key.id.clone()).collect();
+        assert_eq!(paged, all.iter().map(|one| one.key.id.clone()).collect::<Vec<_>>());
         assert_eq!(paged.len(), 5);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn keys_are_searched_sorted_and_counted() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        for name in ["Delta", "alpha", "50%", "Beta"] {
+            let mut tx = store.begin().await.unwrap();
+            let key = ApiKey { name: name.to_owned(), ..people::new_key(&workspace) };
+            api_keys::insert_within(&mut tx, &key, 9).await.unwrap();
+            tx.commit().await.unwrap();
+        }
+        let all = all_of(&workspace);
+        let names = async |filter, search, sort, page| {
+            let listing = Listing { page, search, order: Order::parse(sort) };
+            let found = key_list::list(&store, filter, listing).await.unwrap();
+            found.into_iter().map(|one| one.key.name).collect::<Vec<_>>()
+        };
+        let whole = Page::default();
+        assert_eq!(names(all, "", "", whole).await, ["Delta", "alpha", "50%", "Beta"], "oldest first");
+        assert_eq!(names(all, "", "name", whole).await, ["50%", "alpha", "Beta", "Delta"]);
+        assert_eq!(names(all, "", "-name", whole).await, ["Delta", "Beta", "alpha", "50%"]);
+        assert_eq!(names(all, "LT", "", whole).await, ["Delta"]);
+        assert_eq!(names(all, "%", "", whole).await, ["50%"]);
+
+        // The values of all keys are equal, so their ids decide.
+        for sort in ["-name", "createdAt", "-lastUsedAt", "expiresAt"] {
+            let (mut paged, mut cursor) = (Vec::new(), String::new());
+            loop {
+                let listing = Listing { page: Page::after(&cursor, 3), search: "", order: Order::parse(sort) };
+                let found = key_list::list(&store, all, listing).await.unwrap();
+                let Some(last) = found.last() else { break };
+                cursor = last.key.id.to_string();
+                paged.extend(found.into_iter().map(|one| one.key.name));
+            }
+            assert_eq!(paged, names(all, "", sort, whole).await, "{sort}");
+        }
+
+        let first = &key_list::list(&store, all, Page::first(1)).await.unwrap()[0].key;
+        let public = first.masked().replace("-…", "");
+        assert_eq!(names(all, &public, "", whole).await, ["Delta"], "by its public part");
+        let mut tx = store.begin().await.unwrap();
+        api_keys::revoke(&mut tx, &workspace.id, &first.id, NOW).await.unwrap();
+        tx.commit().await.unwrap();
+        let counted = KeyFilter { counted_at: Some(NOW), ..all };
+        assert_eq!(names(counted, "", "name", whole).await, ["50%", "alpha", "Beta"]);
+        for (filter, search, count) in [(all, "", 4), (counted, "", 3), (counted, "delta", 0), (all, "ta", 2)] {
+            let listing = Listing { search, ..whole.into() };
+            assert_eq!(key_list::count(&store, filter, listing).await.unwrap(), count, "{search}");
+        }
+        let removed = KeyFilter { created_by: CreatedBy::RemovedMembers, ..all };
+        assert_eq!(key_list::count(&store, removed, whole.into()).await.unwrap(), 0);
     })
     .await;
 }
@@ -189,7 +248,7 @@ async fn a_rotated_key_has_two_secrets_until_the_overlap_ends() {
         assert_eq!(found(key.segment, later(99)).await.unwrap().good_until(), Some(later(100)));
         assert!(found(key.segment, later(100)).await.is_none());
         assert_eq!(found(second.segment, later(100)).await.unwrap().good_until(), None);
-        assert_eq!(api_keys::list(&store, &workspace.id, Page::default()).await.unwrap().len(), 1);
+        assert_eq!(key_list::list(&store, all_of(&workspace), Page::default()).await.unwrap().len(), 1);
 
         // A rotation without overlap also ends earlier secrets.
         let third = rotate("thirdthirdth", later(10), later(10)).await.unwrap();

@@ -10,7 +10,7 @@ use domain::model::Launch;
 use domain::{Endpoint, EndpointId, EventId};
 use std::time::Duration;
 use store::endpoints::{self, Filter};
-use store::{Change, StoreError, endpoint_events, idempotency, replicas};
+use store::{Change, Order, StoreError, endpoint_events, idempotency, replicas};
 
 #[tokio::test]
 async fn an_endpoint_is_read_as_it_was_written() {
@@ -73,8 +73,18 @@ async fn lists_are_newest_first_filtered_and_paged() {
         };
         assert_eq!(names(Filter::default(), 20).await, ["c", "b", "a"]);
         let first = endpoints::list(&store, &workspace.id, Filter::default(), 1).await.unwrap();
-        let before = Some((first[0].created_at, &first[0].id));
+        let before = Some(&first[0].id);
         assert_eq!(names(Filter { before, ..Filter::default() }, 20).await, ["b", "a"]);
+        let order = Order::parse("name");
+        assert_eq!(names(Filter { order, ..Filter::default() }, 20).await, ["a", "b", "c"]);
+        let first = endpoints::list(&store, &workspace.id, Filter { order, ..Filter::default() }, 1).await.unwrap();
+        let before = Some(&first[0].id);
+        assert_eq!(names(Filter { order, before, ..Filter::default() }, 1).await, ["b"]);
+        let searched = Filter { search: "B", ..Filter::default() };
+        assert_eq!(names(searched, 20).await, ["b"], "in any case, and not in the model");
+        for (filter, count) in [(Filter::default(), 3), (searched, 1), (Filter { search: "none", ..searched }, 0)] {
+            assert_eq!(endpoints::count(&store, &workspace.id, filter).await.unwrap(), count, "{filter:?}");
+        }
         let labels = |pairs: &[(&str, &str)]| {
             pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<Vec<_>>()
         };

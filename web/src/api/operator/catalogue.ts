@@ -2,6 +2,7 @@
 
 import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { client, type Schemas, unwrap } from '../client'
+import { type ListQuery, type Page, tableQuery } from '../pages'
 import { polled } from '../polling'
 import { boundsOf, type Window } from '../series'
 
@@ -40,7 +41,7 @@ export type GpuType = Schemas['OperatorGpuType']
 export type FlavorFit = Schemas['FlavorFit']
 
 const KEY = ['operator', 'models'] as const
-const POLL_MS = 5_000
+export const POLL_MS = 5_000
 
 export const catalogueQuery = queryOptions({
   queryKey: ['operator', 'catalogue'],
@@ -52,6 +53,15 @@ export const operatorModelsQuery = queryOptions({
   queryFn: async ({ signal }) => (await unwrap(client.GET('/api/operator/models', { signal }))).data as OperatorModel[],
   ...polled(POLL_MS),
 })
+
+/** Polled by the page that shows it. */
+export const modelTableQuery = (list: ListQuery) =>
+  tableQuery(
+    KEY,
+    list,
+    async (query, signal) =>
+      (await unwrap(client.GET('/api/operator/models', { params: { query }, signal }))) as Page<OperatorModel>,
+  )
 
 export const operatorModelQuery = (modelId: string) =>
   queryOptions({

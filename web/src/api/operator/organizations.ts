@@ -1,8 +1,8 @@
 /** Every organization with its people, for the operator. */
 
-import { type QueryClient, queryOptions } from '@tanstack/react-query'
+import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { client, type Schemas, unwrap } from '../client'
-import { everyPage } from '../pages'
+import { everyPage, type ListQuery, tableQuery } from '../pages'
 
 export type OperatorOrganization = Schemas['OperatorOrganization']
 export type OrganizationEdit = Schemas['OrganizationEdit']
@@ -12,13 +12,31 @@ export type Workspace = Schemas['Workspace']
 export type WorkspaceEdit = Schemas['WorkspaceEdit']
 
 const KEY = ['operator', 'organizations'] as const
+const SUGGESTIONS = 12
 const at = (organizationId: string) => ({ params: { path: { organizationId } } })
 
-export const organizationsQuery = queryOptions({
-  queryKey: KEY,
+export const organizationTableQuery = (list: ListQuery) =>
+  tableQuery(KEY, list, (query, signal) =>
+    unwrap(client.GET('/api/operator/organizations', { params: { query }, signal })),
+  )
+
+/** The names of all organizations. */
+export const organizationNamesQuery = queryOptions({
+  queryKey: [...KEY, 'names'],
   queryFn: ({ signal }) =>
-    everyPage((query) => unwrap(client.GET('/api/operator/organizations', { params: { query }, signal }))),
+    everyPage((query) => unwrap(client.GET('/api/organizations', { params: { query }, signal }))),
 })
+
+/** Organizations whose names have the text, for a list of suggestions. */
+export const foundOrganizationsQuery = (search: string) =>
+  queryOptions({
+    queryKey: [...KEY, 'found', search],
+    queryFn: async ({ signal }) => {
+      const query = { search, limit: SUGGESTIONS }
+      return (await unwrap(client.GET('/api/operator/organizations', { params: { query }, signal }))).data
+    },
+    placeholderData: keepPreviousData,
+  })
 
 export const organizationQuery = (organizationId: string) =>
   queryOptions({

@@ -1,4 +1,4 @@
-import { Button, Center } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { IconFilterOff, IconHistory } from '@tabler/icons-react'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { auditExport, auditQuery } from '../../api/audit'
@@ -56,18 +56,16 @@ function Entries({ organizationId, filters, change }: EntriesProps) {
         if (all.length === 0) return isFiltered(filters) ? <NoMatches onClear={clear} /> : <NoEntries />
         return (
           <>
-            <AuditTable entries={all} onOpen={(entry) => change({ entry })} />
-            {entries.hasNextPage ? (
-              <Center mt="md">
-                <Button
-                  variant="default"
-                  loading={entries.isFetchingNextPage}
-                  onClick={() => void entries.fetchNextPage()}
-                >
-                  Load older entries
-                </Button>
-              </Center>
-            ) : null}
+            <AuditTable
+              entries={{
+                rows: all,
+                hasMore: entries.hasNextPage,
+                isLoading: entries.isFetchingNextPage,
+                label: 'Load older entries',
+                onMore: () => void entries.fetchNextPage(),
+              }}
+              onOpen={(entry) => change({ entry })}
+            />
             <EntryDrawer
               entry={all.find((one) => one.id === filters.entry)}
               onClose={() => change({ entry: '' })}

@@ -1,11 +1,11 @@
 import { Code, UnstyledButton } from '@mantine/core'
 import type { AuditEntry } from '../../api/audit'
-import { type Column, DataTable } from '../../ui/DataTable'
+import { type Column, DataTable, type PagedRows } from '../../ui/DataTable'
 import { Time } from '../../ui/Time'
 import classes from './Audit.module.css'
 import { actorOf, summaryOf } from './entries'
 
-type Props = { entries: AuditEntry[]; onOpen: (id: string) => void }
+type Props = { entries: PagedRows<AuditEntry>; onOpen: (id: string) => void }
 
 export function AuditTable({ entries, onOpen }: Props) {
   const columns: Column<AuditEntry>[] = [
@@ -24,14 +24,5 @@ export function AuditTable({ entries, onOpen }: Props) {
     { id: 'address', header: 'From', cell: (entry) => entry.address ?? '–' },
     { id: 'at', header: 'When', cell: (entry) => <Time value={entry.at} /> },
   ]
-  return (
-    <DataTable
-      caption="Audit log"
-      columns={columns}
-      rows={entries}
-      rowKey={(entry) => entry.id}
-      minWidth={860}
-      isPaged
-    />
-  )
+  return <DataTable caption="Audit log" columns={columns} rows={entries} rowKey={(entry) => entry.id} minWidth={860} />
 }

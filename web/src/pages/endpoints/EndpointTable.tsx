@@ -1,7 +1,7 @@
 import { Anchor, Stack, Text } from '@mantine/core'
 import type { Endpoint } from '../../api/endpoints'
 import { paths } from '../../paths'
-import { type Column, DataTable } from '../../ui/DataTable'
+import { type Column, DataTable, type PagedRows } from '../../ui/DataTable'
 import { Link } from '../../ui/Link'
 import { Time } from '../../ui/Time'
 import { EndpointStateBadge } from './EndpointStateBadge'
@@ -13,7 +13,7 @@ const COLUMNS: Column<Endpoint>[] = [
   {
     id: 'name',
     header: 'Endpoint',
-    sortBy: (endpoint) => endpoint.name,
+    sortBy: 'server',
     cell: (endpoint) => (
       <Stack gap={0}>
         <Anchor component={Link} href={paths.endpoint(endpoint.name)} fw={550}>
@@ -28,14 +28,13 @@ const COLUMNS: Column<Endpoint>[] = [
   {
     id: 'state',
     header: 'State',
-    sortBy: (endpoint) => endpoint.state,
+    sortBy: 'server',
     cell: (endpoint) => <EndpointStateBadge endpoint={endpoint} />,
   },
-  { id: 'model', header: 'Model', sortBy: (endpoint) => endpoint.model, cell: (endpoint) => endpoint.model },
+  { id: 'model', header: 'Model', sortBy: 'server', cell: (endpoint) => endpoint.model },
   {
     id: 'replicas',
     header: 'Replicas',
-    sortBy: (endpoint) => endpoint.status.ready,
     cell: (endpoint) => (
       <Stack gap={0}>
         <span>{replicasNow(endpoint)}</span>
@@ -60,16 +59,16 @@ const COLUMNS: Column<Endpoint>[] = [
     ),
   },
   {
-    id: 'committed',
+    id: 'committedGpus',
     header: 'Committed GPUs',
     align: 'right',
-    sortBy: (endpoint) => endpoint.committedGpus,
+    sortBy: 'server',
     cell: (endpoint) => endpoint.committedGpus,
   },
   {
-    id: 'used',
+    id: 'lastRequestAt',
     header: 'Last call',
-    sortBy: (endpoint) => endpoint.lastRequestAt,
+    sortBy: 'server',
     cell: (endpoint) => (
       <span style={NOWRAP}>
         <Time value={endpoint.lastRequestAt} />
@@ -88,7 +87,7 @@ function replicasNow({ status }: Endpoint): string {
   return parts.join(', ')
 }
 
-type Props = { endpoints: Endpoint[]; sort: string; onSort: (sort: string) => void }
+type Props = { endpoints: PagedRows<Endpoint>; sort: string; onSort: (sort: string) => void }
 
 export function EndpointTable({ endpoints, sort, onSort }: Props) {
   return (

@@ -1,8 +1,9 @@
 import { Button } from '@mantine/core'
 import { IconFilterOff, IconPlus, IconServer2 } from '@tabler/icons-react'
-import { useQuery } from '@tanstack/react-query'
 import { useCallback } from 'react'
-import { endpointsQuery } from '../../api/endpoints'
+import { endpointTableQuery, LIVE_POLL_MS } from '../../api/endpoints'
+import { useTable } from '../../api/pages'
+import { polled } from '../../api/polling'
 import { useWorkspace } from '../../api/session'
 import { paths } from '../../paths'
 import { EmptyState } from '../../ui/EmptyState'
@@ -19,17 +20,29 @@ import classes from './Endpoints.module.css'
 import { EndpointTable } from './EndpointTable'
 import { endpointStateDisplay, STATES } from './states'
 
-const FILTERS = { q: text(), state: oneOf(['', ...STATES]), sort: text() }
+const SORTS = [
+  '-createdAt',
+  'name',
+  '-name',
+  'state',
+  '-state',
+  'model',
+  '-model',
+  'committedGpus',
+  '-committedGpus',
+  'lastRequestAt',
+  '-lastRequestAt',
+] as const
+const FILTERS = { q: text(), state: oneOf(['', ...STATES]), sort: oneOf(SORTS) }
 const STATE_OPTIONS = STATES.map((value) => ({ value, label: endpointStateDisplay(value).label }))
 
 export function EndpointsPage() {
   const workspace = useWorkspace()
-  const endpoints = useQuery(endpointsQuery(workspace.id))
   const [filters, change] = useFilters(FILTERS)
+  const { q, state, sort } = filters
+  const endpoints = useTable(endpointTableQuery(workspace.id, state, { search: q, sort }), polled(LIVE_POLL_MS))
+  const isFiltered = !!q || !!state
   const search = useCallback((q: string) => change({ q }), [change])
-  const isShown = (endpoint: { name: string; model: string; state: string }) =>
-    (!filters.state || endpoint.state === filters.state) &&
-    `${endpoint.name} ${endpoint.model}`.toLowerCase().includes(filters.q.toLowerCase())
   return (
     <>
       <PageHeader
@@ -39,7 +52,7 @@ export function EndpointsPage() {
       />
       <div className={classes.stack}>
         <AllotmentPanel workspaceId={workspace.id} />
-        {endpoints.data?.length !== 0 && (
+        {(isFiltered || endpoints.data?.rows.length !== 0) && (
           <search className={classes.filters} aria-label="Endpoints">
             <div className={classes.searchField}>
               <SearchField
@@ -59,11 +72,16 @@ export function EndpointsPage() {
           </search>
         )}
         <Loaded query={endpoints} skeleton={<TableSkeleton />} errorTitle="The endpoints could not be loaded">
-          {(all) => {
-            const shown = all.filter(isShown)
-            if (all.length === 0) return <NoEndpoints />
-            if (shown.length === 0) return <NoMatches onClear={() => change({ q: '', state: '' })} />
-            return <EndpointTable endpoints={shown} sort={filters.sort} onSort={(sort) => change({ sort })} />
+          {(table) => {
+            if (table.rows.length > 0)
+              return (
+                <EndpointTable
+                  endpoints={table}
+                  sort={sort}
+                  onSort={(next) => change({ sort: SORTS.find((one) => one === next) ?? SORTS[0] })}
+                />
+              )
+            return isFiltered ? <NoMatches onClear={() => change({ q: '', state: '' })} /> : <NoEndpoints />
           }}
         </Loaded>
       </div>

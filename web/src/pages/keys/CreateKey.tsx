@@ -2,7 +2,7 @@ import { Button, Group, Modal, Stack } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useApiForm } from '../../api/form'
-import { createKey, keysQuery } from '../../api/keys'
+import { createKey, keysOf } from '../../api/keys'
 import { workspaceQuery } from '../../api/workspaces'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { KeyFields } from './KeyFields'
@@ -43,7 +43,7 @@ function Fields({ workspaceId, onSecret, onClose }: Omit<Props, 'opened'> & { on
     initialValues: EMPTY,
     send: (values) => createKey(workspaceId, toKey(values, Date.now())),
     onSuccess: onSecret,
-    onSettled: () => queries.invalidateQueries(keysQuery(workspaceId)),
+    onSettled: () => queries.invalidateQueries(keysOf(workspaceId)),
   })
   if (sending.data?.key) return <NewSecret secret={sending.data.key} workspaceId={workspaceId} onClose={onClose} />
   return (

@@ -2,7 +2,7 @@ import { Button, Group, Modal, Stack } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useApiForm } from '../../api/form'
-import { editKey, type Key, keysQuery } from '../../api/keys'
+import { editKey, type Key, keysOf } from '../../api/keys'
 import { workspaceQuery } from '../../api/workspaces'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { KeyFields } from './KeyFields'
@@ -34,7 +34,7 @@ function Fields({ apiKey, workspaceId, onClose }: Props & { apiKey: Key }) {
       notifications.show({ title: 'Key saved', message: `${saved.name} has its new settings.` })
       onClose()
     },
-    onSettled: () => queries.invalidateQueries(keysQuery(workspaceId)),
+    onSettled: () => queries.invalidateQueries(keysOf(workspaceId)),
   })
   return (
     <form onSubmit={submit}>

@@ -11,16 +11,17 @@ export function KeyLimit({
   limit,
   children,
 }: {
-  counted: number
+  /** Undefined until it is loaded. */
+  counted: number | undefined
   limit: number | undefined
   children: ReactNode
 }) {
-  const share = limit ? Math.min(1, counted / limit) : 0
+  const share = limit && counted ? Math.min(1, counted / limit) : 0
   const tone = share >= 1 ? 'var(--fb-bad)' : share >= WARN_SHARE ? 'var(--fb-warn)' : 'var(--fb-busy)'
   return (
     <Group justify="space-between" gap="sm" mb="md">
       {children}
-      {limit === undefined ? null : (
+      {limit === undefined || counted === undefined ? null : (
         <Group gap="sm" wrap="nowrap">
           <Text size="sm" c={share >= WARN_SHARE ? tone : 'dimmed'}>
             {formatCount(counted)} of {formatCount(limit)} keys

@@ -1,10 +1,12 @@
 import { Button, Group, SegmentedControl, Tooltip } from '@mantine/core'
 import { IconFilterOff, IconKey, IconPlus, IconTrash } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useCallback, useState } from 'react'
 import { usageQuery } from '../../api/costs'
-import { type Key, keysQuery } from '../../api/keys'
+import { type Key, keyCountsQuery, keyTableQuery, POLL_MS } from '../../api/keys'
 import { membersQuery } from '../../api/members'
+import { useTable } from '../../api/pages'
+import { polled } from '../../api/polling'
 import { useOrganization, useSessionContext, useWorkspace } from '../../api/session'
 import { workspaceQuery } from '../../api/workspaces'
 import { EmptyState } from '../../ui/EmptyState'
@@ -14,23 +16,33 @@ import { formatCount } from '../../ui/format'
 import { Loaded } from '../../ui/Loaded'
 import { monthOf, spanOf } from '../../ui/months'
 import { PageHeader } from '../../ui/PageHeader'
+import { SearchField } from '../../ui/SearchField'
 import { TableSkeleton } from '../../ui/Skeletons'
 import { useFilters } from '../../ui/useFilters'
 import { CreateKey } from './CreateKey'
-import { byCreator, creatorOptions } from './creators'
+import { creatorOptions, selectionOf } from './creators'
 import { EditKey } from './EditKey'
 import { KeyLimit } from './KeyLimit'
 import { KeysTable } from './KeysTable'
-import { countedKeys, countOf } from './key-can'
+import { countOf } from './key-can'
 import { RevokeKey } from './RevokeKey'
 import { RevokeMany } from './RevokeMany'
 import { RotateKey } from './RotateKey'
 
-const FILTERS = { show: oneOf(['usable', 'all']), creator: text() }
+const SORTS = [
+  '-createdAt',
+  'createdAt',
+  'name',
+  '-name',
+  'lastUsedAt',
+  '-lastUsedAt',
+  'expiresAt',
+  '-expiresAt',
+] as const
+const FILTERS = { show: oneOf(['usable', 'all']), creator: text(), q: text(), sort: oneOf(SORTS) }
 
 export type OpenDialog =
-  | { kind: 'create' }
-  | { kind: 'revoke-many'; keys: Key[] }
+  | { kind: 'create' | 'revoke-many' }
   | { kind: 'edit' | 'rotate' | 'revoke'; key: Key }
   | undefined
 
@@ -38,17 +50,19 @@ export function KeysPage() {
   const workspace = useWorkspace()
   const organization = useOrganization()
   const { isAdmin } = useSessionContext()
-  const keys = useQuery(keysQuery(workspace.id))
+  const [{ show, creator, q, sort }, change] = useFilters(FILTERS)
+  const selection = selectionOf(show, creator)
+  const keys = useTable(keyTableQuery(workspace.id, selection, { search: q, sort }), polled(POLL_MS))
+  const counts = useQuery(keyCountsQuery(workspace.id))
   const members = useQuery(membersQuery(organization.id))
   const limits = useQuery(workspaceQuery(workspace.id))
   const usage = useQuery(usageQuery(workspace.id, spanOf(monthOf(Date.now())), 'key'))
-  const [{ show, creator }, change] = useFilters(FILTERS)
   const [dialog, openDialog] = useState<OpenDialog>()
+  const search = useCallback((typed: string) => change({ q: typed }), [change])
   const close = () => openDialog(undefined)
 
   const limit = limits.data?.maxApiKeys
-  const counted = countedKeys(keys.data ?? [])
-  const isFull = limit !== undefined && keys.data !== undefined && counted >= limit
+  const isFull = limit !== undefined && counts.data !== undefined && counts.data.counted >= limit
   const create = (
     <Tooltip
       label={`This workspace has reached its limit of ${formatCount(limit ?? 0)} keys; revoke one first`}
@@ -71,48 +85,48 @@ export function KeysPage() {
         actions={create}
       />
       <Loaded query={keys} skeleton={<TableSkeleton />} errorTitle="The keys could not be loaded">
-        {(all) => {
-          if (all.length === 0) return <NoKeys create={create} />
-          const inState = show === 'all' ? all : all.filter(({ state }) => state === 'active' || state === 'disabled')
-          const shown = members.data ? byCreator(inState, creator, members.data) : inState
-          const unrevoked = shown.filter(({ state }) => state !== 'revoked')
+        {(table) => {
+          if (counts.data?.all === 0) return <NoKeys create={create} />
           return (
             <>
-              <KeyLimit counted={counted} limit={limit}>
+              <KeyLimit counted={counts.data?.counted} limit={limit}>
                 <Group gap="sm">
                   <SegmentedControl
                     aria-label="Keys shown"
                     data={[
                       { value: 'usable', label: 'In use' },
-                      { value: 'all', label: `All ${formatCount(all.length)}` },
+                      { value: 'all', label: counts.data ? `All ${formatCount(counts.data.all)}` : 'All' },
                     ]}
                     value={show}
                     onChange={(value) => change({ show: value === 'all' ? 'all' : 'usable' })}
                   />
+                  <SearchField label="Search keys" placeholder="Name or sk-…" value={q} onChange={search} />
                   <FilterSelect
                     label="Creator"
                     placeholder="Any creator"
-                    data={creatorOptions(all, members.data ?? [])}
+                    data={creatorOptions(members.data ?? [])}
                     value={creator}
                     onChange={(value) => change({ creator: value })}
                     searchable
                   />
-                  {isAdmin && creator && unrevoked.length > 0 ? (
+                  {isAdmin && creator && !q && show === 'usable' && table.total ? (
                     <Button
                       variant="default"
                       leftSection={<IconTrash size={16} />}
-                      onClick={() => openDialog({ kind: 'revoke-many', keys: unrevoked })}
+                      onClick={() => openDialog({ kind: 'revoke-many' })}
                     >
-                      Revoke {countOf(unrevoked.length)}
+                      Revoke {countOf(table.total)}
                     </Button>
                   ) : null}
                 </Group>
               </KeyLimit>
-              {shown.length === 0 ? (
-                <NoneShown isFiltered={!!creator} onAll={() => change({ show: 'all', creator: '' })} />
+              {table.rows.length === 0 ? (
+                <NoneShown isFiltered={!!creator || !!q} onAll={() => change({ show: 'all', creator: '', q: '' })} />
               ) : (
                 <KeysTable
-                  keys={shown}
+                  keys={table}
+                  sort={sort}
+                  onSort={(next) => change({ sort: SORTS.find((one) => one === next) ?? SORTS[0] })}
                   members={members.data}
                   usage={usage.data?.data}
                   workspaceId={workspace.id}
@@ -132,7 +146,7 @@ export function KeysPage() {
       />
       <RevokeMany
         opened={dialog?.kind === 'revoke-many'}
-        keys={dialog?.kind === 'revoke-many' ? dialog.keys : []}
+        selection={selection}
         workspaceId={workspace.id}
         onClose={close}
       />
@@ -166,7 +180,7 @@ function NoneShown({ isFiltered, onAll }: { isFiltered: boolean; onAll: () => vo
       actions={actions}
     >
       {isFiltered
-        ? 'This creator has no keys in use. Show all keys to see the others.'
+        ? 'No key in use matches. Show all keys to see the others.'
         : 'All keys have been revoked or have expired. Create a new one, or show all keys.'}
     </EmptyState>
   )

@@ -4,10 +4,10 @@ import { IconDots, IconPencil, IconPlayerPause, IconPlayerPlay, IconRefresh, Ico
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { UsageLine } from '../../api/costs'
 import { toApiError } from '../../api/errors'
-import { disableKey, enableKey, endOverlap, type Key, keysQuery } from '../../api/keys'
+import { disableKey, enableKey, endOverlap, type Key, keysOf } from '../../api/keys'
 import type { Member } from '../../api/members'
 import { useSessionContext } from '../../api/session'
-import { type Column, DataTable } from '../../ui/DataTable'
+import { type Column, DataTable, type PagedRows } from '../../ui/DataTable'
 import { formatCount, formatMoney, formatTime } from '../../ui/format'
 import { StatusBadge } from '../../ui/StatusBadge'
 import { Time } from '../../ui/Time'
@@ -18,7 +18,9 @@ import { limitsOf } from './limits'
 import { accessOf, labelTexts } from './restrictions'
 
 type Props = {
-  keys: Key[]
+  keys: PagedRows<Key>
+  sort: string
+  onSort: (sort: string) => void
   /** Undefined until they are loaded. */
   members: Member[] | undefined
   /** Of this month, undefined until it is loaded. */
@@ -27,9 +29,9 @@ type Props = {
   onOpenDialog: (dialog: OpenDialog) => void
 }
 
-export function KeysTable({ keys, members, usage, workspaceId, onOpenDialog }: Props) {
+export function KeysTable({ keys, sort, onSort, members, usage, workspaceId, onOpenDialog }: Props) {
   const columns: Column<Key>[] = [
-    { id: 'name', header: 'Name', cell: (key) => key.name },
+    { id: 'name', header: 'Name', sortBy: 'server', cell: (key) => key.name },
     { id: 'prefix', header: 'Key', cell: (key) => <Secret apiKey={key} workspaceId={workspaceId} /> },
     {
       id: 'state',
@@ -37,8 +39,9 @@ export function KeysTable({ keys, members, usage, workspaceId, onOpenDialog }: P
       cell: (key) => <StatusBadge tone={STATES[key.state].tone}>{STATES[key.state].label}</StatusBadge>,
     },
     {
-      id: 'creator',
+      id: 'createdAt',
       header: 'Created',
+      sortBy: 'server',
       cell: (key) =>
         members && (
           <Stack gap={0}>
@@ -49,7 +52,7 @@ export function KeysTable({ keys, members, usage, workspaceId, onOpenDialog }: P
           </Stack>
         ),
     },
-    { id: 'used', header: 'Last used', cell: (key) => <Time value={key.lastUsedAt} /> },
+    { id: 'lastUsedAt', header: 'Last used', sortBy: 'server', cell: (key) => <Time value={key.lastUsedAt} /> },
     {
       id: 'calls',
       header: 'This month',
@@ -57,7 +60,7 @@ export function KeysTable({ keys, members, usage, workspaceId, onOpenDialog }: P
       cell: (key) => usage && <Spent line={usage.find((line) => line.key === key.id)} />,
     },
     { id: 'access', header: 'Access', cell: (key) => <Access apiKey={key} /> },
-    { id: 'expires', header: 'Expires', cell: (key) => <Time value={key.expiresAt} /> },
+    { id: 'expiresAt', header: 'Expires', sortBy: 'server', cell: (key) => <Time value={key.expiresAt} /> },
     {
       id: 'actions',
       header: 'Actions',
@@ -65,7 +68,17 @@ export function KeysTable({ keys, members, usage, workspaceId, onOpenDialog }: P
       cell: (key) => <Actions apiKey={key} workspaceId={workspaceId} onOpenDialog={onOpenDialog} />,
     },
   ]
-  return <DataTable caption="API keys" columns={columns} rows={keys} rowKey={(key) => key.id} minWidth={980} />
+  return (
+    <DataTable
+      caption="API keys"
+      columns={columns}
+      rows={keys}
+      rowKey={(key) => key.id}
+      sort={sort}
+      onSort={onSort}
+      minWidth={980}
+    />
+  )
 }
 
 function CreatedBy({ apiKey, members }: { apiKey: Key; members: Member[] }) {
@@ -90,7 +103,7 @@ function Secret({ apiKey, workspaceId }: { apiKey: Key; workspaceId: string }) {
   const queries = useQueryClient()
   const end = useMutation({
     mutationFn: () => endOverlap(workspaceId, apiKey.id),
-    onSettled: () => queries.invalidateQueries(keysQuery(workspaceId)),
+    onSettled: () => queries.invalidateQueries(keysOf(workspaceId)),
     onError: (error) =>
       notifications.show({ color: 'red', title: 'Could not end the old secret', message: toApiError(error).message }),
   })
@@ -165,7 +178,7 @@ function Actions({
   const toggle = useMutation({
     mutationFn: (action: 'disable' | 'enable') =>
       action === 'disable' ? disableKey(workspaceId, apiKey.id) : enableKey(workspaceId, apiKey.id),
-    onSettled: () => queries.invalidateQueries(keysQuery(workspaceId)),
+    onSettled: () => queries.invalidateQueries(keysOf(workspaceId)),
     onError: (error) =>
       notifications.show({ color: 'red', title: 'Could not change the key', message: toApiError(error).message }),
   })

@@ -1,6 +1,6 @@
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type Key, keysQuery, revokeKey, revokeKeys } from '../../api/keys'
+import { type Key, keysOf, revokeKey, revokeKeys } from '../../api/keys'
 import { useOrganization } from '../../api/session'
 import { ConfirmByTyping } from '../../ui/ConfirmByTyping'
 
@@ -19,7 +19,7 @@ export function RevokeKey({ apiKey, workspaceId, onClose }: Props) {
       notifications.show({ title: 'Key revoked', message: `Calls with ${key.name} are now rejected.` })
       onClose()
     },
-    onSettled: () => queries.invalidateQueries(keysQuery(workspaceId)),
+    onSettled: () => queries.invalidateQueries(keysOf(workspaceId)),
   })
   const close = () => {
     revoke.reset()

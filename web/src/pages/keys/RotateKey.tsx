@@ -1,7 +1,7 @@
 import { Button, Group, Modal, Select, Stack, Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { type Key, keysQuery, rotateKey } from '../../api/keys'
+import { type Key, keysOf, rotateKey } from '../../api/keys'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { NewSecret } from './NewSecret'
 
@@ -48,7 +48,7 @@ function Rotation({ apiKey, workspaceId, onSecret, onClose }: Props & { apiKey: 
   const rotate = useMutation({
     mutationFn: () => rotateKey(workspaceId, apiKey.id, Number(overlap)),
     onSuccess: onSecret,
-    onSettled: () => queries.invalidateQueries(keysQuery(workspaceId)),
+    onSettled: () => queries.invalidateQueries(keysOf(workspaceId)),
   })
   if (rotate.data?.key) {
     const after = OVERLAPS.find((one) => one.value === overlap)?.label.toLowerCase()

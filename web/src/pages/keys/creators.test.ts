@@ -1,16 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { byCreator, creatorOf, creatorOptions, REMOVED } from './creators'
+import { creatorOf, creatorOptions, REMOVED, selectionOf } from './creators'
 
 const members = [
   { userId: 'usr_a', email: 'ada@example.com' },
   { userId: 'usr_b', email: 'bob@example.com' },
 ]
-const keys = [
-  { name: 'own', createdBy: 'usr_a' },
-  { name: 'left', createdBy: 'usr_gone' },
-  { name: 'shell', createdBy: null },
-]
-const names = (creator: string) => byCreator(keys, creator, members).map(({ name }) => name)
+const keys = [{ createdBy: 'usr_a' }, { createdBy: 'usr_gone' }, { createdBy: null }]
 
 describe('creators of keys', () => {
   it('are members, removed members, or none', () => {
@@ -21,18 +16,18 @@ describe('creators of keys', () => {
     ])
   })
 
-  it('can be chosen if they created a key', () => {
-    expect(creatorOptions(keys, members)).toEqual([
+  it('can be chosen, also when they are gone', () => {
+    expect(creatorOptions(members)).toEqual([
       { value: 'usr_a', label: 'ada@example.com' },
+      { value: 'usr_b', label: 'bob@example.com' },
       { value: REMOVED, label: 'Removed members' },
     ])
-    expect(creatorOptions(keys.slice(0, 1), members)).toHaveLength(1)
   })
 
-  it('filter the keys', () => {
-    expect(names('')).toEqual(['own', 'left', 'shell'])
-    expect(names('usr_a')).toEqual(['own'])
-    expect(names('usr_b')).toEqual([])
-    expect(names(REMOVED)).toEqual(['left'])
+  it('select keys', () => {
+    expect(selectionOf('usable', '')).toEqual({ counted: true })
+    expect(selectionOf('all', '')).toEqual({})
+    expect(selectionOf('usable', 'usr_a')).toEqual({ counted: true, createdBy: 'usr_a' })
+    expect(selectionOf('all', REMOVED)).toEqual({ removedMembers: true })
   })
 })

@@ -1,6 +1,6 @@
-/** Who created the keys, and which keys a creator filter shows. */
+/** Who created the keys, and which keys the filters select. */
 
-import type { Key } from '../../api/keys'
+import type { Key, KeySelection } from '../../api/keys'
 import type { Member } from '../../api/members'
 
 /** The filter for keys of users who are no longer members. */
@@ -22,18 +22,15 @@ export function creatorOf(key: Created, members: readonly Named[]): Creator {
   return member ? { kind: 'member', email: member.email } : { kind: 'removed', id: key.createdBy }
 }
 
-/** Options of the filter: the members who created one of the keys, and removed members if there are any. */
-export function creatorOptions(keys: readonly Created[], members: readonly Named[]) {
-  const creators = members.filter(({ userId }) => keys.some(({ createdBy }) => createdBy === userId))
-  const options = creators.map(({ userId, email }) => ({ value: userId, label: email }))
-  const hasRemoved = keys.some((key) => creatorOf(key, members).kind === 'removed')
-  return hasRemoved ? [...options, { value: REMOVED, label: 'Removed members' }] : options
-}
+/** Options of the filter. */
+export const creatorOptions = (members: readonly Named[]) => [
+  ...members.map(({ userId, email }) => ({ value: userId, label: email })),
+  { value: REMOVED, label: 'Removed members' },
+]
 
-/** The keys of one creator, or of removed members; an empty filter shows all. */
-export function byCreator<K extends Created>(keys: readonly K[], creator: string, members: readonly Named[]): K[] {
-  if (!creator) return [...keys]
-  return keys.filter((key) =>
-    creator === REMOVED ? creatorOf(key, members).kind === 'removed' : key.createdBy === creator,
-  )
+/** The keys that a filter selects; an empty one selects all. */
+export function selectionOf(show: 'usable' | 'all', creator: string): KeySelection {
+  const counted = show === 'usable' ? { counted: true } : {}
+  if (!creator) return counted
+  return creator === REMOVED ? { ...counted, removedMembers: true } : { ...counted, createdBy: creator }
 }

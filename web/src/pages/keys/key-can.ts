@@ -39,7 +39,3 @@ export function keyActionBlocked(
 
 /** `1 key`, `3 keys`. */
 export const countOf = (count: number) => `${count} ${count === 1 ? 'key' : 'keys'}`
-
-/** Number of keys that count towards the limit: active and disabled ones. */
-export const countedKeys = (keys: readonly Pick<Key, 'state'>[]) =>
-  keys.filter(({ state }) => state === 'active' || state === 'disabled').length

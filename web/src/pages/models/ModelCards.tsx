@@ -12,17 +12,17 @@ import classes from './Models.module.css'
 import { ModelTags } from './ModelTags'
 
 export function ModelCards({ models }: { models: Model[] }) {
-  const { shown, left, more } = useFirstRows(models)
+  const { rows, ...more } = useFirstRows(models)
   return (
     <>
       <ul className={classes.grid} aria-label="Models">
-        {shown.map((model) => (
+        {rows.map((model) => (
           <li key={model.id}>
             <ModelCard model={model} />
           </li>
         ))}
       </ul>
-      <MoreRows shown={shown.length} left={left} onMore={more} />
+      <MoreRows shown={rows.length} {...more} />
     </>
   )
 }

@@ -1,4 +1,4 @@
-import { Anchor, Button, Code, Group, Stack, Switch, Text } from '@mantine/core'
+import { Anchor, Code, Group, Stack, Switch, Text } from '@mantine/core'
 import { IconListSearch } from '@tabler/icons-react'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useCallback } from 'react'
@@ -115,21 +115,19 @@ export function RequestLog({ workspaceId, window, only, callerNameOf }: Props) {
             <DataTable
               caption="Requests"
               columns={columns(callerNameOf, (request) => change({ request }))}
-              rows={rows}
+              rows={{
+                rows,
+                hasMore: log.hasNextPage,
+                isLoading: log.isFetchingNextPage,
+                label: 'Earlier requests',
+                onMore: () => void log.fetchNextPage(),
+              }}
               rowKey={(one) => one.id}
               minWidth={1000}
-              isPaged
             />
           )
         }}
       </Loaded>
-      {log.hasNextPage ? (
-        <Group justify="center">
-          <Button variant="default" loading={log.isFetchingNextPage} onClick={() => log.fetchNextPage()}>
-            Earlier requests
-          </Button>
-        </Group>
-      ) : null}
       <RequestDrawer
         id={filters.request}
         request={opened}

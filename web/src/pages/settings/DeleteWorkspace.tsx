@@ -16,10 +16,7 @@ export function DeleteWorkspace({ workspace, keyCount, onClose }: Props) {
       void queries.invalidateQueries(sessionQuery)
       onClose()
     },
-    onSettled: () => {
-      void queries.invalidateQueries({ queryKey: ['workspaces'] })
-      void queries.invalidateQueries({ queryKey: ['keys'] })
-    },
+    onSettled: () => void queries.invalidateQueries({ queryKey: ['workspaces'] }),
   })
   const close = () => {
     remove.reset()

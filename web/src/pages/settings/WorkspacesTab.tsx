@@ -4,7 +4,7 @@ import { IconPlus, IconTrash } from '@tabler/icons-react'
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { costsQuery } from '../../api/costs'
-import { keysOfOrganizationQuery } from '../../api/keys'
+import { keyCountsQuery } from '../../api/keys'
 import { useOrganization, useSessionContext } from '../../api/session'
 import { type Workspace, workspacesQuery } from '../../api/workspaces'
 import { NewWorkspaceDialog } from '../../app/NewWorkspaceDialog'
@@ -15,20 +15,22 @@ import { monthOf } from '../../ui/months'
 import { Panel } from '../../ui/Panel'
 import { TableSkeleton } from '../../ui/Skeletons'
 import { DeleteWorkspace } from './DeleteWorkspace'
-import { keysByWorkspace, whyNotDeleted } from './workspaces'
+import { whyNotDeleted } from './workspaces'
 
 /** The workspaces of the organization with limits, keys and spend, for administrators. */
 export function WorkspacesTab() {
   const organization = useOrganization()
   const { workspace: current } = useSessionContext()
   const workspaces = useQuery(workspacesQuery(organization.id))
-  const keys = useQuery(keysOfOrganizationQuery(organization.id))
   const [deleted, setDeleted] = useState<Workspace>()
   const [isCreating, creating] = useDisclosure(false)
   const all = workspaces.data ?? []
   const month = monthOf(Date.now())
   const costs = useQueries({ queries: all.map(({ id }) => costsQuery(id, month)) })
-  const counts = keysByWorkspace(keys.data ?? [])
+  const counts = useQueries({
+    queries: all.map(({ id }) => ({ ...keyCountsQuery(id), refetchInterval: false as const })),
+  })
+  const keysOf = (one: Workspace) => counts[all.indexOf(one)]?.data?.counted
   const columns: Column<Workspace>[] = [
     {
       id: 'name',
@@ -58,7 +60,10 @@ export function WorkspacesTab() {
       id: 'keys',
       header: 'Keys in use',
       align: 'right',
-      cell: (one) => keys.data && `${formatCount(counts.get(one.id) ?? 0)} of ${formatCount(one.maxApiKeys)}`,
+      cell: (one) => {
+        const keys = keysOf(one)
+        return keys === undefined ? null : `${formatCount(keys)} of ${formatCount(one.maxApiKeys)}`
+      },
     },
     {
       id: 'spend',
@@ -111,7 +116,7 @@ export function WorkspacesTab() {
       <NewWorkspaceDialog opened={isCreating} onClose={creating.close} />
       <DeleteWorkspace
         workspace={deleted}
-        keyCount={deleted ? (counts.get(deleted.id) ?? 0) : 0}
+        keyCount={(deleted && keysOf(deleted)) ?? 0}
         onClose={() => setDeleted(undefined)}
       />
     </Panel>

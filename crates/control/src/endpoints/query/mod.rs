@@ -25,7 +25,7 @@ pub async fn show(store: &Store, scope: Scope<'_>, endpoint: &EndpointRef) -> Re
     in_scope(found, scope, endpoint)
 }
 
-/// The endpoints of the workspace, newest first. Request one more than a page to know whether there is a next page.
+/// The endpoints of the workspace. Request one more than a page to know whether there is a next page.
 pub async fn list(
     store: &Store,
     scope: Scope<'_>,
@@ -33,6 +33,11 @@ pub async fn list(
     limit: u32,
 ) -> Result<Vec<Endpoint>, EndpointError> {
     Ok(endpoints::list(store, scope.workspace, filter, limit).await?)
+}
+
+/// The number of endpoints that [`list`] has on all its pages.
+pub async fn count(store: &Store, scope: Scope<'_>, filter: endpoints::Filter<'_>) -> Result<u64, EndpointError> {
+    Ok(endpoints::count(store, scope.workspace, filter).await?)
 }
 
 /// The events of an endpoint, newest first.

@@ -2,21 +2,17 @@
 
 use crate::surface::console::accounts::workspaces::null_or_value;
 use crate::surface::console::error::{self, ConsoleError};
-use crate::surface::console::extract::query::{flag, non_empty};
-use crate::surface::console::extract::{
-    Admin, Id, List, PageRequest, Params, Payload, WorkspaceAdmin, WorkspaceCaller, bounds,
-};
-use crate::view::{KeyView, OrganizationKeyView};
+use crate::surface::console::extract::{Admin, Id, List, Payload, WorkspaceAdmin, WorkspaceCaller, bounds};
+use crate::view::KeyView;
 use axum::Json;
 use control::CommandError;
 use control::keys::{self, DisabledKeys, KeyChange, KeyEdit, KeyRequest};
 use domain::endpoint::labels::Labels;
 use domain::key_restrictions::{self, RestrictionError};
-use domain::{ApiKey, KeyId, KeyRestrictions, Timestamp, UserId};
+use domain::{ApiKey, KeyId, KeyRestrictions, Timestamp};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
-use store::api_keys::CreatedBy;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 /// The most keys that one request revokes: they are changed in one transaction.
 const MAX_REVOKED: usize = 500;
@@ -103,19 +99,6 @@ pub(super) struct Rotation {
     overlap_seconds: u64,
 }
 
-/// Selects keys by their creator.
-#[derive(Deserialize, IntoParams)]
-#[serde(rename_all = "camelCase")]
-#[into_params(parameter_in = Query)]
-pub(super) struct CreatorQuery {
-    /// Only keys that this user created.
-    #[param(required = false, nullable = false)]
-    created_by: Option<String>,
-    /// Only keys of users who have no access to the organization any more.
-    #[param(required = false, nullable = false, value_type = Option<bool>)]
-    removed_members: Option<String>,
-}
-
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Revocation {
@@ -140,29 +123,6 @@ impl From<ApiKey> for RevokedKey {
     }
 }
 
-/// The keys of all workspaces of an organization, oldest first.
-#[utoipa::path(get, path = "/api/organizations/{organizationId}/keys", tag = "keys",
-    params(PageRequest, CreatorQuery), responses((status = 200, body = List<OrganizationKeyView>)))]
-pub(super) async fn list_of_organization(
-    Admin(member): Admin,
-    page: PageRequest,
-    Params(query): Params<CreatorQuery>,
-) -> Result<Json<List<OrganizationKeyView>>, ConsoleError> {
-    let only_removed = flag("removedMembers", &query.removed_members)?;
-    let user = non_empty(&query.created_by).map(UserId::parse).transpose();
-    let user = user.map_err(|_| ConsoleError::invalid("createdBy", "not the id of a user"))?;
-    let created_by = match &user {
-        Some(_) if only_removed => {
-            return Err(ConsoleError::invalid("removedMembers", "cannot be combined with `createdBy`"));
-        }
-        Some(user) => CreatedBy::User(user),
-        None if only_removed => CreatedBy::RemovedMembers,
-        None => CreatedBy::Anyone,
-    };
-    let found = keys::list_of_organization(member.store(), &member.organization, created_by, page.to_page()).await?;
-    Ok(Json(List::new(found, &page, |one| one.key.id.to_string(), |one| OrganizationKeyView::new(one, member.now()))))
-}
-
 /// Revoke many keys of the organization together, and report what became of each. An unknown one fails for all. Idempotent.
 #[utoipa::path(post, path = "/api/organizations/{organizationId}/keys/revoke", tag = "keys",
     request_body = Revocation, responses((status = 200, body = List<RevokedKey>)))]
@@ -177,14 +137,6 @@ pub(super) async fn revoke_many(
     let disabled = if body.include_disabled { DisabledKeys::Revoke } else { DisabledKeys::Keep };
     let keys = keys::revoke_many(member.command(), &member.organization, ids, disabled).await?;
     Ok(Json(List::whole(keys.into_iter().map(RevokedKey::from).collect())))
-}
-
-/// The keys of a workspace in any state, oldest first.
-#[utoipa::path(get, path = "/api/workspaces/{workspaceId}/keys", tag = "keys", params(PageRequest),
-    responses((status = 200, body = List<KeyView>)))]
-pub(super) async fn list(caller: WorkspaceCaller, page: PageRequest) -> Result<Json<List<KeyView>>, ConsoleError> {
-    let found = keys::list(caller.store(), &caller.workspace.id, page.to_page()).await?;
-    Ok(Json(List::new(found, &page, |key| key.id.to_string(), |key| KeyView::new(key, caller.now()))))
 }
 
 /// Create a key; its text is in this response only.

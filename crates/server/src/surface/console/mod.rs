@@ -8,6 +8,7 @@ mod accounts;
 pub(crate) mod error;
 mod export;
 mod extract;
+mod key_list;
 mod keys;
 mod operator;
 mod platform;
@@ -100,9 +101,9 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(requests::list))
         .routes(routes!(costs::show))
         .routes(routes!(costs::invoice))
-        .routes(routes!(keys::list_of_organization))
+        .routes(routes!(key_list::list_of_organization))
         .routes(routes!(keys::revoke_many))
-        .routes(routes!(keys::list, keys::create))
+        .routes(routes!(key_list::list, keys::create))
         .routes(routes!(keys::revoke, keys::edit))
         .routes(routes!(keys::end_overlap))
         .routes(routes!(keys::rotate))

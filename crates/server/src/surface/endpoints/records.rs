@@ -16,8 +16,10 @@ use domain::endpoint::scaling::ScalingPatch;
 use domain::endpoint::{FieldError, FieldErrorCode, Generation, IfMatch};
 use domain::{EndpointId, ModelId};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use store::Order;
 use store::endpoints::Filter;
 
+const MAX_SEARCH: usize = 100;
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// Create an endpoint.
@@ -42,12 +44,16 @@ pub(super) async fn create(request: CommandRequest) -> Result<Response, ProblemE
     }
 }
 
-/// The endpoints of the workspace, newest first.
+/// The endpoints of the workspace, newest first unless they are sorted.
 #[utoipa::path(get, path = "/v1/endpoints", operation_id = "listEndpoints", tag = "endpoints",
     params(("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "default: 20"),
         ("cursor" = Option<String>, Query, description = "`nextCursor` of the page before"),
         ("state" = Option<String>, Query), ("model" = Option<String>, Query),
-        ("label" = Option<Vec<String>>, Query, description = "`key=value`, repeatable: all of them")),
+        ("label" = Option<Vec<String>>, Query, description = "`key=value`, repeatable: all of them"),
+        ("search" = Option<String>, Query, max_length = 100, description = "a part of the name or of the model"),
+        ("sort" = Option<String>, Query, description = "`name`, `state`, `model`, `committedGpus`, `lastRequestAt` or \
+            `createdAt`; with `-` before it, in descending order"),
+        ("count" = Option<bool>, Query, description = "`true`: the response has `total`")),
     responses((status = 200, body = EndpointList)))]
 pub(super) async fn list(request: ReadRequest) -> Result<Json<EndpointList>, ProblemError> {
     let before = request.cursor(EndpointId::parse)?;
@@ -55,11 +61,20 @@ pub(super) async fn list(request: ReadRequest) -> Result<Json<EndpointList>, Pro
     let state = request.parsed("state", domain::endpoint::State::parse, "is not a state of endpoints")?;
     let model = request.parsed("model", |text| ModelId::parse(text).ok(), "must be <provider>/<model-name>")?;
     let labels = labels_of(&request)?;
-    let before = before.as_ref().map(|(at, id)| (*at, id));
-    let filter = Filter { state, model: model.as_ref(), labels: &labels, before };
+    let search = request.parsed("search", search_text, "must be a text of at most 100 characters")?.unwrap_or_default();
+    let order = request.parsed("sort", Order::parse, "is not what endpoints are sorted by")?;
+    let counts = request.parsed("count", |text| text.parse().ok(), "must be true or false")?.unwrap_or(false);
+    let before = before.as_ref().map(|(_, id)| id);
+    let filter = Filter { state, model: model.as_ref(), labels: &labels, search: &search, order, before };
     let mut found = endpoints::list(request.store(), request.scope(), filter, limit + 1).await?;
+    let total = if counts { Some(endpoints::count(request.store(), request.scope(), filter).await?) } else { None };
     let next = cursor::next(&mut found, limit, |last| (last.created_at, last.id.as_str()));
-    Ok(Json(EndpointList::new(found, next)))
+    Ok(Json(EndpointList::new(found, next, total)))
+}
+
+/// PostgreSQL rejects zero bytes in texts.
+fn search_text(text: &str) -> Option<String> {
+    (text.chars().count() <= MAX_SEARCH && !text.contains('\0')).then(|| text.to_owned())
 }
 
 fn labels_of(request: &ReadRequest) -> Result<Vec<(String, String)>, FieldError> {

@@ -5,6 +5,7 @@ mod bad_input;
 mod bill_check;
 mod costs;
 mod keys;
+mod lists;
 mod metrics;
 mod people;
 pub(crate) mod person;

@@ -9,7 +9,7 @@ import {
   createAlias,
   deleteAlias,
   type OperatorAlias,
-  type OperatorModel,
+  operatorModelsQuery,
   refreshCatalogueAliases,
 } from '../../../api/operator/catalogue'
 import { AliasTable } from '../../../ui/AliasTable'
@@ -20,8 +20,6 @@ import { SaveError } from '../../../ui/SaveError'
 import { TableSkeleton } from '../../../ui/Skeletons'
 import { SOURCE_LABELS } from './source'
 
-type Props = { models: readonly OperatorModel[]; isWritable: boolean }
-
 const SOURCE: Column<OperatorAlias> = {
   id: 'source',
   header: 'Defined in',
@@ -29,7 +27,7 @@ const SOURCE: Column<OperatorAlias> = {
 }
 
 /** Aliases for all workspaces. Those of the file are read-only. */
-export function Aliases({ models, isWritable }: Props) {
+export function Aliases({ isWritable }: { isWritable: boolean }) {
   const queries = useQueryClient()
   const aliases = useQuery(catalogueAliasesQuery)
   const [edited, setEdited] = useState<OperatorAlias | 'new'>()
@@ -65,13 +63,13 @@ export function Aliases({ models, isWritable }: Props) {
         title={edited === 'new' ? 'Add alias' : 'Change alias'}
         closeButtonProps={{ 'aria-label': 'Close' }}
       >
-        {edited ? <AliasForm alias={edited === 'new' ? undefined : edited} models={models} onClose={close} /> : null}
+        {edited ? <AliasForm alias={edited === 'new' ? undefined : edited} onClose={close} /> : null}
       </Modal>
     </Panel>
   )
 }
 
-type FormProps = { alias: OperatorAlias | undefined; models: readonly OperatorModel[]; onClose: () => void }
+type FormProps = { alias: OperatorAlias | undefined; onClose: () => void }
 
 const fieldsOf = (alias: OperatorAlias | undefined) => ({
   name: alias?.name ?? '',
@@ -80,7 +78,8 @@ const fieldsOf = (alias: OperatorAlias | undefined) => ({
 })
 
 /** A conflict shows the current target, and saving again changes that one. */
-function AliasForm({ alias, models, onClose }: FormProps) {
+function AliasForm({ alias, onClose }: FormProps) {
+  const models = useQuery(operatorModelsQuery)
   const queries = useQueryClient()
   const { form, sending, submit, error } = useApiForm({
     initialValues: fieldsOf(alias),
@@ -111,7 +110,8 @@ function AliasForm({ alias, models, onClose }: FormProps) {
           required
           searchable
           allowDeselect={false}
-          data={models.map(({ id }) => id)}
+          limit={100}
+          data={(models.data ?? []).map(({ id }) => id)}
           {...form.getInputProps('model')}
           value={form.values.model || null}
         />

@@ -1,20 +1,30 @@
 import { Anchor, Button, Stack, Text } from '@mantine/core'
 import { IconPlus, IconStack2 } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
-import { catalogueQuery, type OperatorModel, operatorModelsQuery } from '../../../api/operator/catalogue'
+import { useCallback } from 'react'
+import { catalogueQuery, modelTableQuery, type OperatorModel, POLL_MS } from '../../../api/operator/catalogue'
+import { useTable } from '../../../api/pages'
+import { polled } from '../../../api/polling'
 import { OperatorsOnly } from '../../../app/OperatorsOnly'
 import { paths } from '../../../paths'
 import { type Column, DataTable } from '../../../ui/DataTable'
 import { EmptyState } from '../../../ui/EmptyState'
+import { oneOf, text } from '../../../ui/filters'
 import { formatPrice } from '../../../ui/format'
 import { Link } from '../../../ui/Link'
 import { Loaded } from '../../../ui/Loaded'
 import { PageHeader } from '../../../ui/PageHeader'
+import { SearchField } from '../../../ui/SearchField'
 import { TableSkeleton } from '../../../ui/Skeletons'
 import { StatusBadge } from '../../../ui/StatusBadge'
+import { Toolbar } from '../../../ui/Toolbar'
+import { useFilters } from '../../../ui/useFilters'
 import classes from '../Operator.module.css'
 import { Aliases } from './Aliases'
 import { SOURCE_LABELS, servedBy, statusOf } from './source'
+
+const SORTS = ['', 'name', '-name', 'status', '-status', 'source', '-source'] as const
+const FILTERS = { q: text(), sort: oneOf(SORTS) }
 
 export function OperatorModelsPage() {
   return (
@@ -25,7 +35,9 @@ export function OperatorModelsPage() {
 }
 
 function Models() {
-  const models = useQuery(operatorModelsQuery)
+  const [{ q, sort }, change] = useFilters(FILTERS)
+  const models = useTable(modelTableQuery({ search: q, sort }), polled(POLL_MS))
+  const search = useCallback((typed: string) => change({ q: typed }), [change])
   const catalogue = useQuery(catalogueQuery)
   const add = catalogue.data?.writable ? <AddButton /> : null
   return (
@@ -40,22 +52,34 @@ function Models() {
         actions={add}
       />
       <Loaded query={models} skeleton={<TableSkeleton />} errorTitle="The models could not be loaded">
-        {(all) =>
-          all.length === 0 ? (
+        {(table) =>
+          table.rows.length === 0 && !q ? (
             <EmptyState title="No models yet" icon={<IconStack2 size={32} />} actions={add}>
               Connect a server that speaks OpenAI’s API, or run a model on this machine.
             </EmptyState>
           ) : (
             <div className={classes.stack}>
-              <DataTable
-                caption="Models"
-                columns={COLUMNS}
-                rows={all}
-                rowKey={(model) => model.id}
-                minWidth={900}
-                find={{ label: 'Find models', text: ({ id, name }) => `${id} ${name}` }}
-              />
-              <Aliases models={all} isWritable={catalogue.data?.writable ?? false} />
+              <div>
+                <Toolbar>
+                  <SearchField label="Search models" placeholder="Name or Model ID" value={q} onChange={search} />
+                </Toolbar>
+                {table.rows.length === 0 ? (
+                  <EmptyState title="No model matches" icon={<IconStack2 size={32} />}>
+                    Try a part of its name or Model ID.
+                  </EmptyState>
+                ) : (
+                  <DataTable
+                    caption="Models"
+                    columns={COLUMNS}
+                    rows={table}
+                    rowKey={(model) => model.id}
+                    sort={sort}
+                    onSort={(next) => change({ sort: SORTS.find((one) => one === next) ?? SORTS[0] })}
+                    minWidth={900}
+                  />
+                )}
+              </div>
+              <Aliases isWritable={catalogue.data?.writable ?? false} />
             </div>
           )
         }
@@ -72,9 +96,9 @@ const AddButton = () => (
 
 const COLUMNS: Column<OperatorModel>[] = [
   {
-    id: 'model',
+    id: 'name',
     header: 'Model',
-    sortBy: ({ name }) => name.toLowerCase(),
+    sortBy: 'server',
     cell: (model) => (
       <Stack gap={0}>
         <Anchor component={Link} href={paths.operatorModel(model.id)} fw={550}>
@@ -89,7 +113,7 @@ const COLUMNS: Column<OperatorModel>[] = [
   {
     id: 'status',
     header: 'Status',
-    sortBy: ({ status }) => status,
+    sortBy: 'server',
     cell: (model) => {
       const { tone, label } = statusOf(model.status)
       return (
@@ -99,7 +123,12 @@ const COLUMNS: Column<OperatorModel>[] = [
       )
     },
   },
-  { id: 'source', header: 'Defined in', cell: (model) => SOURCE_LABELS[model.source] ?? model.source },
+  {
+    id: 'source',
+    header: 'Defined in',
+    sortBy: 'server',
+    cell: (model) => SOURCE_LABELS[model.source] ?? model.source,
+  },
   { id: 'served', header: 'Served by', cell: servedBy },
   {
     id: 'load',

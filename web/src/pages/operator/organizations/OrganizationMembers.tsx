@@ -1,5 +1,6 @@
 import { Button, Group, Select, Stack, Text } from '@mantine/core'
 import { useForm } from '@mantine/form'
+import { useDebouncedValue } from '@mantine/hooks'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import {
@@ -10,7 +11,7 @@ import {
   refreshOrganizations,
   removeOrganizationMember,
 } from '../../../api/operator/organizations'
-import { usersQuery } from '../../../api/operator/users'
+import { foundUsersQuery } from '../../../api/operator/users'
 import { ConfirmDialog } from '../../../ui/ConfirmDialog'
 import { type Column, DataTable } from '../../../ui/DataTable'
 import { ErrorPanel } from '../../../ui/ErrorPanel'
@@ -18,6 +19,7 @@ import { Loaded } from '../../../ui/Loaded'
 import { Panel } from '../../../ui/Panel'
 import { TableSkeleton } from '../../../ui/Skeletons'
 
+const DEBOUNCE_MS = 200
 const ROLES = [
   { value: 'member', label: 'Member' },
   { value: 'admin', label: 'Administrator' },
@@ -122,7 +124,9 @@ type AddProps = {
 }
 
 function AddMember({ members, isPending, onAdd }: AddProps) {
-  const users = useQuery(usersQuery)
+  const [typed, setTyped] = useState('')
+  const [searched] = useDebouncedValue(typed, DEBOUNCE_MS)
+  const users = useQuery(foundUsersQuery(searched))
   const form = useForm({ initialValues: { userId: null as string | null, role: 'member' as Role } })
   const others = (users.data ?? []).filter((user) => !members.some((member) => member.userId === user.id))
   const submit = form.onSubmit(({ userId, role }) => {
@@ -134,8 +138,11 @@ function AddMember({ members, isPending, onAdd }: AddProps) {
       <Group align="flex-end" gap="sm">
         <Select
           label="Add a user"
-          placeholder={others.length === 0 ? 'All users are members' : 'Choose a user'}
+          placeholder="Choose a user"
+          nothingFoundMessage="No other user has this address"
           searchable
+          searchValue={typed}
+          onSearchChange={setTyped}
           data={others.map((user) => ({ value: user.id, label: user.email }))}
           {...form.getInputProps('userId')}
         />

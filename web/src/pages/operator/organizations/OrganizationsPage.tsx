@@ -1,21 +1,29 @@
 import { Anchor, Button } from '@mantine/core'
 import { IconBuilding, IconPlus } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useCallback, useState } from 'react'
 import { type Consumer, organizationsUsageQuery } from '../../../api/operator/installation'
-import { type OperatorOrganization, organizationsQuery } from '../../../api/operator/organizations'
+import { type OperatorOrganization, organizationTableQuery } from '../../../api/operator/organizations'
+import { useTable } from '../../../api/pages'
 import { OperatorsOnly } from '../../../app/OperatorsOnly'
 import { paths } from '../../../paths'
 import { type Column, DataTable } from '../../../ui/DataTable'
 import { EmptyState } from '../../../ui/EmptyState'
+import { oneOf, text } from '../../../ui/filters'
 import { formatCompact, formatCount, formatDay, formatMoney } from '../../../ui/format'
 import { Link } from '../../../ui/Link'
 import { Loaded } from '../../../ui/Loaded'
 import { PageHeader } from '../../../ui/PageHeader'
+import { SearchField } from '../../../ui/SearchField'
 import { TableSkeleton } from '../../../ui/Skeletons'
 import { Time } from '../../../ui/Time'
+import { Toolbar } from '../../../ui/Toolbar'
+import { useFilters } from '../../../ui/useFilters'
 import { monthStart, tokensOf, usageOf } from './month-usage'
 import { NewTenant } from './NewTenant'
+
+const SORTS = ['name', '-name', 'members', '-members', 'workspaces', '-workspaces', 'createdAt', '-createdAt'] as const
+const FILTERS = { q: text(), sort: oneOf(SORTS) }
 
 export function OrganizationsPage() {
   return (
@@ -26,7 +34,9 @@ export function OrganizationsPage() {
 }
 
 function Organizations() {
-  const organizations = useQuery(organizationsQuery)
+  const [{ q, sort }, change] = useFilters(FILTERS)
+  const organizations = useTable(organizationTableQuery({ search: q, sort }))
+  const search = useCallback((typed: string) => change({ q: typed }), [change])
   const usage = useQuery(organizationsUsageQuery(monthStart()))
   const [isCreating, setCreating] = useState(false)
   return (
@@ -40,20 +50,24 @@ function Organizations() {
           </Button>
         }
       />
+      <Toolbar>
+        <SearchField label="Search organizations" placeholder="Name or id" value={q} onChange={search} />
+      </Toolbar>
       <Loaded query={organizations} skeleton={<TableSkeleton />} errorTitle="The organizations could not be loaded">
-        {(all) =>
-          all.length === 0 ? (
-            <EmptyState title="No organizations" icon={<IconBuilding size={32} />}>
-              An organization holds members, workspaces and GPU allotments.
+        {(table) =>
+          table.rows.length === 0 ? (
+            <EmptyState title={q ? 'No organization matches' : 'No organizations'} icon={<IconBuilding size={32} />}>
+              {q ? 'Try a part of its name.' : 'An organization holds members, workspaces and GPU allotments.'}
             </EmptyState>
           ) : (
             <DataTable
               caption="Organizations"
               columns={columnsOf(usage.data)}
-              rows={all}
+              rows={table}
               rowKey={(one) => one.id}
+              sort={sort}
+              onSort={(next) => change({ sort: SORTS.find((one) => one === next) ?? SORTS[0] })}
               minWidth={640}
-              find={{ label: 'Find organizations', text: ({ name, id }) => `${name} ${id}` }}
             />
           )
         }
@@ -67,7 +81,7 @@ const columnsOf = (usage: readonly Consumer[] | undefined): Column<OperatorOrgan
   {
     id: 'name',
     header: 'Name',
-    sortBy: ({ name }) => name.toLowerCase(),
+    sortBy: 'server',
     cell: (one) => (
       <Anchor component={Link} href={paths.operatorOrganization(one.id)} fw={550}>
         {one.name}
@@ -78,10 +92,16 @@ const columnsOf = (usage: readonly Consumer[] | undefined): Column<OperatorOrgan
     id: 'members',
     header: 'Members',
     align: 'right',
-    sortBy: (one) => one.members,
+    sortBy: 'server',
     cell: (one) => formatCount(one.members),
   },
-  { id: 'workspaces', header: 'Workspaces', align: 'right', cell: (one) => formatCount(one.workspaces) },
+  {
+    id: 'workspaces',
+    header: 'Workspaces',
+    align: 'right',
+    sortBy: 'server',
+    cell: (one) => formatCount(one.workspaces),
+  },
   {
     id: 'gpus',
     header: 'GPUs committed',
@@ -90,7 +110,7 @@ const columnsOf = (usage: readonly Consumer[] | undefined): Column<OperatorOrgan
       'none allotted',
   },
   ...usageColumns(usage),
-  { id: 'created', header: 'Created', sortBy: (one) => one.createdAt, cell: (one) => <Time value={one.createdAt} /> },
+  { id: 'createdAt', header: 'Created', sortBy: 'server', cell: (one) => <Time value={one.createdAt} /> },
 ]
 
 /** What organizations used this month. */

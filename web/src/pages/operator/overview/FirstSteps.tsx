@@ -1,7 +1,7 @@
 import { Button, Paper, Stack, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { keysQuery } from '../../../api/keys'
+import { keyCountsQuery } from '../../../api/keys'
 import { catalogueQuery, operatorModelsQuery } from '../../../api/operator/catalogue'
 import { consumersQuery } from '../../../api/operator/installation'
 import { useSessionContext } from '../../../api/session'
@@ -27,10 +27,10 @@ export function FirstSteps() {
   const inWorkspace = { enabled: !!workspace }
   const models = useQuery(operatorModelsQuery)
   const catalogue = useQuery(catalogueQuery)
-  const keys = useQuery({ ...keysQuery(workspaceId), ...inWorkspace })
+  const keys = useQuery({ ...keyCountsQuery(workspaceId), ...inWorkspace })
   const used = useQuery(consumersQuery('model', 'tokens', CALLS_MS))
   const calls = used.data?.reduce((sum, { requests }) => sum + requests, 0) ?? 0
-  const done = doneSteps({ models: models.data?.length ?? 0, keys: keys.data?.length ?? 0, calls })
+  const done = doneSteps({ models: models.data?.length ?? 0, keys: keys.data?.all ?? 0, calls })
   const chat = models.data?.find((model) => model.modality === 'chat' && model.enabled)?.id ?? 'the-model-of-step-1'
   if (used.isPending || done.call) return null
   return (

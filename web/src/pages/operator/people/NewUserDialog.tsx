@@ -2,12 +2,12 @@ import { Button, Group, Modal, Select, Stack, TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { ApiError, fieldPath } from '../../../api/errors'
 import { useApiForm } from '../../../api/form'
-import type { OperatorOrganization, Role } from '../../../api/operator/organizations'
-import { createUser, usersQuery } from '../../../api/operator/users'
+import type { Role } from '../../../api/operator/organizations'
+import { createUser, users } from '../../../api/operator/users'
 import { ErrorPanel } from '../../../ui/ErrorPanel'
 import { NewPassword } from './NewPassword'
 
-type Props = { opened: boolean; organizations: readonly OperatorOrganization[]; onClose: () => void }
+type Props = { opened: boolean; organizations: readonly { id: string; name: string }[]; onClose: () => void }
 
 const ROLES = [
   { value: 'member', label: 'Member' },
@@ -30,7 +30,7 @@ function Fields({ organizations, onClose }: Props) {
     initialValues: { email: '', organizationId: organizations[0]?.id ?? '', role: 'member' as Role },
     send: (user) => createUser({ ...user, email: user.email.trim() }),
     pathOf: (error) => (error instanceof ApiError && error.code === 'email_taken' ? 'email' : fieldPath(error)),
-    onSettled: () => queries.invalidateQueries(usersQuery),
+    onSettled: () => queries.invalidateQueries(users),
   })
   if (sending.data?.password)
     return <NewPassword email={sending.data.email} password={sending.data.password} onClose={onClose} />
@@ -49,6 +49,7 @@ function Fields({ organizations, onClose }: Props) {
           label="Organization"
           required
           searchable
+          limit={100}
           allowDeselect={false}
           data={organizations.map(({ id, name }) => ({ value: id, label: name }))}
           {...form.getInputProps('organizationId')}

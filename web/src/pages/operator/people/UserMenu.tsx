@@ -4,7 +4,7 @@ import { IconDots, IconKey, IconTrash, IconUserCog } from '@tabler/icons-react'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { toApiError } from '../../../api/errors'
-import { deleteUser, resetPassword, setOperator, type User, usersQuery } from '../../../api/operator/users'
+import { deleteUser, resetPassword, setOperator, type User, users } from '../../../api/operator/users'
 import { ConfirmByTyping } from '../../../ui/ConfirmByTyping'
 import { ConfirmDialog } from '../../../ui/ConfirmDialog'
 import { NewPassword } from './NewPassword'
@@ -15,7 +15,7 @@ type Dialog = 'reset' | 'delete' | undefined
 export function UserMenu({ user, isSelf }: { user: User; isSelf: boolean }) {
   const queries = useQueryClient()
   const [dialog, open] = useState<Dialog>()
-  const onSettled = () => queries.invalidateQueries(usersQuery)
+  const onSettled = () => queries.invalidateQueries(users)
   const promote = useMutation({
     mutationFn: () => setOperator(user.id, !user.operator),
     onSettled,

@@ -1,19 +1,28 @@
 import { Button, Group } from '@mantine/core'
-import { IconUserPlus } from '@tabler/icons-react'
+import { IconUserPlus, IconUserSearch } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
-import { organizationsQuery } from '../../../api/operator/organizations'
-import { type User, usersQuery } from '../../../api/operator/users'
+import { useCallback, useState } from 'react'
+import { organizationNamesQuery } from '../../../api/operator/organizations'
+import { type User, userTableQuery } from '../../../api/operator/users'
+import { useTable } from '../../../api/pages'
 import { useSessionContext } from '../../../api/session'
 import { OperatorsOnly } from '../../../app/OperatorsOnly'
 import { type Column, DataTable } from '../../../ui/DataTable'
+import { EmptyState } from '../../../ui/EmptyState'
+import { oneOf, text } from '../../../ui/filters'
 import { Loaded } from '../../../ui/Loaded'
 import { PageHeader } from '../../../ui/PageHeader'
+import { SearchField } from '../../../ui/SearchField'
 import { TableSkeleton } from '../../../ui/Skeletons'
 import { StatusBadge } from '../../../ui/StatusBadge'
 import { Time } from '../../../ui/Time'
+import { Toolbar } from '../../../ui/Toolbar'
+import { useFilters } from '../../../ui/useFilters'
 import { NewUserDialog } from './NewUserDialog'
 import { UserMenu } from './UserMenu'
+
+const SORTS = ['email', '-email', 'createdAt', '-createdAt'] as const
+const FILTERS = { q: text(), sort: oneOf(SORTS) }
 
 export function UsersPage() {
   return (
@@ -24,8 +33,10 @@ export function UsersPage() {
 }
 
 function Users() {
-  const users = useQuery(usersQuery)
-  const organizations = useQuery(organizationsQuery)
+  const [{ q, sort }, change] = useFilters(FILTERS)
+  const users = useTable(userTableQuery({ search: q, sort }))
+  const organizations = useQuery(organizationNamesQuery)
+  const search = useCallback((typed: string) => change({ q: typed }), [change])
   const { session } = useSessionContext()
   const [isCreating, setCreating] = useState(false)
   const nameOf = (id: string) => organizations.data?.find((one) => one.id === id)?.name ?? id
@@ -33,7 +44,7 @@ function Users() {
     {
       id: 'email',
       header: 'Email',
-      sortBy: ({ email }) => email.toLowerCase(),
+      sortBy: 'server',
       cell: (user) => (
         <Group gap="xs">
           {user.email}
@@ -50,9 +61,9 @@ function Users() {
           .join(', ') || 'none',
     },
     {
-      id: 'created',
+      id: 'createdAt',
       header: 'Created',
-      sortBy: (user) => user.createdAt,
+      sortBy: 'server',
       cell: (user) => <Time value={user.createdAt} />,
     },
     {
@@ -73,21 +84,27 @@ function Users() {
           </Button>
         }
       />
+      <Toolbar>
+        <SearchField label="Search users" placeholder="Email or organization" value={q} onChange={search} />
+      </Toolbar>
       <Loaded query={users} skeleton={<TableSkeleton />} errorTitle="The users could not be loaded">
-        {(all) => (
-          <DataTable
-            caption="Users"
-            columns={columns}
-            rows={all}
-            rowKey={(user) => user.id}
-            minWidth={600}
-            find={{
-              label: 'Find users',
-              text: ({ email, memberships }) =>
-                [email, ...memberships.map(({ organizationId }) => nameOf(organizationId))].join(' '),
-            }}
-          />
-        )}
+        {(table) =>
+          table.rows.length === 0 ? (
+            <EmptyState title="No user matches" icon={<IconUserSearch size={32} />}>
+              Try a part of the email address, or of the name of an organization.
+            </EmptyState>
+          ) : (
+            <DataTable
+              caption="Users"
+              columns={columns}
+              rows={table}
+              rowKey={(user) => user.id}
+              sort={sort}
+              onSort={(next) => change({ sort: SORTS.find((one) => one === next) ?? SORTS[0] })}
+              minWidth={600}
+            />
+          )
+        }
       </Loaded>
       <NewUserDialog opened={isCreating} organizations={organizations.data ?? []} onClose={() => setCreating(false)} />
     </>

@@ -1,7 +1,7 @@
 //! `/api/users`: all users, for the operator.
 
 use crate::surface::console::error::{self, ConsoleError};
-use crate::surface::console::extract::{Id, List, Operator, PageRequest, Payload};
+use crate::surface::console::extract::{Id, List, Operator, PageRequest, Payload, Search};
 use crate::view::{RoleView, UserView};
 use axum::Json;
 use control::users::{self, Edit};
@@ -9,7 +9,10 @@ use domain::user::Role;
 use domain::{OrganizationId, User, UserId};
 use http::StatusCode;
 use serde::Deserialize;
+use store::users::UserColumn;
 use utoipa::ToSchema;
+
+type UserSearch = Search<UserColumn>;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -41,11 +44,17 @@ pub(crate) struct PasswordReset {
 }
 
 /// All users.
-#[utoipa::path(get, path = "/api/users", tag = "operator", params(PageRequest),
+#[utoipa::path(get, path = "/api/users", tag = "operator", params(PageRequest, UserSearch),
     responses((status = 200, body = List<UserView>)))]
-pub(crate) async fn list(Operator(caller): Operator, page: PageRequest) -> Result<Json<List<UserView>>, ConsoleError> {
-    let found = users::list(caller.store(), page.to_page()).await?;
-    Ok(Json(List::new(found, &page, |user| user.id.to_string(), UserView::from)))
+pub(crate) async fn list(
+    Operator(caller): Operator,
+    page: PageRequest,
+    search: UserSearch,
+) -> Result<Json<List<UserView>>, ConsoleError> {
+    let (store, listing) = (caller.store(), search.to_listing(&page));
+    let found = users::list(store, listing).await?;
+    let total = if search.count { Some(users::count(store, listing).await?) } else { None };
+    Ok(Json(List::new(found, &page, |user| user.id.to_string(), UserView::from).with_total(total)))
 }
 
 /// Create a user.

@@ -1,17 +1,19 @@
 //! Lists: `{data, nextCursor}`, page by page.
 
+use super::query::{filter_text, flag, non_empty};
 use crate::surface::console::error::ConsoleError;
 use axum::extract::{FromRequestParts, Query};
 use http::request::Parts;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use store::Page;
+use store::{Listing, Order, Page, SortBy};
 use utoipa::{IntoParams, ToSchema};
 
 const DEFAULT_LIMIT: u32 = 100;
 const MAX_LIMIT: u32 = 500;
 /// The longest cursor is an id.
 const MAX_CURSOR: usize = 64;
+const MAX_SEARCH: usize = 100;
 
 /// A page of a list, and the cursor of the next one; null at the end.
 #[derive(Serialize, ToSchema)]
@@ -19,6 +21,10 @@ const MAX_CURSOR: usize = 64;
 pub(crate) struct List<T> {
     data: Vec<T>,
     next_cursor: Option<String>,
+    /// The number of records on all pages; only if the request has `count=true`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    total: Option<u64>,
 }
 
 impl<T> List<T> {
@@ -31,12 +37,16 @@ impl<T> List<T> {
     ) -> Self {
         let limit = page.limit as usize;
         let next_cursor = (rows.len() > limit).then(|| rows.truncate(limit)).and_then(|()| rows.last().map(cursor));
-        Self { data: rows.into_iter().map(view).collect(), next_cursor }
+        Self { data: rows.into_iter().map(view).collect(), next_cursor, total: None }
     }
 
     /// A list of one page.
     pub(crate) fn whole(data: Vec<T>) -> Self {
-        Self { data, next_cursor: None }
+        Self { data, next_cursor: None, total: None }
+    }
+
+    pub(crate) fn with_total(self, total: Option<u64>) -> Self {
+        Self { total, ..self }
     }
 }
 
@@ -99,14 +109,101 @@ impl<S: Send + Sync> FromRequestParts<S> for PageRequest {
         if cursor.len() > MAX_CURSOR || !cursor.bytes().all(is_valid) {
             return Err(ConsoleError::invalid("cursor", "not a cursor of this list"));
         }
-        let limit = match query.limit.as_deref() {
-            None | Some("") => DEFAULT_LIMIT,
-            Some(text) => text
-                .parse()
-                .ok()
-                .filter(|limit| (1..=MAX_LIMIT).contains(limit))
-                .ok_or_else(|| ConsoleError::invalid("limit", "a limit is a whole number from 1 to 500"))?,
-        };
-        Ok(Self { cursor, limit })
+        Ok(Self { cursor, limit: limit(&query.limit)?.unwrap_or(DEFAULT_LIMIT) })
+    }
+}
+
+fn limit(text: &Option<String>) -> Result<Option<u32>, ConsoleError> {
+    let Some(text) = non_empty(text) else { return Ok(None) };
+    let limit = text.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
+    limit.map(Some).ok_or_else(|| ConsoleError::invalid("limit", "a limit is a whole number from 1 to 500"))
+}
+
+/// The page of a list that is in memory, and that is sent whole unless a limit is given.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct WholeOrPage {
+    /// `nextCursor` of the page before.
+    #[param(required = false, nullable = false)]
+    cursor: Option<String>,
+    /// The size of the page; everything if absent.
+    #[param(required = false, nullable = false, value_type = Option<u32>, minimum = 1, maximum = 500)]
+    limit: Option<String>,
+}
+
+impl WholeOrPage {
+    /// The page of `rows`, whose ids are cursors.
+    pub(crate) fn cut<T>(&self, mut rows: Vec<T>, id: impl Fn(&T) -> &str) -> Result<List<T>, ConsoleError> {
+        if let Some(cursor) = non_empty(&self.cursor) {
+            let last = rows.iter().position(|row| id(row) == cursor);
+            let last = last.ok_or_else(|| ConsoleError::invalid("cursor", "not a cursor of this list"))?;
+            rows.drain(..=last);
+        }
+        let page = PageRequest { cursor: String::new(), limit: limit(&self.limit)?.unwrap_or(u32::MAX) };
+        Ok(List::new(rows, &page, |row| id(row).to_owned(), |row| row))
+    }
+}
+
+/// What to find in a list, and in which order.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct SearchQuery {
+    /// Only records that contain this text, in upper or lower case.
+    #[param(required = false, nullable = false, max_length = 100)]
+    search: Option<String>,
+    #[param(required = false, nullable = false)]
+    sort: Option<String>,
+    /// Whether the response has `total`.
+    #[param(required = false, nullable = false, value_type = Option<bool>)]
+    count: Option<String>,
+}
+
+/// What to find in a list that is sorted by `C`, checked.
+pub(crate) struct Search<C> {
+    pub(crate) text: String,
+    pub(crate) order: Option<Order<C>>,
+    /// Whether all records are counted.
+    pub(crate) count: bool,
+}
+
+impl<C: SortBy> Search<C> {
+    pub(crate) fn to_listing<'a>(&'a self, page: &'a PageRequest) -> Listing<'a, C> {
+        Listing { page: page.to_page(), search: &self.text, order: self.order }
+    }
+
+    fn unknown_order() -> ConsoleError {
+        ConsoleError::invalid("sort", &format!("not one of {}, with `-` before it or not", Self::names()))
+    }
+
+    /// `name`, `createdAt`
+    fn names() -> String {
+        C::ALL.iter().map(|by| format!("`{}`", by.name())).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl<C: SortBy> IntoParams for Search<C> {
+    fn into_params(
+        parameter_in_provider: impl Fn() -> Option<utoipa::openapi::path::ParameterIn>,
+    ) -> Vec<utoipa::openapi::path::Parameter> {
+        let mut params = SearchQuery::into_params(parameter_in_provider);
+        for param in params.iter_mut().filter(|param| param.name == "sort") {
+            param.description = Some(format!("One of {}; with `-` before it, in descending order.", Self::names()));
+        }
+        params
+    }
+}
+
+impl<C: SortBy, S: Send + Sync> FromRequestParts<S> for Search<C> {
+    type Rejection = ConsoleError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ConsoleError> {
+        let Params(query) = Params::<SearchQuery>::from_request_parts(parts, state).await?;
+        let text = filter_text("search", &query.search)?.unwrap_or_default();
+        if text.chars().count() > MAX_SEARCH {
+            return Err(ConsoleError::invalid("search", "a search has at most 100 characters"));
+        }
+        let order =
+            non_empty(&query.sort).map(|text| Order::parse(text).ok_or_else(Self::unknown_order)).transpose()?;
+        Ok(Self { text, order, count: flag("count", &query.count)? })
     }
 }

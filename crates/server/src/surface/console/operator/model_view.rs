@@ -9,6 +9,8 @@ use fleet::drivers::{CommandPreview, preview};
 use fleet::routes::Table;
 use node::catalogue_keeper::StoreEntry;
 use serde::Serialize;
+use std::cmp::Ordering;
+use store::SortBy;
 use store::catalogue::Uses;
 use utoipa::ToSchema;
 
@@ -43,6 +45,37 @@ pub(crate) struct OperatorModelView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     commands: Option<Vec<CommandView>>,
+}
+
+/// What models can be sorted by. Models of equal value are sorted by their ids.
+#[derive(Clone, Copy)]
+pub(crate) enum ModelOrder {
+    Name,
+    Status,
+    Source,
+}
+
+impl SortBy for ModelOrder {
+    const ALL: &'static [Self] = &[Self::Name, Self::Status, Self::Source];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Status => "status",
+            Self::Source => "source",
+        }
+    }
+}
+
+impl ModelOrder {
+    pub(super) fn compare(self, one: &OperatorModelView, other: &OperatorModelView) -> Ordering {
+        let by_value = match self {
+            Self::Name => one.sorted_name().cmp(&other.sorted_name()),
+            Self::Status => one.status.cmp(other.status),
+            Self::Source => one.source.cmp(other.source),
+        };
+        by_value.then_with(|| one.id.cmp(&other.id))
+    }
 }
 
 #[derive(Serialize, ToSchema)]
@@ -144,6 +177,19 @@ impl OperatorModelView {
 
     pub(super) fn with_details(self, uses: UsesView, commands: Vec<CommandView>) -> Self {
         Self { used_by: Some(uses), commands: Some(commands), ..self }
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Whether the id or the name has this text in lower case.
+    pub(super) fn contains(&self, searched: &str) -> bool {
+        self.id.to_lowercase().contains(searched) || self.sorted_name().contains(searched)
+    }
+
+    fn sorted_name(&self) -> String {
+        self.entry.name.as_deref().unwrap_or(&self.id).to_lowercase()
     }
 
     fn new(model: &Model, source: &'static str, table: &Table) -> Self {

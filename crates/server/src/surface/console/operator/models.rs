@@ -1,9 +1,9 @@
 //! `/api/operator/models`: the models of the catalogue.
 
 use super::model_input::{ModelEdit, NewModel};
-use super::model_view::{CommandView, OperatorModelView, UsesView};
+use super::model_view::{CommandView, ModelOrder, OperatorModelView, UsesView};
 use crate::surface::console::error::{self, ConsoleError};
-use crate::surface::console::extract::{Caller, Id, List, Operator, PathParam, Payload};
+use crate::surface::console::extract::{Caller, Id, List, Operator, Params, PathParam, Payload, Search, WholeOrPage};
 use crate::view::PriceVersionView;
 use axum::Json;
 use control::{CatalogueError, CommandError, catalogue, prices};
@@ -12,6 +12,8 @@ use domain::ids::IdError;
 use http::StatusCode;
 use node::catalogue_keeper::Snapshot;
 use serde_json::Value;
+
+type ModelSearch = Search<ModelOrder>;
 
 /// The id of a model in the path, with its slashes encoded.
 impl PathParam for ModelId {
@@ -22,15 +24,28 @@ impl PathParam for ModelId {
     }
 }
 
-/// All models: those of the file, then those of the store.
-#[utoipa::path(get, path = "/api/operator/models", tag = "operator",
+/// All models: those of the file, then those of the store, unless they are sorted. A search finds ids and names.
+#[utoipa::path(get, path = "/api/operator/models", tag = "operator", params(WholeOrPage, ModelSearch),
     responses((status = 200, body = List<OperatorModelView>)))]
-pub(crate) async fn list(Operator(caller): Operator) -> Json<List<OperatorModelView>> {
+pub(crate) async fn list(
+    Operator(caller): Operator,
+    Params(page): Params<WholeOrPage>,
+    search: ModelSearch,
+) -> Result<Json<List<OperatorModelView>>, ConsoleError> {
     let keeper = &caller.context.catalogue;
     let (snapshot, table) = (keeper.snapshot(), keeper.routes().table());
     let of_file = snapshot.file_models().map(|model| OperatorModelView::of_file(model, &table));
     let of_store = snapshot.models.iter().map(|entry| OperatorModelView::of_store(entry, &table));
-    Json(List::whole(of_file.chain(of_store).collect()))
+    let searched = search.text.to_lowercase();
+    let mut found: Vec<_> = of_file.chain(of_store).filter(|model| model.contains(&searched)).collect();
+    if let Some(order) = search.order {
+        found.sort_by(|one, other| order.by.compare(one, other));
+        if order.descending {
+            found.reverse();
+        }
+    }
+    let total = search.count.then_some(found.len() as u64);
+    Ok(Json(page.cut(found, OperatorModelView::id)?.with_total(total)))
 }
 
 /// One model, and what refers to it.

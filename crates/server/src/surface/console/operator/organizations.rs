@@ -6,7 +6,7 @@ use crate::surface::console::accounts::invitations::{self, NewInvitation};
 use crate::surface::console::accounts::members::{NewRole, Removal};
 use crate::surface::console::accounts::workspaces::{self as workspace_edits, NewWorkspace, WorkspaceEdit};
 use crate::surface::console::error::{self, ConsoleError};
-use crate::surface::console::extract::{Caller, Id, List, Operator, PageRequest, Params, Payload};
+use crate::surface::console::extract::{Caller, Id, List, Operator, PageRequest, Params, Payload, Search};
 use crate::view::{AllotmentView, InvitationView, MemberView, WorkspaceView};
 use axum::Json;
 use control::organizations::{BoundChanges, Edit};
@@ -15,8 +15,10 @@ use control::{allotments, members, organizations};
 use domain::{OrganizationId, Timestamp, UserId, WorkspaceId};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
-use store::organizations::CountedOrganization;
+use store::organizations::{CountedOrganization, OrganizationColumn};
 use utoipa::ToSchema;
+
+type OrganizationSearch = Search<OrganizationColumn>;
 
 /// An organization with its size and its GPUs.
 #[derive(Serialize, ToSchema)]
@@ -59,18 +61,22 @@ async fn view(caller: &Caller, found: CountedOrganization) -> Result<OperatorOrg
 }
 
 /// All organizations.
-#[utoipa::path(get, path = "/api/operator/organizations", tag = "operator", params(PageRequest),
+#[utoipa::path(get, path = "/api/operator/organizations", tag = "operator",
+    params(PageRequest, OrganizationSearch),
     responses((status = 200, body = List<OperatorOrganizationView>)))]
 pub(crate) async fn list(
     Operator(caller): Operator,
     page: PageRequest,
+    search: OrganizationSearch,
 ) -> Result<Json<List<OperatorOrganizationView>>, ConsoleError> {
-    let found = organizations::list_counted(caller.store(), page.to_page()).await?;
+    let (store, listing) = (caller.store(), search.to_listing(&page));
+    let found = organizations::list_counted(store, listing).await?;
+    let total = if search.count { Some(organizations::count(store, listing).await?) } else { None };
     let mut views = Vec::with_capacity(found.len());
     for one in found {
         views.push(view(&caller, one).await?);
     }
-    Ok(Json(List::new(views, &page, |one| one.id.clone(), |one| one)))
+    Ok(Json(List::new(views, &page, |one| one.id.clone(), |one| one).with_total(total)))
 }
 
 /// One organization.

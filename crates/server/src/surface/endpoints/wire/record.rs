@@ -35,12 +35,32 @@ macro_rules! lists {
 }
 
 lists!(
-    EndpointList of EndpointView,
     EventList of EventView,
     ReplicaList of ReplicaView,
     FlavorList of FlavorView,
     AllotmentList of AllotmentView,
 );
+
+/// A page of endpoints.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct EndpointList {
+    /// `list`
+    object: &'static str,
+    data: Vec<EndpointView>,
+    /// Where the next page begins; null at the end.
+    next_cursor: Option<String>,
+    /// The number of endpoints on all pages; only if the request has `count=true`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    total: Option<u64>,
+}
+
+impl EndpointList {
+    pub(crate) fn new(rows: Vec<Endpoint>, next_cursor: Option<String>, total: Option<u64>) -> Self {
+        Self { object: "list", data: rows.into_iter().map(EndpointView::from).collect(), next_cursor, total }
+    }
+}
 
 /// A dedicated endpoint.
 #[derive(Serialize, ToSchema)]

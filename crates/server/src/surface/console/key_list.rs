@@ -1,0 +1,104 @@
+//! `GET /api/workspaces/{id}/keys` and `GET /api/organizations/{id}/keys`.
+
+use crate::surface::console::error::ConsoleError;
+use crate::surface::console::extract::query::{flag, non_empty};
+use crate::surface::console::extract::{Admin, List, PageRequest, Params, Search, WorkspaceCaller};
+use crate::view::{KeyView, OrganizationKeyView};
+use axum::Json;
+use control::keys;
+use domain::{Timestamp, UserId};
+use serde::Deserialize;
+use store::Store;
+use store::key_list::{CreatedBy, KeyColumn, KeyFilter, KeysOf, ListedKey};
+use utoipa::IntoParams;
+
+type KeySearch = Search<KeyColumn>;
+
+/// Selects keys.
+#[derive(Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub(super) struct KeysQuery {
+    /// Only keys that this user created.
+    #[param(required = false, nullable = false)]
+    created_by: Option<String>,
+    /// Only keys of users who have no access to the organization any more.
+    #[param(required = false, nullable = false, value_type = Option<bool>)]
+    removed_members: Option<String>,
+    /// Only active and disabled keys, which count towards the limit of the workspace.
+    #[param(required = false, nullable = false, value_type = Option<bool>)]
+    counted: Option<String>,
+}
+
+/// A checked [`KeysQuery`].
+struct SelectedKeys {
+    user: Option<UserId>,
+    only_removed: bool,
+    counted_at: Option<Timestamp>,
+}
+
+impl SelectedKeys {
+    fn read(query: &KeysQuery, now: Timestamp) -> Result<Self, ConsoleError> {
+        let only_removed = flag("removedMembers", &query.removed_members)?;
+        let user = non_empty(&query.created_by).map(UserId::parse).transpose();
+        let user = user.map_err(|_| ConsoleError::invalid("createdBy", "not the id of a user"))?;
+        if only_removed && user.is_some() {
+            return Err(ConsoleError::invalid("removedMembers", "cannot be combined with `createdBy`"));
+        }
+        Ok(Self { user, only_removed, counted_at: flag("counted", &query.counted)?.then_some(now) })
+    }
+
+    fn of<'a>(&'a self, of: KeysOf<'a>) -> KeyFilter<'a> {
+        let created_by = match &self.user {
+            Some(user) => CreatedBy::User(user),
+            None if self.only_removed => CreatedBy::RemovedMembers,
+            None => CreatedBy::Anyone,
+        };
+        KeyFilter { of, created_by, counted_at: self.counted_at }
+    }
+}
+
+/// A page of keys, and the number of all if it is asked for.
+async fn find(
+    store: &Store,
+    filter: KeyFilter<'_>,
+    page: &PageRequest,
+    search: &KeySearch,
+) -> Result<(Vec<ListedKey>, Option<u64>), ConsoleError> {
+    let listing = search.to_listing(page);
+    let found = keys::list(store, filter, listing).await?;
+    let total = if search.count { Some(keys::count(store, filter, listing).await?) } else { None };
+    Ok((found, total))
+}
+
+/// The keys of all workspaces of an organization, oldest first.
+#[utoipa::path(get, path = "/api/organizations/{organizationId}/keys", tag = "keys",
+    params(PageRequest, KeySearch, KeysQuery), responses((status = 200, body = List<OrganizationKeyView>)))]
+pub(super) async fn list_of_organization(
+    Admin(member): Admin,
+    page: PageRequest,
+    search: KeySearch,
+    Params(query): Params<KeysQuery>,
+) -> Result<Json<List<OrganizationKeyView>>, ConsoleError> {
+    let selected = SelectedKeys::read(&query, member.now())?;
+    let filter = selected.of(KeysOf::Organization(&member.organization));
+    let (found, total) = find(member.store(), filter, &page, &search).await?;
+    let view = |one| OrganizationKeyView::new(one, member.now());
+    Ok(Json(List::new(found, &page, |one| one.key.id.to_string(), view).with_total(total)))
+}
+
+/// The keys of a workspace in any state, oldest first.
+#[utoipa::path(get, path = "/api/workspaces/{workspaceId}/keys", tag = "keys",
+    params(PageRequest, KeySearch, KeysQuery), responses((status = 200, body = List<KeyView>)))]
+pub(super) async fn list(
+    caller: WorkspaceCaller,
+    page: PageRequest,
+    search: KeySearch,
+    Params(query): Params<KeysQuery>,
+) -> Result<Json<List<KeyView>>, ConsoleError> {
+    let selected = SelectedKeys::read(&query, caller.now())?;
+    let filter = selected.of(KeysOf::Workspace(&caller.workspace.id));
+    let (found, total) = find(caller.store(), filter, &page, &search).await?;
+    let view = |one: ListedKey| KeyView::new(one.key, caller.now());
+    Ok(Json(List::new(found, &page, |one| one.key.id.to_string(), view).with_total(total)))
+}

@@ -40,6 +40,7 @@ export type SeriesChartStyle = {
   /** Groups are causes of errors. */
   isErrors?: boolean
   onZoom?: ChartProps['onZoom']
+  marks?: ChartProps['marks']
 }
 
 /** The part of a query that a chart needs. */
@@ -73,6 +74,7 @@ export function SeriesChart({ series, ...style }: Props) {
               isWhole={style.kind === 'bar'}
               isGrouped={drawn.isGrouped}
               onZoom={style.onZoom}
+              marks={style.marks}
             />
           ) : (
             <p className={classes.empty}>{style.empty ?? 'No data in this time range'}</p>

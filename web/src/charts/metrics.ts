@@ -68,7 +68,7 @@ function overallHitRate(series: Series): string {
   return cached === undefined || !prompt ? '' : `${formatShare(cached / prompt)} overall`
 }
 
-type Chart = Omit<SeriesChartStyle, 'nameOf' | 'onZoom'> & { metric: MetricParameters['metric'] }
+type Chart = Omit<SeriesChartStyle, 'nameOf' | 'onZoom' | 'marks'> & { metric: MetricParameters['metric'] }
 const chart = <T extends Chart>(style: T) => style
 
 /** Metrics and how they are drawn. */
@@ -174,6 +174,17 @@ export const CHARTS = {
     formatValue: calls,
     isAmount: true,
     empty: 'No GPU was held in this time range',
+  }),
+  replicas: chart({
+    metric: 'replicas',
+    title: 'Replicas',
+    description: 'Wanted by the endpoint’s settings or the autoscaler, and ready. Dashed lines are its decisions',
+    members: [
+      { member: 'desired', label: 'Wanted', tone: 'orange' },
+      { member: 'ready', label: 'Ready', tone: 'blue' },
+    ],
+    formatValue: calls,
+    empty: 'No replicas were counted in this time range',
   }),
   kvCache: chart({
     metric: 'kv_cache',

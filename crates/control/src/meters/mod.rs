@@ -1,5 +1,5 @@
 //! Measures this node's replicas and engines: how busy their GPUs are, their KV-cache usage, and their token counters; and
-//! the prompts that this node has in flight at the replicas of endpoints and models.
+//! the prompts that this node has in flight at the replicas of endpoints and models. The leader also counts replicas.
 //!
 //! Every node measures its own; upstreams that all nodes share are measured by the leader. No decision depends on these
 //! measurements.
@@ -7,6 +7,7 @@
 mod busy;
 mod engines;
 mod prefill;
+mod replica_counts;
 
 use crate::bill_check::{Monitor, SharedServers};
 use crate::retention::leads;
@@ -94,6 +95,9 @@ impl<I: Instruments> Meters<I> {
             let leads = leads(&self.parts.store, &self.parts.node).await?;
             self.engines.read(&self.parts, leads).await?;
             prefill::sample(&self.parts, leads).await?;
+            if leads {
+                replica_counts::sample(&self.parts).await?;
+            }
         }
         if round % COMPARE_EVERY == 1 {
             let shared = SharedServers::of(&self.parts.routes.table());

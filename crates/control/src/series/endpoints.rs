@@ -72,6 +72,57 @@ pub(super) async fn gauge(
     Ok(gauge_lines(sums, frame, 1_000))
 }
 
+/// Replicas that endpoints should have, and those that were ready.
+#[derive(Debug, Clone, Copy, Default)]
+struct ReplicaCounts {
+    desired: Readings,
+    ready: Readings,
+}
+
+impl Accumulate for ReplicaCounts {
+    fn add(&mut self, other: &Self) {
+        self.desired.add(&other.desired);
+        self.ready.add(&other.ready);
+    }
+
+    fn weight(&self) -> u64 {
+        self.desired.total
+    }
+}
+
+/// Average numbers of replicas per endpoint.
+pub(super) async fn replicas(
+    store: &Store,
+    workspace: &WorkspaceId,
+    query: &SeriesQuery,
+    frame: &Frame,
+) -> Result<Vec<ChartLine>, CommandError> {
+    let (resolution, span) = (frame.points.step.resolution(), frame.points.span());
+    let mut sums: LineSums<ReplicaCounts> = LineSums::new(frame.points.count(), query.division);
+    for gauge in [Gauge::DesiredReplicas, Gauge::ReadyReplicas] {
+        for found in gauges::read(store, workspace, resolution, gauge, span).await? {
+            let endpoint = endpoint_part(&found.model).unwrap_or_default();
+            let Some((name, index)) = name(query, endpoint).zip(frame.points.index(found.starts_at)) else { continue };
+            let readings = Readings { total: found.total, highest: found.highest, samples: found.samples };
+            let counts = match gauge {
+                Gauge::ReadyReplicas => ReplicaCounts { ready: readings, ..ReplicaCounts::default() },
+                _ => ReplicaCounts { desired: readings, ..ReplicaCounts::default() },
+            };
+            sums.add(name, index, &counts);
+        }
+    }
+    let mean = |readings: &Readings| ratio(readings.total, readings.samples * 1_000);
+    let line = |(name, points, total): (LineName, Vec<ReplicaCounts>, ReplicaCounts)| ChartLine {
+        name,
+        values: vec![
+            ("desired", frame.each(|index| mean(&points[index].desired))),
+            ("ready", frame.each(|index| mean(&points[index].ready))),
+        ],
+        total: vec![("desired", mean(&total.desired)), ("ready", mean(&total.ready))],
+    };
+    Ok(sums.finish().into_iter().map(line).collect())
+}
+
 /// Prompt tokens in flight per replica of an endpoint.
 pub(super) async fn prefill_queue(
     store: &Store,

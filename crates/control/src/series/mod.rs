@@ -82,6 +82,7 @@ pub async fn report(
         Metric::GpuBusy | Metric::Gpus => endpoints::gpus(store, Some(workspace), query, &frame).await?,
         Metric::KvCache | Metric::Waiting => endpoints::gauge(store, workspace, query, &frame).await?,
         Metric::PrefillQueue => endpoints::prefill_queue(store, workspace, query, &frame).await?,
+        Metric::Replicas => endpoints::replicas(store, workspace, query, &frame).await?,
         Metric::Requests
         | Metric::Errors
         | Metric::Cancelled

@@ -38,6 +38,8 @@ named_enum! {
         Waiting = "waiting",
         /// Uncached prompt tokens in flight at the replicas of endpoints.
         PrefillQueue = "prefill_queue",
+        /// Replicas that an endpoint should have, and those that were ready.
+        Replicas = "replicas",
     }
 }
 
@@ -54,6 +56,7 @@ named_enum! {
         Seconds = "seconds",
         Starts = "starts",
         Gpus = "gpus",
+        Replicas = "replicas",
         /// From 0 to 1.
         Fraction = "fraction",
     }
@@ -68,6 +71,7 @@ impl Metric {
             Self::Ttft | Self::TimePerOutputToken | Self::Latency | Self::Hold | Self::Queue => Unit::Seconds,
             Self::ColdStarts => Unit::Starts,
             Self::Gpus => Unit::Gpus,
+            Self::Replicas => Unit::Replicas,
             Self::GpuBusy | Self::KvCache => Unit::Fraction,
         }
     }
@@ -91,7 +95,13 @@ impl Metric {
     pub const fn is_of_endpoints(self) -> bool {
         matches!(
             self,
-            Self::ColdStarts | Self::GpuBusy | Self::Gpus | Self::KvCache | Self::Waiting | Self::PrefillQueue
+            Self::ColdStarts
+                | Self::GpuBusy
+                | Self::Gpus
+                | Self::KvCache
+                | Self::Waiting
+                | Self::PrefillQueue
+                | Self::Replicas
         )
     }
 }

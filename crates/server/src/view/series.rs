@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 #[schema(as = Series)]
 pub(crate) struct SeriesView {
     metric: &'static str,
-    /// `calls`, `errors`, `tokens`, `seconds`, `starts`, `gpus` or `fraction`.
+    /// `calls`, `errors`, `tokens`, `seconds`, `starts`, `gpus`, `replicas` or `fraction`.
     unit: &'static str,
     /// The start of the first point.
     #[schema(value_type = String, format = DateTime)]
@@ -156,6 +156,10 @@ metrics!(
     held,
     /// Of `gpus`: the busy part of those held, as far as it was measured.
     busy,
+    /// Of `replicas`: how many an endpoint should have, on average.
+    desired,
+    /// Of `replicas`: how many were ready, on average.
+    ready,
 );
 
 impl From<SeriesReport> for SeriesView {

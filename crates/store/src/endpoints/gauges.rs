@@ -1,4 +1,4 @@
-//! Gauges of engines, sampled periodically: sum, maximum and number of samples per minute, hour and day.
+//! Gauges of endpoints and their engines, sampled periodically: sum, maximum and number of samples per minute, hour and day.
 
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
@@ -9,11 +9,13 @@ use domain::{Span, Timestamp, WorkspaceId};
 use sqlx::any::AnyRow;
 
 named_enum! {
-    /// A gauge of an engine.
+    /// A gauge of the engines of an endpoint, or of the endpoint.
     #[derive(PartialOrd, Ord)]
     pub enum Gauge {
         KvCache = "kv_cache",
         Waiting = "waiting",
+        DesiredReplicas = "desired_replicas",
+        ReadyReplicas = "ready_replicas",
     }
 }
 

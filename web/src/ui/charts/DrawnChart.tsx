@@ -2,10 +2,20 @@ import '@mantine/charts/styles.layer.css'
 import { AreaChart, BarChart, LineChart } from '@mantine/charts'
 import { Table, Text } from '@mantine/core'
 import { useState } from 'react'
-import { ReferenceArea } from 'recharts'
+import { ReferenceArea, ReferenceLine } from 'recharts'
 import { formatCompact, formatTime } from '../format'
 import classes from './DrawnChart.module.css'
-import { type ChartProps, colorOf, highest, isSparse, roundTicks, roundTimes, summary, zoomOf } from './series'
+import {
+  type ChartProps,
+  colorOf,
+  highest,
+  isSparse,
+  markedPoints,
+  roundTicks,
+  roundTimes,
+  summary,
+  zoomOf,
+} from './series'
 
 const defaultAt = (at: number) => formatTime(new Date(at).toISOString())
 const AXIS_TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
@@ -15,6 +25,8 @@ const DAY_MS = 86_400_000
 const LEGEND_HEIGHT = 32
 /** Mantine moves the labels of the axis 10 pixels to the left, which would be out of the chart. */
 const MARGIN = { top: 5, right: 5, bottom: 5, left: 10 }
+/** Of many marks, the newest are listed. */
+const MARKS_LISTED = 5
 /** Charts with one time axis show the cursor at the same time. */
 const CURSOR = { syncId: 'time', syncMethod: 'value' } as const
 
@@ -45,7 +57,12 @@ export default function DrawnChart(props: ChartProps) {
     xAxisProps: { tickFormatter: (at: number) => axis.format(at), ticks: roundTimes(points), interval: 0 },
     yAxisProps: { width: 'auto' as const, interval: 0, ticks, domain: [0, ticks.at(-1) ?? 1] },
     tooltipProps: { labelFormatter: (at: unknown) => (Number.isFinite(at) ? formatAt(Number(at)) : '') },
-    children: zoom.area ? <ReferenceArea x1={zoom.area[0]} x2={zoom.area[1]} fillOpacity={0.15} /> : null,
+    children: [
+      ...markedPoints(points, props.marks ?? []).map((at) => (
+        <ReferenceLine key={at} x={at} stroke="var(--mantine-color-dimmed)" strokeDasharray="3 3" />
+      )),
+      zoom.area ? <ReferenceArea key="zoom" x1={zoom.area[0]} x2={zoom.area[1]} fillOpacity={0.15} /> : null,
+    ],
   }
   return (
     <figure className={classes.figure} data-zooms={props.onZoom ? true : undefined}>
@@ -62,6 +79,7 @@ export default function DrawnChart(props: ChartProps) {
         ) : null}
         {kind === 'bar' ? <BarChart {...drawn} type="stacked" barChartProps={plot} /> : null}
       </div>
+      {props.marks?.length ? <Marks marks={props.marks} formatAt={formatAt} /> : null}
       <details className={classes.details}>
         <summary>
           <Text span size="sm" c="dimmed">
@@ -71,6 +89,27 @@ export default function DrawnChart(props: ChartProps) {
         <Numbers {...props} formatValue={formatValue} formatAt={formatAt} />
       </details>
     </figure>
+  )
+}
+
+/** What the dashed lines mean, newest first. */
+function Marks({ marks, formatAt }: Required<Pick<ChartProps, 'marks' | 'formatAt'>>) {
+  return (
+    <ul className={classes.marks}>
+      {[...marks]
+        .sort((one, other) => other.at - one.at)
+        .slice(0, MARKS_LISTED)
+        .map(({ at, label }) => (
+          <li key={`${at} ${label}`}>
+            <Text span size="xs" c="dimmed">
+              {formatAt(at)}
+            </Text>{' '}
+            <Text span size="sm">
+              {label}
+            </Text>
+          </li>
+        ))}
+    </ul>
   )
 }
 

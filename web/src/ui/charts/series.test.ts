@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { highest, isSparse, roundTicks, roundTimes, summary, zoomOf } from './series'
+import { highest, isSparse, markedPoints, roundTicks, roundTimes, summary, zoomOf } from './series'
 
 describe('charts', () => {
   it('summarizes the range of each series', () => {
@@ -34,6 +34,12 @@ describe('charts', () => {
       [0, 1],
       [0, 1],
     ])
+  })
+  it('draws marks at the points that they belong to, once each', () => {
+    const points = [{ at: 100 }, { at: 200 }, { at: 300 }]
+    const marks = [99, 100, 199, 200, 399, 400].map((at) => ({ at, label: '1 → 2' }))
+    expect(markedPoints(points, marks)).toEqual([100, 200, 300])
+    expect(markedPoints([], marks)).toEqual([])
   })
   it('has its highest value, of stacked bars their sum', () => {
     const points = [{ at: 1, a: 2, b: 3 }]

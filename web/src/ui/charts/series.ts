@@ -19,6 +19,20 @@ export type ChartProps = {
   isWhole?: boolean
   /** Allows selecting a time range by dragging. Offer the same through fields, for keyboard users. */
   onZoom?: (from: number, to: number) => void
+  /** What happened, drawn as lines and listed below the chart. */
+  marks?: readonly Mark[]
+}
+
+export type Mark = { at: number; label: string }
+
+/** The points at which marks are drawn: each belongs to the last point before it. Marks outside of the chart are left out. */
+export function markedPoints(points: readonly Point[], marks: readonly Mark[]): number[] {
+  const [first, second] = points
+  const last = points.at(-1)
+  if (!first || !second || !last) return []
+  const end = last.at + (second.at - first.at)
+  const inside = marks.filter(({ at }) => at >= first.at && at < end)
+  return [...new Set(inside.map((mark) => points.findLast(({ at }) => at <= mark.at)?.at ?? first.at))]
 }
 
 /** Colours that work on light and dark backgrounds and for colour-blind users. */

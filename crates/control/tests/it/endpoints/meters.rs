@@ -181,6 +181,38 @@ fn id(text: &str) -> ModelId {
 }
 
 #[tokio::test]
+async fn the_leader_counts_desired_and_ready_replicas() {
+    on_both(async |_, store| {
+        let platform = Platform::new(store, 8).await;
+        let (endpoint, _) = running(&platform).await;
+        platform.create("idle", "1x", json!({})).await.unwrap();
+        platform.suspend("idle").await.unwrap();
+        let node = |name: &str| meters(&platform, name, Routes::default(), Endpoints::default());
+        // The platform leads as `me`.
+        node("other").round(2).await.unwrap();
+        node("me").round(2).await.unwrap();
+        node("me").round(4).await.unwrap();
+
+        let query = SeriesQuery {
+            metric: Metric::Replicas,
+            span: Span { from: NOW, to: NOW.plus_millis(60_000) },
+            step: Some(Step::parse("minute").unwrap()),
+            division: Some(Division::Endpoint),
+            model: None,
+            actor: None,
+            endpoint: None,
+            code: None,
+            surface: None,
+        };
+        let report = series::report(&platform.store, &endpoint.workspace, &query, &KEPT, NOW).await.unwrap();
+        let desired = SeriesValue::Part(f64::from(endpoint.status.desired));
+        let counts = vec![("desired", Some(desired)), ("ready", Some(SeriesValue::Part(1.0)))];
+        assert_eq!(lines(report), [(LineName::Endpoint("chat".into()), counts)], "not of a suspended one");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn the_queues_of_models_with_several_replicas_are_shown_apart_from_workspaces() {
     on_both(async |_, store| {
         let platform = Platform::new(store, 8).await;

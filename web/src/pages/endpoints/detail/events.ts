@@ -48,5 +48,9 @@ export function describeEvent(event: EndpointEvent): EventDescription {
   }
 }
 
+/** Marks of a chart. */
+export const marksOf = (events: readonly Pick<EndpointEvent, 'at' | 'message'>[]) =>
+  events.map(({ at, message }) => ({ at: Date.parse(at), label: message }))
+
 export const filterEvents = (events: readonly EndpointEvent[], filter: EventFilter) =>
   filter === 'all' ? [...events] : events.filter((event) => describeEvent(event).kind === filter)

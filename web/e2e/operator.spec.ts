@@ -168,7 +168,7 @@ test('a model is offered in flavors that are checked against the nodes', SLOW, a
   const flavors = page.getByRole('region', { name: 'Flavors', exact: true })
   await flavors.getByRole('button', { name: 'Change cpu-1x' }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByText('Options of the engine, and scaling').click()
+  await dialog.getByText('When endpoints scale up').click()
   await dialog.getByRole('textbox', { name: 'Prompt tokens per replica' }).fill('4096')
   await expectAccessible(page)
   await dialog.getByRole('button', { name: 'Save' }).click()

@@ -205,9 +205,13 @@ pub struct CatalogueKeeper {
 
 impl CatalogueKeeper {
     /// Reads the store and serves the whole catalogue. Fails if a name is in the file and in the store.
-    pub async fn open(store: Store, config: &Config, routes: Routes) -> anyhow::Result<Self> {
+    pub async fn open(
+        store: Store,
+        config: &Config,
+        content_keys: Option<ContentKeys>,
+        routes: Routes,
+    ) -> anyhow::Result<Self> {
         let part = FilePart::of(config);
-        let content_keys = config.content_keys.clone();
         if let Some(keys) = content_keys.as_ref().filter(|_| part.mode.has_store()) {
             reseal(&store, keys).await;
         }
@@ -316,10 +320,14 @@ async fn read(store: &Store, mode: CatalogueMode) -> Result<StoredCatalogue, Sto
 }
 
 /// All entries as a node with this configuration reads them, for the doctor.
-pub async fn inspect(store: &Store, config: &Config) -> Result<Snapshot, StoreError> {
+pub async fn inspect(
+    store: &Store,
+    config: &Config,
+    keys: Option<&ContentKeys>,
+) -> Result<Snapshot, StoreError> {
     let part = FilePart::of(config);
     let stored = read(store, part.mode).await?;
-    Ok(Snapshot::new(part, stored, config.content_keys.as_ref()))
+    Ok(Snapshot::new(part, stored, keys))
 }
 
 /// Logs the entries of the store that are not served.

@@ -27,7 +27,7 @@ pub struct Bootstrap {
 
 const BOOTSTRAP: &str = "bootstrap.json";
 const LISTEN: &str = "listen.json";
-const OWNER_ONLY: u32 = 0o600;
+pub(crate) const OWNER_ONLY: u32 = 0o600;
 const READABLE: u32 = 0o644;
 
 /// Fills an empty store and writes the credentials to a file. Later starts only update the addresses in the file.
@@ -57,7 +57,7 @@ pub async fn prepare(
             None => return Ok(None),
         },
     };
-    let written = write_by_rename(data_dir, BOOTSTRAP, OWNER_ONLY, &bootstrap);
+    let written = write_json(data_dir, BOOTSTRAP, OWNER_ONLY, &bootstrap);
     if written.is_err() && bootstrap.is_new {
         // The store has only hashes of the secrets, so this is the last chance to show them, even in a log.
         bootstrap.print(None);
@@ -96,7 +96,7 @@ struct Listen {
 }
 
 pub fn write_listen(data_dir: &Path, public: SocketAddr, ops: SocketAddr) -> anyhow::Result<()> {
-    write_by_rename(data_dir, LISTEN, READABLE, &Listen { public, ops })
+    write_json(data_dir, LISTEN, READABLE, &Listen { public, ops })
 }
 
 /// Removes the file of an earlier run, which tools that wait for the new one would take for current.
@@ -104,13 +104,19 @@ pub fn forget_listen(data_dir: &Path) {
     let _ = std::fs::remove_file(data_dir.join(LISTEN));
 }
 
-fn write_by_rename(data_dir: &Path, name: &str, mode: u32, value: &impl Serialize) -> anyhow::Result<()> {
+fn write_json(data_dir: &Path, name: &str, mode: u32, value: &impl Serialize) -> anyhow::Result<()> {
+    let mut bytes = serde_json::to_vec(value)?;
+    bytes.push(b'\n');
+    write_by_rename(data_dir, name, mode, &bytes)
+}
+
+/// Writes a file whole or not at all.
+pub(crate) fn write_by_rename(data_dir: &Path, name: &str, mode: u32, bytes: &[u8]) -> anyhow::Result<()> {
     let (draft, file) = (data_dir.join(format!(".{name}.new")), data_dir.join(name));
     let _ = std::fs::remove_file(&draft);
     let write = || -> std::io::Result<()> {
         let mut out = std::fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&draft)?;
-        serde_json::to_writer(&mut out, value)?;
-        out.write_all(b"\n")?;
+        out.write_all(bytes)?;
         out.sync_all()?;
         std::fs::rename(&draft, &file)
     };

@@ -13,3 +13,4 @@ pub mod price_keeper;
 pub mod report;
 pub mod shared_secret;
 pub mod state;
+pub mod upstream_keys;

@@ -2,17 +2,23 @@
 
 use super::finding::Finding;
 use crate::catalogue_keeper::{self, Snapshot};
+use crate::upstream_keys;
 use config::Config;
 use domain::Catalogue;
+use std::path::Path;
 use store::Store;
 
 const CHECK: &str = "catalogue";
 
 /// The whole catalogue; without a store, that of the file.
-pub(super) async fn check(config: &Config, store: Option<&Store>) -> (Catalogue, Vec<Finding>) {
+pub(super) async fn check(config: &Config, data_dir: &Path, store: Option<&Store>) -> (Catalogue, Vec<Finding>) {
     let snapshot = match store {
         // A store that was not migrated yet has no catalogue; its own check says so.
-        Some(store) => catalogue_keeper::inspect(store, config).await.ok(),
+        Some(store) => {
+            // A file that cannot be read keeps the node from starting; its keys are missing here.
+            let keys = upstream_keys::read(config, data_dir, store.engine()).ok().flatten();
+            catalogue_keeper::inspect(store, config, keys.as_ref()).await.ok()
+        }
         None => None,
     };
     let catalogue = snapshot.as_ref().map_or_else(|| config.catalogue.clone(), Snapshot::merged);

@@ -41,7 +41,7 @@ pub async fn examine(config_file: Option<&Path>, data_dir: &Path) -> Report {
     let (redis_clock, found) = limits::check(&config, store.as_ref()).await;
     findings.push(found);
     findings.push(journal::check(&config, data_dir, is_served));
-    let (whole_catalogue, found) = catalogue::check(&config, store.as_ref()).await;
+    let (whole_catalogue, found) = catalogue::check(&config, data_dir, store.as_ref()).await;
     findings.extend(found);
     findings.extend(engines::check(&whole_catalogue, &Launcher::find(data_dir), &connector).await);
     findings.extend(replicas::check(data_dir).await);

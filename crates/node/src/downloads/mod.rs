@@ -167,7 +167,7 @@ mod tests {
             let store = Store::open("sqlite:forebay.db", scratch.path()).await.unwrap();
             store.migrate().await.unwrap();
             let config = Config::load(None, &|_| None).unwrap();
-            let catalogue = Arc::new(catalogue_keeper::inspect(&store, &config).await.unwrap());
+            let catalogue = Arc::new(catalogue_keeper::inspect(&store, &config, None).await.unwrap());
             let weights = Weights::open(&config.weights, Connector::default(), scratch.path(), scratch.path()).unwrap();
             let (downloads, id) = (Arc::clone(weights.downloads()), DownloadId::new(NOW, 1));
             downloads.add(downloads.turn().await, &id, order(), NOW).await.unwrap();

@@ -19,7 +19,7 @@ mod workspaces;
 
 use config::Config;
 use context::AdminContext;
-use node::doctor;
+use node::{doctor, upstream_keys};
 use std::io::Write;
 use std::path::PathBuf;
 use store::Store;
@@ -104,7 +104,10 @@ async fn execute(args: AdminArgs, config: &Config, store: &Store) -> anyhow::Res
         AdminCommand::Users(command) => users::run(&context, command).await,
         AdminCommand::Keys(command) => keys::run(&context, command).await,
         AdminCommand::Allotments(command) => allotments::run(&context, &config.allotment_defaults, command).await,
-        AdminCommand::Models(command) => models::run(&context, config, command).await,
+        AdminCommand::Models(command) => {
+            let keys = upstream_keys::read(config, &args.data_dir, store.engine())?;
+            models::run(&context, config, keys.as_ref(), command).await
+        }
         AdminCommand::Prices(command) => prices::run(&context, command).await,
         AdminCommand::Usage(command) => usage::run(&context, command).await,
         AdminCommand::Nodes(command) => nodes::run(&context, command).await,

@@ -12,6 +12,7 @@ use domain::model::{Serving, Upstream};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
+use store::ContentKeys;
 use store::catalogue::StoredCatalogue;
 
 #[derive(Debug, clap::Subcommand)]
@@ -37,13 +38,18 @@ struct Imported {
     aliases: usize,
 }
 
-pub(super) async fn run(context: &AdminContext<'_>, config: &Config, command: ModelCommand) -> anyhow::Result<String> {
+pub(super) async fn run(
+    context: &AdminContext<'_>,
+    config: &Config,
+    keys: Option<&ContentKeys>,
+    command: ModelCommand,
+) -> anyhow::Result<String> {
     let stored = store::catalogue::read(context.store).await?;
     match command {
         ModelCommand::Export => export(&stored),
         ModelCommand::Import { file, replace } => {
             let (models, aliases) = read_definitions(&file)?;
-            import(context, config, &stored, (&models[..], &aliases[..]), replace).await?;
+            import(context, config, keys, &stored, (&models[..], &aliases[..]), replace).await?;
             let imported = Imported { models: models.len(), aliases: aliases.len() };
             if context.json {
                 return output::record_as_json(&imported);
@@ -71,13 +77,14 @@ fn export(stored: &StoredCatalogue) -> anyhow::Result<String> {
 async fn import(
     context: &AdminContext<'_>,
     config: &Config,
+    keys: Option<&ContentKeys>,
     stored: &StoredCatalogue,
     (models, aliases): (&[Definition], &[Alias]),
     replace: bool,
 ) -> anyhow::Result<()> {
     let fixed = FixedPart { mode: config.server.catalogue, file: &config.catalogue };
-    let mut problems = problems_of(config, models);
-    let drafts: Vec<ModelDraft> = models.iter().map(|definition| draft(config, definition)).collect();
+    let mut problems = problems_of(config, keys, models);
+    let drafts: Vec<ModelDraft> = models.iter().map(|definition| draft(keys, definition)).collect();
     let import = Import { models: &drafts, aliases, replace };
     if !problems.is_empty() {
         problems.extend(import.problems(fixed, stored).iter().map(ToString::to_string));
@@ -87,14 +94,14 @@ async fn import(
 }
 
 /// The problems of the models by themselves: what the file may have and the store may not, and keys without a content key.
-fn problems_of(config: &Config, models: &[Definition]) -> Vec<String> {
+fn problems_of(config: &Config, keys: Option<&ContentKeys>, models: &[Definition]) -> Vec<String> {
     let rules = ModelRules::of(config);
     let mut problems = Vec::new();
     for Definition { table, model } in models {
         if let Err(found) = rules.read(table) {
             problems.extend(found.iter().map(|problem| format!("model {}: {problem}", model.id)));
         }
-        if config.content_keys.is_none() && upstreams_of(model).iter().any(|upstream| upstream.api_key.is_some()) {
+        if keys.is_none() && upstreams_of(model).iter().any(|upstream| upstream.api_key.is_some()) {
             problems.push(format!("model {}: {}", model.id, CatalogueError::NoContentKey));
         }
     }
@@ -109,11 +116,10 @@ fn upstreams_of(model: &Model) -> &[Upstream] {
 }
 
 /// With the keys that can be encrypted.
-fn draft(config: &Config, Definition { table, model }: &Definition) -> ModelDraft {
+fn draft(keys: Option<&ContentKeys>, Definition { table, model }: &Definition) -> ModelDraft {
     let upstreams = upstreams_of(model);
     let keys = upstreams.iter().filter_map(|upstream| {
-        let sealed =
-            config.content_keys.as_ref()?.seal_upstream_key(&model.id, &upstream.url, upstream.api_key.as_ref()?);
+        let sealed = keys?.seal_upstream_key(&model.id, &upstream.url, upstream.api_key.as_ref()?);
         Some(KeyChange { url: upstream.url.clone(), sealed: Some(sealed) })
     });
     ModelDraft {

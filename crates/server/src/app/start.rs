@@ -11,7 +11,7 @@ use fleet::Routes;
 use node::catalogue_keeper::CatalogueKeeper;
 use node::clock;
 use node::first_start::{self, Bootstrap};
-use node::{price_keeper, shared_secret};
+use node::{price_keeper, shared_secret, upstream_keys};
 use std::path::Path;
 use store::{ContentKeys, Store, secrets};
 
@@ -81,7 +81,8 @@ impl StoreState {
             let declared = price_keeper::declare(&store, &config.catalogue, clock::now()).await;
             declared.context("cannot record the prices of the catalogue")?;
         }
-        let catalogue = CatalogueKeeper::open(store.clone(), config, Routes::default()).await?;
+        let upstream_keys = upstream_keys::open(config, data_dir, store.engine())?;
+        let catalogue = CatalogueKeeper::open(store.clone(), config, upstream_keys, Routes::default()).await?;
         let salt_secret = salt_secret(&store).await?;
         let reasoning_keys = reasoning_keys(&store, config).await?;
         let store_id = store_id(&store).await?;

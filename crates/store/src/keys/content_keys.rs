@@ -180,11 +180,16 @@ impl ContentKeys {
         Self { sealing: ContentKey::new(secret), earlier: Arc::default() }
     }
 
-    /// A key that all nodes share, created by the first one that needs it.
-    pub async fn shared(store: &Store, name: &str) -> Result<Self, StoreError> {
+    /// The text of a new key.
+    pub fn generate() -> String {
         let mut fresh = [0; KEY_BYTES];
         getrandom::fill(&mut fresh).expect("the system's random source never fails once the system is up");
-        let shared = secrets::share(store, name, &BASE64.encode(fresh)).await?;
+        BASE64.encode(fresh)
+    }
+
+    /// A key that all nodes share, created by the first one that needs it.
+    pub async fn shared(store: &Store, name: &str) -> Result<Self, StoreError> {
+        let shared = secrets::share(store, name, &Self::generate()).await?;
         Self::parse(&shared).map_err(|_| row::corrupt("value"))
     }
 

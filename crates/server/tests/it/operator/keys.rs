@@ -1,4 +1,5 @@
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
@@ -59,23 +60,44 @@ async fn the_key_of_an_upstream_is_entered_once_and_never_shown() {
 }
 
 #[tokio::test]
-async fn without_the_content_key_no_key_is_stored_and_a_stored_one_is_not_served() {
+async fn a_single_node_stores_keys_at_once_and_the_operators_key_takes_over() {
+    let mut app = TestApp::start().await;
+    let operator = Person::operator(&app).await;
+    assert_eq!(operator.read("/api/operator/catalogue").await["canStoreKeys"], true);
+    let body = json!({"id": "acme/own", "upstreams": [{"url": app.engine().url(), "apiKey": SECRET}]});
+    operator.make(MODELS, body).await;
+    let bearer = Some(format!("Bearer {SECRET}"));
+    assert_eq!(authorization(&app).await, bearer);
+    let file = app.forebay.data_dir.join("content.key");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let workspace = format!("/api/workspaces/{}", app.workspace());
+    let stored = operator.patch(&workspace, json!({"version": 1, "responseRetentionDays": 7})).await;
+    assert_eq!(error_of(&stored), "409 content_key_missing responseRetentionDays", "they need the operator's key");
+
+    app.forebay.restart_with(&[("FOREBAY_CONTENT_KEY", CONTENT_KEY)]).await.unwrap();
+    assert_eq!(authorization(&app).await, bearer);
+    // It was encrypted again with the operator's key.
+    fs::remove_file(&file).unwrap();
+    app.forebay.restart_with(&[("FOREBAY_CONTENT_KEY", CONTENT_KEY)]).await.unwrap();
+    assert_eq!(authorization(&app).await, bearer);
+    assert!(!file.exists());
+}
+
+#[tokio::test]
+async fn a_stored_key_is_not_served_without_the_content_key() {
     let mut app = TestApp::setup().environment("FOREBAY_CONTENT_KEY", CONTENT_KEY).start().await;
     let operator = Person::operator(&app).await;
     let body = json!({"id": "acme/own", "upstreams": [{"url": app.engine().url(), "apiKey": SECRET}]});
     operator.make(MODELS, body).await;
     app.forebay.restart_with(&[]).await.unwrap();
     let operator = Person::operator(&app).await;
-    assert_eq!(operator.read("/api/operator/catalogue").await["canStoreKeys"], false);
     let shown = operator.read(OWN).await;
-    assert!(text(&shown["problem"]).contains("FOREBAY_CONTENT_KEY is not set"), "{shown}");
+    assert!(text(&shown["problem"]).contains("which is not among the content keys"), "{shown}");
     let findings = operator.read("/api/operator/findings").await;
     let of_catalogue = findings["findings"].as_array().unwrap().iter().find(|one| one["check"] == "catalogue");
     assert_eq!(of_catalogue.unwrap()["level"], "problem", "{findings}");
     let body = json!({"model": "acme/own", "messages": [{"role": "user", "content": "hi"}]});
     assert_eq!(app.client().post_json("/chat/completions", body).await.status, 404, "never without its key");
-    let other = json!({"id": "acme/other", "upstreams": [{"url": app.engine().url(), "apiKey": SECRET}]});
-    assert_eq!(error_of(&operator.post(MODELS, other).await), "409 content_key_missing");
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ pub(crate) struct CatalogueView {
     mode: &'static str,
     /// Whether models and aliases can be created and changed.
     writable: bool,
-    /// Whether keys of upstreams can be entered: FOREBAY_CONTENT_KEY is set.
+    /// Whether keys of upstreams can be entered: FOREBAY_CONTENT_KEY is set, or the node is the only one and made a key.
     can_store_keys: bool,
     /// The provider of optimized builds: models under it are `optimized` unless they say otherwise.
     operator_prefix: String,

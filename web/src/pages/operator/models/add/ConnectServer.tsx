@@ -1,5 +1,6 @@
-import { Alert, Button, PasswordInput, Select, SimpleGrid, Stack, TextInput } from '@mantine/core'
+import { Alert, Button, PasswordInput, SegmentedControl, Select, SimpleGrid, Stack, TextInput } from '@mantine/core'
 import { IconPlugConnectedX } from '@tabler/icons-react'
+import { useState } from 'react'
 import { useApiForm } from '../../../../api/form'
 import { probeUpstream, type UpstreamProbe } from '../../../../api/operator/catalogue'
 import { ErrorPanel } from '../../../../ui/ErrorPanel'
@@ -7,9 +8,11 @@ import { Facts } from '../../../../ui/Facts'
 import { formatCount, formatDuration, sentence } from '../../../../ui/format'
 import { Panel } from '../../../../ui/Panel'
 import { StatusBadge } from '../../../../ui/StatusBadge'
-import { EMPTY_UPSTREAM, suggestId, type UpstreamFields } from '../fields'
+import { suggestId } from '../fields'
 import { NO_KEYS } from '../UpstreamsFields'
 import { NewModelForm } from './NewModelForm'
+import { SeveralModels } from './SeveralModels'
+import { upstreamOf } from './several-models'
 
 /** Address and key, what the server says about itself, and then the new model. */
 export function ConnectServer({ canStoreKeys }: { canStoreKeys: boolean }) {
@@ -78,6 +81,7 @@ export function ConnectServer({ canStoreKeys }: { canStoreKeys: boolean }) {
 type FoundProps = { probe: UpstreamProbe; apiKey: string; isAsking: boolean; onModel: (model: string) => void }
 
 function FoundServer({ probe, apiKey, isAsking, onModel }: FoundProps) {
+  const [isSeveral, setSeveral] = useState(false)
   const model = probe.call?.model ?? probe.models[0]?.id ?? ''
   if (!probe.reachable) return <NotReachable error={probe.error} />
   const offered = probe.models.find((one) => one.id === model)
@@ -97,7 +101,19 @@ function FoundServer({ probe, apiKey, isAsking, onModel }: FoundProps) {
               ['One-token call', <CallOutcome key="call" call={probe.call} />],
             ]}
           />
-          {probe.models.length > 0 ? (
+          {probe.models.length > 1 ? (
+            <SegmentedControl
+              aria-label="How many models to offer"
+              w="fit-content"
+              data={[
+                { value: 'one', label: 'One model' },
+                { value: 'several', label: 'Several models' },
+              ]}
+              value={isSeveral ? 'several' : 'one'}
+              onChange={(value) => setSeveral(value === 'several')}
+            />
+          ) : null}
+          {probe.models.length > 0 && !isSeveral ? (
             <Select
               label="Model to offer"
               description="Each choice is called once"
@@ -112,31 +128,23 @@ function FoundServer({ probe, apiKey, isAsking, onModel }: FoundProps) {
           ) : null}
         </Stack>
       </Panel>
-      <NewModelForm
-        key={model}
-        title="3. Name, prices and limits"
-        found={{
-          id: suggestId(model),
-          modality: probe.call?.modality === 'embedding' ? 'embedding' : 'chat',
-          contextLength: offered?.contextLength ?? undefined,
-          upstreams: [upstreamOf(probe, model, apiKey)],
-        }}
-      />
+      {isSeveral ? (
+        <SeveralModels probe={probe} apiKey={apiKey} />
+      ) : (
+        <NewModelForm
+          key={model}
+          title="3. Name, prices and limits"
+          found={{
+            id: suggestId(model),
+            modality: probe.call?.modality === 'embedding' ? 'embedding' : 'chat',
+            contextLength: offered?.contextLength ?? undefined,
+            upstreams: [upstreamOf(probe, model, apiKey)],
+          }}
+        />
+      )}
     </>
   )
 }
-
-/** Keeps what the server said about itself. */
-const upstreamOf = (probe: UpstreamProbe, model: string, apiKey: string): UpstreamFields => ({
-  ...EMPTY_UPSTREAM,
-  url: probe.url,
-  model,
-  apiKey,
-  engine: probe.engine ?? '',
-  rest: probe.healthPath
-    ? { healthPath: probe.healthPath, continuousUsage: probe.call?.continuousUsage ?? false, native: [] }
-    : undefined,
-})
 
 function CallOutcome({ call }: { call: UpstreamProbe['call'] }) {
   if (!call) return <>not made: no model is known</>

@@ -22,6 +22,29 @@ it('reports an invalid address of a server at its field', async () => {
   await expectInvalid(address)
 })
 
+it('adds several models of a server, and says which could not be added', async () => {
+  const sent: unknown[] = []
+  fakeApi(({ method, path, body }) => {
+    if (path.endsWith('/probe'))
+      return { body: { url: 'http://a/v1', reachable: true, models: [{ id: 'a' }, { id: 'b' }], call: null } }
+    if (method === 'GET') return { body: { data: [] } }
+    sent.push(body)
+    return sent.length === 1 ? { status: 409, body: { code: 'name_taken', error: 'it is taken' } } : { body: {} }
+  })
+  renderInConsole(<ConnectServer canStoreKeys />)
+  await userEvent.type(screen.getByRole('textbox', { name: 'Address' }), 'http://a/v1')
+  await userEvent.click(screen.getByRole('button', { name: 'Connect' }))
+  await userEvent.click(await screen.findByText('Several models'))
+  await userEvent.click(screen.getByRole('button', { name: 'All' }))
+  await userEvent.click(screen.getByRole('button', { name: 'Add 2 models' }))
+  await screen.findByText('it is taken')
+  await screen.findByText('Added')
+  await userEvent.type(screen.getByRole('textbox', { name: 'Model ID of a' }), '-2')
+  await userEvent.click(screen.getByRole('button', { name: 'Add 1 model' }))
+  await waitFor(() => expect(screen.getAllByText('Added')).toHaveLength(2))
+  expect(sent.map((one) => (one as { id: string }).id)).toEqual(['local/a', 'local/b', 'local/a-2'])
+})
+
 it('reports invalid fields of a new model, and other errors below them', async () => {
   const fields = ['id', 'inputPer1m', 'upstreams[0].url', undefined]
   fakeApi(({ method }) => {

@@ -1,4 +1,4 @@
-import { Autocomplete, Select, SimpleGrid, Stack, TextInput } from '@mantine/core'
+import { Autocomplete, Fieldset, Select, SimpleGrid, Stack, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { FormPart } from '../../../../api/form'
 import { gpuTypesQuery } from '../../../../api/operator/catalogue'
@@ -33,79 +33,102 @@ export function FlavorFieldset({ part: { fields, input, change }, modelWeights }
   }
   return (
     <Stack gap="sm">
-      <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
-        <Autocomplete
-          label="GPU type"
-          description="As nodes report it, or the cluster’s configuration"
-          placeholder="nvidia/h100-sxm-80gb"
-          required
-          data={[...new Set(known.map(({ gpuType }) => gpuType))]}
-          renderOption={({ option }) => (
-            <span>
-              {option.value},{' '}
-              {known
-                .filter(({ gpuType }) => gpuType === option.value)
-                .map(placesOf)
-                .join(', ')}
-            </span>
-          )}
-          {...input('gpuType')}
-          onChange={(gpuType) => setHardware(gpuType, fields.gpuCount)}
+      <Fieldset legend="Hardware">
+        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
+          <Autocomplete
+            label="GPU type"
+            description="As nodes report it, or the cluster’s configuration"
+            placeholder="nvidia/h100-sxm-80gb"
+            required
+            data={[...new Set(known.map(({ gpuType }) => gpuType))]}
+            renderOption={({ option }) => (
+              <span>
+                {option.value},{' '}
+                {known
+                  .filter(({ gpuType }) => gpuType === option.value)
+                  .map(placesOf)
+                  .join(', ')}
+              </span>
+            )}
+            {...input('gpuType')}
+            onChange={(gpuType) => setHardware(gpuType, fields.gpuCount)}
+          />
+          <OptionalNumber
+            label="GPUs per replica"
+            description="All on one node"
+            min={1}
+            max={1024}
+            allowDecimal={false}
+            {...input('gpuCount')}
+            onChange={(gpuCount) => setHardware(fields.gpuType, gpuCount)}
+          />
+        </SimpleGrid>
+        <FlavorFit
+          gpuType={fields.gpuType}
+          gpuCount={fields.gpuCount ?? 1}
+          driver={fields.driver}
+          weights={fields.weights || modelWeights}
         />
-        <OptionalNumber
-          label="GPUs per replica"
-          description="All on one node"
-          min={1}
-          max={1024}
-          allowDecimal={false}
-          {...input('gpuCount')}
-          onChange={(gpuCount) => setHardware(fields.gpuType, gpuCount)}
-        />
-        <Select label="Run as" data={DRIVERS} allowDeselect={false} {...input('driver')} />
-        <Select label="Engine of replicas" data={ENGINES} allowDeselect={false} {...input('engine')} />
-      </SimpleGrid>
-      <FlavorFit
-        gpuType={fields.gpuType}
-        gpuCount={fields.gpuCount ?? 1}
-        driver={fields.driver}
-        weights={fields.weights || modelWeights}
-      />
-      <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
-        <TextInput
-          label="Flavor name"
-          description="What tenants choose"
-          placeholder="h100-1x"
-          required
-          autoComplete="off"
-          spellCheck={false}
-          {...input('name')}
-        />
-        <TextInput
-          label="Price per GPU-hour"
-          description="USD"
-          placeholder="0"
-          inputMode="decimal"
-          autoComplete="off"
-          {...input('pricePerGpuHour')}
-        />
-        <TextInput
-          label="Weights of the flavor"
-          description="A path on the nodes, or an hf:// reference"
-          placeholder={modelWeights ? 'As the model' : '/srv/models/tiny.gguf'}
-          autoComplete="off"
-          spellCheck={false}
-          {...input('weights')}
-        />
-        <TextInput
-          label="Precision"
-          description="Shown to tenants"
-          placeholder="auto"
-          autoComplete="off"
-          spellCheck={false}
-          {...input('precision')}
-        />
-      </SimpleGrid>
-      <Folded title="Options of the engine, and scaling" isOpen={isChanged(fields)}>
+      </Fieldset>
+      <Fieldset legend="What replicas run">
+        <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="sm">
+          <TextInput
+            label="Weights of the flavor"
+            description="A path on the nodes, or an hf:// reference"
+            placeholder={modelWeights ? 'As the model' : '/srv/models/tiny.gguf'}
+            autoComplete="off"
+            spellCheck={false}
+            {...input('weights')}
+          />
+          <Select
+            label="Engine of replicas"
+            description="The program that runs them"
+            data={ENGINES}
+            allowDeselect={false}
+            {...input('engine')}
+          />
+          <Select
+            label="Run as"
+            description="Where the engine is started"
+            data={DRIVERS}
+            allowDeselect={false}
+            {...input('driver')}
+          />
+        </SimpleGrid>
+      </Fieldset>
+      <Fieldset legend="What tenants see">
+        <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="sm">
+          <TextInput
+            label="Flavor name"
+            description="What tenants choose"
+            placeholder="h100-1x"
+            required
+            autoComplete="off"
+            spellCheck={false}
+            {...input('name')}
+          />
+          <TextInput
+            label="Price per GPU-hour"
+            description="USD"
+            placeholder="0"
+            inputMode="decimal"
+            autoComplete="off"
+            {...input('pricePerGpuHour')}
+          />
+          <TextInput
+            label="Precision"
+            description="Shown to tenants"
+            placeholder="auto"
+            autoComplete="off"
+            spellCheck={false}
+            {...input('precision')}
+          />
+        </SimpleGrid>
+      </Fieldset>
+      <Folded
+        title="Options of the engine"
+        isOpen={[fields.args, fields.toolParser, fields.reasoningParser, fields.maxLen].some(Boolean)}
+      >
         <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
           {hasParsers ? (
             <>
@@ -136,6 +159,19 @@ export function FlavorFieldset({ part: { fields, input, change }, modelWeights }
             {...input('args')}
           />
           <OptionalNumber
+            label="Longest context"
+            description="In tokens"
+            placeholder="As the model"
+            min={1}
+            allowDecimal={false}
+            thousandSeparator=","
+            {...input('maxLen')}
+          />
+        </SimpleGrid>
+      </Folded>
+      <Folded title="When endpoints scale up" isOpen={[fields.defaultTarget, fields.prefillTarget].some(Boolean)}>
+        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
+          <OptionalNumber
             label="Calls per replica"
             description="With more at once, the endpoint scales up"
             placeholder="Default"
@@ -152,21 +188,8 @@ export function FlavorFieldset({ part: { fields, input, change }, modelWeights }
             thousandSeparator=","
             {...input('prefillTarget')}
           />
-          <OptionalNumber
-            label="Longest context"
-            description="In tokens"
-            placeholder="As the model"
-            min={1}
-            allowDecimal={false}
-            thousandSeparator=","
-            {...input('maxLen')}
-          />
         </SimpleGrid>
       </Folded>
     </Stack>
   )
 }
-
-/** Whether one of the folded fields has a value. */
-const isChanged = ({ args, toolParser, reasoningParser, defaultTarget, prefillTarget, maxLen }: FlavorFields) =>
-  [args, toolParser, reasoningParser, defaultTarget, prefillTarget, maxLen].some(Boolean)

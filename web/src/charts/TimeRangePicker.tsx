@@ -1,17 +1,8 @@
-import { Button, SegmentedControl, Text, TextInput } from '@mantine/core'
+import { Button, SegmentedControl, Text } from '@mantine/core'
 import { IconZoomReset } from '@tabler/icons-react'
-import { FieldPrefix } from '../ui/FieldPrefix'
+import { TimeField } from '../ui/TimeField'
 import classes from './charts.module.css'
-import {
-  fromLocalField,
-  isReversed,
-  isZoomed,
-  TIME_RANGES,
-  type TimeRange,
-  type TimeRangeName,
-  timeZone,
-  toLocalField,
-} from './time-range'
+import { isReversed, isZoomed, TIME_RANGES, type TimeRange, type TimeRangeName, timeZone } from './time-range'
 
 type Props = { values: TimeRange; change: (changed: Partial<TimeRange>) => void; withMoments?: boolean }
 
@@ -28,22 +19,14 @@ export function TimeRangePicker({ values, change, withMoments = false }: Props) 
       />
       {withMoments ? (
         <>
-          <TextInput
-            type="datetime-local"
-            aria-label="From"
-            leftSection={<FieldPrefix>From</FieldPrefix>}
-            leftSectionWidth={52}
-            value={toLocalField(values.from)}
-            onChange={(event) => change({ from: fromLocalField(event.currentTarget.value) })}
-          />
-          <TextInput
-            type="datetime-local"
-            aria-label="To"
-            leftSection={<FieldPrefix>To</FieldPrefix>}
-            leftSectionWidth={36}
-            value={toLocalField(values.to)}
+          <TimeField kind="time" label="From" prefix="From" value={values.from} onChange={(from) => change({ from })} />
+          <TimeField
+            kind="time"
+            label="To"
+            prefix="To"
+            value={values.to}
             error={isReversed(values) ? 'Must be after From' : undefined}
-            onChange={(event) => change({ to: fromLocalField(event.currentTarget.value) })}
+            onChange={(to) => change({ to })}
           />
         </>
       ) : null}

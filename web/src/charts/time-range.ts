@@ -39,17 +39,5 @@ export const zoomTo = (from: number, to: number) => ({
   to: new Date(to).toISOString(),
 })
 
-/** Value of a `datetime-local` field, in the browser's time zone. */
-export function toLocalField(iso: string): string {
-  const date = new Date(iso)
-  if (Number.isNaN(date.getTime())) return ''
-  return new Date(date.getTime() - date.getTimezoneOffset() * MINUTE).toISOString().slice(0, 16)
-}
-
-export const fromLocalField = (text: string): string => {
-  const date = new Date(text)
-  return Number.isNaN(date.getTime()) ? '' : date.toISOString()
-}
-
 /** The zone of all times of the console: that of the browser. */
 export const timeZone = () => new Intl.DateTimeFormat().resolvedOptions().timeZone

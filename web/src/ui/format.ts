@@ -113,6 +113,13 @@ export function formatTime(iso: string, timeZone?: string): string {
   return new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'medium', timeZone }).format(date)
 }
 
+/** `15 Nov 2026, 16:38`, in the browser's zone. */
+export function formatMinute(iso: string): string {
+  const date = new Date(iso)
+  if (Number.isNaN(date.getTime())) return iso
+  return new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'short' }).format(date)
+}
+
 /** `16:38`. */
 export const formatClock = (ms: number) => new Intl.DateTimeFormat(LOCALE, { timeStyle: 'short' }).format(ms)
 

@@ -1,11 +1,11 @@
-import { Autocomplete, Select, TextInput } from '@mantine/core'
+import { Autocomplete, Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useCallback } from 'react'
 import { membersQuery } from '../../api/members'
 import { useOrganization, useSessionContext } from '../../api/session'
-import { FieldPrefix } from '../../ui/FieldPrefix'
 import { FilterSelect } from '../../ui/FilterSelect'
 import { SearchField } from '../../ui/SearchField'
+import { TimeField } from '../../ui/TimeField'
 import classes from './Audit.module.css'
 import { ACTIONS, type AuditFilterValues } from './entries'
 
@@ -29,25 +29,22 @@ export function AuditFilters({ filters, change }: Props) {
         onChange={(action) => change({ action })}
       />
       <SearchField label="Subject" placeholder="Subject ID" value={filters.subject} onChange={search} />
-      <TextInput
-        type="date"
-        aria-label="From, UTC"
+      <TimeField
+        kind="day"
+        label="From, UTC"
+        prefix="From"
         title="From this day (UTC)"
-        leftSection={<FieldPrefix>From</FieldPrefix>}
-        leftSectionWidth={52}
         value={filters.from}
-        max={filters.to || undefined}
-        onChange={(event) => change({ from: event.currentTarget.value })}
+        onChange={(from) => change({ from })}
       />
-      <TextInput
-        type="date"
-        aria-label="To, UTC"
+      <TimeField
+        kind="day"
+        label="To, UTC"
+        prefix="To"
         title="Up to and including this day (UTC)"
-        leftSection={<FieldPrefix>To</FieldPrefix>}
-        leftSectionWidth={36}
         value={filters.to}
-        min={filters.from || undefined}
-        onChange={(event) => change({ to: event.currentTarget.value })}
+        error={filters.from && filters.to && filters.to < filters.from ? 'Must not be before From' : undefined}
+        onChange={(to) => change({ to })}
       />
       {isOperator ? (
         <Select

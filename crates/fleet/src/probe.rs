@@ -15,6 +15,7 @@ const TOTAL_TIMEOUT: Duration = Duration::from_secs(60);
 const MAX_MODELS: usize = 500;
 const MAX_TEXT_CHARS: usize = 300;
 const HEALTH_PATH: &str = "/health";
+const API_PATH: &str = "/v1";
 
 /// A server with the OpenAI API.
 #[derive(Clone)]
@@ -83,15 +84,24 @@ impl ModelServer {
         Self { connector, url, key, deadline: Instant::now() + TOTAL_TIMEOUT }
     }
 
-    /// Asks for models, engine, version and health.
-    pub async fn describe(&self) -> Result<Description, ProbeError> {
-        let models = self.get(&format!("{}/models", self.url)).await?;
+    /// Asks for models, engine, version and health. An address without `/v1` gets it if only that one has models.
+    pub async fn describe(&mut self) -> Result<Description, ProbeError> {
+        let mut models = self.get(&format!("{}/models", self.url)).await?;
+        if !is_model_list(&models) && !self.url.ends_with(API_PATH) {
+            let longer = format!("{}{API_PATH}", self.url);
+            let others = self.get(&format!("{longer}/models")).await?;
+            let is_only_there = models.status == StatusCode::NOT_FOUND && others.status != StatusCode::NOT_FOUND;
+            if is_only_there || is_model_list(&others) {
+                (self.url, models) = (longer, others);
+            }
+        }
+        let origin = origin_of(&self.url);
+        let route = format!("{}/models", &self.url[origin.len()..]);
         if !models.status.is_success() {
-            return Err(ProbeError::Unexpected(format!("GET /models: {}", problem_of(&models))));
+            return Err(ProbeError::Unexpected(format!("GET {route}: {}", problem_of(&models))));
         }
         let list: Value = serde_json::from_slice(&models.body)
-            .map_err(|_| ProbeError::Unexpected("GET /models: the response is not JSON".to_owned()))?;
-        let origin = origin_of(&self.url);
+            .map_err(|_| ProbeError::Unexpected(format!("GET {route}: the response is not JSON")))?;
         let (health, version, metrics) =
             (format!("{origin}{HEALTH_PATH}"), format!("{origin}/version"), format!("{origin}/metrics"));
         let (health, version, metrics) = tokio::join!(self.get(&health), self.get(&version), self.get(&metrics));
@@ -214,6 +224,11 @@ fn message_of(body: &Value) -> String {
     let messages = [&body["error"]["message"], &body["error"], &body["message"], &body["detail"]];
     let message = messages.into_iter().find_map(Value::as_str).map(|message| format!(": {}", shorten(message)));
     message.unwrap_or_default()
+}
+
+fn is_model_list(reply: &Reply) -> bool {
+    let list = || serde_json::from_slice::<Value>(&reply.body).unwrap_or_default();
+    reply.status.is_success() && list()["data"].is_array()
 }
 
 fn models_of(list: &Value) -> Vec<OfferedModel> {
@@ -357,7 +372,7 @@ mod tests {
         let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/v1", silent.local_addr().unwrap());
         let server = ModelServer::new(Connector::default(), url, None);
-        let server = ModelServer { deadline: Instant::now() + Duration::from_millis(50), ..server };
+        let mut server = ModelServer { deadline: Instant::now() + Duration::from_millis(50), ..server };
         let late = "not all responses arrived within 60s";
         assert_eq!(server.describe().await.unwrap_err().to_string(), late);
         assert_eq!(server.call_once("x").await.result.unwrap_err().to_string(), late);

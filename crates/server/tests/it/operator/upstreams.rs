@@ -77,3 +77,17 @@ async fn a_test_shows_the_answer_of_a_model_and_is_not_billed() {
     app.chat("hi").await;
     assert_eq!(app.usage(1).await.len(), 1, "only the client's call is billed");
 }
+
+#[tokio::test]
+async fn an_address_without_the_path_of_the_api_is_completed() {
+    let app = TestApp::start().await;
+    let operator = Person::operator(&app).await;
+    let engine = FakeEngine::start().await;
+    let short = format!("http://{}", engine.address());
+    let found = probe(&operator, json!({"url": short})).await;
+    assert_eq!((&found["url"], &found["error"]), (&json!(engine.url()), &Value::Null), "{found}");
+    assert_eq!((&found["healthPath"], &found["call"]["ok"]), (&json!("/health"), &json!(true)), "{found}");
+    let wrong = probe(&operator, json!({"url": format!("{short}/other")})).await;
+    assert_eq!(wrong["url"], format!("{short}/other"), "{wrong}");
+    assert!(text(&wrong["error"]).starts_with("GET /other/models: "), "{wrong}");
+}

@@ -34,7 +34,7 @@ pub(crate) struct ProbeRequest {
 #[serde(rename_all = "camelCase")]
 #[schema(as = UpstreamProbe)]
 pub(crate) struct ProbeView {
-    /// The address without a trailing slash.
+    /// The address without a trailing slash, and with `/v1` if the server has its models only there.
     url: String,
     reachable: bool,
     /// Why the server cannot be used.
@@ -116,7 +116,7 @@ pub(crate) async fn probe(
         ConsoleError::invalid("url", "not an http:// or https:// URL with a host and without credentials or query")
     })?;
     let key = body.api_key.filter(|key| !key.is_empty());
-    let server = ModelServer::new(caller.context.operator.connector.clone(), url, key);
+    let mut server = ModelServer::new(caller.context.operator.connector.clone(), url, key);
     let described = server.describe().await;
     let reachable = !matches!(described, Err(ProbeError::Unreachable(_)));
     let (Description { models, engine, version, health_path }, error) = split(described);

@@ -42,7 +42,7 @@ export function ConnectServer({ canStoreKeys }: { canStoreKeys: boolean }) {
             <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md">
               <TextInput
                 label="Address"
-                description="Usually ends with /v1"
+                description="Usually ends with /v1, which is added if it is missing"
                 placeholder="http://10.0.0.5:8000/v1"
                 required
                 inputMode="url"

@@ -105,7 +105,13 @@ impl Dataplane {
         let request = &call.request;
         let Some(way) = counting(replica, request) else { return Ok(None) };
         let model = &replica.upstream.model;
-        let chat = || request.upstream_edits(model, false, None).pieces(&request.body);
+        let chat = || {
+            let mut edits = request.upstream_edits(model, false, None);
+            if let Some(engine) = replica.upstream.engine {
+                request.continue_prompt(engine, &mut edits);
+            }
+            edits.pieces(&request.body)
+        };
         let tokenize = || replica.head_at_root("/tokenize");
         let mut memory = ResponseMemory::new(&*self.memory, &call.caller.organization);
         let counted = match way {

@@ -9,7 +9,7 @@ use crate::response::native::tests::{messages, responses};
 use crate::response::{self, TokenMeter, upstream_error};
 use bytes::Bytes;
 use dialects::Dialect;
-use domain::model::EngineKind;
+use domain::model::{EngineKind, ReasoningNames};
 use fuzz::Fuzz;
 use serde_json::{Map, Value};
 
@@ -239,7 +239,8 @@ fn chat_responses() {
     Fuzz::new("chat-response").words(STREAM_WORDS).run(|bytes| {
         let mut meter = TokenMeter::new(40);
         let response = Bytes::copy_from_slice(bytes);
-        if let Ok(normalized) = response::chat::normalize(&response, "acme/tiny", 128, &mut meter) {
+        if let Ok(normalized) = response::chat::normalize(&response, "acme/tiny", 128, ReasoningNames::Both, &mut meter)
+        {
             assert_json_stays_json(bytes, &normalized);
         }
         let error = upstream_error::read(bytes);

@@ -75,6 +75,7 @@ impl Dataplane {
             };
             return Err(CallError::Invalid { param: "model".into(), why: why.into() });
         }
+        request.adapt_to(route.model.chat);
         let maximum = route.model.context_length;
         if let Some(PromptOverflow { param, tokens }) = request.overflow(maximum) {
             return Err(CallError::PromptTooLong { param, tokens, maximum });

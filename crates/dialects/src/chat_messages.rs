@@ -153,6 +153,11 @@ impl AssistantTurn {
         !self.text.has_text && !self.thinking.has_text && self.calls.is_empty()
     }
 
+    /// Whether its end is text that can go on.
+    pub(super) fn ends_with_text(&self) -> bool {
+        !self.text.raw.is_empty() && self.calls.is_empty()
+    }
+
     /// Adds a tool call. Its id and name are escaped; `arguments` is a JSON string with quotes.
     pub(super) fn add_call(&mut self, id: &[u8], name: &[u8], arguments: &[u8]) {
         if !self.calls.is_empty() {

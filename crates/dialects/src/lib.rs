@@ -12,6 +12,7 @@ mod raw_text;
 mod request_members;
 pub mod responses;
 mod sse;
+mod thinking;
 mod values;
 mod writer;
 
@@ -75,6 +76,8 @@ pub struct Translation<O> {
     pub options: O,
     /// The types of tools that no engine has.
     pub left_out_tools: Vec<String>,
+    /// The last message is one of the assistant, which the response continues.
+    pub continues_message: bool,
 }
 
 /// Why a stream fails.

@@ -320,11 +320,7 @@ async fn read(store: &Store, mode: CatalogueMode) -> Result<StoredCatalogue, Sto
 }
 
 /// All entries as a node with this configuration reads them, for the doctor.
-pub async fn inspect(
-    store: &Store,
-    config: &Config,
-    keys: Option<&ContentKeys>,
-) -> Result<Snapshot, StoreError> {
+pub async fn inspect(store: &Store, config: &Config, keys: Option<&ContentKeys>) -> Result<Snapshot, StoreError> {
     let part = FilePart::of(config);
     let stored = read(store, part.mode).await?;
     Ok(Snapshot::new(part, stored, keys))

@@ -40,8 +40,13 @@ pub struct CatalogueEntry {
     pub failover: Option<bool>,
     pub media_urls: Option<bool>,
     pub merge_system: Option<bool>,
-    /// `reasoning_effort`, `enable_thinking` or `none`; default: by the kind of the engine.
+    /// `reasoning_effort`, `enable_thinking`, `thinking`, `thinking_budget`, `thinking_token_budget` or `none`; default: by
+    /// the kind of the engine.
     pub thinking: Option<String>,
+    /// `both` (default): the reasoning of a chat has the names `reasoning` and `reasoning_content`; or `as_is`.
+    pub reasoning_names: Option<String>,
+    /// Default: true. False: the engine is not asked to stream calls with tools, because it loses arguments in streams.
+    pub stream_tools: Option<bool>,
     #[serde(default, deserialize_with = "texts")]
     pub refused_members: Option<Vec<String>>,
     /// `process` (default) or `kubernetes`: what runs the flavors. Only in requests; responses have it in each flavor.
@@ -172,6 +177,8 @@ impl From<&Model> for CatalogueEntry {
             media_urls: Some(model.rules.media_urls),
             merge_system: Some(model.chat.merge_system),
             thinking: model.chat.thinking.map(|switch| switch.to_string()),
+            reasoning_names: Some(model.chat.reasoning_names.to_string()),
+            stream_tools: Some(!model.chat.gathers_tools),
             refused_members: model.rules.refused_members.clone(),
             driver: None,
             upstreams: Some(upstreams),
@@ -255,7 +262,7 @@ mod tests {
             "id": "forebay/x", "name": "X", "modality": "chat", "context_length": 4096, "input_per_1m": "0.10",
             "cached_input_per_1m": "0.05", "output_per_1m": "0.40", "optimized": true, "share_prefix_cache": true,
             "failover": true, "media_urls": true, "merge_system": true, "thinking": "none", "refused_members": ["seed"],
-            "driver": "process",
+            "reasoning_names": "as_is", "stream_tools": false, "driver": "process",
             "upstreams": [{
                 "url": "http://a/v1", "model": "x", "api_key_env": "KEY", "max_in_flight": 3, "health_path": "/up",
                 "continuous_usage": false, "engine": "vllm", "native": ["messages"],
@@ -275,7 +282,8 @@ mod tests {
         let expected = json!({
             "name": "X", "modality": "chat", "contextLength": 4096, "inputPer1m": "0.10", "cachedInputPer1m": "0.05",
             "outputPer1m": "0.40", "optimized": true, "sharePrefixCache": true, "failover": true, "mediaUrls": true,
-            "mergeSystem": true, "thinking": "none", "refusedMembers": ["seed"], "engine": null,
+            "mergeSystem": true, "thinking": "none", "reasoningNames": "as_is", "streamTools": false,
+            "refusedMembers": ["seed"], "engine": null,
             "upstreams": [{
                 "url": "http://a/v1", "model": "x", "hasKey": true, "maxInFlight": 3, "healthPath": "/up",
                 "continuousUsage": false, "engine": "vllm", "native": ["messages"],

@@ -6,7 +6,7 @@ use crate::sections::{http_url, is_plain_name};
 use crate::weights::HUB_REFERENCE;
 use domain::model::{
     ChatTraits, DriverKind, EngineKind, EngineOptions, EnginePool, Flavor, Launch, Modality, Model, NativeApi,
-    RequestRules, Serving, ThinkingSwitch, Upstream,
+    ReasoningNames, RequestRules, Serving, ThinkingSwitch, Upstream,
 };
 use domain::money::{NanoUsd, Price};
 use domain::{GpuType, ModelId};
@@ -20,7 +20,9 @@ const DEFAULT_HEALTH_PATH: &str = "/health";
 const DEFAULT_PRECISION: &str = "auto";
 const DRIVERS: &str = "\"process\" or \"kubernetes\"";
 const ENGINES: &str = "\"forebay-engine\", \"vllm\", \"sglang\" or \"llama-server\"";
-const THINKING_SWITCHES: &str = "\"reasoning_effort\", \"enable_thinking\" or \"none\"";
+const THINKING_SWITCHES: &str = "\"reasoning_effort\", \"enable_thinking\", \"thinking\", \"thinking_budget\", \
+                                 \"thinking_token_budget\" or \"none\"";
+const REASONING_NAMES: &str = "\"both\" or \"as_is\"";
 const WEIGHTS: &str = "a path or a reference such as hf://owner/model, of letters, digits and -._@";
 const PLAIN_NAME: &str = "a name of letters, digits and -._";
 
@@ -141,7 +143,7 @@ pub(super) fn model_of(id: Option<ModelId>, entry: &CatalogueEntry, checks: &Che
     let modality = checks.parsed("modality", &entry.modality, "\"chat\" or \"embedding\"", Modality::parse);
     let modality = modality.unwrap_or(Modality::Chat);
     let context_length = checks.whole("context_length", entry.context_length, TOKENS_RANGE);
-    let thinking = checks.parsed("thinking", &entry.thinking, THINKING_SWITCHES, ThinkingSwitch::parse);
+    let chat = chat_traits_of(entry, checks);
     let share_prefix_cache = entry.share_prefix_cache.unwrap_or(false);
     let failover = entry.failover.unwrap_or(false);
     let rules = rules_of(entry, checks);
@@ -177,7 +179,7 @@ pub(super) fn model_of(id: Option<ModelId>, entry: &CatalogueEntry, checks: &Che
         optimized: entry.optimized.unwrap_or(false),
         share_prefix_cache,
         failover,
-        chat: ChatTraits { thinking, merge_system: entry.merge_system.unwrap_or(false) },
+        chat,
         rules,
         serving: engine.map_or(Serving::Upstreams(upstreams), Serving::Engine),
         flavors,
@@ -192,6 +194,16 @@ fn failover_problem(modality: Modality, upstreams: &[Upstream]) -> Option<&'stat
             .iter()
             .any(|upstream| upstream.engine.is_none())
             .then_some("needs the `engine` of every upstream, because the way to continue a message depends on it"),
+    }
+}
+
+fn chat_traits_of(entry: &CatalogueEntry, checks: &Checks<'_>) -> ChatTraits {
+    let names = checks.parsed("reasoning_names", &entry.reasoning_names, REASONING_NAMES, ReasoningNames::parse);
+    ChatTraits {
+        thinking: checks.parsed("thinking", &entry.thinking, THINKING_SWITCHES, ThinkingSwitch::parse),
+        merge_system: entry.merge_system.unwrap_or(false),
+        reasoning_names: names.unwrap_or_default(),
+        gathers_tools: !entry.stream_tools.unwrap_or(true),
     }
 }
 

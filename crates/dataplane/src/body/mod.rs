@@ -66,10 +66,11 @@ impl StreamContext {
 }
 
 impl StreamBody {
+    /// `exchange` is `None` if `first` is the whole stream.
     pub(crate) fn new(
         first: Bytes,
         error: Option<BadUpstreamResponse>,
-        exchange: Exchange,
+        exchange: Option<Exchange>,
         stream: ChatStream,
         memory: Option<KeptMemory>,
         context_length: u64,
@@ -77,7 +78,7 @@ impl StreamBody {
         Self {
             first: Some(first),
             error,
-            exchange: Some(exchange),
+            exchange,
             stream,
             memory,
             context_length,

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use dialects::messages::MessagesRequest;
 use dialects::responses::{History, ResponseContext, ResponsesRequest};
 use dialects::{Dialect, Traits};
+use domain::model::ReasoningNames;
 use fuzz::Fuzz;
 use serde_json::Value;
 use std::sync::Arc;
@@ -122,10 +123,11 @@ fn translated_responses() {
     let dialects = dialects();
     Fuzz::new("chat-response").words(STREAM_WORDS).run(|bytes| {
         let mut meter = TokenMeter::new(40);
-        let Ok(chat) = response::chat::normalize(&Bytes::copy_from_slice(bytes), "m", 128, &mut meter) else { return };
+        let bytes = Bytes::copy_from_slice(bytes);
+        let Ok(chat) = response::chat::normalize(&bytes, "m", 128, ReasoningNames::Both, &mut meter) else { return };
         for dialect in &dialects {
             if let Ok(translated) = dialect.translate(chat.clone(), meter.tokens().0) {
-                assert_json_stays_json(bytes, &translated);
+                assert_json_stays_json(&bytes, &translated);
             }
         }
     });

@@ -139,6 +139,7 @@ impl StreamedCall {
                 cache_salt: self.target.isolates_cache().then(|| self.call.caller.cache_salt(secret)),
                 prompt: self.prompt,
                 context_length: self.target.route().model.context_length,
+                reasoning_names: self.target.route().model.chat.reasoning_names,
                 needs_fresh_connection: true,
                 keeps_text: false,
                 continuation: Some(continuation),

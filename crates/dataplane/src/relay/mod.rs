@@ -28,6 +28,7 @@ use attempt_error::{bad_response, connection_error};
 use bytes::Bytes;
 use dialects::NativeRequest;
 use domain::Caller;
+use domain::model::ReasoningNames;
 use fleet::backend::{BackendId, Health};
 use fleet::breaker::Witness;
 use fleet::{Backend, Slot};
@@ -60,6 +61,7 @@ struct Attempt<'a> {
     prompt: u64,
     /// The context length of the model.
     context_length: u64,
+    reasoning_names: ReasoningNames,
     needs_fresh_connection: bool,
     /// The stream keeps its text, so that another replica can continue it.
     keeps_text: bool,
@@ -77,7 +79,7 @@ impl<'a> Attempt<'a> {
 
     /// A stream that does not begin is the fault of the engine. A response that arrives as a whole may just be long.
     fn timed_out(&self, limit: Duration) -> AttemptError {
-        if self.call.request.is_stream() || self.replica.health() == Health::Down {
+        if self.call.request.asks_for_stream() || self.replica.health() == Health::Down {
             AttemptError::Final(CallError::UpstreamTimeout { limit })
         } else {
             AttemptError::TimedOutWhole { limit }
@@ -99,7 +101,7 @@ impl Dataplane {
         let context_length = route.model.context_length;
         let prompt = call.request.prompt_tokens(context_length, route.pool.prompt_ratio());
         call.tap.prompt_has(call.request.text_bytes());
-        let keeps_text = route.model.failover && call.request.is_stream() && call.request.can_be_continued();
+        let keeps_text = route.model.failover && call.request.asks_for_stream() && call.request.can_be_continued();
         loop {
             if matches!(target, Target::Dedicated(_)) {
                 // The autoscaler reads the prompts in flight, also those at the only replica of an endpoint.
@@ -114,6 +116,7 @@ impl Dataplane {
                 cache_salt,
                 prompt,
                 context_length,
+                reasoning_names: route.model.chat.reasoning_names,
                 needs_fresh_connection,
                 keeps_text,
                 continuation: None,
@@ -244,6 +247,9 @@ impl Dataplane {
     async fn exchange(&self, attempt: Attempt<'_>) -> Result<UpstreamResponse, AttemptError> {
         let exchange = self.send(attempt).await?;
         match &attempt.call.request.operation {
+            Operation::Chat { streaming: Some(options) } if options.is_gathered => {
+                Box::pin(self.gather_stream(exchange, options, attempt)).await
+            }
             Operation::Chat { streaming: Some(options) } => self.open_stream(exchange, options, attempt).await,
             Operation::Chat { streaming: None } | Operation::Embeddings(_) => self.read_whole(exchange, attempt).await,
         }
@@ -311,7 +317,7 @@ impl Dataplane {
             match error {
                 // Complete events are sent first; the error follows them.
                 _ if !written.is_empty() => {
-                    let body = StreamBody::new(written, error, exchange, stream, memory, context_length);
+                    let body = StreamBody::new(written, error, Some(exchange), stream, memory, context_length);
                     return Ok(UpstreamResponse::Stream(Box::new(body)));
                 }
                 Some(error) => return Err(bad_response(error, stream.meter, context_length)),
@@ -338,6 +344,7 @@ fn stream_of(attempt: Attempt<'_>, options: &StreamOptions) -> ChatStream {
         return ChatStream::native(&request.model, options, prompt, events);
     }
     let mut stream = ChatStream::new(&request.model, options, request.choices(), prompt, call.dialect.stream());
+    stream.name_reasoning(attempt.reasoning_names);
     if keeps_text {
         stream.keep_text();
     }

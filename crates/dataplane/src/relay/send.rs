@@ -40,7 +40,7 @@ impl Dataplane {
             let native = attempt.native().map(|(native, _)| native.api);
             return Err(status_error(&head, &body, native, attempt.context_length));
         }
-        if call.request.is_stream() != head.is_event_stream() || head.is_encoded {
+        if call.request.asks_for_stream() != head.is_event_stream() || head.is_encoded {
             return Err(AttemptError::Bad(format!("unexpected response type {}", head.media_type)));
         }
         Ok(exchange)
@@ -96,8 +96,10 @@ impl Dataplane {
         let Upstream { model, continuous_usage, engine, .. } = &replica.upstream;
         let limit = continuation.map_or_else(|| call.tap.limit(), |continuation| continuation.limit);
         let mut edits: Edits<'_> = call.request.upstream_edits(model, *continuous_usage, limit);
-        if let (Some(engine), Some(continuation)) = (engine, continuation) {
-            call.request.continue_from(&continuation.text, *engine, &mut edits);
+        match (engine, continuation) {
+            (Some(engine), Some(continuation)) => call.request.continue_from(&continuation.text, *engine, &mut edits),
+            (Some(engine), None) => call.request.continue_prompt(*engine, &mut edits),
+            (None, _) => {}
         }
         if let (Some(engine), Some(salt)) = (engine, cache_salt) {
             call.request.isolate_cache(*engine, salt, &mut edits);

@@ -1,20 +1,25 @@
-//! Reads a response that is not streamed.
+//! Reads a response that the engine does not stream.
 
 use super::attempt_error::{AttemptError, bad_response, collect_error};
-use super::{Attempt, UpstreamResponse};
-use crate::request::{MAX_RESPONSE_BYTES, Operation};
+use super::{Attempt, UpstreamResponse, stream_of};
+use crate::body::StreamBody;
+use crate::request::{MAX_RESPONSE_BYTES, Operation, StreamOptions};
 use crate::response::native::{self, OwnMembers};
 use crate::response::{BadUpstreamResponse, TokenMeter, chat, embeddings};
-use crate::response_memory::ResponseMemory;
+use crate::response_memory::{KeptMemory, ResponseMemory};
 use crate::upstream::Exchange;
 use crate::{Call, Dataplane};
 use bytes::Bytes;
 use dialects::Dialect;
+use domain::model::ReasoningNames;
 use http1::LargeBuffer;
 use std::sync::Arc;
 
 /// A larger response is normalized on another thread.
 const NORMALIZE_INLINE: usize = 128 << 10;
+/// The copies of a response that exist while it becomes a stream: as read, normalized, in chunks, and what a translation
+/// keeps and writes.
+const GATHERED_COPIES: usize = 8;
 
 impl Dataplane {
     pub(super) async fn read_whole(
@@ -32,10 +37,12 @@ impl Dataplane {
         let is_native = attempt.native().is_some();
         let normalized = if whole.len() <= NORMALIZE_INLINE {
             let Call { request, dialect, .. } = call;
-            let expected = Expected { operation: &request.operation, choices: request.choices(), dialect, is_native };
+            let (operation, choices) = (&request.operation, request.choices());
+            let expected =
+                Expected { operation, choices, reasoning_names: attempt.reasoning_names, dialect, is_native };
             normalize(&whole, &request.model, &expected, &mut meter)
         } else {
-            Box::pin(self.normalize_elsewhere(whole, call, is_native, &mut meter)).await
+            Box::pin(self.normalize_elsewhere(whole, attempt, &mut meter)).await
         };
         match normalized {
             Ok(response) => Ok(UpstreamResponse::Whole(response, meter, memory.into_grant())),
@@ -43,29 +50,68 @@ impl Dataplane {
         }
     }
 
-    /// On another thread: nothing else on this core would be served meanwhile.
+    /// Reads a response that becomes a stream for the client.
+    pub(super) async fn gather_stream(
+        &self,
+        mut exchange: Exchange,
+        options: &StreamOptions,
+        attempt: Attempt<'_>,
+    ) -> Result<UpstreamResponse, AttemptError> {
+        let Attempt { call, context_length, .. } = attempt;
+        let mut stream = stream_of(attempt, options);
+        let mut memory = KeptMemory::new(self.memory.grant(&call.caller.organization));
+        let echo = call.dialect.echo_bytes();
+        let grow = |bytes: usize| memory.grow_for(GATHERED_COPIES * bytes + echo);
+        let whole = exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, grow).await.map_err(collect_error)?;
+        let passed = if whole.len() <= NORMALIZE_INLINE {
+            stream.pass_whole(&whole)
+        } else {
+            let passed = self.elsewhere(move || (stream.pass_whole(&whole), stream)).await;
+            let (passed, back) = passed.map_err(|error| bad_response(error, TokenMeter::default(), context_length))?;
+            stream = back;
+            passed
+        };
+        match passed {
+            Ok(written) => {
+                let body = StreamBody::new(written, None, None, stream, Some(memory), context_length);
+                Ok(UpstreamResponse::Stream(Box::new(body)))
+            }
+            Err(error) => Err(bad_response(error, stream.meter, context_length)),
+        }
+    }
+
     async fn normalize_elsewhere(
         &self,
         whole: Bytes,
-        call: &Call,
-        is_native: bool,
+        attempt: Attempt<'_>,
         meter: &mut TokenMeter,
     ) -> Result<Bytes, BadUpstreamResponse> {
-        let turn = Arc::clone(&self.normalizing).acquire_owned().await.expect("the semaphore is never closed");
-        let Call { request, dialect, .. } = call;
+        let Call { request, dialect, .. } = attempt.call;
         let (model, operation, dialect) = (request.model.clone(), request.operation.clone(), dialect.clone());
-        let choices = request.choices();
+        let (choices, is_native, reasoning_names) =
+            (request.choices(), attempt.native().is_some(), attempt.reasoning_names);
         let mut counting = meter.clone();
-        let normalized = tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            let expected = Expected { operation: &operation, choices, dialect: &dialect, is_native };
+        let normalized = self.elsewhere(move || {
+            let expected = Expected { operation: &operation, choices, reasoning_names, dialect: &dialect, is_native };
             let response = normalize(&whole, &model, &expected, &mut counting);
             (response.map(|bytes| LargeBuffer::from(Vec::from(bytes)).freeze()), counting)
         });
-        let failed = |_| BadUpstreamResponse::Unexpected("the response could not be read");
-        let (response, counted) = normalized.await.map_err(failed)?;
+        let (response, counted) = normalized.await?;
         *meter = counted;
         response
+    }
+
+    /// Works on another thread, one response at a time: nothing else on this core would be served meanwhile.
+    async fn elsewhere<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, BadUpstreamResponse> {
+        let turn = Arc::clone(&self.normalizing).acquire_owned().await.expect("the semaphore is never closed");
+        let done = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            work()
+        });
+        done.await.map_err(|_| BadUpstreamResponse::Unexpected("the response could not be read"))
     }
 }
 
@@ -73,6 +119,7 @@ impl Dataplane {
 struct Expected<'a> {
     operation: &'a Operation,
     choices: u64,
+    reasoning_names: ReasoningNames,
     dialect: &'a Dialect,
     /// The engine speaks the client's API itself.
     is_native: bool,
@@ -86,12 +133,12 @@ fn normalize(
     expected: &Expected<'_>,
     meter: &mut TokenMeter,
 ) -> Result<Bytes, BadUpstreamResponse> {
-    let Expected { operation, choices, dialect, is_native } = *expected;
+    let Expected { operation, choices, reasoning_names, dialect, is_native } = *expected;
     if is_native && let Some(own) = OwnMembers::new(dialect, model) {
         return native::normalize(response, &own, meter);
     }
     let normalized = match operation {
-        Operation::Chat { .. } => chat::normalize(response, model, choices, meter),
+        Operation::Chat { .. } => chat::normalize(response, model, choices, reasoning_names, meter),
         Operation::Embeddings(options) => embeddings::normalize(response, model, options, meter),
     };
     Ok(dialect.translate(normalized?, meter.tokens().0)?)

@@ -63,7 +63,12 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
         match name {
             b"model" => model.read(reader, checks)?,
             b"messages" => prompt = messages::check(reader, checks, &mut estimate, &mut reasoning_names)?,
-            b"stream" => stream = checks.boolean(reader, &"stream")?.unwrap_or(false),
+            b"stream" => {
+                reader.kind()?;
+                let start = reader.position();
+                stream = checks.boolean(reader, &"stream")?.unwrap_or(false);
+                stream_options.switch = start..reader.position();
+            }
             b"stream_options" => stream_options.read(reader, checks)?,
             b"temperature" => checks.number(reader, &"temperature", 0.0..=2.0)?,
             b"top_p" => checks.number(reader, &"top_p", 0.0..=1.0)?,
@@ -145,6 +150,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
         fingerprint: OnceLock::new(),
         invalid,
         native: None,
+        continues_message: false,
     })
 }
 

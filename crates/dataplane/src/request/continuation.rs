@@ -7,7 +7,7 @@ use json::{JsonError, Reader, ValueKind};
 
 /// Members that mean the same for the rest of a response. Others may not: the rest of a response in JSON is not JSON, and a
 /// least number of tokens would count from the cut.
-const HARMLESS: [&str; 34] = [
+const HARMLESS: [&str; 35] = [
     "model",
     "stream",
     "stream_options",
@@ -36,6 +36,7 @@ const HARMLESS: [&str; 34] = [
     "cache_salt",
     "cache_prompt",
     "chat_template_kwargs",
+    "thinking_token_budget",
     "prompt_cache_key",
     "safety_identifier",
     "metadata",
@@ -57,6 +58,17 @@ impl ParsedRequest {
         }
         let message = [b",{\"role\":\"assistant\",\"content\":", &json::quote(text)[..], b"}"].concat();
         edits.insert(self.prompt.end - 1, message);
+        self.continue_last_message(engine, edits);
+    }
+
+    /// Asks the engine to continue the last message, if the client wants that.
+    pub(crate) fn continue_prompt(&self, engine: EngineKind, edits: &mut Edits<'_>) {
+        if self.continues_message {
+            self.continue_last_message(engine, edits);
+        }
+    }
+
+    fn continue_last_message(&self, engine: EngineKind, edits: &mut Edits<'_>) {
         match engine {
             EngineKind::Vllm | EngineKind::Sglang | EngineKind::ForebayEngine => {
                 let members = b",\"continue_final_message\":true,\"add_generation_prompt\":false";

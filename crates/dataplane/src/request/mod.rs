@@ -27,7 +27,7 @@ pub use json::ParseError;
 use bytes::Bytes;
 use cache::CacheMembers;
 use dialects::{NativeRequest, Translation};
-use domain::model::{Modality, RequestRules};
+use domain::model::{ChatTraits, Modality, ReasoningNames, RequestRules};
 use fingerprint::FingerprintMembers;
 use fleet::Fingerprint;
 use fleet::routing::TokenRatio;
@@ -77,6 +77,8 @@ pub struct ParsedRequest {
     pub(crate) invalid: Option<InvalidParam>,
     /// Set if the request was translated, and may also be passed through to engines that speak its own API.
     pub(crate) native: Option<NativeRequest>,
+    /// The response continues the last message, where the engine can.
+    continues_message: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,14 +109,15 @@ pub struct Translated<O> {
 impl<O> Translated<O> {
     /// Reads the chat request of a translation, which has checked the members itself and knows some of them better.
     pub fn parse(translation: Translation<O>) -> Result<Self, ParseError> {
-        let Translation { body, invalid, remote_media, soft_limit, native, options, left_out_tools } = translation;
+        let Translation { body, invalid, remote_media, soft_limit, native, options, .. } = translation;
+        let (left_out_tools, continues_message) = (translation.left_out_tools, translation.continues_message);
         let request = chat::parse(body)?;
         let estimate = match soft_limit {
             Some(limit) => request.estimate.limited_softly(limit),
             None => request.estimate,
         };
         let estimate = estimate.or_native(native.as_ref().map_or(0, NativeRequest::prompt_bytes));
-        let request = ParsedRequest { estimate, invalid, remote_media, native, ..request };
+        let request = ParsedRequest { estimate, invalid, remote_media, native, continues_message, ..request };
         Ok(Self { request, options, left_out_tools })
     }
 }
@@ -146,14 +149,14 @@ impl ParsedRequest {
     /// The most tokens that an engine can generate before its response says how many they are: all of them, unless it is
     /// streamed.
     pub(crate) fn unseen_completion(&self, context_length: u64) -> u64 {
-        if self.is_stream() { 0 } else { self.estimate.bound(context_length).all_completions() }
+        if self.asks_for_stream() { 0 } else { self.estimate.bound(context_length).all_completions() }
     }
 
     /// The member with which the response of a model with this context is too large, if it is not streamed.
     pub(crate) fn oversized(&self, context_length: u64) -> Option<&'static str> {
         match &self.operation {
-            Operation::Chat { streaming: Some(_) } => None,
-            Operation::Chat { streaming: None } => self.estimate.oversized(context_length, MAX_RESPONSE_BYTES as u64),
+            Operation::Chat { streaming: Some(options) } if !options.is_gathered => None,
+            Operation::Chat { .. } => self.estimate.oversized(context_length, MAX_RESPONSE_BYTES as u64),
             Operation::Embeddings(options) => {
                 (options.least_bytes()? >= MAX_RESPONSE_BYTES as u64).then_some("dimensions")
             }
@@ -194,8 +197,32 @@ impl ParsedRequest {
         self.body = Bytes::copy_from_slice(&self.body);
     }
 
+    /// Whether the client wants a stream.
     pub(crate) fn is_stream(&self) -> bool {
         matches!(self.operation, Operation::Chat { streaming: Some(_) })
+    }
+
+    /// Whether the engine is asked to stream.
+    pub(crate) fn asks_for_stream(&self) -> bool {
+        matches!(&self.operation, Operation::Chat { streaming: Some(options) } if !options.is_gathered)
+    }
+
+    fn has_tools(&self) -> bool {
+        self.body[self.fingerprint_members.tools.clone()].contains(&b'{')
+    }
+
+    /// Prepares the request for a model with these traits.
+    pub(crate) fn adapt_to(&mut self, traits: ChatTraits) {
+        if traits.reasoning_names == ReasoningNames::AsIs {
+            self.reasoning_names.clear();
+        }
+        if traits.gathers_tools
+            && self.has_tools()
+            && let Operation::Chat { streaming: Some(options) } = &mut self.operation
+        {
+            options.is_gathered = true;
+            self.native = None;
+        }
     }
 }
 

@@ -13,6 +13,10 @@ pub(crate) struct StreamOptions {
     pub(crate) usage: bool,
     /// Wants running usage in every chunk.
     pub(crate) running_usage: bool,
+    /// The engine is asked for a whole response, which becomes a stream here.
+    pub(crate) is_gathered: bool,
+    /// The range of the value of `stream`.
+    pub(super) switch: Range<usize>,
     member: Option<OptionsMember>,
 }
 

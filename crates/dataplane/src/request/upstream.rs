@@ -18,12 +18,22 @@ impl ParsedRequest {
         if let Some(limit) = limit {
             self.estimate.clamp(limit, self.model_span.end, &mut edits);
         }
-        if let Operation::Chat { streaming: Some(client) } = &self.operation {
-            let options = client.for_upstream(&self.body, running_usage);
-            match client.span() {
-                Some(span) => edits.replace(span, options),
-                None => edits.insert(self.model_span.end, [b",\"stream_options\":", &options[..]].concat()),
+        match &self.operation {
+            Operation::Chat { streaming: Some(client) } if client.is_gathered => {
+                edits.replace(client.switch.clone(), &b"false"[..]);
+                if let Some(span) = client.span() {
+                    // Engines reject options without a stream.
+                    edits.replace(span, &b"null"[..]);
+                }
             }
+            Operation::Chat { streaming: Some(client) } => {
+                let options = client.for_upstream(&self.body, running_usage);
+                match client.span() {
+                    Some(span) => edits.replace(span, options),
+                    None => edits.insert(self.model_span.end, [b",\"stream_options\":", &options[..]].concat()),
+                }
+            }
+            Operation::Chat { streaming: None } | Operation::Embeddings(_) => {}
         }
         edits
     }

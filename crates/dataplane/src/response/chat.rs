@@ -8,6 +8,7 @@ use super::usage::{ReportedUsage, member_count, prompt_details};
 use super::{BadUpstreamResponse, note_once, upstream_error};
 use bytes::Bytes;
 use dialects::MAX_TOOL_CALLS;
+use domain::model::ReasoningNames;
 use domain::usage::Tokens;
 use json::edits::Edits;
 use json::members::{first_member, is_empty_object};
@@ -18,13 +19,16 @@ use std::borrow::Cow;
 const QUOTES: u64 = 2;
 
 /// What the choices of a response share: their edits take far more memory than their text.
-#[derive(Default)]
 struct EditBudget {
     tool_calls: usize,
     repeated: RepeatBudget,
 }
 
 impl EditBudget {
+    fn new(names: ReasoningNames) -> Self {
+        Self { tool_calls: 0, repeated: RepeatBudget::new(names) }
+    }
+
     /// Counts another tool call, unless there are too many.
     fn add_tool_call(&mut self, at: usize) -> Result<(), JsonError> {
         self.tool_calls += 1;
@@ -40,11 +44,12 @@ pub(crate) fn normalize(
     response: &Bytes,
     model: &str,
     choices: u64,
+    names: ReasoningNames,
     meter: &mut TokenMeter,
 ) -> Result<Bytes, BadUpstreamResponse> {
     let mut reader = Reader::new(response);
     let mut edits = Edits::default();
-    let (mut text, mut budget) = (UnaryText::default(), EditBudget::default());
+    let (mut text, mut budget) = (UnaryText::default(), EditBudget::new(names));
     let mut usage = None;
     let mut of_one_choice = None;
     let mut has_model = false;
@@ -239,7 +244,8 @@ mod tests {
     /// The response to a request for two choices.
     fn normalized(response: &str) -> (Result<serde_json::Value, BadUpstreamResponse>, (Tokens, Certainty)) {
         let mut meter = TokenMeter::new(10);
-        let result = normalize(&Bytes::copy_from_slice(response.as_bytes()), "acme/tiny", 2, &mut meter);
+        let response = Bytes::copy_from_slice(response.as_bytes());
+        let result = normalize(&response, "acme/tiny", 2, ReasoningNames::Both, &mut meter);
         (result.map(|bytes| serde_json::from_slice(&bytes).unwrap()), meter.tokens())
     }
 

@@ -1,6 +1,7 @@
 //! Normalizes a chat stream.
 
 use super::chunk::ChunkNormalizer;
+use super::gathered::{GatheredChunks, one_line};
 use super::native::NativeEvents;
 use super::sse::{Event, Splitter, read_event};
 use super::{BadUpstreamResponse, TokenMeter};
@@ -9,6 +10,7 @@ use crate::failover::Transcript;
 use crate::request::StreamOptions;
 use bytes::{Bytes, BytesMut};
 use dialects::StreamTranslator;
+use domain::model::ReasoningNames;
 use json::Reader;
 
 /// Surrounds a normalized chunk.
@@ -66,6 +68,10 @@ impl ChatStream {
         Self { conversion, ..Self::new(model, options, 1, estimated_prompt, None) }
     }
 
+    pub(crate) fn name_reasoning(&mut self, names: ReasoningNames) {
+        self.chunks.name_reasoning(names);
+    }
+
     /// Keeps the text from now on, so that another replica can continue it.
     pub(crate) fn keep_text(&mut self) {
         self.chunks.keep_text();
@@ -116,6 +122,21 @@ impl ChatStream {
         while let Some(event) = self.next_event()? {
             self.pass_event(&event)?;
         }
+        Ok(self.take_written())
+    }
+
+    /// Converts a whole response of the engine to a whole stream for the client.
+    pub(crate) fn pass_whole(&mut self, response: &Bytes) -> Result<Bytes, BadUpstreamResponse> {
+        let mut meter = self.meter.clone();
+        let response = self.chunks.normalize_whole(&one_line(response), &mut meter)?;
+        let GatheredChunks { content, usage } = GatheredChunks::of(&response)?;
+        self.meter = meter.clone();
+        for chunk in [Some(content), usage].into_iter().flatten() {
+            self.pass_data(&chunk)?;
+        }
+        // Chunks count in pieces, of which there is only one.
+        self.meter = meter;
+        self.write_done()?;
         Ok(self.take_written())
     }
 
@@ -181,26 +202,31 @@ impl ChatStream {
                 }
                 self.write_done()?;
             }
-            Event::Data(data) => match &mut self.conversion {
-                Conversion::Normalized => self.chunks.pass(&data, &mut self.meter, &mut self.out)?,
-                Conversion::Translated { translator, chunk } => {
-                    chunk.clear();
-                    self.chunks.pass(&data, &mut self.meter, chunk)?;
-                    if let Some(chunk) = chunk.strip_prefix(CHUNK_START) {
-                        translator.chunk(chunk, self.meter.so_far(), &mut self.out)?;
-                    }
-                }
-                Conversion::Native(events) => {
-                    events.pass(&data, &mut self.meter, &mut self.out)?;
-                    self.done = events.is_done();
-                }
-            },
+            Event::Data(data) => self.pass_data(&data)?,
             Event::Comment => match &mut self.conversion {
                 Conversion::Translated { translator, .. } => translator.keep_alive(&mut self.out),
                 Conversion::Native(events) if !events.has_begun() => {}
                 Conversion::Normalized | Conversion::Native(_) => self.out.extend_from_slice(b": ping\n\n"),
             },
             Event::Empty => {}
+        }
+        Ok(())
+    }
+
+    fn pass_data(&mut self, data: &[u8]) -> Result<(), BadUpstreamResponse> {
+        match &mut self.conversion {
+            Conversion::Normalized => self.chunks.pass(data, &mut self.meter, &mut self.out)?,
+            Conversion::Translated { translator, chunk } => {
+                chunk.clear();
+                self.chunks.pass(data, &mut self.meter, chunk)?;
+                if let Some(chunk) = chunk.strip_prefix(CHUNK_START) {
+                    translator.chunk(chunk, self.meter.so_far(), &mut self.out)?;
+                }
+            }
+            Conversion::Native(events) => {
+                events.pass(data, &mut self.meter, &mut self.out)?;
+                self.done = events.is_done();
+            }
         }
         Ok(())
     }

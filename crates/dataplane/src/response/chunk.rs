@@ -7,8 +7,9 @@ use super::tool_calls::{ToolCalls, ToolPart};
 use super::usage::{ReportedUsage, prompt_details};
 use super::{BadUpstreamResponse, note_once, upstream_error};
 use crate::failover::{Transcript, skip_gap};
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use dialects::MAX_TOOL_CALLS;
+use domain::model::ReasoningNames;
 use domain::usage::Tokens;
 use json::edits::Edits;
 use json::members::{first_member, is_empty_object, removal};
@@ -48,6 +49,7 @@ pub(super) struct ChunkNormalizer {
     choices: u64,
     wants_usage: bool,
     wants_running_usage: bool,
+    reasoning_names: ReasoningNames,
     usage_sent: bool,
     /// The text so far, if the stream may continue at another replica.
     transcript: Option<Transcript>,
@@ -95,12 +97,13 @@ impl ChunkNormalizer {
             last_finished: None,
             called: 0,
             tool_parts: 0,
-            repeat_budget: RepeatBudget::default(),
+            repeat_budget: RepeatBudget::new(ReasoningNames::default()),
             tool_calls: ToolCalls::default(),
             current: 0,
             choices,
             wants_usage,
             wants_running_usage,
+            reasoning_names: ReasoningNames::default(),
             usage_sent: false,
             transcript: None,
             new_text: Vec::new(),
@@ -108,6 +111,19 @@ impl ChunkNormalizer {
             gap: String::new(),
             has_news: false,
         }
+    }
+
+    pub(super) fn name_reasoning(&mut self, names: ReasoningNames) {
+        self.reasoning_names = names;
+    }
+
+    /// Normalizes a response that is not streamed and counts its tokens. It gets its model when it passes.
+    pub(super) fn normalize_whole(
+        &self,
+        response: &Bytes,
+        meter: &mut TokenMeter,
+    ) -> Result<Bytes, BadUpstreamResponse> {
+        super::chat::normalize(response, "", self.choices, self.reasoning_names, meter)
     }
 
     /// Keeps the text from now on, because the stream may continue at another replica.
@@ -163,7 +179,7 @@ impl ChunkNormalizer {
         let (mut has_id, mut has_created, mut has_model) = (false, false, false);
         self.has_news = !self.is_resumed;
         self.new_text.clear();
-        (self.tool_parts, self.repeat_budget) = (0, RepeatBudget::default());
+        (self.tool_parts, self.repeat_budget) = (0, RepeatBudget::new(self.reasoning_names));
         reader.object(|reader, name, name_at| {
             match name.raw() {
                 b"id" => {

@@ -5,6 +5,7 @@ use super::chat::normalize;
 use super::chat_stream::ChatStream;
 use crate::request::StreamOptions;
 use bytes::Bytes;
+use domain::model::ReasoningNames;
 use domain::usage::{Certainty, Tokens};
 use serde_json::{Value, json};
 use testkit::fake_engine::{Personality, Script, UsageFault, render_chat};
@@ -182,7 +183,7 @@ fn a_unary_response_is_billed_for_all_of_its_choices() {
             case.script.usage_fault = fault;
             let body = render_chat(&case.script, &case.request(false)).unwrap().remove(0);
             let mut meter = TokenMeter::new(10);
-            let response = normalize(&body, "acme/tiny", case.choices, &mut meter).unwrap();
+            let response = normalize(&body, "acme/tiny", case.choices, ReasoningNames::Both, &mut meter).unwrap();
             let (tokens, certainty) = meter.tokens();
             let response: Value = serde_json::from_slice(&response).unwrap();
             assert_eq!(counts(&response["usage"]), (tokens.prompt, tokens.completion, tokens.total()), "{case:?}");
@@ -195,6 +196,13 @@ fn a_unary_response_is_billed_for_all_of_its_choices() {
             }
             let without_hidden = case.generated() - case.script.hidden_tokens * case.choices;
             assert!(tokens.completion >= without_hidden, "{tokens:?}: {case:?}");
+            let mut gathered = Client::of(&case).stream;
+            let written = gathered.pass_whole(&body).unwrap();
+            assert_eq!(gathered.meter.tokens(), (tokens, certainty), "the same as a stream: {case:?}");
+            let shown = std::str::from_utf8(&written).unwrap().lines().filter_map(|line| line.strip_prefix("data: "));
+            let shown: Vec<Value> = shown.filter_map(|line| serde_json::from_str(line).ok()).collect();
+            let [_, usage] = &shown[..] else { panic!("{shown:?}: {case:?}") };
+            assert_eq!(counts(&usage["usage"]), (tokens.prompt, tokens.completion, tokens.total()), "{case:?}");
         }
     }
 }
@@ -209,7 +217,7 @@ fn choices_that_end_at_the_limit_have_as_many_tokens_as_the_first() {
     };
     let body = render_chat(&script, &json!({"n": 3})).unwrap().remove(0);
     let mut meter = TokenMeter::new(10);
-    normalize(&body, "acme/tiny", 3, &mut meter).unwrap();
+    normalize(&body, "acme/tiny", 3, ReasoningNames::Both, &mut meter).unwrap();
     assert_eq!((meter.tokens().0.completion, meter.tokens().1), (9, Certainty::Estimated));
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod chat_stream;
 mod chunk;
 pub(crate) mod embeddings;
 mod finish_reason;
+mod gathered;
 pub(crate) mod native;
 mod overflow;
 mod reasoning;

@@ -1,5 +1,7 @@
-//! Reasoning in a message: engines and clients call it `reasoning` or `reasoning_content`, so responses have both.
+//! Reasoning in a message: engines and clients call it `reasoning` or `reasoning_content`, so responses have both, unless
+//! the model says otherwise.
 
+use domain::model::ReasoningNames;
 use json::edits::Edits;
 use json::{JsonError, Reader, ValueKind};
 use std::ops::Range;
@@ -12,13 +14,15 @@ const MAX_REPEATED_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) struct RepeatBudget(usize);
 
-impl Default for RepeatBudget {
-    fn default() -> Self {
-        Self(MAX_REPEATED_BYTES)
-    }
-}
-
 impl RepeatBudget {
+    /// A response that keeps the engine's name repeats nothing.
+    pub(super) fn new(names: ReasoningNames) -> Self {
+        match names {
+            ReasoningNames::Both => Self(MAX_REPEATED_BYTES),
+            ReasoningNames::AsIs => Self(0),
+        }
+    }
+
     fn take(&mut self, bytes: usize) -> bool {
         let left = self.0.checked_sub(bytes);
         self.0 = left.unwrap_or(self.0);

@@ -88,7 +88,8 @@ impl MessagesRequest {
         out.put_text(&self.model);
         out.put(b",\"messages\":[");
         let place = if traits.merge_system { SystemPlace::First } else { SystemPlace::AsSent };
-        content::write_messages(self.value("system"), self.value("messages"), place, &mut checks, &mut out)?;
+        let continues_message =
+            content::write_messages(self.value("system"), self.value("messages"), place, &mut checks, &mut out)?;
         out.put(b"]");
         let max_tokens = self.members.integer("max_tokens", 1..=i64::MAX, &mut checks)?.unwrap_or(1);
         if self.members.boolean("stream", &mut checks)?.unwrap_or(false) {
@@ -102,7 +103,7 @@ impl MessagesRequest {
         self.write_user(&mut checks, &mut out)?;
         let left_out_tools = tools::write(self.value("tools"), self.value("tool_choice"), &mut checks, &mut out)?;
         let thinking = ThinkingRequest::read(self.value("thinking"), self.value("output_config"), &mut checks)?;
-        thinking::write(&thinking, traits.thinking, &mut out);
+        thinking::write(&thinking, traits.thinking, continues_message, &mut out);
         out.put(b"}");
         let remote_media = checks.take_remote_media();
         let native = if traits.is_native && left_out_tools.is_empty() { Some(self.native()?) } else { None };
@@ -116,7 +117,8 @@ impl MessagesRequest {
             omits_thinking: thinking.is_omitted,
         };
         let soft_limit = Some(max_tokens);
-        Ok(Translation { body: out.into(), invalid, remote_media, soft_limit, native, options, left_out_tools })
+        let body = out.into();
+        Ok(Translation { body, invalid, remote_media, soft_limit, native, options, left_out_tools, continues_message })
     }
 
     fn write_stop_sequences(&self, checks: &mut Checks, out: &mut Vec<u8>) -> Result<Vec<String>, ParseError> {

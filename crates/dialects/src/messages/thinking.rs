@@ -1,6 +1,7 @@
 //! How much the model should think, and the format of its response.
 
-use crate::writer::{Output, write_member};
+use crate::thinking::Thinking;
+use crate::writer::Output;
 use domain::model::ThinkingSwitch;
 use json::{Checks, ParseError, RawStr, Reader, ValueKind};
 use std::ops::Range;
@@ -123,23 +124,15 @@ impl ThinkingRequest {
     }
 }
 
-/// Writes the model's own switch, and the format of the response.
-pub(super) fn write(request: &ThinkingRequest, switch: ThinkingSwitch, out: &mut Vec<u8>) {
-    match (switch, request.mode) {
-        (ThinkingSwitch::ReasoningEffort, _) => {
-            if let Some(effort) = request.chat_effort() {
-                write_member("reasoning_effort", format!("\"{effort}\"").as_bytes(), out);
-            }
-        }
-        (ThinkingSwitch::EnableThinking, Some(mode)) => {
-            let value: &[u8] = match mode {
-                ThinkingMode::Enabled | ThinkingMode::Adaptive => b"{\"enable_thinking\":true}",
-                ThinkingMode::Disabled => b"{\"enable_thinking\":false}",
-            };
-            write_member("chat_template_kwargs", value, out);
-        }
-        (ThinkingSwitch::EnableThinking, None) | (ThinkingSwitch::None, _) => {}
-    }
+/// Writes the model's own switch, and the format of the response. A message that is continued has no room for thinking:
+/// engines would take its rest for thoughts.
+pub(super) fn write(request: &ThinkingRequest, switch: ThinkingSwitch, continues_message: bool, out: &mut Vec<u8>) {
+    let is_on = match request.mode {
+        Some(ThinkingMode::Enabled | ThinkingMode::Adaptive) => Some(true),
+        Some(ThinkingMode::Disabled) => Some(false),
+        None => continues_message.then_some(false),
+    };
+    Thinking { is_on, effort: request.chat_effort(), budget: request.budget }.write(switch, out);
     if let Some(schema) = &request.schema {
         out.put(b",\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"response\",\"schema\":");
         out.put(schema);

@@ -2,9 +2,9 @@
 
 use super::wire::ReasoningEcho;
 use crate::raw_text::of_raw;
-use crate::writer::write_member;
+use crate::thinking::Thinking;
 use domain::model::ThinkingSwitch;
-use json::{Checks, ParseError, RawStr, Reader, ValueKind, quote};
+use json::{Checks, ParseError, RawStr, Reader, ValueKind};
 use std::fmt;
 
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
@@ -44,18 +44,8 @@ impl<'a> ReasoningRequest<'a> {
 
     /// Writes the model's own switch.
     pub(super) fn write_chat(&self, switch: ThinkingSwitch, out: &mut Vec<u8>) {
-        let Some(effort) = self.effort else { return };
-        match switch {
-            ThinkingSwitch::ReasoningEffort => write_member("reasoning_effort", &quote(effort), out),
-            ThinkingSwitch::EnableThinking => {
-                let value: &[u8] = match effort {
-                    "none" => b"{\"enable_thinking\":false}",
-                    _ => b"{\"enable_thinking\":true}",
-                };
-                write_member("chat_template_kwargs", value, out);
-            }
-            ThinkingSwitch::None => {}
-        }
+        let is_on = self.effort.map(|effort| effort != "none");
+        Thinking { is_on, effort: self.effort, budget: None }.write(switch, out);
     }
 
     /// The member of the response.

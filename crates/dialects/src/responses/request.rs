@@ -250,6 +250,7 @@ impl ResponsesRequest {
             now,
             finished: stored,
         };
-        Ok(Translation { body: out.into(), invalid, remote_media, soft_limit, native, options, left_out_tools })
+        let (body, continues_message) = (out.into(), false);
+        Ok(Translation { body, invalid, remote_media, soft_limit, native, options, left_out_tools, continues_message })
     }
 }

@@ -1,5 +1,6 @@
 //! Models: their ids, prices, and how they are served.
 
+pub use super::chat_traits::{ChatTraits, ReasoningNames, ThinkingSwitch};
 pub use super::request_rules::RequestRules;
 
 use crate::gpu_type::GpuType;
@@ -109,27 +110,6 @@ pub struct Model {
     pub flavors: Vec<Flavor>,
 }
 
-/// What translated requests must know of the chat template of a model.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ChatTraits {
-    /// `None`: by the kind of its engine.
-    pub thinking: Option<ThinkingSwitch>,
-    /// The template accepts only one system message, the first.
-    pub merge_system: bool,
-}
-
-named_enum! {
-    /// The member of a chat request that turns thinking on and off.
-    #[derive(Default)]
-    pub enum ThinkingSwitch {
-        ReasoningEffort = "reasoning_effort",
-        /// `chat_template_kwargs.enable_thinking`.
-        EnableThinking = "enable_thinking",
-        #[default]
-        None = "none",
-    }
-}
-
 impl Model {
     /// A chat model with default settings that nothing serves.
     pub fn plain(id: ModelId) -> Self {
@@ -149,17 +129,24 @@ impl Model {
         }
     }
 
-    /// The configured switch, else that of most chat templates where the engine passes it on to them.
+    /// The configured switch, else the usual one if all engines have the same.
     pub fn thinking_switch(&self) -> ThinkingSwitch {
-        let Serving::Upstreams(upstreams) = &self.serving else {
-            return self.chat.thinking.unwrap_or_default();
-        };
-        let passes_on = |upstream: &Upstream| {
-            matches!(upstream.engine, Some(EngineKind::Vllm | EngineKind::Sglang | EngineKind::LlamaServer))
-        };
-        let is_passed_on = !upstreams.is_empty() && upstreams.iter().all(passes_on);
-        let usual = if is_passed_on { ThinkingSwitch::EnableThinking } else { ThinkingSwitch::None };
-        self.chat.thinking.unwrap_or(usual)
+        self.chat.thinking.unwrap_or_else(|| match &self.serving {
+            Serving::Upstreams(upstreams) => {
+                let mut usual = upstreams.iter().map(|upstream| usual_switch(upstream.engine));
+                let first = usual.next().unwrap_or_default();
+                if usual.all(|other| other == first) { first } else { ThinkingSwitch::None }
+            }
+            Serving::Engine(pool) => usual_switch(pool.flavor.as_ref().and_then(|flavor| flavor.engine())),
+        })
+    }
+}
+
+/// The switch of most chat templates, where the engine passes it on to them.
+pub const fn usual_switch(engine: Option<EngineKind>) -> ThinkingSwitch {
+    match engine {
+        Some(EngineKind::Vllm | EngineKind::Sglang | EngineKind::LlamaServer) => ThinkingSwitch::EnableThinking,
+        Some(EngineKind::ForebayEngine) | None => ThinkingSwitch::None,
     }
 }
 
@@ -296,6 +283,14 @@ impl Flavor {
             default_target: None,
             prefill_target: None,
             max_len: None,
+        }
+    }
+
+    /// `None` for a custom command.
+    pub fn engine(&self) -> Option<EngineKind> {
+        match &self.launch {
+            Launch::Engine(engine) => Some(*engine),
+            Launch::Argv(_) => None,
         }
     }
 }

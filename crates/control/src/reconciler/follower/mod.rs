@@ -8,7 +8,7 @@ use crate::endpoints::wake;
 use background::{Loop, Tasks};
 use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::endpoint::state::Admission;
-use domain::model::{DriverKind, EngineKind, Launch, Model, ModelId, Upstream};
+use domain::model::{ChatTraits, DriverKind, EngineKind, Flavor, Model, ModelId, Upstream, usual_switch};
 use domain::{Endpoint, EndpointId};
 use fleet::drivers::Driver;
 use fleet::endpoints::{Condition, EndpointUpdate};
@@ -123,12 +123,21 @@ fn update_of(
             context_length: endpoint.shape.flavor.max_len.unwrap_or(endpoint.shape.context_length),
             optimized: model.is_some_and(|model| model.optimized),
             failover: model.is_some_and(|model| model.failover),
+            chat: chat_traits(model, &endpoint.shape.flavor),
             ..Model::plain(id.clone())
         }),
         condition: condition(endpoint),
         replicas: replicas.collect(),
         draining: live.iter().filter(drains).map(|replica| replica.id.to_string()).collect(),
     }
+}
+
+/// Those of the model. Which switch of thinking is usual depends on the engine of the endpoint, not on those of the
+/// serverless model.
+fn chat_traits(model: Option<&Model>, flavor: &Flavor) -> ChatTraits {
+    let traits = model.map(|model| model.chat).unwrap_or_default();
+    let thinking = traits.thinking.unwrap_or(usual_switch(flavor.engine()));
+    ChatTraits { thinking: Some(thinking), ..traits }
 }
 
 fn condition(endpoint: &Endpoint) -> Condition {
@@ -142,13 +151,34 @@ fn condition(endpoint: &Endpoint) -> Condition {
 }
 
 fn upstream(endpoint: &Endpoint, model: &ModelId, address: &str) -> Upstream {
-    let engine = match &endpoint.shape.flavor.launch {
-        Launch::Engine(engine) => Some(*engine),
-        Launch::Argv(_) => None,
-    };
+    let engine = endpoint.shape.flavor.engine();
     let continuous_usage = match engine {
         Some(EngineKind::ForebayEngine | EngineKind::Vllm | EngineKind::Sglang) => true,
         Some(EngineKind::LlamaServer) | None => false,
     };
     Upstream { continuous_usage, engine, ..Upstream::plain(format!("http://{address}/v1"), model.as_str()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::GpuType;
+    use domain::model::{ReasoningNames, ThinkingSwitch};
+
+    #[test]
+    fn an_endpoint_has_the_chat_traits_of_its_model_and_the_usual_switch_of_its_engine() {
+        let flavor = |engine| Flavor::plain("one", GpuType::parse("local/cpu").unwrap(), engine);
+        let plain = Model::plain(ModelId::parse("acme/own").unwrap());
+        let thinking = |model, engine| chat_traits(model, &flavor(engine)).thinking;
+        assert_eq!(thinking(Some(&plain), EngineKind::Vllm), Some(ThinkingSwitch::EnableThinking));
+        assert_eq!(thinking(None, EngineKind::ForebayEngine), Some(ThinkingSwitch::None));
+        let chat = ChatTraits {
+            thinking: Some(ThinkingSwitch::Thinking),
+            merge_system: true,
+            reasoning_names: ReasoningNames::AsIs,
+            gathers_tools: true,
+        };
+        let own = Model { chat, ..plain };
+        assert_eq!(chat_traits(Some(&own), &flavor(EngineKind::Vllm)), chat);
+    }
 }

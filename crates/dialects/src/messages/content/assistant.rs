@@ -9,12 +9,13 @@ use json::{Checks, ParseError, Path, quote};
 /// The types of blocks that an assistant's turn may have.
 const TYPES: [&str; 4] = ["text", "thinking", "redacted_thinking", "tool_use"];
 
+/// Returns whether a response could continue it.
 pub(super) fn write(
     content: &[u8],
     path: &Path<'_>,
     checks: &mut Checks,
     out: &mut Messages<'_>,
-) -> Result<(), ParseError> {
+) -> Result<bool, ParseError> {
     let mut turn = AssistantTurn::default();
     match Content::read(content, path, "blocks", checks)? {
         Some(Content::Text(raw)) => turn.text.add(raw),
@@ -22,10 +23,10 @@ pub(super) fn write(
             add(&mut turn, block, path, checks);
             Ok(())
         })?,
-        None => return Ok(()),
+        None => return Ok(false),
     }
     turn.write(out);
-    Ok(())
+    Ok(turn.ends_with_text())
 }
 
 fn add(turn: &mut AssistantTurn, block: &Block<'_>, path: &Path<'_>, checks: &mut Checks) {

@@ -16,13 +16,14 @@ use crate::chat_messages::{JoinedText, Messages};
 use crate::values::value;
 use json::{Checks, ParseError, Path, RawStr, Reader, ValueKind};
 
+/// Returns whether the last message is one of the assistant that its response continues.
 pub(super) fn write_messages(
     system: &[u8],
     messages: &[u8],
     place: SystemPlace,
     checks: &mut Checks,
     out: &mut Vec<u8>,
-) -> Result<(), ParseError> {
+) -> Result<bool, ParseError> {
     let mut first = JoinedText::default();
     if !system.is_empty() {
         system::read_text(system, &"system", &mut first, checks)?;
@@ -36,21 +37,22 @@ pub(super) fn write_messages(
     }
     let mut reader = Reader::new(messages);
     if !checks.is(&mut reader, &"messages", ValueKind::Array)? {
-        return Ok(());
+        return Ok(false);
     }
-    let mut count = 0;
+    let (mut count, mut is_continued) = (0, false);
     reader.array(|reader, index| {
         count += 1;
         let path = Path::Index(&"messages", index);
-        match Message::read(reader, &path, checks)? {
-            Some(message) => write_message(&message, &path, place, checks, &mut written),
-            None => Ok(()),
-        }
+        is_continued = match Message::read(reader, &path, checks)? {
+            Some(message) => write_message(&message, &path, place, checks, &mut written)?,
+            None => false,
+        };
+        Ok::<(), ParseError>(())
     })?;
     if count == 0 {
         checks.invalid(&"messages", || "must have at least one message".into());
     }
-    Ok(())
+    Ok(is_continued)
 }
 
 struct Message<'a> {
@@ -77,33 +79,34 @@ impl<'a> Message<'a> {
     }
 }
 
+/// Returns whether a response could continue the message.
 fn write_message(
     message: &Message<'_>,
     path: &Path<'_>,
     place: SystemPlace,
     checks: &mut Checks,
     out: &mut Messages<'_>,
-) -> Result<(), ParseError> {
+) -> Result<bool, ParseError> {
     let role_path = Path::Member(path, "role");
     let content_path = Path::Member(path, "content");
     let Some(role) = message.role else {
         checks.missing(&role_path);
-        return Ok(());
+        return Ok(false);
     };
     let role = checks.word(role, &role_path, &["user", "assistant", "system"]);
     let Some(content) = message.content else {
         checks.missing(&content_path);
-        return Ok(());
+        return Ok(false);
     };
     match role {
-        Some("user") => user::write(content, &content_path, checks, out),
-        Some("assistant") => assistant::write(content, &content_path, checks, out),
+        Some("user") => user::write(content, &content_path, checks, out)?,
+        Some("assistant") => return assistant::write(content, &content_path, checks, out),
         Some("system") if place == SystemPlace::AsSent => {
             let mut text = JoinedText::default();
             system::read_text(content, &content_path, &mut text, checks)?;
             out.text("system", &text.raw);
-            Ok(())
         }
-        _ => Ok(()),
+        _ => {}
     }
+    Ok(false)
 }

@@ -157,3 +157,28 @@ async fn aliases_and_sessions_of_agents_work() {
     let models = client(&app).get("/models/claude-x").await.json();
     assert_eq!(models["id"], "claude-x");
 }
+
+#[tokio::test]
+async fn a_last_message_of_the_assistant_is_continued_where_the_engine_can() {
+    let prefilled = |text: &str| {
+        let mut body = message("Count.");
+        body["messages"] = json!([{"role": "user", "content": "Count."}, {"role": "assistant", "content": text}]);
+        body
+    };
+    let app = TestApp::setup().upstream("engine = \"vllm\"").start().await;
+    let response = create(&app, prefilled("Hello ")).await.json();
+    assert_eq!(response["content"][0]["text"], "Hello Hello ", "without what the client sent");
+    let sent = app.engine().calls()[0].json();
+    assert_eq!((&sent["continue_final_message"], &sent["add_generation_prompt"]), (&json!(true), &json!(false)));
+    assert_eq!(
+        sent["chat_template_kwargs"],
+        json!({"enable_thinking": false}),
+        "the rest of a message is not a thought"
+    );
+    create(&app, message("hi")).await;
+    let sent = app.engine().calls()[1].json();
+    assert_eq!((sent.get("continue_final_message"), sent.get("chat_template_kwargs")), (None, None));
+    let unknown = TestApp::start().await;
+    create(&unknown, prefilled("Hello ")).await;
+    assert!(unknown.engine().calls()[0].json().get("continue_final_message").is_none());
+}

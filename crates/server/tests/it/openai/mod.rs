@@ -7,6 +7,7 @@ mod credentials;
 mod embeddings;
 mod errors;
 mod failover;
+mod gathered_tools;
 mod http;
 mod http2_abuse;
 mod memory;

@@ -20,7 +20,15 @@ const THINKING = [
   { value: '', label: 'By the engine' },
   { value: 'reasoning_effort', label: 'reasoning_effort' },
   { value: 'enable_thinking', label: 'enable_thinking' },
+  { value: 'thinking', label: 'thinking' },
+  { value: 'thinking_budget', label: 'thinking_budget' },
+  { value: 'thinking_token_budget', label: 'enable_thinking with thinking_token_budget' },
   { value: 'none', label: 'None' },
+]
+
+const REASONING_NAMES = [
+  { value: 'both', label: 'reasoning and reasoning_content' },
+  { value: 'as_is', label: 'As the engine writes it' },
 ]
 
 /** Name, context, prices and the sharing of prompt caches. */
@@ -100,6 +108,19 @@ function ChatFields({ part: { input, checkbox } }: Props) {
         data={THINKING}
         allowDeselect={false}
         {...input('thinking')}
+      />
+      <Select
+        label="Name of the reasoning"
+        description="In responses of chat; clients and engines differ"
+        maw={360}
+        data={REASONING_NAMES}
+        allowDeselect={false}
+        {...input('reasoningNames')}
+      />
+      <Checkbox
+        label="Stream tool calls"
+        description="Clear it if the engine’s tool parser loses arguments in streams: calls with tools then arrive at once"
+        {...checkbox('streamTools')}
       />
     </>
   )

@@ -26,6 +26,8 @@ const model = {
   mediaUrls: false,
   mergeSystem: true,
   thinking: null,
+  reasoningNames: 'both',
+  streamTools: true,
   upstreams: [upstream],
 } as unknown as OperatorModel
 
@@ -58,6 +60,12 @@ describe('fields of a model', () => {
     })
     const embedding = editOf(model, { ...failover, modality: 'embedding' }, upstreamsOf(model))
     expect(embedding).toEqual({ version: 7, modality: 'embedding', mergeSystem: false })
+    const dialect = { ...detailsOf(model), reasoningNames: 'as_is', streamTools: false }
+    expect(editOf(model, dialect, upstreamsOf(model))).toEqual({
+      version: 7,
+      reasoningNames: 'as_is',
+      streamTools: false,
+    })
   })
 
   it('keep what the form does not show, and the stored key unless it is typed or removed', () => {

@@ -21,6 +21,8 @@ export type DetailFields = {
   mergeSystem: boolean
   /** Empty: by the kind of the engine. */
   thinking: string
+  reasoningNames: string
+  streamTools: boolean
 }
 
 export type UpstreamFields = {
@@ -50,6 +52,8 @@ export const EMPTY_DETAILS: DetailFields = {
   mediaUrls: false,
   mergeSystem: false,
   thinking: '',
+  reasoningNames: 'both',
+  streamTools: true,
 }
 
 export const EMPTY_UPSTREAM: UpstreamFields = {
@@ -76,6 +80,8 @@ export const detailsOf = (model: OperatorModel): DetailFields => ({
   mediaUrls: model.mediaUrls,
   mergeSystem: model.mergeSystem,
   thinking: model.thinking ?? '',
+  reasoningNames: model.reasoningNames,
+  streamTools: model.streamTools,
 })
 
 export const upstreamsOf = (model: OperatorModel): UpstreamFields[] =>
@@ -105,8 +111,17 @@ export const toDetails = (fields: DetailFields) => ({
         mediaUrls: fields.mediaUrls,
         mergeSystem: fields.mergeSystem,
         thinking: fields.thinking || null,
+        reasoningNames: fields.reasoningNames === 'both' ? null : fields.reasoningNames,
+        streamTools: fields.streamTools ? null : false,
       }
-    : { failover: false, mediaUrls: false, mergeSystem: false, thinking: null }),
+    : {
+        failover: false,
+        mediaUrls: false,
+        mergeSystem: false,
+        thinking: null,
+        reasoningNames: null,
+        streamTools: null,
+      }),
 })
 
 /** A key that is not typed is left out, so that the stored one stays. */

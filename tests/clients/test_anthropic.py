@@ -75,6 +75,16 @@ class Messages(ClientTest):
             message = stream.get_final_message()
         self.assertEqual((message.stop_reason, message.usage.output_tokens), ("end_turn", 3))
 
+    def test_a_stream_that_is_kept_alive_succeeds_or_raises(self):
+        call = {"model": CHAT, "max_tokens": 64, "messages": HELLO, "extra_headers": {"X-Keep-Alive": "1"}}
+        script_next_call(delay_ms=1_500)
+        with self.client.messages.stream(**call) as stream:
+            self.assertEqual(stream.get_final_text(), "Hello Hello Hello ")
+        script_next_call(delay_ms=1_500, status=400)
+        with self.assertRaises(anthropic.APIStatusError):
+            with self.client.messages.stream(**call) as stream:
+                stream.get_final_text()
+
     def test_a_streamed_tool_call_has_its_input(self):
         script_next_call(raw_events=tool_events())
         with self.client.messages.stream(model=CHAT, max_tokens=64, messages=HELLO, tools=[WEATHER]) as stream:

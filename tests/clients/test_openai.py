@@ -112,6 +112,18 @@ class Chat(ClientTest):
                 list(stream)
         self.assertEqual(raised.exception.code, "bad_gateway")
 
+    def test_a_stream_that_is_kept_alive_succeeds_or_raises(self):
+        slow = {"delay_ms": 1_500}
+        for fake, code in [(slow, None), (slow | {"status": 400}, "invalid_value")]:
+            with self.client.chat.completions.create(
+                model=CHAT, messages=HELLO, stream=True, extra_body={"fake": fake}, extra_headers={"X-Keep-Alive": "1"}
+            ) as stream:
+                try:
+                    text = "".join(chunk.choices[0].delta.content or "" for chunk in stream)
+                    self.assertEqual((text, code), ("Hello Hello Hello ", None))
+                except openai.APIError as error:
+                    self.assertEqual(error.code, code)
+
     def test_many_concurrent_calls_succeed(self):
         async def call_many():
             async with openai.AsyncOpenAI(base_url=BASE_URL, api_key=API_KEY, max_retries=0) as client:

@@ -24,7 +24,7 @@ pub use oidc::OidcConfig;
 pub use problems::{Problem, Problems};
 pub use sections::http_url;
 pub use sections::{
-    DriversConfig, EdgeConfig, JournalConfig, LimitsConfig, ServerConfig, SessionsConfig, StoreConfig,
+    DriversConfig, EdgeConfig, JournalConfig, LimitsConfig, MAX_KEEP_ALIVE, ServerConfig, SessionsConfig, StoreConfig,
     WORKSPACE_DEFAULTS,
 };
 pub use units::show_size;

@@ -20,6 +20,9 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 
 const DRAIN_TIMEOUT_RANGE: RangeInclusive<Duration> = Duration::ZERO..=DAY;
 const HOLD_TIMEOUT_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(900);
+/// The longest interval of pings, which calls may ask for, too.
+pub const MAX_KEEP_ALIVE: Duration = Duration::from_secs(300);
+const KEEP_ALIVE_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=MAX_KEEP_ALIVE;
 const SESSION_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(365 * 86_400);
 const BODY_READ_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=HOUR;
 const UPSTREAM_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=DAY;
@@ -319,6 +322,8 @@ impl JournalConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EdgeConfig {
     pub hold_timeout: Duration,
+    /// How long a stream may be silent before its first event; `None` for any time.
+    pub keep_alive: Option<Duration>,
     pub body_limit: u64,
     pub body_read_timeout: Duration,
     pub first_byte_timeout: Duration,
@@ -346,6 +351,7 @@ impl EdgeConfig {
         }
         Self {
             hold_timeout,
+            keep_alive: section.duration("keep_alive", KEEP_ALIVE_RANGE),
             body_limit,
             memory_budget,
             routing_headers: section.boolean("routing_headers").unwrap_or(false),

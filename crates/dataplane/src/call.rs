@@ -33,6 +33,8 @@ pub struct Call {
     pub tap: UsageTap,
     /// How long after its start the call may wait for a replica of a dedicated endpoint.
     pub hold_timeout: Duration,
+    /// How long a stream may be silent before its first event; `None` for any time.
+    pub keep_alive: Option<Duration>,
     /// Encodes an error as the last event of a stream, in the format of the surface.
     pub error_event: fn(&CallError, &RequestId) -> Bytes,
 }
@@ -69,6 +71,23 @@ impl Call {
     /// The events with which a stream fails that has not begun; `None` if the client gets an HTTP error.
     pub fn failed_stream(&self, error: &CallError) -> Option<Bytes> {
         if self.request.is_stream() { error.with_failure(|failure| self.dialect.failed_stream(failure)) } else { None }
+    }
+
+    /// The call, to be served on its own: this one has no tap from now on.
+    pub(crate) fn detach(&mut self) -> Self {
+        Self {
+            caller: Arc::clone(&self.caller),
+            counted: self.counted,
+            request: self.request.clone(),
+            dialect: self.dialect.clone(),
+            headers: self.headers.clone(),
+            shows_placement: self.shows_placement,
+            session: self.session.clone(),
+            tap: std::mem::take(&mut self.tap),
+            hold_timeout: self.hold_timeout,
+            keep_alive: self.keep_alive,
+            error_event: self.error_event,
+        }
     }
 
     /// The search for a slot at a replica that was not `tried` before, among the prompts of `tenant`.

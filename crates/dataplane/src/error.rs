@@ -57,7 +57,7 @@ pub enum CallError {
     #[error("too many calls are waiting for this endpoint")]
     HoldQueueFull,
     /// No replica became ready before the hold timeout.
-    #[error("the edge timeout")]
+    #[error("no replica of the endpoint was ready within the hold timeout")]
     HoldTimeout,
     #[error("another workspace owns this endpoint")]
     WrongWorkspace,

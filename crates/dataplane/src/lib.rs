@@ -5,6 +5,7 @@
 
 pub mod admission;
 mod admit;
+mod alive;
 mod body;
 mod call;
 mod count_tokens;
@@ -43,6 +44,7 @@ use domain::limits::RateLimitStatus;
 use domain::model::CallTimeouts;
 use fleet::{Connector, Endpoints, Routes};
 use quarantine::Quarantine;
+use resolve::Target;
 use response_memory::BodyMemory;
 use std::sync::Arc;
 use std::time::Instant;
@@ -142,6 +144,13 @@ impl Dataplane {
         let target = self.resolve(call)?;
         self.check_quarantine(call)?;
         self.admit(call, &target).await?;
+        if let Some(interval) = call.keep_alive.filter(|_| call.request.is_stream()) {
+            return Box::pin(self.serve_alive(call, target, interval)).await;
+        }
+        self.serve(call, target).await
+    }
+
+    async fn serve(&self, call: &mut Call, target: Target) -> Result<Response, CallError> {
         let slot = self.hold(call, &target).await?;
         self.relay(call, target, slot).await
     }

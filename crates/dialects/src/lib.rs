@@ -8,6 +8,7 @@ mod chat_messages;
 mod chat_part;
 pub mod messages;
 mod native;
+mod opened;
 mod raw_text;
 mod request_members;
 pub mod responses;
@@ -17,6 +18,7 @@ mod values;
 mod writer;
 
 pub use native::{NativeHead, NativeRequest};
+pub use opened::Opened;
 
 use bytes::{Bytes, BytesMut};
 use domain::model::{NativeApi, ThinkingSwitch};
@@ -122,6 +124,24 @@ impl Dialect {
             Self::Chat => None,
             Self::Messages(options) => Some(Box::new(MessageStream::new(Arc::clone(options)))),
             Self::Responses(options) => Some(Box::new(ResponseStream::new(Arc::clone(options)))),
+        }
+    }
+
+    /// Writes the first events of a stream, with the tokens that its prompt probably has, before its engine has begun. The
+    /// writers of the stream leave them out.
+    pub fn open_stream(&self, tokens: Tokens, out: &mut BytesMut) {
+        match self {
+            Self::Chat => sse::write_comment(out),
+            Self::Messages(options) => MessageStream::new(Arc::clone(options)).open(tokens, out),
+            Self::Responses(options) => ResponseStream::new(Arc::clone(options)).open(out),
+        }
+    }
+
+    /// Writes that a stream is alive whose engine has not begun.
+    pub fn ping(&self, out: &mut BytesMut) {
+        match self {
+            Self::Chat | Self::Responses(_) => sse::write_comment(out),
+            Self::Messages(_) => messages::write_ping(out),
         }
     }
 

@@ -55,7 +55,7 @@ fn no_file_gives_the_defaults() {
     assert_eq!((config.store.url.as_str(), config.limits.url.as_str()), ("sqlite:forebay.db", "memory:"));
     assert_eq!((config.journal.max_bytes, config.store.responses_max_bytes), (1 << 30, 1 << 30));
     assert_eq!((config.store.responses_organization_bytes, config.store.responses_total_bytes), (4 << 30, 16 << 30));
-    assert_eq!(config.edge.hold_timeout, Duration::from_secs(300));
+    assert_eq!((config.edge.hold_timeout, config.edge.keep_alive), (Duration::from_secs(300), None));
     assert_eq!(config.edge.body_limit, 16 << 20);
     assert_eq!(config.edge.body_read_timeout, Duration::from_secs(30));
     assert_eq!(config.edge.first_byte_timeout, Duration::from_secs(600));

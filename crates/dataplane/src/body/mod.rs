@@ -1,8 +1,10 @@
 //! The body of a response, which settles its call when it ends.
 
+mod alive_body;
 mod moving;
 mod response_body;
 
+pub(crate) use alive_body::{AliveBody, ServedFuture};
 pub(crate) use moving::{KeptCall, Moved, MovedFuture, Resumed};
 pub use response_body::ResponseBody;
 

@@ -1,6 +1,6 @@
 //! A complete or a streamed body, as the edge sends it.
 
-use super::StreamBody;
+use super::{AliveBody, StreamBody};
 use crate::record::Outcome;
 use crate::response_memory::BodyGrant;
 use crate::usage_tap::UsageTap;
@@ -19,20 +19,17 @@ pub enum ResponseBody {
         memory: Option<Box<dyn BodyGrant>>,
     },
     Stream(Box<StreamBody>),
+    /// A stream whose engine has not begun when it begins.
+    Alive(Box<AliveBody>),
 }
 
 impl ResponseBody {
     pub(crate) fn whole(bytes: Bytes, tap: UsageTap, memory: Option<Box<dyn BodyGrant>>) -> Self {
         Self::Whole { bytes: Some(bytes), tap, memory }
     }
-}
 
-impl Body for ResponseBody {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let polled = match self.get_mut() {
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        match self {
             Self::Whole { bytes, tap, .. } => {
                 let bytes = bytes.take();
                 if bytes.is_some() {
@@ -41,8 +38,17 @@ impl Body for ResponseBody {
                 Poll::Ready(bytes)
             }
             Self::Stream(stream) => stream.poll(cx),
-        };
-        polled.map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+            Self::Alive(alive) => alive.poll(cx),
+        }
+    }
+}
+
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.get_mut().poll(cx).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -52,7 +58,7 @@ impl Body for ResponseBody {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole { bytes, .. } => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
-            Self::Stream(_) => SizeHint::default(),
+            Self::Stream(_) | Self::Alive(_) => SizeHint::default(),
         }
     }
 }

@@ -45,21 +45,9 @@ impl Dataplane {
         call.request.detach_body();
         // Only translated streams are continued.
         call.request.native = None;
-        let kept = Call {
-            caller: Arc::clone(&call.caller),
-            counted: call.counted,
-            request: call.request.clone(),
-            dialect: call.dialect.clone(),
-            headers: call.headers.clone(),
-            shows_placement: false,
-            session: call.session.clone(),
-            tap: std::mem::take(&mut call.tap),
-            hold_timeout: call.hold_timeout,
-            error_event: call.error_event,
-        };
         Some(Box::new(StreamedCall {
             dataplane: self.clone(),
-            call: kept,
+            call: call.detach(),
             target,
             prompt,
             tried,

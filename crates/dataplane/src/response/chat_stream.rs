@@ -203,9 +203,11 @@ impl ChatStream {
                 self.write_done()?;
             }
             Event::Data(data) => self.pass_data(&data)?,
+            // Before the first event, the call can still go to another replica, or end with an HTTP error.
             Event::Comment => match &mut self.conversion {
                 Conversion::Translated { translator, .. } => translator.keep_alive(&mut self.out),
                 Conversion::Native(events) if !events.has_begun() => {}
+                Conversion::Normalized if !self.chunks.has_begun() => {}
                 Conversion::Normalized | Conversion::Native(_) => self.out.extend_from_slice(b": ping\n\n"),
             },
             Event::Empty => {}

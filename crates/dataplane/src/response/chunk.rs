@@ -160,6 +160,11 @@ impl ChunkNormalizer {
         .concat()
     }
 
+    /// Whether a chunk with a choice has passed.
+    pub(super) fn has_begun(&self) -> bool {
+        self.started != 0
+    }
+
     /// Whether every choice that has begun has ended.
     pub(super) fn all_finished(&self) -> bool {
         self.started != 0 && self.started == self.finished

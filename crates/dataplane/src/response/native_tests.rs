@@ -2,9 +2,9 @@ use super::super::chat_stream::ChatStream;
 use super::*;
 use crate::dialect_tests::OpenSeal;
 use crate::request::StreamOptions;
-use dialects::Traits;
 use dialects::messages::MessageOptions;
 use dialects::responses::{History, ResponseContext, ResponsesRequest};
+use dialects::{Opened, Traits};
 use domain::usage::{Certainty, Tokens};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -18,6 +18,7 @@ pub(crate) fn messages() -> Dialect {
         max_tokens: 64,
         stop_sequences: Vec::new(),
         omits_thinking: false,
+        opened: Opened::default(),
     }))
 }
 

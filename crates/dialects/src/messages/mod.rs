@@ -17,10 +17,12 @@ mod wire;
 mod request_tests;
 
 pub use request::MessagesRequest;
-pub(crate) use stream::MessageStream;
+pub(crate) use stream::{MessageStream, write_ping};
+
+use crate::Opened;
 
 /// What the response needs to know of the request and the model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct MessageOptions {
     /// The id of the message.
     pub id: String,
@@ -31,4 +33,5 @@ pub struct MessageOptions {
     pub stop_sequences: Vec<String>,
     /// Thinking is not sent to the client.
     pub omits_thinking: bool,
+    pub opened: Opened,
 }

@@ -9,7 +9,7 @@ use super::thinking::{self, ThinkingRequest};
 use super::tools;
 use crate::request_members::{Member, RequestMembers, kept_back, passed_on};
 use crate::writer::{Output, write_member};
-use crate::{NativeRequest, Traits, Translation};
+use crate::{NativeRequest, Opened, Traits, Translation};
 use bytes::Bytes;
 use domain::SecretHash;
 use domain::model::NativeApi;
@@ -115,6 +115,7 @@ impl MessagesRequest {
             max_tokens,
             stop_sequences,
             omits_thinking: thinking.is_omitted,
+            opened: Opened::default(),
         };
         let soft_limit = Some(max_tokens);
         let body = out.into();

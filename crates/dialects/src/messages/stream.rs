@@ -88,6 +88,10 @@ struct ToolCall {
     arguments: Arguments,
 }
 
+pub(crate) fn write_ping(out: &mut BytesMut) {
+    Event::Ping.write(out);
+}
+
 impl MessageStream {
     pub(crate) fn new(options: Arc<MessageOptions>) -> Self {
         Self {
@@ -101,11 +105,20 @@ impl MessageStream {
         }
     }
 
+    /// Begins the message before its engine does.
+    pub(crate) fn open(mut self, tokens: Tokens, out: &mut BytesMut) {
+        self.start(tokens, out);
+        self.options.opened.set();
+    }
+
     fn start(&mut self, tokens: Tokens, out: &mut BytesMut) {
         if self.has_started {
             return;
         }
         self.has_started = true;
+        if self.options.opened.is_set() {
+            return;
+        }
         let message = Message::new(&self.options, Vec::new(), Stop::default(), self.ending.usage(tokens));
         Event::MessageStart { message }.write(out);
         Event::Ping.write(out);

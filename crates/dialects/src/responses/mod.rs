@@ -29,6 +29,7 @@ pub use request::{History, ItemReference, ResponseContext, ResponsesRequest};
 
 pub(crate) use stream::ResponseStream;
 
+use crate::Opened;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -37,7 +38,7 @@ use tool_table::ToolTable;
 use wire::{RequestEcho, Response};
 
 /// What the response needs to know of the request.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct ResponseOptions {
     /// The part of all ids that belongs to this response.
     unique: String,
@@ -54,6 +55,7 @@ pub struct ResponseOptions {
     now: fn() -> i64,
     /// Set if the response is to be stored.
     finished: Option<FinishedResponse>,
+    opened: Opened,
 }
 
 impl ResponseOptions {

@@ -13,7 +13,7 @@ use super::wire::RequestEcho;
 use super::{FinishedResponse, ResponseOptions};
 use crate::request_members::{Member, RequestMembers, kept_back, passed_on};
 use crate::writer::Output;
-use crate::{NativeRequest, Traits, Translation};
+use crate::{NativeRequest, Opened, Traits, Translation};
 use bytes::Bytes;
 use domain::model::NativeApi;
 use json::{Checks, ParseError, Reader, ValueKind};
@@ -249,6 +249,7 @@ impl ResponsesRequest {
             seal: includes.encrypted_reasoning.then_some(seal),
             now,
             finished: stored,
+            opened: Opened::default(),
         };
         let (body, continues_message) = (out.into(), false);
         Ok(Translation { body, invalid, remote_media, soft_limit, native, options, left_out_tools, continues_message })

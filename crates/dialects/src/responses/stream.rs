@@ -40,6 +40,7 @@ const WRITES_AT_END: usize = 3;
 /// The most copies of the output that exist while a stream ends: what was kept, the events that end a message, and the
 /// last event. A response that is to be stored has one more.
 const COPIES_AT_END: usize = WRITES_AT_END + 2;
+const FIRST_EVENTS: [&str; 2] = ["response.created", "response.in_progress"];
 /// What an item counts for besides its text.
 const ITEM_BYTES: usize = 256;
 
@@ -144,11 +145,22 @@ impl ResponseStream {
         Self { events: Events::starting_at(number), ..Self::new(options) }
     }
 
+    /// Begins the response before its engine does.
+    pub(crate) fn open(mut self, out: &mut BytesMut) {
+        self.start(out);
+        self.options.opened.set();
+    }
+
     fn start(&mut self, out: &mut BytesMut) {
-        if self.events.is_empty() {
-            for name in ["response.created", "response.in_progress"] {
-                self.events.response(name, &response(&self.options, Status::InProgress, &[], None), out);
-            }
+        if !self.events.is_empty() {
+            return;
+        }
+        if self.options.opened.is_set() {
+            self.events = Events::starting_at(FIRST_EVENTS.len() as u64);
+            return;
+        }
+        for name in FIRST_EVENTS {
+            self.events.response(name, &response(&self.options, Status::InProgress, &[], None), out);
         }
     }
 

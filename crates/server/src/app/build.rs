@@ -237,6 +237,7 @@ pub(super) fn start_workers(
         ids: Arc::clone(&ids),
         cors: Cors::new(config.server.cors_origins.clone()),
         hold_timeout: config.edge.hold_timeout,
+        keep_alive: config.edge.keep_alive,
         routing_headers: config.edge.routing_headers,
         body_bounds: body_bounds.clone(),
         context: Arc::clone(context),

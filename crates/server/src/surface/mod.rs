@@ -68,6 +68,8 @@ pub(crate) struct Surface {
     pub body_bounds: BodyBounds,
     /// How long a call may wait for a replica of a dedicated endpoint.
     pub hold_timeout: Duration,
+    /// How long a stream may be silent before its first event, unless the call says otherwise.
+    pub keep_alive: Option<Duration>,
     /// Whether callers may ask where their calls were sent.
     pub routing_headers: bool,
     pub context: Arc<SurfaceContext>,

@@ -8,8 +8,8 @@ use crate::request::StreamOptions;
 use crate::response::BadUpstreamResponse;
 use crate::response::chat_stream::ChatStream;
 use bytes::BytesMut;
-use dialects::Dialect;
 use dialects::messages::MessageOptions;
+use dialects::{Dialect, Opened};
 use domain::usage::Tokens;
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -23,6 +23,7 @@ pub(super) fn options() -> MessageOptions {
         max_tokens: 50,
         stop_sequences: vec!["END".into()],
         omits_thinking: false,
+        opened: Opened::default(),
     }
 }
 

@@ -267,8 +267,8 @@ fn failures_are_events_with_what_was_written() {
 #[test]
 fn a_response_that_failed_is_not_stored_and_says_so() {
     let finished = FinishedResponse::default();
-    let options = options_if_stored(json!({}), Some(finished.clone()));
-    let mut stream = self::stream(options.clone());
+    let options = || options_if_stored(json!({}), Some(finished.clone()));
+    let mut stream = self::stream(options());
     let mut out = BytesMut::new();
     let chunk = json!({"choices": [{"index": 0, "delta": {"content": ",\"store\":true,\"truncation\":"}}]}).to_string();
     stream.chunk(chunk.as_bytes(), Tokens::default(), &mut out).unwrap();
@@ -278,7 +278,7 @@ fn a_response_that_failed_is_not_stored_and_says_so() {
     assert_eq!(last["response"]["output"][0]["content"][0]["text"], ",\"store\":true,\"truncation\":");
     assert_eq!(finished.get(), None);
 
-    let mut stream = self::stream(options);
+    let mut stream = self::stream(options());
     let mut out = BytesMut::new();
     stream.chunk(chunk.as_bytes(), Tokens::default(), &mut out).unwrap();
     stream.end(Tokens::default(), &mut out).unwrap();

@@ -3,7 +3,7 @@
 use crate::credential::CredentialError;
 use crate::surface::Body;
 use crate::surface::error::SurfaceError;
-use crate::surface::inference::{InferenceError, X_SHOULD_RETRY};
+use crate::surface::inference::{InferenceError, X_SHOULD_RETRY, call_status};
 use crate::surface::json;
 use bytes::Bytes;
 use dataplane::{CallError, ContextOverflow};
@@ -48,11 +48,8 @@ pub(super) fn response(error: &InferenceError, request: &RequestId) -> Response<
 
 /// The last event of a stream that broke.
 pub(super) fn event(error: &CallError, request: &RequestId) -> Bytes {
-    let status = match error {
-        CallError::UpstreamTimeout { .. } => StatusCode::REQUEST_TIMEOUT,
-        _ => StatusCode::BAD_GATEWAY,
-    };
-    let body = envelope(status, error.code(), error.to_string(), "", request);
+    let text = overflow_message(error).unwrap_or_else(|| error.to_string());
+    let body = envelope(status(call_status(error)), error.code(), text, error.param(), request);
     [b"event: error\ndata: ", &body[..], b"\n\n"].concat().into()
 }
 
@@ -62,13 +59,17 @@ fn status(status: StatusCode) -> StatusCode {
 }
 
 fn message(error: &InferenceError) -> String {
-    let overflow = if let InferenceError::Call(error) = error { error.overflow() } else { None };
-    match overflow {
-        // Claude Code reads both numbers and compacts the conversation.
-        Some(ContextOverflow::Prompt { tokens, maximum }) => {
-            format!("prompt is too long: {tokens} tokens > {maximum} maximum")
+    let overflow = if let InferenceError::Call(error) = error { overflow_message(error) } else { None };
+    overflow.unwrap_or_else(|| error.to_string())
+}
+
+/// Claude Code reads both numbers and compacts the conversation.
+fn overflow_message(error: &CallError) -> Option<String> {
+    match error.overflow()? {
+        ContextOverflow::Prompt { tokens, maximum } => {
+            Some(format!("prompt is too long: {tokens} tokens > {maximum} maximum"))
         }
-        Some(ContextOverflow::Total) | None => error.to_string(),
+        ContextOverflow::Total => None,
     }
 }
 
@@ -82,6 +83,7 @@ fn category(status: StatusCode) -> &'static str {
         429 => "rate_limit_error",
         500 | 502 => "api_error",
         503 => "overloaded_error",
+        504 => "timeout_error",
         _ => "invalid_request_error",
     }
 }

@@ -41,6 +41,42 @@ pub(in crate::surface) fn call_error(error: CallError, caller: &Caller) -> Infer
     }
 }
 
+/// The status of an error, also of one that ends a stream, where it only decides on the category.
+pub(in crate::surface) fn call_status(error: &CallError) -> StatusCode {
+    match error {
+        CallError::Unreadable(_)
+        | CallError::Missing { .. }
+        | CallError::BadName { .. }
+        | CallError::Unsupported { .. }
+        | CallError::PromptTooLong { .. }
+        | CallError::ResponseTooLarge { .. } => StatusCode::BAD_REQUEST,
+        CallError::Invalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+        CallError::UnknownModel { .. } => StatusCode::NOT_FOUND,
+        CallError::RateLimited { .. }
+        | CallError::QuotaExceeded { .. }
+        | CallError::Overloaded
+        | CallError::OrganizationBusy
+        | CallError::TooManyCalls { .. }
+        | CallError::TooManyCounts { .. } => StatusCode::TOO_MANY_REQUESTS,
+        CallError::NotServing { .. }
+        | CallError::Quarantined { .. }
+        | CallError::EndpointFailed { .. }
+        | CallError::HoldQueueFull
+        | CallError::ServerBusy
+        | CallError::QuotaUnavailable { .. }
+        | CallError::JournalFull => StatusCode::SERVICE_UNAVAILABLE,
+        CallError::HoldTimeout => StatusCode::GATEWAY_TIMEOUT,
+        CallError::WrongWorkspace => StatusCode::FORBIDDEN,
+        CallError::UpstreamTimeout { .. } => StatusCode::REQUEST_TIMEOUT,
+        CallError::BadGateway { .. } | CallError::NativeRouteMissing { .. } => StatusCode::BAD_GATEWAY,
+        CallError::Rejected { status, .. } => match status {
+            UpstreamRejection::BadRequest => StatusCode::BAD_REQUEST,
+            UpstreamRejection::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            UpstreamRejection::Unprocessable => StatusCode::UNPROCESSABLE_ENTITY,
+        },
+    }
+}
+
 /// The official clients obey this header before they look at the status.
 pub(in crate::surface) const X_SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 const RETRY_SOON_SECS: u64 = 1;
@@ -50,38 +86,7 @@ impl InferenceError {
         match self {
             Self::Surface(error) => error.status(),
             Self::Stored(error) => error.status(),
-            Self::Call(error) => match error {
-                CallError::Unreadable(_)
-                | CallError::Missing { .. }
-                | CallError::BadName { .. }
-                | CallError::Unsupported { .. }
-                | CallError::PromptTooLong { .. }
-                | CallError::ResponseTooLarge { .. } => StatusCode::BAD_REQUEST,
-                CallError::Invalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
-                CallError::UnknownModel { .. } => StatusCode::NOT_FOUND,
-                CallError::RateLimited { .. }
-                | CallError::QuotaExceeded { .. }
-                | CallError::Overloaded
-                | CallError::OrganizationBusy
-                | CallError::TooManyCalls { .. }
-                | CallError::TooManyCounts { .. } => StatusCode::TOO_MANY_REQUESTS,
-                CallError::NotServing { .. }
-                | CallError::Quarantined { .. }
-                | CallError::EndpointFailed { .. }
-                | CallError::HoldQueueFull
-                | CallError::ServerBusy
-                | CallError::QuotaUnavailable { .. }
-                | CallError::JournalFull => StatusCode::SERVICE_UNAVAILABLE,
-                CallError::HoldTimeout => StatusCode::GATEWAY_TIMEOUT,
-                CallError::WrongWorkspace => StatusCode::FORBIDDEN,
-                CallError::UpstreamTimeout { .. } => StatusCode::REQUEST_TIMEOUT,
-                CallError::BadGateway { .. } | CallError::NativeRouteMissing { .. } => StatusCode::BAD_GATEWAY,
-                CallError::Rejected { status, .. } => match status {
-                    UpstreamRejection::BadRequest => StatusCode::BAD_REQUEST,
-                    UpstreamRejection::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-                    UpstreamRejection::Unprocessable => StatusCode::UNPROCESSABLE_ENTITY,
-                },
-            },
+            Self::Call(error) => call_status(error),
         }
     }
 

@@ -6,6 +6,7 @@ use crate::credential::{self, KeyHeaders};
 use crate::surface::error::SurfaceError;
 use crate::surface::{Body, EdgeResponse, MAX_HEADER_BYTES, Surface, is_below, json};
 use bytes::Bytes;
+use config::MAX_KEEP_ALIVE;
 use dataplane::record::Outcome;
 use dataplane::request::ParsedRequest;
 use dataplane::trace::Trace;
@@ -25,6 +26,7 @@ use std::time::Duration;
 use telemetry::traces::{CallTrace, TRACESTATE, TracedBody};
 
 const X_HOLD_TIMEOUT: &str = "x-hold-timeout";
+const X_KEEP_ALIVE: &str = "x-keep-alive";
 /// A caller that sends it learns where its call went, if `edge.routing_headers` is set.
 const X_FOREBAY_DEBUG: &str = "x-forebay-debug";
 const X_FOREBAY_REPLICA: HeaderName = HeaderName::from_static("x-forebay-replica");
@@ -168,6 +170,7 @@ impl Exchange<'_> {
             session: session(headers),
             tap: std::mem::take(&mut self.tap),
             hold_timeout: hold_timeout(headers, surface.hold_timeout),
+            keep_alive: keep_alive(headers, surface.keep_alive),
             error_event: self.format.event,
         };
         // A call may wait for minutes.
@@ -218,6 +221,7 @@ impl Exchange<'_> {
             session: None,
             tap: std::mem::take(&mut self.tap),
             hold_timeout: self.surface.hold_timeout,
+            keep_alive: None,
             error_event: self.format.event,
         };
         let counted = self.surface.dataplane.count_tokens(&mut call).await;
@@ -278,6 +282,15 @@ impl Exchange<'_> {
 fn hold_timeout(headers: &Headers, limit: Duration) -> Duration {
     let requested = headers.text(X_HOLD_TIMEOUT).and_then(|text| text.trim().parse().ok());
     requested.filter(|seconds| *seconds >= 1).map_or(limit, |seconds| Duration::from_secs(seconds).min(limit))
+}
+
+/// `X-Keep-Alive: <seconds>` is the interval of this call; 0 turns it off. Anything but a whole number is ignored.
+fn keep_alive(headers: &Headers, usual: Option<Duration>) -> Option<Duration> {
+    match headers.text(X_KEEP_ALIVE).and_then(|text| text.trim().parse().ok()) {
+        None => usual,
+        Some(0) => None,
+        Some(seconds) => Some(Duration::from_secs(seconds).min(MAX_KEEP_ALIVE)),
+    }
 }
 
 fn session(headers: &Headers) -> Option<Box<[u8]>> {

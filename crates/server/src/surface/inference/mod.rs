@@ -7,6 +7,6 @@ mod error;
 mod exchange;
 mod storing;
 
-pub(super) use error::{InferenceError, X_SHOULD_RETRY, call_error};
+pub(super) use error::{InferenceError, X_SHOULD_RETRY, call_error, call_status};
 pub(super) use exchange::{ErrorFormat, Exchange, Prepared};
 pub(super) use storing::PendingSave;

@@ -3,7 +3,7 @@
 //! The only file that knows this envelope.
 
 use crate::surface::Body;
-use crate::surface::inference::InferenceError;
+use crate::surface::inference::{InferenceError, call_status};
 use crate::surface::json;
 use bytes::Bytes;
 use dataplane::CallError;
@@ -50,11 +50,7 @@ pub(in crate::surface) fn unreadable(status: StatusCode, code: &'static str, mes
 
 /// The last event of a stream that broke.
 pub(crate) fn event(error: &CallError, _request: &RequestId) -> Bytes {
-    let status = match error {
-        CallError::UpstreamTimeout { .. } => StatusCode::REQUEST_TIMEOUT,
-        _ => StatusCode::BAD_GATEWAY,
-    };
-    let body = envelope(status, error.code(), error.to_string(), "");
+    let body = envelope(call_status(error), error.code(), error.to_string(), error.param());
     [b"data: ", &body[..], b"\n\n"].concat().into()
 }
 
@@ -64,7 +60,7 @@ fn category(status: StatusCode) -> &'static str {
         401 => "authentication_error",
         403 => "permission_error",
         404 => "not_found_error",
-        408 => "timeout_error",
+        408 | 504 => "timeout_error",
         429 => "rate_limit_error",
         500 => "server_error",
         502 => "upstream_error",

@@ -144,3 +144,35 @@ async fn a_key_of_another_workspace_is_invalid() {
     let response = stranger.post_json("/chat/completions", chat("chat", "hi")).await;
     assert_eq!(error_line(&response), "401 invalid_api_key");
 }
+
+fn held_stream() -> Value {
+    let mut body = chat("chat", "hi");
+    body["stream"] = json!(true);
+    body
+}
+
+#[tokio::test]
+async fn a_held_stream_that_is_kept_alive_is_served_or_ends_with_an_event() {
+    let plant = Plant::start(1, "").await;
+    suspended(&plant).await;
+    let client = plant.client().header("x-keep-alive", "1");
+    let short = plant.client().header("x-keep-alive", "1").header("x-hold-timeout", "2");
+    let stream = short.open_stream("/chat/completions", held_stream()).await;
+    assert_eq!(stream.status, 200);
+    let (events, is_clean) = stream.rest().await;
+    let (last, pings) = events.split_last().unwrap();
+    assert!(is_clean && !pings.is_empty() && pings.iter().all(|ping| ping.raw == ": ping"), "{events:#?}");
+    assert_eq!(last.json()["error"]["code"], "edge_timeout", "{last:?}");
+    assert_eq!(last.json()["error"]["type"], "timeout_error");
+
+    let left = client.open_stream("/chat/completions", held_stream()).await;
+    wait_until("it is held", TIMEOUT, async || open_calls(&plant).await == 1).await;
+    drop(left);
+    wait_until("no call is held", TIMEOUT, async || open_calls(&plant).await == 0).await;
+
+    let mut served = client.open_stream("/chat/completions", held_stream()).await;
+    assert_eq!(served.next_event().await.unwrap().raw, ": ping");
+    plant.resume("chat").await;
+    let (events, is_clean) = served.rest().await;
+    assert!(is_clean && events.last().unwrap().is_done(), "{events:#?}");
+}

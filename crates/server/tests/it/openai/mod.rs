@@ -10,6 +10,7 @@ mod failover;
 mod gathered_tools;
 mod http;
 mod http2_abuse;
+mod keep_alive;
 mod memory;
 mod models;
 mod pools;

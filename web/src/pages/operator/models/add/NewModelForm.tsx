@@ -11,7 +11,10 @@ import { ErrorPanel } from '../../../../ui/ErrorPanel'
 import { OptionalNumber } from '../../../../ui/OptionalNumber'
 import { Panel } from '../../../../ui/Panel'
 import { DetailsFields } from '../DetailsFields'
+import type { DetailFields } from '../fields'
 import { FlavorFieldset } from '../flavors/FlavorFieldset'
+import { RecipeHint } from '../RecipeHint'
+import { detailsChange, recipeOf } from '../recipes'
 import { type Found, fieldsOf, type NewModelFields, toNewModel } from './new-model'
 
 type Props = { title: string; found: Found }
@@ -50,6 +53,7 @@ export function NewModelForm({ title, found }: Props) {
             {...form.getInputProps('id')}
           />
           <ServingFields form={form} />
+          <ModelRecipe form={form} />
           <DetailsFields part={partOf(form, '')} />
           {error ? <ErrorPanel error={error} title="Could not add the model" /> : null}
           <Button type="submit" w="fit-content" loading={sending.isPending} disabled={!form.values.id.trim()}>
@@ -70,8 +74,32 @@ function shownPath(error: Error): string | undefined {
   return path?.startsWith('upstreams') && path !== 'upstreams.0.maxInFlight' ? undefined : path
 }
 
+/** The built-in engine needs none. */
+function ModelRecipe({ form }: { form: UseFormReturnType<NewModelFields> }) {
+  const { values } = form
+  const server = 'upstreams' in values ? values.upstreams[0] : undefined
+  const flavor = 'flavors' in values ? values.flavors[0] : undefined
+  const recipe = recipeOf(values.id, server?.model, flavor?.weights)
+  if (!recipe || values.modality !== 'chat' || (server ?? flavor) === undefined) return null
+  const change = detailsChange(recipe, values)
+  const changes: [string, string | number | undefined][] = [
+    ['Thinking toggle', change.thinking],
+    ['Context length', change.contextLength],
+  ]
+  return (
+    <RecipeHint
+      recipe={recipe}
+      serverEngine={server?.engine ?? ''}
+      changes={changes.filter(([, value]) => value !== undefined)}
+      onApply={() => partOf<DetailFields>(form, '').change(change)}
+    />
+  )
+}
+
 function ServingFields({ form }: { form: UseFormReturnType<NewModelFields> }) {
-  if ('flavors' in form.values) return <FlavorFieldset part={partOf(form, 'flavors.0')} modelWeights={undefined} />
+  if ('flavors' in form.values) {
+    return <FlavorFieldset part={partOf(form, 'flavors.0')} modelWeights={undefined} modelId={form.values.id} />
+  }
   if ('upstreams' in form.values) {
     return (
       <OptionalNumber

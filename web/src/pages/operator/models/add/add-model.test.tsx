@@ -88,3 +88,20 @@ it('reports a model that the hub does not have at its field', async () => {
   await expectInvalid(model)
   await screen.findByText('the hub has no such model')
 })
+
+it('offers the recipe of a known family', async () => {
+  let sent: unknown
+  fakeApi(({ method, body }) => {
+    if (method === 'GET') return { body: { operatorPrefix: 'forebay' } }
+    sent = body
+    return { body: { id: 'qwen/qwen3-8b' } }
+  })
+  const server = { ...EMPTY_UPSTREAM, url: 'http://a/v1', model: 'Qwen/Qwen3-8B', engine: 'vllm' }
+  renderInConsole(<NewModelForm title="New" found={{ id: 'qwen/qwen3-8b', upstreams: [server] }} />)
+  const recipe = screen.getByRole('note')
+  expect(recipe.textContent).toContain('--tool-call-parser hermes --reasoning-parser qwen3')
+  await userEvent.click(screen.getByRole('button', { name: 'Use the recipe' }))
+  expect(screen.queryByRole('button', { name: 'Use the recipe' })).toBeNull()
+  await addModel()
+  await waitFor(() => expect(sent).toMatchObject({ thinking: 'enable_thinking', contextLength: 40_960 }))
+})

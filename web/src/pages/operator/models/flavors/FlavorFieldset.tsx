@@ -4,6 +4,8 @@ import type { FormPart } from '../../../../api/form'
 import { gpuTypesQuery } from '../../../../api/operator/catalogue'
 import { Folded } from '../../../../ui/Folded'
 import { OptionalNumber } from '../../../../ui/OptionalNumber'
+import { RecipeHint } from '../RecipeHint'
+import { flavorChange, recipeOf } from '../recipes'
 import { FlavorFit } from './FlavorFit'
 import { type FlavorFields, placesOf, suggestName } from './flavor-fields'
 
@@ -17,10 +19,11 @@ type Props = {
   part: FormPart<FlavorFields>
   /** Those of the model, which a flavor without its own has. */
   modelWeights: string | undefined
+  modelId: string
 }
 
 /** The hardware of a flavor, with a check whether it fits, and what endpoints on it cost. */
-export function FlavorFieldset({ part: { fields, input, change }, modelWeights }: Props) {
+export function FlavorFieldset({ part: { fields, input, change }, modelWeights, modelId }: Props) {
   const types = useQuery(gpuTypesQuery)
   const known = types.data ?? []
   const hasParsers = fields.engine === 'vllm' || fields.engine === 'sglang'
@@ -125,6 +128,7 @@ export function FlavorFieldset({ part: { fields, input, change }, modelWeights }
           />
         </SimpleGrid>
       </Fieldset>
+      <FlavorRecipe fields={fields} names={[fields.weights, modelWeights, modelId]} onApply={change} />
       <Folded
         title="Options of the engine"
         isOpen={[fields.args, fields.toolParser, fields.reasoningParser, fields.maxLen].some(Boolean)}
@@ -191,5 +195,24 @@ export function FlavorFieldset({ part: { fields, input, change }, modelWeights }
         </SimpleGrid>
       </Folded>
     </Stack>
+  )
+}
+
+type RecipeProps = {
+  fields: FlavorFields
+  names: (string | undefined)[]
+  onApply: (change: Partial<FlavorFields>) => void
+}
+
+function FlavorRecipe({ fields, names, onApply }: RecipeProps) {
+  const recipe = recipeOf(...names)
+  if (!recipe) return null
+  const change = flavorChange(recipe, fields)
+  const changes: [string, string | undefined][] = [
+    ['Tool parser', change.toolParser],
+    ['Reasoning parser', change.reasoningParser],
+  ]
+  return (
+    <RecipeHint recipe={recipe} changes={changes.filter(([, value]) => value)} onApply={() => onApply(change)} />
   )
 }

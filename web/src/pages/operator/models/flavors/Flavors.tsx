@@ -169,7 +169,7 @@ function FlavorForm({ model, flavor, onClose }: FormProps) {
   return (
     <form onSubmit={submit} noValidate>
       <Stack gap="sm">
-        <FlavorFieldset part={partOf(form, '')} modelWeights={model.engine?.weights} />
+        <FlavorFieldset part={partOf(form, '')} modelWeights={model.engine?.weights} modelId={model.id} />
         {error ? <ErrorPanel error={error} title="Could not save the flavor" /> : null}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>

@@ -1,0 +1,37 @@
+import { Alert, Button, Code, Stack, Text } from '@mantine/core'
+import { optionsOf, type Recipe } from './recipes'
+
+type Props = {
+  recipe: Recipe
+  /** Of a server that is not started here: its options are shown. */
+  serverEngine?: string
+  /** Labels of fields, and the values that they would get; without any, there is nothing to apply. */
+  changes: [string, string | number | undefined][]
+  onApply: () => void
+}
+
+/** Offers the settings that a family of models needs. */
+export function RecipeHint({ recipe, serverEngine, changes, onApply }: Props) {
+  const options = serverEngine ? optionsOf(recipe, serverEngine) : ''
+  if (changes.length === 0 && !options) return null
+  return (
+    <Alert role="note" variant="outline" title={`Recipe for ${recipe.family}`}>
+      <Stack gap="xs">
+        {options ? (
+          <Text size="sm">
+            Without these options of the server, calls with tools fail or thoughts are part of the text:{' '}
+            <Code>{options}</Code>
+          </Text>
+        ) : null}
+        {changes.length > 0 ? (
+          <>
+            <Text size="sm">{changes.map(([label, value]) => `${label}: ${value}`).join(', ')}</Text>
+            <Button size="xs" variant="default" w="fit-content" onClick={onApply}>
+              Use the recipe
+            </Button>
+          </>
+        ) : null}
+      </Stack>
+    </Alert>
+  )
+}

@@ -212,7 +212,5 @@ function FlavorRecipe({ fields, names, onApply }: RecipeProps) {
     ['Tool parser', change.toolParser],
     ['Reasoning parser', change.reasoningParser],
   ]
-  return (
-    <RecipeHint recipe={recipe} changes={changes.filter(([, value]) => value)} onApply={() => onApply(change)} />
-  )
+  return <RecipeHint recipe={recipe} changes={changes.filter(([, value]) => value)} onApply={() => onApply(change)} />
 }

@@ -33,7 +33,7 @@ async fn keys_organizations_users_and_models_are_searched_and_sorted() {
         operator.make("/api/organizations", json!({"name": name})).await;
     }
     Person::new(&app, "zoe", "member").await;
-    for id in ["acme/b", "acme/a"] {
+    for id in ["umbra/b", "umbra/a"] {
         operator.make("/api/operator/models", json!({"id": id, "upstreams": [{"url": app.engine().url()}]})).await;
     }
 
@@ -50,8 +50,8 @@ async fn keys_organizations_users_and_models_are_searched_and_sorted() {
         ("/api/users", "sort=-email", "email", &["zoe@example.com", "admin@localhost"]),
         ("/api/users", "search=ZOE", "email", &["zoe@example.com"]),
         ("/api/users", "search=default", "email", &["admin@localhost", "zoe@example.com"]),
-        ("/api/operator/models", "search=acme%2F&sort=-name", "id", &["acme/b", "acme/a"]),
-        ("/api/operator/models", "search=acme%2F&sort=name", "id", &["acme/a", "acme/b"]),
+        ("/api/operator/models", "search=umbra%2F&sort=-name", "id", &["umbra/b", "umbra/a"]),
+        ("/api/operator/models", "search=umbra%2F&sort=name", "id", &["umbra/a", "umbra/b"]),
     ] {
         let (found, total) = pages(&operator, path, query, member).await;
         if query.starts_with("sort=-members") {

@@ -1,7 +1,7 @@
 use crate::databases::on_both;
 use crate::people::{self, NOW, later};
 use crate::retries::when_available;
-use domain::{ApiKey, KeyState, SecretHash, Segment, Workspace};
+use domain::{ApiKey, KeyId, KeyState, SecretHash, Segment, Workspace};
 use store::key_list::{self, CreatedBy, KeyFilter, KeysOf};
 use store::{Conflict, Listing, Order, Page, Store, StoreError, api_keys};
 use tokio::task::JoinSet;
@@ -180,9 +180,10 @@ async fn a_list_is_read_page_by_page() {
 async fn keys_are_searched_sorted_and_counted() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
-        for name in ["Delta", "alpha", "50%", "Beta"] {
+        for (number, name) in (1_u8..).zip(["Delta", "alpha", "50%", "Beta"]) {
             let mut tx = store.begin().await.unwrap();
-            let key = ApiKey { name: name.to_owned(), ..people::new_key(&workspace) };
+            let id = KeyId::new(NOW, number.into());
+            let key = ApiKey { id, name: name.to_owned(), ..people::new_key(&workspace) };
             api_keys::insert_within(&mut tx, &key, 9).await.unwrap();
             tx.commit().await.unwrap();
         }

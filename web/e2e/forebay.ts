@@ -3,12 +3,15 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const TESTBED = resolve(ROOT, process.env.CARGO_TARGET_DIR ?? 'target', 'debug', 'testbed')
+
+/** The program itself, for commands beside a gateway that runs. */
+export const PROGRAM = process.env.FOREBAY_BIN ?? join(dirname(TESTBED), 'forebay')
 
 /** The starter weights. */
 export const WEIGHTS = join(ROOT, 'data/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf')
@@ -18,7 +21,13 @@ const ENGINE_OPTIONS = ['--ctx', '2048', '--kv-cache-tokens', '4096', '--paralle
 /** Contents of `bootstrap.json`. */
 export type Bootstrap = { email: string; password: string; apiKey: string; organizationId: string; workspaceId: string }
 /** `kill` ends it without a shutdown, as a crash does. */
-export type Forebay = Bootstrap & { url: string; dataDir: string; stop: () => Promise<void>; kill: () => Promise<void> }
+export type Forebay = Bootstrap & {
+  url: string
+  config: string
+  dataDir: string
+  stop: () => Promise<void>
+  kill: () => Promise<void>
+}
 /** An engine, or a hub of models. */
 export type Server = { url: string; stop: () => Promise<void> }
 

@@ -135,7 +135,9 @@ async fn an_engine_that_ignores_sigterm_is_killed() {
 async fn no_descendant_of_an_engine_outlives_it() {
     let machine = Machine::new();
     // One in its group, one in its own session without a parent.
-    let text = "sleep 100000 & echo $!; setsid sh -c 'echo $$; exec sleep 100000' & sleep 0.2; echo end; exit 3";
+    let text = "here=$(mktemp -d); sleep 100000 & echo $!; \
+        setsid sh -c \"echo \\$\\$; rmdir $here; exec sleep 100000\" & \
+        while [ -d $here ]; do sleep 0.01; done; exit 3";
     let replica = machine.start("rep_1", script(text)).await.replica;
     assert_eq!(machine.exit("rep_1").await.code, Some(3));
     let log = machine.driver.log_tail(&replica).await;

@@ -44,12 +44,24 @@ model = "acme/agent"
 [[models]]
 id = "acme/tiny-chat"
 name = "Tiny Chat"
+input_per_1m = "1.00"
+output_per_1m = "4.00"
 upstreams = [{{ url = "{engine}/v1", model = "tiny" }}]
 
 [[models]]
 id = "acme/tiny-embed"
 modality = "embedding"
 upstreams = [{{ url = "{engine}/v1" }}]
+
+[[models]]
+id = "acme/rerank"
+modality = "rerank"
+upstreams = [{{ url = "{engine}/v1" }}]
+
+[[models]]
+id = "acme/rerank-tei"
+modality = "rerank"
+upstreams = [{{ url = "{engine}/v1", engine = "tei" }}]
 
 [[models]]
 id = "acme/unsteady"
@@ -70,7 +82,7 @@ SUITES = {
     "Claude Code": [*PYTHON, "test_claude_code"],
     "Codex": [*PYTHON, "test_codex"],
     "OpenCode": [*PYTHON, "test_opencode"],
-    "Python": [*PYTHON, "test_openai", "test_responses", "test_anthropic", "test_restricted_keys"],
+    "Python": [*PYTHON, "test_openai", "test_responses", "test_anthropic", "test_cohere", "test_restricted_keys"],
     "Formats": [*PYTHON, "test_llm_comply"],
     "Node": ["node", "--test", "--test-reporter=spec", "openai.test.mjs", "ai-sdk.test.mjs"],
 }

@@ -51,6 +51,36 @@ class ClientTest(unittest.TestCase):
         self.addCleanup(self.client.close)
 
 
+class Completions(ClientTest):
+    def test_a_prompt_is_completed(self):
+        response = self.client.completions.create(model=CHAT, prompt="Say hello", max_tokens=8, logprobs=1, echo=True)
+        self.assertEqual(response.choices[0].text, "Say helloHello Hello Hello ")
+        self.assertEqual(response.choices[0].logprobs.token_logprobs, [-0.5])
+        self.assertEqual((response.object, response.model), ("text_completion", CHAT))
+        self.assertEqual(response.usage.completion_tokens, 3)
+
+    def test_prompts_have_choices_each(self):
+        for prompt, count in [(["a", "b"], 2), ([1, 2], 1), ([[1], [2], [3]], 3)]:
+            response = self.client.completions.create(model=CHAT, prompt=prompt, n=2)
+            self.assertEqual([choice.index for choice in response.choices], list(range(2 * count)))
+
+    def test_a_stream_has_the_text_and_the_usage(self):
+        options = {"include_usage": True}
+        with self.client.completions.create(
+            model=CHAT, prompt="Say hello", stream=True, stream_options=options
+        ) as stream:
+            chunks = list(stream)
+        text = "".join(choice.text for chunk in chunks for choice in chunk.choices)
+        self.assertEqual(text, "Hello Hello Hello ")
+        self.assertEqual(chunks[-2].choices[0].finish_reason, "stop")
+        self.assertEqual((chunks[-1].choices, chunks[-1].usage.total_tokens), ([], 13))
+
+    def test_a_missing_prompt_is_a_bad_request(self):
+        with self.assertRaises(openai.UnprocessableEntityError) as raised:
+            self.client.completions.create(model=CHAT, prompt=[])
+        self.assertEqual(raised.exception.param, "prompt")
+
+
 class Chat(ClientTest):
     def test_a_unary_response_echoes_the_model_and_has_a_request_id(self):
         response = self.client.chat.completions.create(model=CHAT, messages=HELLO)
@@ -189,7 +219,8 @@ class Embeddings(ClientTest):
 class Models(ClientTest):
     def test_models_are_listed_and_retrieved_by_id_with_a_slash(self):
         models = {model.id: model for model in self.client.models.list()}
-        self.assertEqual(set(models), {CHAT, EMBED, UNSTEADY, ECHO, AGENT, ALIAS, OTHER_ALIAS})
+        reranking = {"acme/rerank", "acme/rerank-tei"}
+        self.assertEqual(set(models), {CHAT, EMBED, UNSTEADY, ECHO, AGENT, ALIAS, OTHER_ALIAS} | reranking)
         self.assertEqual(models[ALIAS].alias_of, AGENT)
         self.assertEqual((models[CHAT].object, models[CHAT].owned_by), ("model", "acme"))
         self.assertEqual(self.client.models.retrieve(CHAT).id, CHAT)

@@ -52,6 +52,23 @@ class RestrictedKeys(unittest.TestCase):
             of_anthropic.messages.create(model=CHAT, max_tokens=5, messages=HELLO)
         self.assertIn("does not have the permission `inference`", str(caught.exception))
 
+    def test_a_spent_budget_is_said_and_not_tried_again(self):
+        key = create_key("--budget", "month=0")
+        of_openai = openai.OpenAI(base_url=BASE_URL, api_key=key, max_retries=5)
+        of_anthropic = anthropic.Anthropic(base_url=BASE_URL.removesuffix("/v1"), api_key=key, max_retries=5)
+        for client in (of_openai, of_anthropic):
+            self.addCleanup(client.close)
+        with self.assertRaises(openai.RateLimitError) as caught:
+            of_openai.chat.completions.create(model=CHAT, messages=HELLO)
+        self.assertEqual(caught.exception.code, "budget_exceeded")
+        self.assertIn("(window `month`): 0.00 USD", caught.exception.message)
+        with self.assertRaises(openai.RateLimitError) as caught:
+            of_openai.responses.create(model=CHAT, input="hi")
+        self.assertEqual(caught.exception.code, "budget_exceeded")
+        with self.assertRaises(anthropic.RateLimitError) as caught:
+            of_anthropic.messages.create(model=CHAT, max_tokens=5, messages=HELLO)
+        self.assertIn("budget of key", str(caught.exception))
+
     def test_a_key_from_elsewhere_is_an_invalid_key(self):
         of_openai, of_anthropic = self.clients("--allow-ip", "203.0.113.0/24")
         with self.assertRaises(openai.AuthenticationError):

@@ -2,8 +2,8 @@
 
     tests/engines/run.py [ENGINE…]      forebay-engine, llama-server (in scripts/with-llama-server), vllm; default: all
 
-Prints a matrix engine × capability for docs/vllm.md, and fails if it is another one than expected. FOREBAY_TEST_VLLM is the
-folder of install_vllm.py.
+Prints two matrices engine × capability: what calls through the gateway show, which fails if it is another one than expected,
+and what the gateway finds out by itself, for docs/capabilities.md. FOREBAY_TEST_VLLM is the folder of install_vllm.py.
 """
 
 import http.client
@@ -30,6 +30,7 @@ GGUF = ROOT / "data/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf
 START_SECONDS = 600
 # The bill check reads counters every ten seconds.
 READ_SECONDS = 60
+PROBE_SECONDS = 300
 MODEL = """
 [[models]]
 id = "{id}"
@@ -59,8 +60,8 @@ def check(what, holds, seen=""):
 class Gateway:
     """A gateway with models of these tables."""
 
-    def __init__(self, bed, tables, environment=None):
-        self.bed, self.at = bed, bed.gateway(tables, environment=environment or {})
+    def __init__(self, bed, tables, environment=None, **members):
+        self.bed, self.at = bed, bed.gateway(tables, environment=environment or {}, **members)
         self.headers = {"authorization": f"Bearer {self.at.apiKey}"}
         session = send(f"{self.at.url}/api/session", {"email": self.at.email, "password": self.at.password})
         self.console = {"cookie": session.headers["set-cookie"].split(";")[0]}
@@ -310,6 +311,23 @@ def free_port():
         return listener.getsockname()[1]
 
 
+def probed(bed, table):
+    """What a gateway finds out about an engine by itself: version, and support by capability."""
+    gateway = Gateway(bed, table, server='drain_timeout = "1s"\nprobe = true')
+    model = lambda: gateway.read("/api/operator/models/test%2Fengine")
+    wait_until("the gateway has asked the engine", lambda: model().get("probeResult"), PROBE_SECONDS)
+    seen = model()
+    bed.stop(gateway.at)
+    if not seen["probeResult"]["isComplete"]:
+        raise Failure(f"not all questions were asked: {seen['capabilities']}")
+    support = {one["name"]: one["support"] for one in seen["capabilities"]}
+    for one in seen["capabilities"]:
+        if one["note"]:
+            print(f"    {one['name']}: {one['note']}", flush=True)
+    check("it has chats, with usage in streams", support["chat"] == "yes" == support["stream_usage"], support)
+    return seen["probeResult"]["engineVersion"] or "", support
+
+
 def note_capabilities(name, gateway, found):
     """Adds the capabilities that an engine has."""
     for capability, has in CAPABILITIES.items():
@@ -475,12 +493,13 @@ def check_dedicated(bed, home):
     check("no process is left", True)
 
 
-def test_vllm(bed, work, found):
+def test_vllm(bed, work, found, asked):
     home = os.environ["FOREBAY_TEST_VLLM"]
     engine = Vllm(home, work)
     try:
         engine.start()
         tables = [MODEL.format(id=id, url=engine.url, model="smol", engine="vllm", context=2048) for id in ("test/engine", "test/same")]
+        asked["vllm"] = probed(bed, tables[0])
         gateway = Gateway(bed, "".join(tables))
         note_capabilities("vllm", gateway, found)
         for step in (check_rejections, check_cut_streams):
@@ -496,34 +515,46 @@ def test_vllm(bed, work, found):
     check_dedicated(bed, home)
 
 
-def test_forebay_engine(bed, _work, found):
+def test_forebay_engine(bed, _work, found, asked):
     engine = bed.request("forebayEngine", arguments=["--model", str(GGUF), "--model-name", "smol", "--ctx", "2048"])
     table = MODEL.format(id="test/engine", url=f"{engine['url']}/v1", model="smol", engine="forebay-engine", context=2048)
+    asked["forebay-engine"] = probed(bed, table)
     note_capabilities("forebay-engine", Gateway(bed, table), found)
 
 
-def test_llama_server(bed, _work, found):
+def test_llama_server(bed, _work, found, asked):
     url = os.environ["FOREBAY_TEST_LLAMA_SERVER"]
     table = MODEL.format(id="test/engine", url=url, model="smol", engine="llama-server", context=1024)
+    asked["llama-server"] = probed(bed, table)
     note_capabilities("llama-server", Gateway(bed, table), found)
 
 
 ENGINES = {"forebay-engine": test_forebay_engine, "llama-server": test_llama_server, "vllm": test_vllm}
 
 
+def print_asked(asked):
+    """What gateways found out by themselves, as a table of Markdown."""
+    heads = [f"{name} {version}".strip() for name, (version, _) in asked.items()]
+    print("\n| capability | " + " | ".join(heads) + " |\n|---|" + "---|" * len(heads))
+    marks = {"yes": "yes", "no": "no", "unknown": "?"}
+    for capability in dict.fromkeys(name for _, support in asked.values() for name in support):
+        print(f"| `{capability}` | " + " | ".join(marks[support[capability]] for _, support in asked.values()) + " |")
+
+
 def main():
     chosen = sys.argv[1:] or list(ENGINES)
-    found, failures = {}, []
+    found, asked, failures = {}, {}, []
     with tempfile.TemporaryDirectory(prefix="forebay-engines.") as work, Testbed() as bed:
         for name in chosen:
             print(f"==> {name}", flush=True)
             try:
-                ENGINES[name](bed, pathlib.Path(work), found.setdefault(name, set()))
+                ENGINES[name](bed, pathlib.Path(work), found.setdefault(name, set()), asked)
             except (Failure, AssertionError, RuntimeError, KeyError) as error:
                 failures.append(f"{name}: {error}")
     print("\n| | " + " | ".join(found) + " |\n|---|" + "---|" * len(found))
     for capability in CAPABILITIES:
         print(f"| {capability} | " + " | ".join("yes" if capability in has else "no" for has in found.values()) + " |")
+    print_asked(asked)
     for name, has in found.items():
         wrong = has ^ (CAPABILITIES.keys() - LACKING[name])
         failures.extend(f"{name}: {capability} is not as expected" for capability in sorted(wrong))

@@ -21,6 +21,7 @@ export const paths = {
   model: (id: string, query: Query = {}) => withQuery(`/models/${withSlashes(id)}`, query),
   playground: (query: Query = {}) => withQuery('/playground', query),
   keys: (query: Query = {}) => withQuery('/keys', query),
+  key: (id: string) => `/keys/${encodeURIComponent(id)}`,
   endpoints: (query: Query = {}) => withQuery('/endpoints', query),
   newEndpoint: (query: Query = {}) => withQuery('/endpoints/new', query),
   endpoint: (name: string, query: Query = {}) => withQuery(`/endpoints/${encodeURIComponent(name)}`, query),

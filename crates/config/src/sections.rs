@@ -61,6 +61,8 @@ pub struct ServerConfig {
     pub operator_prefix: String,
     /// Where the catalogue comes from.
     pub catalogue: CatalogueMode,
+    /// Whether engines are asked what they can do, unless their model says otherwise; `None`: those whose kind is known.
+    pub probe: Option<bool>,
     pub drain_timeout: Duration,
     /// Origins such as `https://app.example.com`, or `*` alone for any.
     pub cors_origins: Vec<String>,
@@ -100,6 +102,7 @@ impl ServerConfig {
             catalogue: section
                 .parsed("catalogue", "\"file\", \"store\" or \"both\"", CatalogueMode::parse)
                 .unwrap_or_default(),
+            probe: section.boolean("probe"),
             drain_timeout: section.duration("drain_timeout", DRAIN_TIMEOUT_RANGE).unwrap_or(Duration::from_secs(300)),
             cors_origins: read_origins(section),
             tls: read_tls(section),

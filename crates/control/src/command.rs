@@ -18,6 +18,8 @@ pub enum Author {
     CommandLine,
     /// The service itself, on its first start.
     FirstStart,
+    /// The service itself, which has asked an engine what it can do.
+    Probe,
 }
 
 /// A change that is to be made: the store that it changes, its author and its time.
@@ -80,7 +82,7 @@ impl Author {
     pub const fn user(&self) -> Option<&UserId> {
         match self {
             Self::User { id, .. } => Some(id),
-            Self::Key { .. } | Self::CommandLine | Self::FirstStart => None,
+            Self::Key { .. } | Self::CommandLine | Self::FirstStart | Self::Probe => None,
         }
     }
 
@@ -89,7 +91,7 @@ impl Author {
         match self {
             Self::User { id, .. } => Actor::User(id.clone()),
             Self::Key { id, .. } => Actor::ApiKey(id.clone()),
-            Self::CommandLine | Self::FirstStart => Actor::system(&self.to_string()),
+            Self::CommandLine | Self::FirstStart | Self::Probe => Actor::system(&self.to_string()),
         }
     }
 
@@ -97,7 +99,7 @@ impl Author {
         match self {
             Self::User { address, .. } | Self::Key { address, .. } => Some(address),
             Self::CommandLine => Some("command line"),
-            Self::FirstStart => None,
+            Self::FirstStart | Self::Probe => None,
         }
     }
 }
@@ -109,6 +111,7 @@ impl fmt::Display for Author {
             Self::Key { id, .. } => f.write_str(id.as_str()),
             Self::CommandLine => f.write_str("forebay admin"),
             Self::FirstStart => f.write_str("first start"),
+            Self::Probe => f.write_str("probe"),
         }
     }
 }

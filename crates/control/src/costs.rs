@@ -1,15 +1,16 @@
 //! The costs of a workspace in a month: serverless calls per token, dedicated endpoints per GPU-hour.
 
 use crate::command_error::CommandError;
-use crate::gpu_costs::{days, tenures, until};
+use crate::gpu_costs::{self, days, tenures, until};
 use domain::gpu_time::GpuMillis;
 use domain::grouping::{Dimension, Group};
+use domain::quota::Account;
 use domain::span::plan;
 use domain::{Day, Grouping, Month, NanoUsd, Span, Timestamp, WorkspaceId, forecast};
 use std::collections::BTreeMap;
-use store::Store;
 use store::holds::Owner;
 use store::usage::sums;
+use store::{Store, spend};
 
 /// An amount so far, and its linear forecast for the whole month; `None` in the first hour of the month.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +40,27 @@ pub struct Costs {
     pub gpu_time: GpuMillis,
     /// Every day that has begun, also without costs; their sum is the total.
     pub days: Vec<DayCosts>,
+}
+
+/// Whether a monthly budget bounds the workspace or its organization.
+pub async fn is_bounded(store: &Store, workspace: &WorkspaceId) -> Result<bool, CommandError> {
+    Ok(spend::is_bounded(store, workspace).await?)
+}
+
+/// The monthly budget of the workspace, or that of its organization if it has less left.
+pub async fn budget(store: &Store, workspace: &WorkspaceId, month: Month) -> Result<Option<Account>, CommandError> {
+    Ok(spend::tightest_account(store, workspace, month).await?)
+}
+
+/// The costs of a workspace's GPU-hours in a month that has begun.
+pub async fn of_gpus(
+    store: &Store,
+    workspace: &WorkspaceId,
+    month: Month,
+    now: Timestamp,
+) -> Result<NanoUsd, CommandError> {
+    let span = Span { from: month.start(), to: month.end() };
+    Ok(gpu_costs::report(store, Owner::Workspace(workspace), None, span, &[], now).await?.total.cost)
 }
 
 /// The costs of a month that has begun.

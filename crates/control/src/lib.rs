@@ -7,6 +7,7 @@
 pub mod accounts;
 pub mod allotments;
 pub mod bill_check;
+pub mod capabilities;
 pub mod catalogue;
 mod catalogue_error;
 mod command;

@@ -4,7 +4,7 @@ use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
 use store::holds::{self, HeldGpu};
 use store::nodes::{self, Node, ReportedNode};
-use store::{Page, Store, endpoint_loads, leader, quota};
+use store::{Page, Store, endpoint_loads, leader, leases};
 
 /// Lists the nodes.
 pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<Node>, CommandError> {
@@ -25,7 +25,7 @@ pub async fn held_gpus(store: &Store) -> Result<Vec<HeldGpu>, CommandError> {
 pub async fn forget(command: Command<'_>, id: &str) -> Result<(), CommandError> {
     let mut tx = command.store.begin().await?;
     nodes::forget(&mut tx, id).await?;
-    quota::forget_node(&mut tx, id).await?;
+    leases::forget_node(&mut tx, id).await?;
     endpoint_loads::leave(&mut tx, id).await?;
     command.record(&mut tx, AuditedChange::new("node.forget", None, id)).await?;
     Ok(tx.commit().await?)

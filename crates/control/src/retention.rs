@@ -14,6 +14,8 @@ const MAX_BATCHES: usize = 1_000;
 const KEEP_SAMPLES_MILLIS: i64 = 24 * 3_600_000;
 /// Longer than a node waits for another one. A request stays behind if its client leaves before the response.
 const KEEP_REQUESTS_MILLIS: i64 = 60_000;
+/// Engines that still serve are asked again.
+const KEEP_CAPABILITIES_MILLIS: i64 = 90 * 24 * 3_600_000;
 
 /// One round of the loop: deletes old rows if this node leads.
 pub async fn clear_if_leading(
@@ -81,6 +83,7 @@ fn plan(retention: &Retention, now: Timestamp) -> Vec<(RowKind, Timestamp)> {
         (RowKind::EngineHours, days),
         (RowKind::EngineCounters, hours),
         (RowKind::NodeRequests, now.plus_millis(-KEEP_REQUESTS_MILLIS)),
+        (RowKind::EngineCapabilities, now.plus_millis(-KEEP_CAPABILITIES_MILLIS)),
     ]);
     plan
 }

@@ -23,7 +23,9 @@ impl Dataplane {
             }
             Target::Serverless(route) => {
                 let (estimate, request) = (&call.request.estimate, call.tap.request_id().clone());
-                let asked = AskedCall { request, is_counted: call.counted.is_some(), now: call.tap.started_at() };
+                let class = call.class;
+                let asked =
+                    AskedCall { request, class, is_counted: call.counted.is_some(), now: call.tap.started_at() };
                 let permit = self.admission.admit(&call.caller, &route.model, estimate, asked).await?;
                 (permit, route.model.context_length)
             }

@@ -6,7 +6,7 @@ use crate::usage_tap::UsageTap;
 use bytes::Bytes;
 use dialects::Dialect;
 use domain::limits::RateLimitStatus;
-use domain::{Caller, RequestId};
+use domain::{CallClass, Caller, RequestId};
 use fleet::backend::BackendId;
 use fleet::{Backend, Fingerprint};
 use http::{HeaderMap, HeaderName};
@@ -19,6 +19,7 @@ pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 /// One call on its way through the data plane.
 pub struct Call {
     pub caller: Arc<Caller>,
+    pub class: CallClass,
     pub request: ParsedRequest,
     /// Set if the request was counted against the requests per minute before, see [`crate::Dataplane::count_request`].
     pub counted: Option<RateLimitStatus>,
@@ -77,6 +78,7 @@ impl Call {
     pub(crate) fn detach(&mut self) -> Self {
         Self {
             caller: Arc::clone(&self.caller),
+            class: self.class,
             counted: self.counted,
             request: self.request.clone(),
             dialect: self.dialect.clone(),

@@ -3,13 +3,12 @@
 //! The engine counts, with its own tokenizer and template, if its kind has a route for it; otherwise, and if it fails, the
 //! length of the prompt gives an estimate.
 
-use crate::admission::TooManyCallsError;
 use crate::error::CallError;
-use crate::quarantine::Losses;
-use crate::relay::{AttemptError, record_failure};
+use crate::relay::AttemptError;
 use crate::request::ParsedRequest;
 use crate::resolve::Target;
 use crate::response_memory::ResponseMemory;
+use crate::side_call::{MAX_REQUEST_BYTES, TIMEOUT};
 use crate::{Call, Dataplane};
 use bytes::Bytes;
 use dialects::NativeHead;
@@ -19,14 +18,6 @@ use domain::limits::RateLimitStatus;
 use domain::model::{EngineKind, NativeApi};
 use fleet::Backend;
 use json::{JsonError, Reader, ValueKind};
-use std::time::{Duration, Instant};
-
-/// Tokenizing takes milliseconds; an engine that needs longer is not worth the wait.
-const TIMEOUT: Duration = Duration::from_secs(10);
-/// Longer prompts are estimated: their exact number is not worth the work of the engine, which lists all tokens.
-const MAX_COUNTED_BYTES: usize = 1 << 20;
-/// The maximum size of a response: as many tokens as a counted prompt has bytes, if each takes a few digits.
-const MAX_RESPONSE_BYTES: usize = 8 << 20;
 
 /// How an engine counts the tokens of a chat.
 #[derive(Debug, Clone, Copy)]
@@ -53,20 +44,7 @@ impl Dataplane {
     pub async fn count_tokens(&self, call: &mut Call) -> Result<CountedTokens, CallError> {
         let target = self.resolve(call)?;
         self.check_quarantine(call)?;
-        let running = self.admission.running.enter(&call.caller.workspace);
-        let _running = running.map_err(|TooManyCallsError { max }| CallError::TooManyCalls { max })?;
-        let (rate_limits, _counting) = match &target {
-            Target::Dedicated(_) => (None, None),
-            Target::Serverless(_) => {
-                let counting = self.admission.counting.enter(&call.caller);
-                let counting = counting.map_err(|TooManyCallsError { max }| CallError::TooManyCounts { max })?;
-                let rate_limits = match call.counted {
-                    Some(rate_limits) => rate_limits,
-                    None => self.admission.admit_free(&call.caller, call.tap.request_id().clone()).await?,
-                };
-                (Some(rate_limits), Some(counting))
-            }
-        };
+        let admission = self.admit_side_call(call, &target).await?;
         let counted = tokio::time::timeout(TIMEOUT, Box::pin(self.count_at_engine(call, &target))).await;
         let counted = match counted {
             Ok(Ok(counted)) => counted,
@@ -77,13 +55,13 @@ impl Dataplane {
             Err(_) => None,
         };
         let tokens = counted.unwrap_or_else(|| call.request.estimate.likely_prompt());
-        Ok(CountedTokens { tokens, is_estimate: counted.is_none(), rate_limits })
+        Ok(CountedTokens { tokens, is_estimate: counted.is_none(), rate_limits: admission.rate_limits })
     }
 
     /// `None` if no replica is ready whose engine can count, or if the count would cost too much. A prompt can end an engine
     /// here as well as in a call.
     async fn count_at_engine(&self, call: &Call, target: &Target) -> Result<Option<u64>, AttemptError> {
-        if call.request.body.len() > MAX_COUNTED_BYTES || self.loses_too_many(call) {
+        if call.request.body.len() > MAX_REQUEST_BYTES || self.loses_too_many(call) {
             return Ok(None);
         }
         let request = &call.request;
@@ -91,12 +69,7 @@ impl Dataplane {
         let Ok(slot) = picked else { return Ok(None) };
         let counted = self.count_at(slot.replica(), call).await;
         if let Err(error) = &counted {
-            record_failure(slot.replica(), error, &call.caller);
-            if matches!(error, AttemptError::Crashed { .. }) {
-                let mut losses = Losses::default();
-                losses.add(slot.replica().lost(Instant::now()));
-                self.note_losses(call, losses);
-            }
+            self.record_side_failure(slot.replica(), call, error);
         }
         counted
     }
@@ -146,20 +119,6 @@ impl Dataplane {
         Ok(counted)
     }
 
-    /// The response to a request with this head; `None` if the engine does not serve it, or there is no memory for it.
-    async fn ask_for(
-        &self,
-        replica: &Backend,
-        call: &Call,
-        head: &[u8],
-        body: Vec<Bytes>,
-        memory: &mut ResponseMemory<'_>,
-    ) -> Result<Option<Bytes>, AttemptError> {
-        let Some(mut exchange) = self.ask(replica, call, head, body).await? else { return Ok(None) };
-        let collected = exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, |bytes| memory.grow_for(bytes)).await;
-        Ok(collected.ok())
-    }
-
     /// The traits of the model of this name, which its translated requests of this API depend on. The call itself
     /// reports a name without a model.
     pub fn chat_traits(&self, caller: &Caller, model: &str, api: NativeApi) -> Traits {
@@ -198,7 +157,7 @@ fn read_count(object: &[u8], name: &[u8]) -> Option<u64> {
 }
 
 /// Reads the length of a member that is an array.
-fn read_length(object: &[u8], name: &[u8]) -> Option<u64> {
+pub(crate) fn read_length(object: &[u8], name: &[u8]) -> Option<u64> {
     read_member(object, name, |reader| {
         let mut count = 0;
         reader.array(|reader, _| {
@@ -210,7 +169,7 @@ fn read_length(object: &[u8], name: &[u8]) -> Option<u64> {
 }
 
 /// Reads one member of an object; `None` if it is not there or of another type.
-fn read_member<T>(
+pub(crate) fn read_member<T>(
     object: &[u8],
     wanted: &[u8],
     read: impl Fn(&mut Reader<'_>) -> Result<Option<T>, JsonError>,

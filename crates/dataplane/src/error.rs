@@ -4,10 +4,11 @@
 
 use crate::request::{MAX_RESPONSE_BYTES, UnsupportedParam};
 use dialects::{Failure, FailureKind};
+use domain::capabilities::{Capability, CapabilitySet};
 use domain::limits::{Exceeded, RateLimitStatus, Scope};
 use domain::quota::{Account, AccountOwner};
 use domain::usage::Actor;
-use domain::{Caller, Month, Timestamp};
+use domain::{Caller, Month, NanoUsd, Timestamp};
 use json::{InvalidParam, ParseError};
 use std::time::Duration;
 
@@ -29,6 +30,9 @@ pub enum CallError {
     /// The model, which others share, does not accept the member.
     #[error("`{param}` {why}")]
     Unsupported { param: String, why: &'static str },
+    /// No engine of the model can do what the request needs.
+    #[error("`{param}` needs what this model cannot do: {missing}; it can: {}", listed(*present))]
+    Incapable { param: &'static str, missing: Capability, present: CapabilitySet },
     /// No engine of the model can take the prompt, so it is not sent to one.
     #[error("this model's maximum context length is {maximum} tokens, and `{param}` has about {tokens}")]
     PromptTooLong { param: &'static str, tokens: u64, maximum: u64 },
@@ -75,6 +79,9 @@ pub enum CallError {
     RateLimited { message: String, retry_after_secs: u64, rate_limits: RateLimitStatus },
     #[error("{message}")]
     QuotaExceeded { message: String, retry_after_secs: u64, rate_limits: RateLimitStatus },
+    /// `retry_after_secs` is `None` for a budget that does not reset.
+    #[error("{message}")]
+    BudgetExceeded { message: String, retry_after_secs: Option<u64>, rate_limits: RateLimitStatus },
     #[error("the quota cannot be checked right now; try again")]
     QuotaUnavailable { cause: String, rate_limits: RateLimitStatus },
     #[error("usage cannot be recorded right now; try again")]
@@ -101,6 +108,10 @@ pub enum UpstreamRejection {
     Unprocessable,
 }
 
+fn listed(capabilities: CapabilitySet) -> String {
+    capabilities.iter().map(Capability::as_str).collect::<Vec<_>>().join(", ")
+}
+
 impl CallError {
     pub(crate) fn unknown_model(model: &str) -> Self {
         Self::UnknownModel { model: model.chars().take(200).collect() }
@@ -125,7 +136,7 @@ impl CallError {
         now: Timestamp,
         rate_limits: RateLimitStatus,
     ) -> Self {
-        let Account { owner, cap, used, reserved } = account;
+        let Account { owner, cap, used, reserved, .. } = account;
         let owner = match owner {
             AccountOwner::Workspace => format!("workspace {}", caller.workspace),
             AccountOwner::Organization => format!("organization {}", caller.organization),
@@ -139,13 +150,31 @@ impl CallError {
         Self::QuotaExceeded { message, retry_after_secs: seconds, rate_limits }
     }
 
+    pub(crate) fn budget_exceeded(
+        whose: &str,
+        window: &str,
+        account: &Account,
+        end: Option<Timestamp>,
+        now: Timestamp,
+        rate_limits: RateLimitStatus,
+    ) -> Self {
+        let usd = |nanos: u64| NanoUsd::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX));
+        let (cap, used, reserved) = (usd(account.cap), usd(account.used), usd(account.reserved));
+        let when = end.map_or_else(|| "it does not reset".to_owned(), |end| format!("it resets at {end}"));
+        let message = format!(
+            "budget of {whose} reached (window `{window}`): {cap} USD, {used} used and {reserved} reserved by running calls; {when}"
+        );
+        let retry_after_secs = end.map(|end| end.millis_since(now).div_ceil(1_000).max(1));
+        Self::BudgetExceeded { message, retry_after_secs, rate_limits }
+    }
+
     /// The stable code of the error.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unreadable(_) | Self::BadName { .. } => "invalid_payload",
             Self::Missing { .. } => "missing_parameter",
             Self::Invalid { .. } => "invalid_value",
-            Self::Unsupported { .. } => "unsupported_parameter",
+            Self::Unsupported { .. } | Self::Incapable { .. } => "unsupported_parameter",
             Self::UnknownModel { .. } => "model_not_found",
             Self::NotServing { .. } | Self::EndpointFailed { .. } => "model_not_serving",
             Self::Quarantined { .. } => "request_quarantined",
@@ -162,6 +191,7 @@ impl CallError {
             Self::BadGateway { .. } | Self::NativeRouteMissing { .. } => "bad_gateway",
             Self::RateLimited { .. } => "rate_limit_exceeded",
             Self::QuotaExceeded { .. } => "quota_exceeded",
+            Self::BudgetExceeded { .. } => "budget_exceeded",
             Self::QuotaUnavailable { .. } => "quota_unavailable",
             Self::JournalFull => "journal_full",
             Self::PromptTooLong { .. } | Self::Rejected { overflow: Some(_), .. } => "context_length_exceeded",
@@ -189,7 +219,7 @@ impl CallError {
         match self {
             Self::PromptTooLong { .. } | Self::Rejected { overflow: Some(_), .. } => FailureKind::ContextOverflow,
             Self::RateLimited { .. } | Self::TooManyCalls { .. } | Self::OrganizationBusy => FailureKind::RateLimit,
-            Self::QuotaExceeded { .. } => FailureKind::Quota,
+            Self::QuotaExceeded { .. } | Self::BudgetExceeded { .. } => FailureKind::Quota,
             Self::NotServing { .. } | Self::Overloaded | Self::ServerBusy | Self::HoldQueueFull => {
                 FailureKind::Overloaded
             }
@@ -205,6 +235,7 @@ impl CallError {
             | Self::BadName { .. }
             | Self::Invalid { .. }
             | Self::Unsupported { .. }
+            | Self::Incapable { .. }
             | Self::PromptTooLong { .. }
             | Self::UnknownModel { .. }
             | Self::WrongWorkspace
@@ -215,6 +246,7 @@ impl CallError {
             // The limits of serverless calls must not end in a rejection of other calls.
             Self::RateLimited { .. }
             | Self::QuotaExceeded { .. }
+            | Self::BudgetExceeded { .. }
             | Self::NotServing { .. }
             | Self::EndpointFailed { .. }
             | Self::Overloaded
@@ -240,7 +272,9 @@ impl CallError {
             | Self::Unsupported { param, .. }
             | Self::Rejected { param, .. } => param,
             Self::UnknownModel { .. } => "model",
-            Self::PromptTooLong { param, .. } | Self::ResponseTooLarge { param } => param,
+            Self::PromptTooLong { param, .. } | Self::ResponseTooLarge { param } | Self::Incapable { param, .. } => {
+                param
+            }
             Self::Unreadable(_)
             | Self::NotServing { .. }
             | Self::Quarantined { .. }
@@ -258,6 +292,7 @@ impl CallError {
             | Self::NativeRouteMissing { .. }
             | Self::RateLimited { .. }
             | Self::QuotaExceeded { .. }
+            | Self::BudgetExceeded { .. }
             | Self::QuotaUnavailable { .. }
             | Self::JournalFull => "",
         }

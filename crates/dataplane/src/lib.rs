@@ -8,6 +8,7 @@ mod admit;
 mod alive;
 mod body;
 mod call;
+mod capable;
 mod count_tokens;
 #[cfg(test)]
 mod dialect_tests;
@@ -27,6 +28,8 @@ pub mod request;
 mod resolve;
 mod response;
 pub mod response_memory;
+mod side_call;
+mod tokenize;
 pub mod trace;
 mod upstream;
 pub mod usage_tap;
@@ -37,6 +40,7 @@ pub use call::{Call, TRACEPARENT};
 pub use count_tokens::CountedTokens;
 pub use dialects::Dialect;
 pub use error::{CallError, ContextOverflow, UpstreamRejection};
+pub use tokenize::{Detokenized, TokenizedPrompt};
 
 use admission::Admission;
 use domain::SaltSecret;

@@ -1,7 +1,7 @@
 //! The record of one call, handed to the sink when the call ends.
 
 use domain::usage::{Certainty, Tokens};
-use domain::{Caller, RequestId, Timestamp, named_enum};
+use domain::{CallClass, Caller, RequestId, Timestamp, named_enum};
 use fleet::{Backend, Route};
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,6 +50,8 @@ pub struct CallRecord {
     pub route: &'static str,
     pub caller: Option<Arc<Caller>>,
     pub model: Option<Arc<Route>>,
+    /// Decides the price.
+    pub class: CallClass,
     /// The name that the client sent, if it is an alias of the model.
     pub requested_model: Option<Box<str>>,
     /// The last replica that the call was sent to.
@@ -79,6 +81,7 @@ impl CallRecord {
             route,
             caller: None,
             model: None,
+            class: CallClass::default(),
             requested_model: None,
             replica: None,
             streamed: false,

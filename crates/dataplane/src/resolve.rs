@@ -1,9 +1,11 @@
 //! Finds the model or endpoint that a Model ID names.
 
+use crate::capable;
 use crate::error::CallError;
-use crate::request::{Operation, ParsedRequest, PromptOverflow};
+use crate::request::{ParsedRequest, PromptOverflow};
 use crate::{Call, Dataplane};
 use domain::alias::AliasName;
+use domain::model::Modality;
 use domain::{Caller, EndpointName, ModelId, ModelRef, SaltSecret};
 use fleet::endpoints::Condition;
 use fleet::routes::Table;
@@ -50,8 +52,31 @@ impl Target {
 }
 
 impl Dataplane {
-    /// Reports an unknown model before invalid values, and invalid values before the call costs anything.
+    /// The target of a call that its model can serve.
     pub(crate) fn resolve(&self, call: &mut Call) -> Result<Target, CallError> {
+        let target = self.resolve_any(call)?;
+        let (request, route) = (&mut call.request, target.route());
+        if route.model.modality != request.operation.modality() {
+            let (has, asked) = (purpose(route.model.modality), purpose(request.operation.modality()));
+            let why = format!("names a model for {has}, not for {asked}");
+            return Err(CallError::Invalid { param: "model".into(), why });
+        }
+        capable::check(&route.pool, request.needs)?;
+        request.adapt_to(route.model.chat);
+        let maximum = route.model.context_length;
+        if let Some(PromptOverflow { param, tokens }) = request.overflow(maximum) {
+            return Err(CallError::PromptTooLong { param, tokens, maximum });
+        }
+        if let Some(param) = request.oversized(maximum) {
+            return Err(CallError::ResponseTooLarge { param });
+        }
+        note_model(call, route);
+        Ok(target)
+    }
+
+    /// The target of a call to a model of any modality. Reports an unknown model before invalid values, and invalid values
+    /// before the call costs anything.
+    pub(crate) fn resolve_any(&self, call: &mut Call) -> Result<Target, CallError> {
         let request = &mut call.request;
         let Some(target) = self.find(&call.caller, &request.model)? else {
             return Err(match request.invalid.take() {
@@ -67,25 +92,6 @@ impl Dataplane {
         if let Some(invalid) = request.invalid.take() {
             return Err(invalid.into());
         }
-        let route = target.route();
-        if route.model.modality != request.operation.modality() {
-            let why = match request.operation {
-                Operation::Chat { .. } => "names a model for embeddings, not for chat",
-                Operation::Embeddings(_) => "names a model for chat, not for embeddings",
-            };
-            return Err(CallError::Invalid { param: "model".into(), why: why.into() });
-        }
-        request.adapt_to(route.model.chat);
-        let maximum = route.model.context_length;
-        if let Some(PromptOverflow { param, tokens }) = request.overflow(maximum) {
-            return Err(CallError::PromptTooLong { param, tokens, maximum });
-        }
-        if let Some(param) = request.oversized(maximum) {
-            return Err(CallError::ResponseTooLarge { param });
-        }
-        let requested = Some(&call.request.model).filter(|name| **name != route.model.id.as_str());
-        let requested: Option<Box<str>> = requested.map(|name| name.as_str().into());
-        call.tap.note(|record| (record.model, record.requested_model) = (Some(route), requested));
         Ok(target)
     }
 
@@ -172,6 +178,25 @@ impl Dataplane {
         }
         Ok(Some(endpoint))
     }
+}
+
+/// What a modality is for, in an error.
+const fn purpose(modality: Modality) -> &'static str {
+    match modality {
+        Modality::Chat => "chat",
+        Modality::Embedding => "embeddings",
+        Modality::Rerank => "rerank",
+    }
+}
+
+/// Records the model of a call, and the name that the client sent if it is another.
+pub(crate) fn note_model(call: &mut Call, route: Arc<Route>) {
+    let requested = Some(&call.request.model).filter(|name| **name != route.model.id.as_str());
+    let requested: Option<Box<str>> = requested.map(|name| name.as_str().into());
+    let class = call.class;
+    call.tap.note(|record| {
+        (record.model, record.class, record.requested_model) = (Some(route), class, requested);
+    });
 }
 
 /// All aliases that the caller can use, with what they stand for: those of the workspace, then those of the catalogue that

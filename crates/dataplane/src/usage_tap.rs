@@ -307,7 +307,7 @@ impl RunningCall {
             trace.settled(record);
         }
         if let Some(permit) = self.permit.take() {
-            let billed = record.tokens.total();
+            let billed = record.tokens;
             // What an engine has counted is right, also if an earlier attempt failed.
             let unbilled = if is_void { self.unbilled } else { UnbilledWork::None };
             let is_whole = record.outcome == Outcome::Served && record.tokens.completion > 0;

@@ -6,6 +6,7 @@ pub mod accounts;
 pub mod allotment;
 pub mod autoscaler;
 pub mod bill_check;
+pub mod call_class;
 pub mod catalogue;
 pub mod costs;
 mod download;
@@ -21,6 +22,7 @@ pub mod model_ref;
 pub mod money;
 mod names;
 mod network;
+mod restriction_error;
 pub mod retention;
 pub mod series;
 pub mod sketch;
@@ -30,14 +32,15 @@ pub mod tokens;
 pub mod usage;
 
 pub use accounts::{
-    cache_salt, caller, invitation, key, key_restrictions, organization, response_retention, session, user, workspace,
-    workspace_edit,
+    cache_salt, caller, invitation, key, key_restrictions, monthly_budget, organization, response_retention, session,
+    user, workspace, workspace_edit,
 };
-pub use catalogue::{alias, gpu_type, model};
+pub use catalogue::{alias, capabilities, gpu_type, model};
 pub use costs::{forecast, gpu_costs, grouping};
-pub use limits::{attempts, quota};
+pub use limits::{attempts, budget, quota};
 
 pub use cache_salt::SaltSecret;
+pub use call_class::CallClass;
 pub use caller::Caller;
 pub use catalogue::{Catalogue, CatalogueMode};
 pub use download::DownloadChange;
@@ -53,7 +56,8 @@ pub use key::{ApiKey, KeyState, KeyText, SecretHash, Segment};
 pub use key_restrictions::{KeyRestrictions, Permission};
 pub use model::{Model, ModelId};
 pub use model_ref::ModelRef;
-pub use money::{NanoUsd, Price};
+pub use money::{NanoUsd, Price, PriceShare};
+pub use monthly_budget::MonthlyBudget;
 pub use network::Network;
 pub use organization::Organization;
 pub use response_retention::ResponseRetention;

@@ -65,6 +65,13 @@ impl serde::Serialize for NanoUsd {
     }
 }
 
+impl<'de> serde::Deserialize<'de> for NanoUsd {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(serde::de::Error::custom)
+    }
+}
+
 /// Prices per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Price {
@@ -74,6 +81,20 @@ pub struct Price {
 }
 
 impl Price {
+    /// This share of the price: each of its parts rounded half up to a nano-dollar.
+    #[must_use]
+    pub fn at(&self, share: PriceShare) -> Self {
+        let part = |price: NanoUsd| {
+            let nanos = i128::from(price.0) * i128::from(share.0) + i128::from(PriceShare::WHOLE.0) / 2;
+            NanoUsd(i64::try_from(nanos / i128::from(PriceShare::WHOLE.0)).unwrap_or(price.0))
+        };
+        Self {
+            input_per_1m: part(self.input_per_1m),
+            cached_input_per_1m: part(self.cached_input_per_1m),
+            output_per_1m: part(self.output_per_1m),
+        }
+    }
+
     /// The cost of a call, rounded once, half up, to a nano-dollar.
     pub fn charge(&self, tokens: Tokens) -> NanoUsd {
         let part = |count: u64, price: NanoUsd| i128::from(count) * i128::from(price.0);
@@ -82,6 +103,45 @@ impl Price {
             + part(tokens.completion, self.output_per_1m);
         let nanos = (millionths + TOKENS_PER_PRICE / 2) / TOKENS_PER_PRICE;
         NanoUsd(i64::try_from(nanos).unwrap_or(i64::MAX))
+    }
+}
+
+/// A share of the normal price, from 0 to 1, in billionths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PriceShare(u32);
+
+/// A text is not a share of a price.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a share from \"0\" to \"1\" such as \"0.5\" (digits, at most nine after the point)")]
+pub struct PriceShareError(String);
+
+impl PriceShare {
+    pub const WHOLE: Self = Self(1_000_000_000);
+
+    pub fn parse(text: &str) -> Result<Self, PriceShareError> {
+        let amount = NanoUsd::parse(text).map_err(|AmountError(text)| PriceShareError(text))?;
+        let share = u32::try_from(amount.nanos()).ok().filter(|share| *share <= Self::WHOLE.0);
+        share.map(Self).ok_or_else(|| PriceShareError(text.chars().take(64).collect()))
+    }
+}
+
+impl Default for PriceShare {
+    fn default() -> Self {
+        Self::WHOLE
+    }
+}
+
+/// As short as possible: `0.5`, `1`.
+impl fmt::Display for PriceShare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = NanoUsd(self.0.into()).to_string();
+        f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+impl serde::Serialize for PriceShare {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
@@ -103,6 +163,24 @@ mod tests {
         for bad in ["", "-1", "1.", ".5", "1e3", "0.0000000001", "1,5", "99999999999999999999"] {
             assert!(NanoUsd::parse(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_share_of_a_price_is_decimal_text_from_0_to_1() {
+        for (text, shown) in
+            [("0.5", "0.5"), ("0.50", "0.5"), ("1", "1"), ("1.000", "1"), ("0", "0"), ("0.125", "0.125")]
+        {
+            assert_eq!(PriceShare::parse(text).unwrap().to_string(), shown);
+        }
+        for bad in ["", "1.000000001", "2", "-0.5", "50%", "0.0000000001", "99"] {
+            assert!(PriceShare::parse(bad).is_err(), "{bad}");
+        }
+        let nanos = NanoUsd::from_nanos;
+        let price = Price { input_per_1m: nanos(100), cached_input_per_1m: nanos(51), output_per_1m: nanos(400) };
+        let half = Price { input_per_1m: nanos(50), cached_input_per_1m: nanos(26), output_per_1m: nanos(200) };
+        assert_eq!(price.at(PriceShare::parse("0.5").unwrap()), half);
+        assert_eq!(price.at(PriceShare::WHOLE), price);
+        assert_eq!(price.at(PriceShare::parse("0").unwrap()), Price::default());
     }
 
     #[test]

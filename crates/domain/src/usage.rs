@@ -1,5 +1,6 @@
 //! The usage event of a call: recorded by the meter, stored, billed and counted.
 
+use crate::budget::ReservedIn;
 use crate::caller::Caller;
 use crate::ids::RequestId;
 use crate::model::ModelId;
@@ -80,6 +81,8 @@ pub struct UsageEvent {
     pub origin: CallOrigin,
     /// How often the stream went on at another replica after its replica was lost. `replica` is the last one.
     pub failovers: u32,
+    /// The budgets in which the call reserved its cost. In the journal only.
+    pub reserved_in: ReservedIn,
 }
 
 impl UsageEvent {

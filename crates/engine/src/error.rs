@@ -18,7 +18,7 @@ pub(crate) enum RequestError {
     )]
     CompletionTooLong { limit: usize, prompt: usize, requested: usize },
     #[error("the context length is {limit} tokens: the prompt has {prompt}, and a completion needs at least one more")]
-    PromptTooLong { limit: usize, prompt: usize },
+    PromptTooLong { limit: usize, prompt: usize, param: &'static str },
     #[error("the maximum input length is {limit} tokens: input {index} has {tokens}")]
     InputTooLong { limit: usize, index: usize, tokens: usize },
     #[error("there is no model `{model}`")]
@@ -110,7 +110,7 @@ impl RequestError {
         match self {
             Self::Missing { param } | Self::Invalid { param, .. } | Self::Unsupported { param, .. } => param,
             Self::CompletionTooLong { .. } => "max_tokens",
-            Self::PromptTooLong { .. } => "messages",
+            Self::PromptTooLong { param, .. } => param,
             Self::InputTooLong { .. } => "input",
             Self::UnknownModel { .. } => "model",
             Self::BadJson { .. }

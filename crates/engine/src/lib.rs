@@ -7,6 +7,7 @@
 pub mod bare;
 mod chat;
 pub mod cli;
+mod completion;
 mod decode;
 mod embed;
 mod error;

@@ -4,7 +4,9 @@
 
 use crate::breaker::{Breaker, Witness};
 use crate::routing::{PrefixIndex, PromptLoad};
-use domain::model::Upstream;
+use arc_swap::ArcSwap;
+use domain::capabilities::{Capabilities, CapabilitySet};
+use domain::model::{RerankApi, Upstream};
 use http::header::{self, HeaderMap, HeaderValue};
 use outbound::{Address, AddressError};
 use parking_lot::Mutex;
@@ -53,6 +55,10 @@ pub struct Backend {
     lost_at: Mutex<Option<Instant>>,
     /// Whether it has reported tokens that it found in its cache.
     reports_cached: AtomicBool,
+    /// As far as it is known.
+    capabilities: ArcSwap<Capabilities>,
+    /// Whether its capabilities may have changed since they were found.
+    is_doubted: AtomicBool,
 }
 
 /// The parts of a request that are the same for all calls.
@@ -60,7 +66,10 @@ pub struct Backend {
 pub struct Template {
     /// Head of a request, without the headers that differ between calls.
     pub chat: Box<[u8]>,
+    pub completions: Box<[u8]>,
     pub embeddings: Box<[u8]>,
+    pub rerank: Box<[u8]>,
+    pub score: Box<[u8]>,
     pub messages: Box<[u8]>,
     pub message_tokens: Box<[u8]>,
     pub responses: Box<[u8]>,
@@ -88,15 +97,27 @@ impl Template {
             let path = [&address.path, route].concat();
             path.parse::<http::Uri>().map_err(|_| invalid()).map(|_| head(&path, &headers))
         };
+        let compare = |route: &str| match upstream.rerank_api {
+            RerankApi::Vllm => head(route),
+            RerankApi::Tei => Ok(self::head(&[root_of(&address.path), "/rerank"].concat(), &headers)),
+        };
         Ok(Self {
             chat: head("/chat/completions")?,
+            completions: head("/completions")?,
             embeddings: head("/embeddings")?,
+            rerank: compare("/rerank")?,
+            score: compare("/score")?,
             messages: [&head("/messages")?, ANTHROPIC_VERSION.as_bytes()].concat().into(),
             message_tokens: [&head("/messages/count_tokens")?, ANTHROPIC_VERSION.as_bytes()].concat().into(),
             responses: head("/responses")?,
             headers,
         })
     }
+}
+
+/// The path of routes beside OpenAI's API.
+fn root_of(path: &str) -> &str {
+    path.strip_suffix("/v1").unwrap_or(path)
 }
 
 /// Encodes a request line and headers.
@@ -127,13 +148,14 @@ impl Backend {
             breaker: Mutex::default(),
             lost_at: Mutex::default(),
             reports_cached: AtomicBool::new(false),
+            capabilities: ArcSwap::default(),
+            is_doubted: AtomicBool::new(false),
         })
     }
 
     /// The head of a request to a route beside OpenAI's API, without the headers that differ between calls.
     pub fn head_at_root(&self, route: &str) -> Box<[u8]> {
-        let root = self.address.path.strip_suffix("/v1").unwrap_or(&self.address.path);
-        head(&[root, route].concat(), &self.template.headers)
+        head(&[root_of(&self.address.path), route].concat(), &self.template.headers)
     }
 
     pub fn health(&self) -> Health {
@@ -144,13 +166,39 @@ impl Backend {
         }
     }
 
-    /// Returns whether the health changed. A backend that was down has restarted, so its cache is empty.
+    /// Returns whether the health changed. A backend that was down has restarted, so its cache is empty, and its engine may
+    /// have other options.
     pub fn set_health(&self, health: Health) -> bool {
         let has_changed = self.health.swap(health as u8, Ordering::Relaxed) != health as u8;
         if has_changed && health == Health::Down {
             self.prefixes(PrefixIndex::clear);
+            self.doubt_capabilities();
         }
         has_changed
+    }
+
+    /// What its engine can do, as far as it is known.
+    pub fn capabilities(&self) -> Arc<Capabilities> {
+        self.capabilities.load_full()
+    }
+
+    /// What it has shown to lack. Every call reads it.
+    pub(crate) fn missing_capabilities(&self) -> CapabilitySet {
+        self.capabilities.load().missing()
+    }
+
+    pub fn set_capabilities(&self, capabilities: Arc<Capabilities>) {
+        self.capabilities.store(capabilities);
+    }
+
+    /// Asks for a new look at its capabilities: it was down, or a call was rejected for what it lacks.
+    pub fn doubt_capabilities(&self) {
+        self.is_doubted.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether its capabilities were doubted since the last time.
+    pub fn take_doubt(&self) -> bool {
+        self.is_doubted.swap(false, Ordering::Relaxed)
     }
 
     /// Whether its responses say how many tokens of a prompt were cached, in their last usage at least.

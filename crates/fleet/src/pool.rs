@@ -8,6 +8,7 @@ use crate::pace::Pace;
 use crate::routing::fingerprint::covered_bytes;
 use crate::routing::policy::{Candidate, Cheapest};
 use crate::routing::{Decisions, Fingerprint, Reason, TokenRatio};
+use domain::capabilities::{Capabilities, CapabilitySet};
 use domain::named_enum;
 use std::sync::Arc;
 use std::time::Instant;
@@ -148,6 +149,25 @@ impl Pool {
     /// Why replicas were chosen so far.
     pub fn decisions(&self) -> &Decisions {
         &self.decisions
+    }
+
+    /// What its replicas can do together.
+    pub fn capabilities(&self) -> Capabilities {
+        let known: Vec<Arc<Capabilities>> = self.replicas.iter().map(|replica| replica.capabilities()).collect();
+        Capabilities::of_all(known.iter().map(|one| &**one))
+    }
+
+    /// Those of `needed` that every replica lacks.
+    pub fn lacking(&self, needed: CapabilitySet) -> CapabilitySet {
+        let mut lacking = if self.replicas.is_empty() { CapabilitySet::EMPTY } else { needed };
+        for replica in &self.replicas {
+            // Nearly always after the first one.
+            if lacking.is_empty() {
+                break;
+            }
+            lacking = lacking.and(replica.missing_capabilities());
+        }
+        lacking
     }
 
     pub fn availability(&self) -> Availability {

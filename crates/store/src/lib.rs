@@ -8,6 +8,7 @@
 //! Folders group the modules by noun; their modules are re-exported here, so `accounts/users.rs` is `store::users`.
 
 mod accounts;
+pub mod capabilities;
 pub mod catalogue;
 mod change;
 mod clock;
@@ -47,4 +48,4 @@ pub use listing::{Listing, Order, SortBy, SortColumn};
 pub use migrate::{Migrated, Schema};
 pub use page::Page;
 pub use usage::journal::{Journal, JournalReader};
-pub use usage::{journal, quota, requests, retention, series};
+pub use usage::{budgets, journal, leases, quota, requests, retention, series, spend};

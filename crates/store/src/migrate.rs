@@ -40,6 +40,9 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 21, script: include_str!("../migrations/0021_workspaces_of_organizations.sql") },
     Migration { version: 22, script: include_str!("../migrations/0022_bounds_of_organizations.sql") },
     Migration { version: 23, script: include_str!("../migrations/0023_restrictions_of_keys.sql") },
+    Migration { version: 24, script: include_str!("../migrations/0024_budgets_of_keys.sql") },
+    Migration { version: 25, script: include_str!("../migrations/0025_monthly_budgets.sql") },
+    Migration { version: 26, script: include_str!("../migrations/0026_engine_capabilities.sql") },
 ];
 
 /// Migrations that only add, each with the newest migration that a version must know to work with it. All others require
@@ -60,6 +63,9 @@ const ADDING: &[(i64, i64)] = &[
     (21, 9),
     (22, 9),
     (23, 9),
+    (24, 9),
+    (25, 9),
+    (26, 9),
 ];
 
 const SERVES_SINCE: &str = "SELECT MAX(serves_since) AS serves_since FROM schema_version";

@@ -1,7 +1,7 @@
 //! Conversions between columns and domain types. A value that does not parse is [`StoreError::Corrupt`].
 
 use crate::error::StoreError;
-use domain::{NanoUsd, Timestamp};
+use domain::{MonthlyBudget, NanoUsd, Timestamp};
 use sqlx::Row;
 use sqlx::any::AnyRow;
 
@@ -74,6 +74,12 @@ pub(crate) fn money(row: &AnyRow, column: &str) -> Result<NanoUsd, StoreError> {
 }
 
 /// An HTTP status.
+/// The columns `monthly_usd` and `own_monthly_usd`.
+pub(crate) fn monthly_budget(row: &AnyRow) -> Result<MonthlyBudget, StoreError> {
+    let amount = |column| Ok::<_, StoreError>(optional_number(row, column)?.map(NanoUsd::from_nanos));
+    Ok(MonthlyBudget { operator: amount("monthly_usd")?, administrators: amount("own_monthly_usd")? })
+}
+
 pub(crate) fn status(row: &AnyRow) -> Result<u16, StoreError> {
     u16::try_from(number(row, "status")?).map_err(|_| corrupt("status"))
 }

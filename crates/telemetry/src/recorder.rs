@@ -37,6 +37,7 @@ impl Sink for Recorder {
 fn event_of(record: &CallRecord) -> Option<UsageEvent> {
     let (caller, route, replica) = (record.caller.as_ref()?, record.model.as_ref()?, record.replica.as_ref()?);
     let (status, code) = status_of(record.outcome);
+    let price = route.model.price_of(record.class);
     Some(UsageEvent {
         request: record.request.clone(),
         caller: Arc::clone(caller),
@@ -47,8 +48,8 @@ fn event_of(record: &CallRecord) -> Option<UsageEvent> {
         code: code.into(),
         tokens: record.tokens,
         certainty: record.certainty,
-        price: route.model.price,
-        cost: route.model.price.charge(record.tokens),
+        price,
+        cost: price.charge(record.tokens),
         started_at: record.started_at,
         first_byte_micros: record.first_byte.map(micros),
         duration_micros: micros(record.duration),
@@ -56,5 +57,6 @@ fn event_of(record: &CallRecord) -> Option<UsageEvent> {
         sent_micros: record.sent.map(micros),
         origin: origin_of(record),
         failovers: record.failovers.continued.into(),
+        reserved_in: caller.reserved_in(),
     })
 }

@@ -179,7 +179,10 @@ impl Testbed {
 }
 
 async fn start_gateway(request: GatewayRequest) -> anyhow::Result<(Forebay, Value)> {
-    let config = GatewayConfig::default().port(request.port).server(&request.server).tables(&request.tables);
+    let mut config = GatewayConfig::default().port(request.port).server(&request.server).tables(&request.tables);
+    if request.binary.is_some() {
+        config = config.released();
+    }
     let mut launch = ForebayLaunch::default();
     for (name, value) in &request.environment {
         launch = launch.environment(name, value);

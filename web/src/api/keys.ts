@@ -8,6 +8,9 @@ import { polled } from './polling'
 export type Key = Schemas['Key']
 export type NewKey = Schemas['NewKey']
 export type KeyEdit = Schemas['EditKey']
+export type Budget = Schemas['Budget']
+export type BudgetSpending = Schemas['BudgetSpending']
+export type KeyWithSpending = Schemas['KeyWithSpending']
 export type OrganizationKey = Schemas['OrganizationKey']
 
 export const POLL_MS = 10_000
@@ -19,6 +22,17 @@ const withKey = (workspaceId: string, keyId: string) => ({ params: { path: { wor
 
 /** Everything about the keys of a workspace, to be loaded again after a change. */
 export const keysOf = (workspaceId: string) => ({ queryKey: ['keys', workspaceId] })
+
+/** A key with what was spent of its budgets. */
+export const keyQuery = (workspaceId: string, keyId: string) =>
+  queryOptions({
+    queryKey: ['keys', workspaceId, 'one', keyId],
+    queryFn: async ({ signal }) => {
+      const key = client.GET('/api/workspaces/{workspaceId}/keys/{keyId}', { ...withKey(workspaceId, keyId), signal })
+      return (await unwrap(key)) as KeyWithSpending
+    },
+    ...polled(POLL_MS),
+  })
 
 /** Which keys a table shows; `counted` ones are active or disabled. */
 export type KeySelection = { counted?: boolean; createdBy?: string; removedMembers?: boolean }

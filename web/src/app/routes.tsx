@@ -99,6 +99,11 @@ const pages = [
     inWorkspace('API keys'),
   ),
   page(
+    '/keys/$keyId',
+    lazyPage(() => import('../pages/keys/KeyPage'), 'KeyPage'),
+    inWorkspace('API key'),
+  ),
+  page(
     '/endpoints',
     lazyPage(() => import('../pages/endpoints/EndpointsPage'), 'EndpointsPage'),
     inWorkspace('Endpoints'),

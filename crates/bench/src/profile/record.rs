@@ -1,4 +1,4 @@
-//! The instructions that the repository expects, in `docs/data/instructions.toml`.
+//! The instructions that the repository expects, in `crates/bench/instructions.toml`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

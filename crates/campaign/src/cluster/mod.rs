@@ -181,6 +181,7 @@ fn configuration(programs: &Programs, node: usize, services: Ipv4Addr) -> String
     format!(
         r#"[server]
 listen = "{public}"
+probe = false
 ops_listen = "{operations}"
 drain_timeout = "30s"
 

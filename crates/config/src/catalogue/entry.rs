@@ -4,9 +4,9 @@
 //! Every member is optional here; `model.rs` has their ranges and defaults. The entry of a [`Model`] has the effective
 //! value of each member: it is what the API shows and what the hash of the catalogue covers.
 
-use super::table::{amount, api_only, texts};
-use domain::NanoUsd;
-use domain::model::{EnginePool, Flavor, Launch, Model, Serving, Upstream};
+use super::table::{amount, api_only, share, texts};
+use domain::model::{EnginePool, Flavor, Launch, Model, RerankApi, Serving, Upstream};
+use domain::{NanoUsd, PriceShare};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -18,7 +18,7 @@ pub struct CatalogueEntry {
     /// Default: the id.
     #[schema(min_length = 1, max_length = 100)]
     pub name: Option<String>,
-    /// `chat` (default) or `embedding`.
+    /// `chat` (default), `embedding` or `rerank`.
     #[schema(example = "chat")]
     pub modality: Option<String>,
     #[schema(minimum = 1, maximum = 1_000_000_000)]
@@ -34,10 +34,16 @@ pub struct CatalogueEntry {
     #[serde(default, deserialize_with = "amount")]
     #[schema(value_type = Option<String>, example = "0.40")]
     pub output_per_1m: Option<NanoUsd>,
+    /// The share of the price that lines of batches and calls with `service_tier: "flex"` pay; default 1.
+    #[serde(default, deserialize_with = "share")]
+    #[schema(value_type = Option<String>, example = "0.5")]
+    pub batch_discount: Option<PriceShare>,
     pub optimized: Option<bool>,
     pub share_prefix_cache: Option<bool>,
     /// Whether a stream whose replica is lost goes on at another one.
     pub failover: Option<bool>,
+    /// Default: true. Whether its engines are asked what they can do, with a few small calls.
+    pub probe: Option<bool>,
     pub media_urls: Option<bool>,
     pub merge_system: Option<bool>,
     /// `reasoning_effort`, `enable_thinking`, `thinking`, `thinking_budget`, `thinking_token_budget` or `none`; default: by
@@ -47,6 +53,12 @@ pub struct CatalogueEntry {
     pub reasoning_names: Option<String>,
     /// Default: true. False: the engine is not asked to stream calls with tools, because it loses arguments in streams.
     pub stream_tools: Option<bool>,
+    /// Pixels: an image counts one token for each square with this side; default 28.
+    #[schema(minimum = 1, maximum = 4096)]
+    pub image_square: Option<u64>,
+    /// The most tokens that an image counts; default 16384.
+    #[schema(minimum = 1, maximum = 1_000_000)]
+    pub max_image_tokens: Option<u64>,
     #[serde(default, deserialize_with = "texts")]
     pub refused_members: Option<Vec<String>>,
     /// `process` (default) or `kubernetes`: what runs the flavors. Only in requests; responses have it in each flavor.
@@ -171,14 +183,18 @@ impl From<&Model> for CatalogueEntry {
             input_per_1m: Some(model.price.input_per_1m),
             cached_input_per_1m: Some(model.price.cached_input_per_1m),
             output_per_1m: Some(model.price.output_per_1m),
+            batch_discount: Some(model.batch_discount),
             optimized: Some(model.optimized),
             share_prefix_cache: Some(model.share_prefix_cache),
             failover: Some(model.failover),
+            probe: model.probe,
             media_urls: Some(model.rules.media_urls),
             merge_system: Some(model.chat.merge_system),
             thinking: model.chat.thinking.map(|switch| switch.to_string()),
             reasoning_names: Some(model.chat.reasoning_names.to_string()),
             stream_tools: Some(!model.chat.gathers_tools),
+            image_square: Some(model.chat.images.square.into()),
+            max_image_tokens: Some(model.chat.images.most),
             refused_members: model.rules.refused_members.clone(),
             driver: None,
             upstreams: Some(upstreams),
@@ -199,7 +215,11 @@ impl From<&Upstream> for UpstreamEntry {
             max_in_flight: upstream.max_in_flight.map(u64::from),
             health_path: Some(upstream.health_path.clone()),
             continuous_usage: Some(upstream.continuous_usage),
-            engine: upstream.engine.map(|engine| engine.to_string()),
+            engine: match (upstream.engine, upstream.rerank_api) {
+                (Some(engine), _) => Some(engine.to_string()),
+                (None, api @ RerankApi::Tei) => Some(api.to_string()),
+                (None, RerankApi::Vllm) => None,
+            },
             native: Some(upstream.native.iter().map(ToString::to_string).collect()),
         }
     }
@@ -260,9 +280,9 @@ mod tests {
     fn no_member_is_lost_between_a_table_and_the_entry_of_its_model() {
         let table = json!({
             "id": "forebay/x", "name": "X", "modality": "chat", "context_length": 4096, "input_per_1m": "0.10",
-            "cached_input_per_1m": "0.05", "output_per_1m": "0.40", "optimized": true, "share_prefix_cache": true,
-            "failover": true, "media_urls": true, "merge_system": true, "thinking": "none", "refused_members": ["seed"],
-            "reasoning_names": "as_is", "stream_tools": false, "driver": "process",
+            "cached_input_per_1m": "0.05", "output_per_1m": "0.40", "batch_discount": "0.5", "optimized": true, "share_prefix_cache": true,
+            "failover": true, "probe": false, "media_urls": true, "merge_system": true, "thinking": "none", "refused_members": ["seed"],
+            "reasoning_names": "as_is", "stream_tools": false, "image_square": 14, "max_image_tokens": 256, "driver": "process",
             "upstreams": [{
                 "url": "http://a/v1", "model": "x", "api_key_env": "KEY", "max_in_flight": 3, "health_path": "/up",
                 "continuous_usage": false, "engine": "vllm", "native": ["messages"],
@@ -281,8 +301,8 @@ mod tests {
         let shown = serde_json::to_value(CatalogueEntry::from(&**config.catalogue.get("forebay/x").unwrap()));
         let expected = json!({
             "name": "X", "modality": "chat", "contextLength": 4096, "inputPer1m": "0.10", "cachedInputPer1m": "0.05",
-            "outputPer1m": "0.40", "optimized": true, "sharePrefixCache": true, "failover": true, "mediaUrls": true,
-            "mergeSystem": true, "thinking": "none", "reasoningNames": "as_is", "streamTools": false,
+            "outputPer1m": "0.40", "batchDiscount": "0.5", "optimized": true, "sharePrefixCache": true, "failover": true, "probe": false, "mediaUrls": true,
+            "mergeSystem": true, "thinking": "none", "reasoningNames": "as_is", "streamTools": false, "imageSquare": 14, "maxImageTokens": 256,
             "refusedMembers": ["seed"], "engine": null,
             "upstreams": [{
                 "url": "http://a/v1", "model": "x", "hasKey": true, "maxInFlight": 3, "healthPath": "/up",

@@ -5,8 +5,8 @@ use super::table::{EntryProblem, Why};
 use crate::sections::{http_url, is_plain_name};
 use crate::weights::HUB_REFERENCE;
 use domain::model::{
-    ChatTraits, DriverKind, EngineKind, EngineOptions, EnginePool, Flavor, Launch, Modality, Model, NativeApi,
-    ReasoningNames, RequestRules, Serving, ThinkingSwitch, Upstream,
+    ChatTraits, DriverKind, EngineKind, EngineOptions, EnginePool, Flavor, ImageTokens, Launch, Modality, Model,
+    NativeApi, ReasoningNames, RequestRules, RerankApi, Serving, ThinkingSwitch, Upstream,
 };
 use domain::money::{NanoUsd, Price};
 use domain::{GpuType, ModelId};
@@ -20,6 +20,7 @@ const DEFAULT_HEALTH_PATH: &str = "/health";
 const DEFAULT_PRECISION: &str = "auto";
 const DRIVERS: &str = "\"process\" or \"kubernetes\"";
 const ENGINES: &str = "\"forebay-engine\", \"vllm\", \"sglang\" or \"llama-server\"";
+const UPSTREAM_ENGINES: &str = "\"forebay-engine\", \"vllm\", \"sglang\", \"llama-server\" or \"tei\"";
 const THINKING_SWITCHES: &str = "\"reasoning_effort\", \"enable_thinking\", \"thinking\", \"thinking_budget\", \
                                  \"thinking_token_budget\" or \"none\"";
 const REASONING_NAMES: &str = "\"both\" or \"as_is\"";
@@ -28,6 +29,8 @@ const PLAIN_NAME: &str = "a name of letters, digits and -._";
 
 const TOKENS_RANGE: RangeInclusive<u64> = 1..=1_000_000_000;
 const IN_FLIGHT_RANGE: RangeInclusive<u64> = 1..=1_000_000;
+const IMAGE_SQUARE_RANGE: RangeInclusive<u64> = 1..=4_096;
+const IMAGE_TOKENS_RANGE: RangeInclusive<u64> = 1..=1_000_000;
 const REPLICAS_RANGE: RangeInclusive<u64> = 1..=64;
 /// What forebay-engine accepts.
 const PARALLEL_RANGE: RangeInclusive<u64> = 1..=64;
@@ -140,7 +143,7 @@ pub(super) fn id_of(id: Option<&serde_json::Value>, checks: &Checks<'_>) -> Opti
 pub(super) fn model_of(id: Option<ModelId>, entry: &CatalogueEntry, checks: &Checks<'_>) -> Option<Model> {
     let one_line = "a name of 1 to 100 characters on one line";
     let name = checks.parsed("name", &entry.name, one_line, |text| domain::workspace::check_name(text).ok());
-    let modality = checks.parsed("modality", &entry.modality, "\"chat\" or \"embedding\"", Modality::parse);
+    let modality = checks.parsed("modality", &entry.modality, "\"chat\", \"embedding\" or \"rerank\"", Modality::parse);
     let modality = modality.unwrap_or(Modality::Chat);
     let context_length = checks.whole("context_length", entry.context_length, TOKENS_RANGE);
     let chat = chat_traits_of(entry, checks);
@@ -176,9 +179,11 @@ pub(super) fn model_of(id: Option<ModelId>, entry: &CatalogueEntry, checks: &Che
             cached_input_per_1m: entry.cached_input_per_1m.unwrap_or(input_per_1m),
             output_per_1m: entry.output_per_1m.unwrap_or(NanoUsd::ZERO),
         },
+        batch_discount: entry.batch_discount.unwrap_or_default(),
         optimized: entry.optimized.unwrap_or(false),
         share_prefix_cache,
         failover,
+        probe: entry.probe,
         chat,
         rules,
         serving: engine.map_or(Serving::Upstreams(upstreams), Serving::Engine),
@@ -189,7 +194,9 @@ pub(super) fn model_of(id: Option<ModelId>, entry: &CatalogueEntry, checks: &Che
 /// A stream goes on only at an engine that is known to continue a message.
 fn failover_problem(modality: Modality, upstreams: &[Upstream]) -> Option<&'static str> {
     match modality {
-        Modality::Embedding => Some("only chat models have streams that can go on at another replica"),
+        Modality::Embedding | Modality::Rerank => {
+            Some("only chat models have streams that can go on at another replica")
+        }
         Modality::Chat => upstreams
             .iter()
             .any(|upstream| upstream.engine.is_none())
@@ -198,12 +205,17 @@ fn failover_problem(modality: Modality, upstreams: &[Upstream]) -> Option<&'stat
 }
 
 fn chat_traits_of(entry: &CatalogueEntry, checks: &Checks<'_>) -> ChatTraits {
+    let usual = ImageTokens::default();
     let names = checks.parsed("reasoning_names", &entry.reasoning_names, REASONING_NAMES, ReasoningNames::parse);
     ChatTraits {
         thinking: checks.parsed("thinking", &entry.thinking, THINKING_SWITCHES, ThinkingSwitch::parse),
         merge_system: entry.merge_system.unwrap_or(false),
         reasoning_names: names.unwrap_or_default(),
         gathers_tools: !entry.stream_tools.unwrap_or(true),
+        images: ImageTokens {
+            square: checks.whole("image_square", entry.image_square, IMAGE_SQUARE_RANGE).unwrap_or(usual.square),
+            most: checks.whole("max_image_tokens", entry.max_image_tokens, IMAGE_TOKENS_RANGE).unwrap_or(usual.most),
+        },
     }
 }
 
@@ -234,7 +246,7 @@ fn native_problem(upstream: &Upstream, modality: Modality, shares_cache: bool) -
     let Upstream { native, engine, .. } = upstream;
     let first = native.first()?;
     match (modality, engine) {
-        (Modality::Embedding, _) => Some("only chat models have calls to pass through".into()),
+        (Modality::Embedding | Modality::Rerank, _) => Some("only chat models have calls to pass through".into()),
         (Modality::Chat, None) => None,
         (Modality::Chat, Some(EngineKind::ForebayEngine)) => Some(format!("forebay-engine does not speak \"{first}\"")),
         (Modality::Chat, Some(engine)) => {
@@ -258,7 +270,11 @@ fn upstream_of(entry: &UpstreamEntry, id: Option<&ModelId>, checks: &Checks<'_>)
         let is_path = text.starts_with('/') && text.parse::<http::uri::PathAndQuery>().is_ok();
         is_path.then_some(text)
     });
-    let engine = checks.parsed("engine", &entry.engine, ENGINES, EngineKind::parse);
+    let is_tei = entry.engine.as_deref() == Some(RerankApi::Tei.as_str());
+    let engine = match is_tei {
+        true => None,
+        false => checks.parsed("engine", &entry.engine, UPSTREAM_ENGINES, EngineKind::parse),
+    };
     let native = native_of(entry, checks);
     Some(Upstream {
         url: url?,
@@ -268,6 +284,7 @@ fn upstream_of(entry: &UpstreamEntry, id: Option<&ModelId>, checks: &Checks<'_>)
         health_path: health_path.unwrap_or(DEFAULT_HEALTH_PATH).to_owned(),
         continuous_usage: entry.continuous_usage.unwrap_or(true),
         engine,
+        rerank_api: if is_tei { RerankApi::Tei } else { RerankApi::Vllm },
         native,
     })
 }

@@ -2,8 +2,8 @@
 
 use super::entry::CatalogueEntry;
 use crate::weights::HUB_REFERENCE;
-use domain::NanoUsd;
 use domain::model::DriverKind;
+use domain::{NanoUsd, PriceShare};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected};
 use serde_json::{Map, Value};
 use serde_path_to_error::{Path, Segment};
@@ -134,12 +134,24 @@ pub fn remove_nulls(value: &mut Value) {
     }
 }
 
-/// Decimal text, because a float would lose precision.
 pub(super) fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NanoUsd>, D::Error> {
+    decimal(deserializer, "amounts", NanoUsd::parse)
+}
+
+pub(super) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PriceShare>, D::Error> {
+    decimal(deserializer, "shares", PriceShare::parse)
+}
+
+/// Decimal text, because a float would lose precision.
+fn decimal<'de, D: Deserializer<'de>, T, E: fmt::Display>(
+    deserializer: D,
+    what: &str,
+    parse: impl Fn(&str) -> Result<T, E>,
+) -> Result<Option<T>, D::Error> {
     match Value::deserialize(deserializer)? {
-        Value::String(text) => NanoUsd::parse(&text).map(Some).map_err(D::Error::custom),
+        Value::String(text) => parse(&text).map(Some).map_err(D::Error::custom),
         Value::Number(number) => {
-            Err(D::Error::custom(format_args!("{number} is a number; amounts are text: write \"{number}\"")))
+            Err(D::Error::custom(format_args!("{number} is a number; {what} are text: write \"{number}\"")))
         }
         _ => Err(D::Error::invalid_type(Unexpected::Other("value"), &"a string")),
     }

@@ -7,7 +7,7 @@ use crate::{entropy, passwords};
 use domain::key::NewKey;
 use domain::user::{Email, Membership, Role};
 use domain::workspace::{Limits, OwnLimits};
-use domain::{ApiKey, Organization, OrganizationId, Timestamp, User, UserId, Workspace, WorkspaceId};
+use domain::{ApiKey, MonthlyBudget, Organization, OrganizationId, Timestamp, User, UserId, Workspace, WorkspaceId};
 use store::{Store, organizations, users, workspaces};
 
 const NAME: &str = "Default";
@@ -38,6 +38,7 @@ pub async fn first_start(store: &Store, defaults: &Limits, now: Timestamp) -> Re
         max_workspaces: None,
         monthly_tokens: None,
         max_stored_bytes: None,
+        monthly_usd: MonthlyBudget::NONE,
         created_at: now,
     };
     let workspace = Workspace {
@@ -46,6 +47,7 @@ pub async fn first_start(store: &Store, defaults: &Limits, now: Timestamp) -> Re
         name: NAME.to_owned(),
         own: OwnLimits::default(),
         lowered: OwnLimits::default(),
+        monthly_usd: MonthlyBudget::NONE,
         response_retention: None,
         version: 1,
         created_at: now,

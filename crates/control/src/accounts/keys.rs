@@ -3,6 +3,7 @@
 use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
 use crate::{entropy, snapshot};
+use domain::budget::Budgets;
 use domain::endpoint::labels::Labels;
 use domain::key::NewKey;
 use domain::key_restrictions::ModelPattern;
@@ -12,6 +13,7 @@ use domain::{
 };
 use serde_json::Value;
 use std::collections::BTreeSet;
+use store::budgets::{self, Spending};
 use store::key_list::{self, KeyColumn, KeyFilter, ListedKey};
 use store::{Listing, Store, Tx, api_keys, workspaces};
 
@@ -26,6 +28,7 @@ pub struct KeyRequest<'a> {
     pub tokens_per_minute: Option<u64>,
     pub restrictions: KeyRestrictions,
     pub labels: Labels,
+    pub budgets: Budgets,
 }
 
 /// A new key and its text, which is shown once.
@@ -59,6 +62,8 @@ pub struct KeyEdit<'a> {
     pub allowed_ips: Option<Option<Vec<Network>>>,
     /// Replaces all labels.
     pub labels: Option<Labels>,
+    /// Replaces all budgets.
+    pub budgets: Option<Budgets>,
 }
 
 /// Creates a key. Fails if the workspace has reached its limit of keys.
@@ -93,6 +98,11 @@ pub async fn count(store: &Store, filter: KeyFilter<'_>, listing: Listing<'_, Ke
 /// A key by its id.
 pub async fn show(store: &Store, id: &KeyId) -> Result<ApiKey, CommandError> {
     api_keys::by_id(store, id).await?.ok_or_else(|| CommandError::missing("key", id.as_str()))
+}
+
+/// What was spent of each budget of a key.
+pub async fn spending(store: &Store, key: &ApiKey, now: Timestamp) -> Result<Vec<Spending>, CommandError> {
+    Ok(budgets::spending(store, key, now).await?)
 }
 
 /// Changes the state of a key. Idempotent, except for [`KeyChange::Expire`].
@@ -142,6 +152,7 @@ pub async fn edit(
             allowed_ips: edit.allowed_ips.unwrap_or(allowed_ips),
         },
         labels: edit.labels.unwrap_or_else(|| before.labels.clone()),
+        budgets: edit.budgets.unwrap_or_else(|| before.budgets.clone()),
         ..before.clone()
     };
     let after = api_keys::edit_locked(&mut tx, &before, edited, command.now).await?;
@@ -254,6 +265,7 @@ pub(crate) async fn create_in(
         tokens_per_minute: request.tokens_per_minute,
         restrictions: request.restrictions,
         labels: request.labels,
+        budgets: request.budgets,
     };
     api_keys::insert_within(tx, &key, workspace.limits(defaults).max_api_keys).await?;
     let change = AuditedChange::new("key.create", Some(&key.organization), key.id.as_str()).after(snapshot::key(&key));

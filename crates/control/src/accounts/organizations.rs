@@ -3,18 +3,27 @@
 use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
 use crate::{entropy, snapshot};
+use domain::monthly_budget::BudgetChange;
 use domain::workspace::check_name;
 use domain::workspace_edit::LimitChange;
-use domain::{Organization, OrganizationId};
+use domain::{MonthlyBudget, Organization, OrganizationId};
 use store::organizations::{self, CountedOrganization, OrganizationColumn};
-use store::{Listing, Page, Store};
+use store::{Listing, Page, Store, spend, workspaces};
 
 /// Creates an organization.
 pub async fn create(command: Command<'_>, name: &str) -> Result<Organization, CommandError> {
     let name = check_name(name)?.to_owned();
     let id = OrganizationId::new(command.now, entropy::for_id());
     let created_at = command.now;
-    let new = Organization { id, name, max_workspaces: None, monthly_tokens: None, max_stored_bytes: None, created_at };
+    let new = Organization {
+        id,
+        name,
+        max_workspaces: None,
+        monthly_tokens: None,
+        max_stored_bytes: None,
+        monthly_usd: MonthlyBudget::NONE,
+        created_at,
+    };
     let mut tx = command.store.begin().await?;
     organizations::insert(&mut tx, &new).await?;
     let change =
@@ -53,16 +62,13 @@ pub async fn show_counted(store: &Store, id: &OrganizationId) -> Result<CountedO
     found.ok_or_else(|| CommandError::missing("organization", id.as_str()))
 }
 
-/// Renames an organization.
-pub async fn rename(command: Command<'_>, id: &OrganizationId, name: &str) -> Result<Organization, CommandError> {
-    set(command, id, Edit { name: Some(name), ..Edit::default() }).await
-}
-
 /// The members to change.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Edit<'a> {
     /// `None` keeps it.
     pub name: Option<&'a str>,
+    /// The monthly budget of the administrators.
+    pub own_monthly_usd: BudgetChange,
     pub bounds: BoundChanges,
 }
 
@@ -72,6 +78,7 @@ pub struct BoundChanges {
     pub max_workspaces: LimitChange,
     pub monthly_tokens: LimitChange,
     pub max_stored_bytes: LimitChange,
+    pub monthly_usd: BudgetChange,
 }
 
 /// Changes an organization.
@@ -84,10 +91,20 @@ pub async fn set(command: Command<'_>, id: &OrganizationId, edit: Edit<'_>) -> R
         max_workspaces: edit.bounds.max_workspaces.apply(current.max_workspaces),
         monthly_tokens: edit.bounds.monthly_tokens.apply(current.monthly_tokens),
         max_stored_bytes: edit.bounds.max_stored_bytes.apply(current.max_stored_bytes),
+        monthly_usd: MonthlyBudget {
+            operator: edit.bounds.monthly_usd.apply(current.monthly_usd.operator),
+            administrators: edit.own_monthly_usd.apply(current.monthly_usd.administrators),
+        },
         ..current.clone()
     };
     organizations::update(&mut tx, &changed, command.now).await?;
-    let action = if edit.bounds == BoundChanges::default() { "organization.rename" } else { "organization.set" };
+    if changed.monthly_usd != current.monthly_usd {
+        for workspace in workspaces::all_of(&mut tx, id).await? {
+            spend::bound(&mut tx, &workspace.id, command.now).await?;
+        }
+    }
+    let is_renamed = edit.bounds == BoundChanges::default() && edit.own_monthly_usd == BudgetChange::Keep;
+    let action = if is_renamed { "organization.rename" } else { "organization.set" };
     let change = AuditedChange::new(action, Some(id), id.as_str())
         .before(snapshot::organization(&current))
         .after(snapshot::organization(&changed));

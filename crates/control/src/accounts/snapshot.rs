@@ -10,6 +10,7 @@ pub(crate) fn organization(organization: &Organization) -> Value {
         "maxWorkspaces": organization.max_workspaces,
         "monthlyTokens": organization.monthly_tokens,
         "maxStoredBytes": organization.max_stored_bytes,
+        "monthlyUsd": organization.monthly_usd,
     })
 }
 
@@ -28,6 +29,7 @@ pub(crate) fn workspace(workspace: &Workspace) -> Value {
         "version": workspace.version,
         "operatorLimits": limits(&workspace.own),
         "adminLimits": limits(&workspace.lowered),
+        "monthlyUsd": workspace.monthly_usd,
         "responseRetentionDays": workspace.response_retention.map(ResponseRetention::days),
     })
 }
@@ -47,6 +49,7 @@ pub(crate) fn key(key: &ApiKey) -> Value {
         "allowedModels": key.restrictions.allowed_models,
         "allowedIps": key.restrictions.allowed_ips,
         "labels": key.labels,
+        "budgets": key.budgets,
     })
 }
 

@@ -4,17 +4,20 @@ use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
 use crate::keys::{self, DisabledKeys};
 use crate::{entropy, snapshot};
+use domain::monthly_budget::BudgetChange;
 use domain::workspace::{Limits, OwnLimits, check_name};
 use domain::workspace_edit::{self, LimitChanges, RetentionChange};
-use domain::{Month, OrganizationId, ResponseRetention, UserId, Workspace, WorkspaceId};
+use domain::{Month, MonthlyBudget, OrganizationId, ResponseRetention, UserId, Workspace, WorkspaceId};
 use serde_json::json;
-use store::{Conflict, ContentKeys, Page, Store, Tx, api_keys, organizations, workspaces};
+use store::{Conflict, ContentKeys, Page, Store, Tx, api_keys, organizations, spend, workspaces};
 
 /// The fields to change; `None` keeps the value. Fails if `version` is not the current one.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Edit<'a> {
     pub name: Option<&'a str>,
     pub limits: LimitChanges,
+    /// Of the amount that belongs to the author's authority.
+    pub monthly_usd: BudgetChange,
     pub response_retention: RetentionChange,
     pub version: Option<u64>,
 }
@@ -96,6 +99,7 @@ fn new_workspace(
         name: check_name(name)?.to_owned(),
         own,
         lowered: OwnLimits::default(),
+        monthly_usd: MonthlyBudget::NONE,
         response_retention: None,
         version: 1,
         created_at: command.now,
@@ -159,8 +163,16 @@ pub async fn set(
     };
     let name = name.unwrap_or(&current.name).to_owned();
     let response_retention = edit.response_retention.apply(current.response_retention);
-    let edited = Workspace { name, own, lowered, response_retention, ..current.clone() };
+    let mut monthly_usd = current.monthly_usd;
+    match authority {
+        Authority::Operator => monthly_usd.operator = edit.monthly_usd.apply(monthly_usd.operator),
+        Authority::Admin => monthly_usd.administrators = edit.monthly_usd.apply(monthly_usd.administrators),
+    }
+    let edited = Workspace { name, own, lowered, monthly_usd, response_retention, ..current.clone() };
     let changed = workspaces::update(&mut tx, edited, command.now).await?;
+    if changed.monthly_usd != current.monthly_usd {
+        spend::bound(&mut tx, id, command.now).await?;
+    }
     let change = AuditedChange::new("workspace.set", Some(&current.organization), id.as_str())
         .before(snapshot::workspace(&current))
         .after(snapshot::workspace(&changed));

@@ -2,11 +2,11 @@
 
 use super::event::event_of;
 use super::{AllotmentExceeded, EndpointCommand, EndpointError, EndpointRules};
-use domain::Endpoint;
 use domain::allotment::{AllotmentError, Change, Ledger};
 use domain::endpoint::event::{Event, EventType};
+use domain::{Endpoint, Month, Timestamp};
 use serde_json::json;
-use store::{Store, StoreError, Tx, allotments, endpoint_events};
+use store::{Store, StoreError, Tx, allotments, endpoint_events, spend};
 
 /// The change of an endpoint's commitment by a command.
 pub(super) struct Commitment<'a> {
@@ -28,15 +28,20 @@ impl<'a> Commitment<'a> {
         self.change.added > self.change.released
     }
 
-    /// Locks the ledger and checks the change against it, if it adds GPUs.
+    /// Checks the change against the monthly budgets and the ledger, which it locks, if it adds GPUs.
     pub(super) async fn check(
         &self,
         tx: &mut Tx,
         rules: EndpointRules<'_>,
         doing: &'static str,
+        now: Timestamp,
     ) -> Result<(), EndpointError> {
         if !self.adds_gpus() {
             return Ok(());
+        }
+        let budget = spend::tightest_in(tx, &self.endpoint.workspace, Month::of(now)).await?;
+        if let Some(budget) = budget.filter(|budget| budget.is_spent_for(1)) {
+            return Err(EndpointError::BudgetExceeded { doing, name: self.endpoint.name.clone(), budget });
         }
         let (organization, gpu_type) = (&self.endpoint.organization, self.endpoint.gpu_type());
         let ledger: Ledger = allotments::lock(tx, organization, gpu_type, rules.defaults).await?;

@@ -47,7 +47,7 @@ async fn once(command: EndpointCommand<'_>, new: &NewEndpoint, run: RunMode) -> 
         return Err(name_in_use());
     }
     let endpoint = planned(model, command, new)?;
-    Commitment::of_new(&endpoint).check(&mut attempt.tx, command.rules, "Creating").await?;
+    Commitment::of_new(&endpoint).check(&mut attempt.tx, command.rules, "Creating", command.base.now).await?;
     // A suspended endpoint commits no GPUs, so the allotment does not bound the number of endpoints. Counted behind the
     // ledger's lock, so that two commands at once cannot both take the last place.
     if endpoints::count_of(&mut attempt.tx, command.scope.workspace).await? >= command.rules.max_endpoints {

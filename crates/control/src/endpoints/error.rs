@@ -2,7 +2,8 @@
 
 use domain::allotment::AllotmentError;
 use domain::endpoint::{EndpointName, FieldError, Generation};
-use domain::{GpuType, ModelId};
+use domain::quota::{Account, AccountOwner};
+use domain::{GpuType, ModelId, NanoUsd};
 use store::StoreError;
 
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +36,8 @@ pub enum EndpointError {
     Conflicting(FieldError),
     #[error("{}", .0.sentence())]
     AllotmentExceeded(AllotmentExceeded),
+    #[error("{}", budget_sentence(.doing, .name, .budget))]
+    BudgetExceeded { doing: &'static str, name: EndpointName, budget: Account },
     #[error("The GPU allotment could not be checked right now. Nothing was changed; try again.")]
     AllotmentUnavailable {
         #[source]
@@ -50,6 +53,16 @@ pub enum EndpointError {
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
+}
+
+fn budget_sentence(doing: &str, name: &EndpointName, budget: &Account) -> String {
+    let usd = |nanos: u64| NanoUsd::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX));
+    let whose = match budget.owner {
+        AccountOwner::Workspace => "workspace",
+        AccountOwner::Organization => "organization",
+    };
+    let (cap, used) = (usd(budget.cap), usd(budget.used));
+    format!("{doing} {name} commits GPUs, and the monthly budget of the {whose} is spent: {used} of {cap} USD.")
 }
 
 /// A command that exceeds the GPU allotment, with its numbers.
@@ -91,6 +104,7 @@ impl EndpointError {
             | Self::Modified { .. }
             | Self::Deleting
             | Self::IdempotencyInProgress
+            | Self::BudgetExceeded { .. }
             | Self::AllotmentExceeded(_) => EndpointErrorKind::Conflict,
             Self::IdempotencyKeyReused
             | Self::FlavorNotOffered { .. }
@@ -116,6 +130,7 @@ impl EndpointError {
             Self::MetricNotSupported { .. } => "METRIC_NOT_SUPPORTED",
             Self::Conflicting(error) => error.code.as_str(),
             Self::AllotmentExceeded(_) => "GPU_ALLOTMENT_EXCEEDED",
+            Self::BudgetExceeded { .. } => "BUDGET_EXCEEDED",
             Self::AllotmentUnavailable { .. } => "GPU_ALLOTMENT_UNAVAILABLE",
             Self::DatabaseUnavailable { .. } => "DATABASE_UNAVAILABLE",
             Self::Internal { .. } => "INTERNAL",

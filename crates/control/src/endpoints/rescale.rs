@@ -82,7 +82,7 @@ async fn once(
     }
     let commitment = Commitment::between(&before, &after);
     *needs_ledger = commitment.adds_gpus();
-    match commitment.check(&mut attempt.tx, command.rules, update.doing).await {
+    match commitment.check(&mut attempt.tx, command.rules, update.doing, command.base.now).await {
         Ok(()) => {}
         Err(EndpointError::AllotmentExceeded(exceeded)) => {
             drop(attempt);

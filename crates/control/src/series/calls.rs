@@ -11,7 +11,7 @@ use store::Store;
 use store::series::{self, MAX_ROWS, Measure};
 
 /// Codes of calls above a rate limit or the monthly quota.
-const RATE_LIMIT_CODES: [&str; 2] = ["rate_limit_exceeded", "quota_exceeded"];
+const RATE_LIMIT_CODES: [&str; 3] = ["rate_limit_exceeded", "quota_exceeded", "budget_exceeded"];
 const QUANTILES: [(&str, f64); 3] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)];
 
 impl Accumulate for Tally {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use store::journal::Batch;
 use store::usage::UsageWriter;
-use store::{Engine, JournalReader, Store, StoreError, api_keys, quota};
+use store::{Engine, JournalReader, Store, StoreError, api_keys, budgets, leases, quota};
 use tokio::sync::watch;
 
 /// Pause between batches. Longer under load, because rows of sums and series are written once per batch.
@@ -67,7 +67,7 @@ impl JournalDrain {
             let _ = tokio::time::timeout(pause, no_more.changed()).await;
         }
         // If the leases of the run cannot be released, its file stays and the next start releases them.
-        match quota::end_run(&self.store, run.as_str()).await {
+        match leases::end_run(&self.store, run.as_str()).await {
             Ok(()) => self.reader.close(),
             Err(error) => tracing::warn!(%error, "the leases of this run stay reserved until the next start"),
         }
@@ -76,7 +76,7 @@ impl JournalDrain {
     async fn write_until_done(&mut self, batch: &Batch) {
         self.write_events(batch).await;
         while batch.ends_run
-            && let Err(error) = quota::end_run(&self.store, batch.run.as_str()).await
+            && let Err(error) = leases::end_run(&self.store, batch.run.as_str()).await
         {
             tracing::debug!(%error, "cannot release the leases of an earlier run yet");
             tokio::time::sleep(RETRY_AFTER).await;
@@ -121,6 +121,7 @@ impl JournalDrain {
         let inserted = self.writer.write(&mut tx, events).await?;
         quota::count(&mut tx, batch.run.as_str(), &inserted).await?;
         api_keys::touch_last_used(&mut tx, &last_used(events)).await?;
+        budgets::count(&mut tx, batch.run.as_str(), &inserted).await?;
         tx.commit().await
     }
 }

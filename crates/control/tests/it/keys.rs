@@ -4,6 +4,7 @@ use control::keys::{self, DisabledKeys, KeyChange, KeyRequest};
 use control::members::{self, KeysOfMember};
 use control::workspaces::Authority;
 use control::{Author, Command, CommandErrorKind, bootstrap, organizations, users, workspaces};
+use domain::budget::Budgets;
 use domain::endpoint::labels::Labels;
 use domain::user::Role;
 use domain::workspace::OwnLimits;
@@ -21,6 +22,7 @@ const REQUEST: KeyRequest<'_> = KeyRequest {
     tokens_per_minute: None,
     restrictions: KeyRestrictions { permissions: None, allowed_models: None, allowed_ips: None },
     labels: Labels::new(),
+    budgets: Budgets::none(),
 };
 
 #[tokio::test]

@@ -9,7 +9,13 @@ async fn an_organization_is_created_renamed_and_deleted_when_empty() {
     on_both(async |_, store| {
         let organization = organizations::create(command(&store), "  Acme ").await.unwrap();
         assert_eq!(organization.name, "Acme");
-        organizations::rename(command(&store), &organization.id, "Umbrella").await.unwrap();
+        organizations::set(
+            command(&store),
+            &organization.id,
+            organizations::Edit { name: Some("Umbrella"), ..Default::default() },
+        )
+        .await
+        .unwrap();
         assert_eq!(organizations::show(&store, &organization.id).await.unwrap().name, "Umbrella");
 
         let own = OwnLimits::default();

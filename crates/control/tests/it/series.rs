@@ -41,6 +41,7 @@ fn event(first: &FirstStart, model: &str, started_at: Timestamp, code: &'static 
         sent_micros: Some(2_000),
         origin: CallOrigin::default(),
         failovers: 0,
+        reserved_in: Default::default(),
     }
 }
 

@@ -44,6 +44,7 @@ fn event(first: &FirstStart, actor: Actor, model: &str, started_at: &str, certai
         sent_micros: Some(700),
         origin: CallOrigin { surface: Some(CallSurface::Chat), requested_model: None },
         failovers: 0,
+        reserved_in: Default::default(),
     }
 }
 

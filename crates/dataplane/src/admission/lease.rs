@@ -1,7 +1,8 @@
-//! The quota lease of one workspace and month on this node.
+//! The lease of one account on this node: of the monthly quota or budget of a workspace, or of a budget of a key.
 
+use domain::budget::BudgetPeriod;
 use domain::quota::{Account, LeaseBook};
-use domain::{Month, OrganizationId, WorkspaceId};
+use domain::{KeyId, Month, OrganizationId, Timestamp, WorkspaceId};
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,10 +14,38 @@ const SPENT_TTL: Duration = Duration::from_secs(1);
 /// Pause before another attempt to raise a lease.
 const RAISE_BACKOFF: Duration = Duration::from_millis(500);
 
+/// What a lease is a part of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum LeasedAccount {
+    Quota {
+        workspace: WorkspaceId,
+        organization: OrganizationId,
+        month: Month,
+    },
+    Budget {
+        key: KeyId,
+        period: BudgetPeriod,
+    },
+    /// The monthly budgets of the workspace and of its organization.
+    Spend {
+        workspace: WorkspaceId,
+        organization: OrganizationId,
+        month: Month,
+    },
+}
+
+impl LeasedAccount {
+    /// The month of a quota.
+    pub(super) fn month(&self) -> Option<Month> {
+        match self {
+            Self::Quota { month, .. } => Some(*month),
+            Self::Budget { .. } | Self::Spend { .. } => None,
+        }
+    }
+}
+
 pub(super) struct LocalLease {
-    pub(super) workspace: WorkspaceId,
-    pub(super) organization: OrganizationId,
-    pub(super) month: Month,
+    pub(super) account: LeasedAccount,
     /// Locked while the store is asked to change this lease.
     pub(super) store_lock: Arc<tokio::sync::Mutex<()>>,
     /// Tokens needed by all calls that wait for the store.
@@ -44,6 +73,8 @@ pub(super) struct LeaseState {
     this_minute: u64,
     last_minute: u64,
     used_at: Option<Instant>,
+    /// The cap of a budget and the time, of the last call.
+    terms: Option<(u64, Timestamp)>,
 }
 
 /// The store had fewer than `least` tokens left.
@@ -56,9 +87,9 @@ pub(super) struct Rejection {
 }
 
 impl LocalLease {
-    pub(super) fn new(workspace: WorkspaceId, organization: OrganizationId, month: Month) -> Self {
+    pub(super) fn new(account: LeasedAccount) -> Self {
         let (store_lock, waiting, state) = (Arc::default(), AtomicU64::new(0), Mutex::default());
-        Self { workspace, organization, month, store_lock, waiting, state }
+        Self { account, store_lock, waiting, state }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, LeaseState> {
@@ -88,6 +119,31 @@ impl Drop for WaitingTokens {
 }
 
 impl LeaseState {
+    /// Notes the cap of a budget as a call at `now` knows it. If it has changed, the free amount is given up, so that the next
+    /// reservation asks the store.
+    pub(super) fn meet(&mut self, cap: u64, now: Timestamp) {
+        if self.terms.is_some_and(|(known, _)| known != cap) {
+            self.book.give_up_free();
+            (self.valid_until, self.rejection) = (None, None);
+        }
+        self.terms = Some((cap, now));
+    }
+
+    /// When the last call was made, by the clock of the store.
+    pub(super) fn called_at(&self) -> Timestamp {
+        self.terms.map(|(_, at)| at).unwrap_or_default()
+    }
+
+    /// Starts again after the lease has ended in the store.
+    pub(super) fn reset(&mut self) {
+        *self = Self { minute: self.minute, ..Self::default() };
+    }
+
+    /// Whether it holds nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.book == LeaseBook::default() && self.valid_until.is_none()
+    }
+
     /// Reserves the tokens if they are free. The second value says whether the lease should be raised now.
     pub(super) fn take(&mut self, tokens: u64, now: Instant) -> (bool, bool) {
         if self.valid_until.is_none_or(|end| now >= end) {

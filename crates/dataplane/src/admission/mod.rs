@@ -1,9 +1,11 @@
 //! Decides whether a call may start: running calls and journal space for every call; per-minute limits and monthly quota
 //! for calls to serverless models, which calls to dedicated endpoints skip.
 
+mod budget;
 mod charge;
 mod completion_averages;
 mod lease;
+mod lease_table;
 mod memory;
 mod permit;
 mod quota;
@@ -17,15 +19,17 @@ pub use completion_averages::CompletionAverages;
 pub(crate) use permit::{Permit, UnbilledWork, UsedTokens};
 pub use quota::{Quota, RENEW_PERIOD};
 pub use rate_limiter::RateLimiter;
-pub(crate) use running::TooManyCallsError;
+pub(crate) use running::{RunningCall, RunningCount, TooManyCallsError};
 pub use running::{RunningCalls, RunningCounts};
 
 use crate::error::CallError;
 use crate::request::TokenEstimate;
 use charge::{Charge, Debit, Settlement};
 use domain::limits::{PerMinute, RateLimitStatus};
+use domain::quota::AccountOwner;
 use domain::workspace::Limits;
-use domain::{Caller, Model, RequestId, Timestamp};
+use domain::{CallClass, Caller, Model, RequestId, Timestamp};
+use lease::LeasedAccount;
 use permit::Metered;
 use quota::QuotaError;
 use std::sync::Arc;
@@ -48,6 +52,7 @@ pub struct Admission {
 /// A call that asks for admission.
 pub(crate) struct AskedCall {
     pub(crate) request: RequestId,
+    pub(crate) class: CallClass,
     /// Its request was taken from the per-minute limits before.
     pub(crate) is_counted: bool,
     pub(crate) now: Timestamp,
@@ -60,7 +65,7 @@ impl Admission {
         caller: &Arc<Caller>,
         model: &Model,
         estimate: &TokenEstimate,
-        AskedCall { request, is_counted, now }: AskedCall,
+        AskedCall { request, class, is_counted, now }: AskedCall,
     ) -> Result<Permit, CallError> {
         let limits = caller.workspace_limits.over(&self.defaults);
         let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
@@ -73,15 +78,18 @@ impl Admission {
         let debit = PendingDebit { rate_limiter: &self.rate_limiter, debit: Some(debit) };
         let bound = estimate.bound(model.context_length);
         let reserved = self.quota.reserve(caller, &bound, now).await;
-        let reservation = reserved.map_err(|error| match error {
-            QuotaError::Spent { account, month } => {
-                CallError::quota_exceeded(caller, &account, month, now, rate_limits)
-            }
-            QuotaError::Unavailable { cause } => CallError::QuotaUnavailable { cause, rate_limits },
-        })?;
-        let granted = bound.clamped(reservation.tokens).completion.min(bound.completion);
+        let rejected = |error| rejection(caller, error, now, rate_limits);
+        let reservation = reserved.map_err(rejected)?;
+        let mut granted = bound.clamped(reservation.amount).completion.min(bound.completion);
+        let mut budgets = None;
+        if caller.budgets.is_some() || caller.spends_budget {
+            let reserved = Box::pin(self.quota.reserve_budgets(caller, model.price_of(class), &bound, now)).await;
+            budgets = reserved.map_err(rejected)?;
+            granted = budgets.as_ref().map_or(granted, |budgets| granted.min(budgets.limit(&bound).completion));
+        }
         let limit = estimate.limit_to_send(granted);
-        let metered = Metered { rate_limiter: self.rate_limiter.clone(), debit: debit.keep(), reservation, average };
+        let rate_limiter = self.rate_limiter.clone();
+        let metered = Metered { rate_limiter, debit: debit.keep(), reservation, budgets, average };
         Ok(Permit::metered(metered, rate_limits, limit, completion))
     }
 }
@@ -99,6 +107,26 @@ impl Admission {
         let (debit, rate_limits) = taken.map_err(|exceeded| CallError::rate_limited(caller, &exceeded))?;
         self.rate_limiter.settle(debit, Settlement::Used(0), Instant::now());
         Ok(rate_limits)
+    }
+}
+
+fn rejection(caller: &Caller, error: QuotaError, now: Timestamp, rate_limits: RateLimitStatus) -> CallError {
+    match error {
+        QuotaError::Spent { account, of } => match *of {
+            LeasedAccount::Quota { month, .. } => CallError::quota_exceeded(caller, &account, month, now, rate_limits),
+            LeasedAccount::Budget { key, period } => {
+                let window = period.window.as_str();
+                CallError::budget_exceeded(&format!("key {key}"), window, &account, period.end(), now, rate_limits)
+            }
+            LeasedAccount::Spend { workspace, organization, month } => {
+                let whose = match account.owner {
+                    AccountOwner::Workspace => format!("workspace {workspace}"),
+                    AccountOwner::Organization => format!("organization {organization}"),
+                };
+                CallError::budget_exceeded(&whose, "month", &account, Some(month.end()), now, rate_limits)
+            }
+        },
+        QuotaError::Unavailable { cause } => CallError::QuotaUnavailable { cause, rate_limits },
     }
 }
 
@@ -123,5 +151,7 @@ impl Drop for PendingDebit<'_> {
     }
 }
 
+#[cfg(test)]
+mod budget_tests;
 #[cfg(test)]
 mod tests;

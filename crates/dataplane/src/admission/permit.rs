@@ -1,11 +1,13 @@
-//! The permit of one call, which settles rate limits and quota when the call ends.
+//! The permit of one call, which settles rate limits, quota and budgets when the call ends.
 
+use super::budget::BudgetReservations;
 use super::charge::{Debit, Settlement};
 use super::completion_averages::CompletionAverage;
 use super::quota::Reservation;
 use super::rate_limiter::RateLimiter;
 use super::running::RunningCall;
 use domain::limits::RateLimitStatus;
+use domain::usage::Tokens;
 use fleet::endpoints::OpenCall;
 use std::time::Instant;
 use store::journal::JournalRoom;
@@ -16,8 +18,8 @@ const STEP: u64 = 256;
 /// The tokens that a call used.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct UsedTokens {
-    /// For the monthly quota, and the least for the rate limits.
-    pub(crate) billed: u64,
+    /// For the monthly quota and budgets, and the least for the rate limits.
+    pub(crate) billed: Tokens,
     /// What an engine may have worked through beyond that, for the rate limits.
     pub(crate) unbilled: UnbilledWork,
     /// Those that were generated, if the model ended the response itself.
@@ -69,6 +71,7 @@ pub(super) struct Metered {
     pub(super) rate_limiter: RateLimiter,
     pub(super) debit: Debit,
     pub(super) reservation: Reservation,
+    pub(super) budgets: Option<Box<BudgetReservations>>,
     pub(super) average: CompletionAverage,
 }
 
@@ -165,13 +168,17 @@ impl Permit {
     }
 
     fn close(&mut self, used: UsedTokens, now: Instant) {
-        if let Some(Metered { rate_limiter, debit, reservation, average }) = self.metered.take() {
+        if let Some(Metered { rate_limiter, debit, reservation, budgets, average }) = self.metered.take() {
             if let Some(tokens) = used.whole_completion {
                 average.learn(tokens / self.choices);
             }
-            let worked = used.billed.max(used.unbilled.tokens(debit.charge.tokens));
+            let billed = used.billed.total();
+            let worked = billed.max(used.unbilled.tokens(debit.charge.tokens));
             rate_limiter.settle(debit, Settlement::Used(worked), now);
-            reservation.settle(used.billed, now);
+            reservation.settle(billed, now);
+            if let Some(budgets) = budgets {
+                budgets.settle(used.billed, now);
+            }
         }
     }
 }

@@ -1,32 +1,31 @@
-//! The monthly quota on this node: leases from the store, spent without asking the store again.
+//! The monthly quota and the budgets of keys and workspaces on this node: leases from the store, spent without asking the store again.
 //!
-//! A call reserves its upper bound from the lease of its workspace. Only if the lease is too small, the store is asked
-//! for more, by one call per workspace at a time; the others wait and use what the first one obtained, or share its
+//! A call reserves its upper bound from the lease of its workspace, in tokens, and from those of the budgets of its key and
+//! workspace, in nano-dollars. Only if the lease is too small, the store is asked
+//! for more, by one call per lease at a time; the others wait and use what the first one obtained, or share its
 //! rejection, so that a burst at the cap does not ask once per call. A lease that runs low is raised in the background
 //! before it is empty. Near the cap, unused tokens return to the store at once, so that other nodes can use them.
 
-use super::lease::{LocalLease, Rejection, WaitingTokens};
+use super::lease::{LeasedAccount, LocalLease, Rejection, WaitingTokens};
+use super::lease_table::LeaseTable;
 use background::Tasks;
-use domain::quota::{Account, LeaseRequest, TokenBound};
-use domain::{Caller, Month, OrganizationId, RunId, Timestamp, WorkspaceId};
-use foldhash::HashMap;
-use foldhash::fast::RandomState;
-use parking_lot::Mutex;
-use std::hash::BuildHasher;
+use domain::quota::{Account, LeaseRequest, Need, TokenBound};
+use domain::{Caller, KeyId, Month, RunId, Timestamp, WorkspaceId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use store::quota::LeaseKey;
-use store::{Change, Store, StoreError, quota};
+use store::budgets::{self, BudgetLeaseKey};
+use store::quota::{self, LeaseKey};
+use store::spend::{self, SpendLeaseKey};
+use store::{Change, Store, StoreError, leases};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedMutexGuard, oneshot};
 
-const SHARDS: usize = 16;
 /// How long a lease is valid without a renewal.
 const LEASE_TTL: Duration = Duration::from_secs(120);
 /// Period of [`Quota::renew`].
 pub const RENEW_PERIOD: Duration = Duration::from_secs(20);
-/// Workspaces without calls for this long return their lease.
+/// Workspaces and keys without calls for this long return their leases.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a call waits for the store.
 const STORE_TIMEOUT: Duration = Duration::from_secs(4);
@@ -38,7 +37,7 @@ const RETURN_DELAY: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 pub(super) enum QuotaError {
-    Spent { account: Account, month: Month },
+    Spent { account: Account, of: Box<LeasedAccount> },
     Unavailable { cause: String },
 }
 
@@ -56,8 +55,9 @@ struct Inner {
     node: String,
     default_cap: u64,
     nodes: Arc<AtomicU32>,
-    hasher: RandomState,
-    shards: [Mutex<Leases>; SHARDS],
+    of_workspaces: LeaseTable<WorkspaceId>,
+    of_keys: LeaseTable<KeyId>,
+    of_spend: LeaseTable<WorkspaceId>,
     /// Tokens that engines used above the upper bound of a call.
     overrun: AtomicU64,
     /// This run is about to end, and none of its leases may change any more.
@@ -66,20 +66,17 @@ struct Inner {
     store_requests: AtomicU32,
 }
 
-/// Usually one lease per workspace; after the end of a month also the old one, until its calls have ended.
-type Leases = HashMap<WorkspaceId, Vec<Arc<LocalLease>>>;
-
-/// Tokens reserved for one call. Unused tokens are free again on drop.
+/// Tokens or nano-dollars reserved for one call. Unused ones are free again on drop.
 pub(super) struct Reservation {
     quota: Quota,
     lease: Arc<LocalLease>,
-    pub(super) tokens: u64,
+    pub(super) amount: u64,
     used: u64,
     ended: Option<Instant>,
 }
 
 impl Reservation {
-    /// Ends the reservation of a call that used this many tokens.
+    /// Ends the reservation of a call that used this much.
     pub(super) fn settle(mut self, used: u64, now: Instant) {
         (self.used, self.ended) = (used, Some(now));
     }
@@ -88,7 +85,7 @@ impl Reservation {
 impl Drop for Reservation {
     fn drop(&mut self) {
         let now = self.ended.unwrap_or_else(Instant::now);
-        self.quota.settle(&self.lease, self.tokens, self.used, now);
+        self.quota.settle(&self.lease, self.amount, self.used, now);
     }
 }
 
@@ -108,8 +105,9 @@ impl Quota {
             node: node.to_owned(),
             default_cap,
             nodes,
-            hasher: RandomState::default(),
-            shards: std::array::from_fn(|_| Mutex::default()),
+            of_workspaces: LeaseTable::default(),
+            of_keys: LeaseTable::default(),
+            of_spend: LeaseTable::default(),
             overrun: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
             #[cfg(test)]
@@ -128,32 +126,36 @@ impl Quota {
         bound: &TokenBound,
         now: Timestamp,
     ) -> Result<Reservation, QuotaError> {
-        let lease = self.lease(&caller.workspace, &caller.organization, Month::of(now));
-        let (taken, is_low) = lease.state().take(bound.total(), Instant::now());
+        self.reserve_from(self.lease(caller, Month::of(now)), bound.need()).await
+    }
+
+    pub(super) async fn reserve_from(&self, lease: Arc<LocalLease>, need: Need) -> Result<Reservation, QuotaError> {
+        let (taken, is_low) = lease.state().take(need.total, Instant::now());
         if is_low {
             self.raise_soon(&lease);
         }
         match taken {
-            true => Ok(self.reservation(lease, bound.total())),
-            false => Box::pin(self.reserve_slowly(lease, bound)).await,
+            true => Ok(self.reservation(lease, need.total)),
+            false => Box::pin(self.reserve_slowly(lease, need)).await,
         }
     }
 
-    async fn reserve_slowly(&self, lease: Arc<LocalLease>, bound: &TokenBound) -> Result<Reservation, QuotaError> {
+    async fn reserve_slowly(&self, lease: Arc<LocalLease>, need: Need) -> Result<Reservation, QuotaError> {
+        let spent = |account| Err(QuotaError::Spent { account, of: Box::new(lease.account.clone()) });
         let mut tries = 0;
         loop {
-            if let Some(account) = lease.state().known_spent(bound.least(), Instant::now()) {
-                return Err(QuotaError::Spent { account, month: lease.month });
+            if let Some(account) = lease.state().known_spent(need.least, Instant::now()) {
+                return spent(account);
             }
-            let account = match tokio::time::timeout(STORE_TIMEOUT, self.extend(&lease, bound)).await {
+            let account = match tokio::time::timeout(STORE_TIMEOUT, self.extend(&lease, need)).await {
                 Ok(Ok(LeaseOutcome::Reserved(reservation))) => return Ok(reservation),
                 Ok(Ok(LeaseOutcome::Rejected(account))) => account,
                 Ok(Err(cause)) => return Err(QuotaError::Unavailable { cause }),
                 Err(_elapsed) => return Err(QuotaError::Unavailable { cause: "the store is too slow".into() }),
             };
             tries += 1;
-            if tries > MAX_RETRIES || account.is_spent_for(bound.least()) {
-                return Err(QuotaError::Spent { account, month: lease.month });
+            if tries > MAX_RETRIES || account.is_spent_for(need.least) {
+                return spent(account);
             }
             tokio::time::sleep(RETRY_DELAY).await;
         }
@@ -161,22 +163,22 @@ impl Quota {
 
     /// Asks the store for more, unless a call that asked meanwhile has obtained enough, was rejected for no more tokens than
     /// this call needs, or found the store unavailable.
-    async fn extend(&self, lease: &Arc<LocalLease>, bound: &TokenBound) -> Result<LeaseOutcome, String> {
+    async fn extend(&self, lease: &Arc<LocalLease>, need: Need) -> Result<LeaseOutcome, String> {
         let began = Instant::now();
-        let waiting = lease.wait_for(bound.total());
+        let waiting = lease.wait_for(need.total);
         // A call that is cancelled here leaves the queue; during an outage such calls would fill the memory.
         let lock = Arc::clone(&lease.store_lock).lock_owned().await;
-        if lease.state().take(bound.total(), Instant::now()).0 {
-            return Ok(LeaseOutcome::Reserved(self.reservation(Arc::clone(lease), bound.total())));
+        if lease.state().take(need.total, Instant::now()).0 {
+            return Ok(LeaseOutcome::Reserved(self.reservation(Arc::clone(lease), need.total)));
         }
         if lease.state().has_failed_since(began) {
             return Err("the store failed for an earlier call".into());
         }
-        if let Some(account) = lease.state().rejected_since(began, bound.least()) {
+        if let Some(account) = lease.state().rejected_since(began, need.least) {
             return Ok(LeaseOutcome::Rejected(account));
         }
         let (sender, outcome) = oneshot::channel();
-        let extended = self.clone().extend_in_store(Arc::clone(lease), *bound, waiting, lock);
+        let extended = self.clone().extend_in_store(Arc::clone(lease), need, waiting, lock);
         self.inner.tasks.spawn(async move {
             // The outcome of a cancelled call is dropped, and its reservation with it.
             let _ = sender.send(extended.await);
@@ -187,7 +189,7 @@ impl Quota {
     async fn extend_in_store(
         self,
         lease: Arc<LocalLease>,
-        bound: TokenBound,
+        need: Need,
         waiting: WaitingTokens,
         _lock: OwnedMutexGuard<()>,
     ) -> Result<LeaseOutcome, StoreError> {
@@ -196,8 +198,8 @@ impl Quota {
             let state = lease.state();
             let free = state.book.free();
             let ask = LeaseRequest {
-                wanted: bound.total().max(lease.waiting()).saturating_sub(free),
-                least: bound.least().saturating_sub(free).max(1),
+                wanted: need.total.max(lease.waiting()).saturating_sub(free),
+                least: need.least.saturating_sub(free).max(1),
                 recent: state.recent(began),
                 nodes: self.inner.nodes.load(Ordering::Relaxed),
             };
@@ -208,12 +210,12 @@ impl Quota {
         let leased = leased.inspect_err(|_| lease.state().note_failure(Instant::now()))?;
         let mut state = lease.state();
         state.granted(leased.granted, leased.near_cap, leased.granted - believed, began + LEASE_TTL);
-        let tokens = bound.total().min(state.book.free());
-        if tokens >= bound.least() && state.take(tokens, began).0 {
+        let amount = need.total.min(state.book.free());
+        if amount >= need.least && state.take(amount, began).0 {
             drop(state);
-            return Ok(LeaseOutcome::Reserved(self.reservation(Arc::clone(&lease), tokens)));
+            return Ok(LeaseOutcome::Reserved(self.reservation(Arc::clone(&lease), amount)));
         }
-        state.note_rejection(Rejection { account: leased.account, least: bound.least(), asked_at: began });
+        state.note_rejection(Rejection { account: leased.account, least: need.least, asked_at: began });
         Ok(LeaseOutcome::Rejected(leased.account))
     }
 
@@ -229,9 +231,21 @@ impl Quota {
         if inner.is_closed.load(Ordering::SeqCst) {
             return Err(StoreError::Unavailable("this node is shutting down".into()));
         }
-        let key =
-            LeaseKey { workspace: &lease.workspace, month: lease.month, run: inner.run.as_str(), node: &inner.node };
-        quota::set_lease(&inner.store, key, believed, ask, inner.default_cap, lease_expiry()).await
+        match &lease.account {
+            LeasedAccount::Quota { workspace, month, .. } => {
+                let key = LeaseKey { workspace, month: *month, run: inner.run.as_str(), node: &inner.node };
+                quota::set_lease(&inner.store, key, believed, ask, inner.default_cap, lease_expiry()).await
+            }
+            LeasedAccount::Budget { key, period } => {
+                let called_at = lease.state().called_at();
+                let key = BudgetLeaseKey { key, period: *period, run: inner.run.as_str(), node: &inner.node };
+                budgets::set_lease(&inner.store, key, believed, ask, called_at, lease_expiry()).await
+            }
+            LeasedAccount::Spend { workspace, month, .. } => {
+                let key = SpendLeaseKey { workspace, month: *month, run: inner.run.as_str(), node: &inner.node };
+                spend::set_lease(&inner.store, key, believed, ask, lease_expiry()).await
+            }
+        }
     }
 
     /// Raises a lease in the background, before a call has to wait for it.
@@ -289,37 +303,42 @@ impl Quota {
         }
     }
 
-    fn reservation(&self, lease: Arc<LocalLease>, tokens: u64) -> Reservation {
-        Reservation { quota: self.clone(), lease, tokens, used: 0, ended: None }
+    fn reservation(&self, lease: Arc<LocalLease>, amount: u64) -> Reservation {
+        Reservation { quota: self.clone(), lease, amount, used: 0, ended: None }
     }
 
-    fn lease(&self, workspace: &WorkspaceId, organization: &OrganizationId, month: Month) -> Arc<LocalLease> {
-        let index = self.inner.hasher.hash_one(workspace) as usize % SHARDS;
-        let mut leases = self.inner.shards[index].lock();
-        let existing = leases.get(workspace).and_then(|months| months.iter().find(|lease| lease.month == month));
-        if let Some(lease) = existing {
-            return Arc::clone(lease);
-        }
-        let new = Arc::new(LocalLease::new(workspace.clone(), organization.clone(), month));
-        leases.entry(workspace.clone()).or_default().push(Arc::clone(&new));
-        new
+    fn lease(&self, caller: &Caller, month: Month) -> Arc<LocalLease> {
+        let new = || {
+            let (workspace, organization) = (caller.workspace.clone(), caller.organization.clone());
+            LocalLease::new(LeasedAccount::Quota { workspace, organization, month })
+        };
+        let is_of_month = |lease: &LocalLease| lease.account.month() == Some(month);
+        self.inner.of_workspaces.get_or_insert(&caller.workspace, is_of_month, new)
     }
 
-    fn all(&self) -> Vec<Arc<LocalLease>> {
-        self.inner
-            .shards
-            .iter()
-            .flat_map(|shard| shard.lock().values().flatten().cloned().collect::<Vec<_>>())
-            .collect()
+    pub(super) fn budget_leases(&self) -> &LeaseTable<KeyId> {
+        &self.inner.of_keys
+    }
+
+    pub(super) fn spend_leases(&self) -> &LeaseTable<WorkspaceId> {
+        &self.inner.of_spend
     }
 
     /// Handles a change that may affect a cap: free tokens return to the store, and the next call asks again.
     pub fn apply_change(&self, change: &Change) {
-        let is_affected = |lease: &LocalLease| match change {
-            Change::Workspace(id) => lease.workspace == *id,
-            Change::Organization(id) => lease.organization == *id,
-            Change::Everything => true,
-            Change::Key(_) | Change::User(_) | Change::Endpoint(_) | Change::Catalogue => false,
+        let is_affected = |lease: &LocalLease| match (change, &lease.account) {
+            (
+                Change::Workspace(id),
+                LeasedAccount::Quota { workspace, .. } | LeasedAccount::Spend { workspace, .. },
+            ) => workspace == id,
+            (
+                Change::Organization(id),
+                LeasedAccount::Quota { organization, .. } | LeasedAccount::Spend { organization, .. },
+            ) => organization == id,
+            (Change::Everything, _) => true,
+            // The next call of a key brings its new budgets.
+            (Change::Workspace(_) | Change::Organization(_), LeasedAccount::Budget { .. })
+            | (Change::Key(_) | Change::User(_) | Change::Endpoint(_) | Change::Catalogue, _) => false,
         };
         for lease in self.all().into_iter().filter(|lease| is_affected(lease)) {
             lease.state().forget_rejection();
@@ -334,23 +353,62 @@ impl Quota {
 
     pub(super) async fn renew_at(&self, month: Month, began: Instant) -> Result<(), StoreError> {
         // A clock that jumps forward and back must not end the lease of a month that is still in use.
-        let is_over = |lease: &LocalLease| lease.month < month.previous() && lease.state().is_over(began, IDLE_TIMEOUT);
-        let in_use = self.all().into_iter().filter(|lease| !is_over(lease)).map(|lease| lease.month);
+        let is_over =
+            |lease: &LocalLease, of: Month| of < month.previous() && lease.state().is_over(began, IDLE_TIMEOUT);
+        let in_use = self.inner.of_workspaces.all().into_iter().filter_map(|lease| {
+            let of = lease.account.month()?;
+            (!is_over(&lease, of)).then_some(of)
+        });
         let oldest = in_use.chain([month.previous()]).min().expect("there is at least the previous month");
         // If this fails, nothing is returned either: the store would not record it, and calls continue with what is left.
-        quota::renew(&self.inner.store, self.inner.run.as_str(), oldest, lease_expiry()).await?;
+        leases::renew(&self.inner.store, self.inner.run.as_str(), oldest, lease_expiry()).await?;
         for lease in self.all() {
             lease.state().renewed(began + LEASE_TTL);
-            if lease.month != month || lease.state().is_idle(began, IDLE_TIMEOUT) {
+            let is_old = lease.account.month().is_some_and(|of| of != month);
+            if is_old || lease.state().is_idle(began, IDLE_TIMEOUT) {
                 self.return_free(&lease).await;
             }
         }
-        for shard in &self.inner.shards {
-            let mut leases = shard.lock();
-            leases.values_mut().for_each(|months| months.retain(|lease| lease.month >= oldest));
-            leases.retain(|_, months| !months.is_empty());
-        }
+        self.inner.of_workspaces.retain(|lease| lease.account.month().is_some_and(|of| of >= oldest));
+        self.end_idle_budgets(began).await;
         Ok(())
+    }
+
+    fn all(&self) -> Vec<Arc<LocalLease>> {
+        let mut all = self.inner.of_workspaces.all();
+        all.extend(self.inner.of_keys.all());
+        all.extend(self.inner.of_spend.all());
+        all
+    }
+
+    /// Ends the leases of budgets whose keys and workspaces make no calls any more, here and in the store.
+    async fn end_idle_budgets(&self, now: Instant) {
+        let (store, run, node) = (&self.inner.store, self.inner.run.as_str(), self.inner.node.as_str());
+        for lease in self.inner.of_keys.all().into_iter().chain(self.inner.of_spend.all()) {
+            if !lease.state().is_over(now, IDLE_TIMEOUT) {
+                continue;
+            }
+            let _lock = lease.store_lock.lock().await;
+            let ended = match &lease.account {
+                LeasedAccount::Quota { .. } => continue,
+                LeasedAccount::Budget { key, period } => {
+                    budgets::end_if_settled(store, BudgetLeaseKey { key, period: *period, run, node }).await
+                }
+                LeasedAccount::Spend { workspace, month, .. } => {
+                    spend::end_if_settled(store, SpendLeaseKey { workspace, month: *month, run, node }).await
+                }
+            };
+            match ended {
+                Ok(true) => lease.state().reset(),
+                // Some of its events are still in the journal.
+                Ok(false) => {}
+                Err(error) => tracing::debug!(%error, "could not end the lease of a budget"),
+            }
+        }
+        // No call has a lease of which the table has the only reference, and none gets it while its shard is locked.
+        let is_in_use = |lease: &Arc<LocalLease>| Arc::strong_count(lease) > 1 || !lease.state().is_empty();
+        self.inner.of_keys.retain(is_in_use);
+        self.inner.of_spend.retain(is_in_use);
     }
 
     /// Stops all changes of leases and waits for those in progress, so that the run can be ended in the store.
@@ -367,8 +425,7 @@ impl Quota {
 impl Quota {
     /// Tokens needed by all calls that wait for the store.
     pub(super) fn waiting(&self, workspace: &WorkspaceId, month: Month) -> u64 {
-        let shard = self.inner.shards[self.inner.hasher.hash_one(workspace) as usize % SHARDS].lock();
-        let lease = shard.get(workspace).and_then(|months| months.iter().find(|lease| lease.month == month));
+        let lease = self.inner.of_workspaces.find(workspace, |lease| lease.account.month() == Some(month));
         lease.map_or(0, |lease| lease.waiting())
     }
 

@@ -10,7 +10,7 @@ use domain::model::Model;
 use domain::quota::{Account, TokenBound};
 use domain::usage::{Actor, Certainty, Tokens};
 use domain::workspace::OwnLimits;
-use domain::{KeyId, ModelId, Month, Organization, OrganizationId, RunId, Workspace, WorkspaceId};
+use domain::{KeyId, ModelId, Month, MonthlyBudget, Organization, OrganizationId, RunId, Workspace, WorkspaceId};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -19,25 +19,25 @@ use store::{Store, organizations, workspaces};
 use tempfile::TempDir;
 use tokio::runtime::Handle;
 
-const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+pub(super) const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 const CAP: u64 = 1_000;
 const LONG: Duration = Duration::from_secs(20);
 
 /// A store with one workspace, and the admission of one node.
-struct Node {
-    admission: Admission,
-    caller: Arc<Caller>,
-    store: Store,
+pub(super) struct Node {
+    pub(super) admission: Admission,
+    pub(super) caller: Arc<Caller>,
+    pub(super) store: Store,
     _folder: TempDir,
 }
 
 /// A call that was not counted before.
 fn asked(request: RequestId) -> AskedCall {
-    AskedCall { request, is_counted: false, now: NOW }
+    AskedCall { request, class: CallClass::default(), is_counted: false, now: NOW }
 }
 
 impl Node {
-    async fn start(cap: u64) -> Self {
+    pub(super) async fn start(cap: u64) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open("sqlite:forebay.db", folder.path()).await.unwrap();
         store.migrate().await.unwrap();
@@ -47,6 +47,7 @@ impl Node {
             max_workspaces: None,
             monthly_tokens: None,
             max_stored_bytes: None,
+            monthly_usd: MonthlyBudget::NONE,
             created_at: NOW,
         };
         let workspace = Workspace {
@@ -55,6 +56,7 @@ impl Node {
             name: "Research".into(),
             own: OwnLimits::default(),
             lowered: OwnLimits::default(),
+            monthly_usd: MonthlyBudget::NONE,
             response_retention: None,
             version: 1,
             created_at: NOW,
@@ -205,7 +207,7 @@ fn is_spent(outcome: &Result<Reservation, QuotaError>) -> bool {
     matches!(outcome, Err(QuotaError::Spent { .. }))
 }
 
-async fn wait_until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
+pub(super) async fn wait_until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
     let deadline = Instant::now() + LONG;
     while !condition().await {
         assert!(Instant::now() < deadline, "timed out: {what}");
@@ -303,7 +305,7 @@ async fn a_node_that_shuts_down_changes_no_lease() {
     let node = Node::start(CAP).await;
     let running = node.reserve(900, NOW).await.unwrap();
     node.admission.quota.close().await;
-    store::quota::end_run(&node.store, RunId::new(NOW, 3).as_str()).await.unwrap();
+    store::leases::end_run(&node.store, RunId::new(NOW, 3).as_str()).await.unwrap();
     running.settle(10, Instant::now());
     node.admission.quota.apply_change(&store::Change::Everything);
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -325,7 +327,10 @@ async fn any_number_of_generated_tokens_is_charged_at_once() {
         assert!(permit.progress(absurd) > absurd);
         assert_eq!(node.rate_limits().await.1.remaining, 0);
     }
-    permit.settle(UsedTokens { billed: 111, ..UsedTokens::default() }, Instant::now());
+    permit.settle(
+        UsedTokens { billed: Tokens { prompt: 111, completion: 0, cached: 0 }, ..UsedTokens::default() },
+        Instant::now(),
+    );
     let (_, settled) = node.rate_limits().await;
     assert!(settled.remaining >= 6_000 - 111, "{settled:?}");
 }
@@ -340,7 +345,8 @@ async fn agents_call(node: &Node) -> Permit {
 }
 
 fn used(completion: u64) -> UsedTokens {
-    UsedTokens { billed: completion, whole_completion: Some(completion), ..UsedTokens::default() }
+    let billed = Tokens { prompt: 0, completion, cached: 0 };
+    UsedTokens { billed, whole_completion: Some(completion), ..UsedTokens::default() }
 }
 
 #[tokio::test]

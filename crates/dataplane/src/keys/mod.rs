@@ -32,7 +32,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use store::{Change, Store, StoreError, aliases, api_keys, workspaces};
+use store::{Change, Store, StoreError, aliases, api_keys, spend, workspaces};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -198,17 +198,19 @@ impl KeyDirectory {
     async fn caller_of(&self, key: &ApiKey) -> Result<Arc<Caller>, IdentifyError> {
         let id = key.workspace.clone();
         let read = move |store: Store| async move {
-            Ok::<_, StoreError>((workspaces::by_id(&store, &id).await?, aliases::list(&store, &id).await?))
+            let (workspace, aliases) = (workspaces::by_id(&store, &id).await?, aliases::list(&store, &id).await?);
+            Ok::<_, StoreError>((workspace, aliases, spend::is_bounded(&store, &id).await?))
         };
-        let (workspace, aliases) = self.read(read).await?;
+        let (workspace, aliases, spends_budget) = self.read(read).await?;
         let actor = Actor::Key(key.id.clone());
         let caller = Caller {
             response_retention: workspace.as_ref().and_then(|workspace| workspace.response_retention),
             workspace_limits: workspace.map(|workspace| workspace.stored_limits()).unwrap_or_default(),
+            spends_budget,
             key_limits: OwnPerMinute { requests: key.requests_per_minute, tokens: key.tokens_per_minute },
             ..Caller::new(key.organization.clone(), key.workspace.clone(), actor)
         };
-        Ok(Arc::new(caller.with_aliases(aliases).restricted(&key.restrictions)))
+        Ok(Arc::new(caller.with_aliases(aliases).restricted(&key.restrictions).budgeted(&key.budgets)))
     }
 
     /// Rejects a cached key that was sent from an address that it may not be used from, after the time that the rejection of an

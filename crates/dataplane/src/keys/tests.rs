@@ -1,10 +1,11 @@
 //! The key directory on a real store.
 
 use super::*;
+use domain::budget::Budgets;
 use domain::endpoint::labels::Labels;
 use domain::key::NewKey;
 use domain::workspace::OwnLimits;
-use domain::{KeyId, KeyRestrictions, Organization, OrganizationId, Workspace};
+use domain::{KeyId, KeyRestrictions, MonthlyBudget, Organization, OrganizationId, Workspace};
 use store::organizations;
 use tempfile::TempDir;
 
@@ -29,6 +30,7 @@ impl Node {
             max_workspaces: None,
             monthly_tokens: None,
             max_stored_bytes: None,
+            monthly_usd: MonthlyBudget::NONE,
             created_at: NOW,
         };
         let mut tx = store.begin().await.unwrap();
@@ -45,6 +47,7 @@ impl Node {
             name: "Research".into(),
             own: OwnLimits::default(),
             lowered: OwnLimits::default(),
+            monthly_usd: MonthlyBudget::NONE,
             response_retention: None,
             version: 1,
             created_at: NOW,
@@ -86,6 +89,7 @@ impl Node {
             tokens_per_minute: None,
             restrictions,
             labels: Labels::new(),
+            budgets: Budgets::default(),
         };
         let mut tx = self.store.begin().await.unwrap();
         api_keys::insert_within(&mut tx, &key, 100).await.unwrap();

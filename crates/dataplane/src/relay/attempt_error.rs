@@ -41,7 +41,7 @@ pub(crate) enum AttemptError {
 }
 
 impl AttemptError {
-    pub(super) fn into_call_error(self, target: &Target) -> CallError {
+    pub(crate) fn into_call_error(self, target: &Target) -> CallError {
         match self {
             Self::Busy { .. } if matches!(target, Target::Dedicated(_)) => CallError::Overloaded,
             Self::Unreachable(_) | Self::LocalFailure(_) => CallError::NotServing { retry_after_secs: None },
@@ -100,7 +100,7 @@ impl AttemptError {
     }
 }
 
-pub(super) fn collect_error(error: CollectError<NoBodyMemory>) -> AttemptError {
+pub(crate) fn collect_error(error: CollectError<NoBodyMemory>) -> AttemptError {
     match error {
         CollectError::Exchange(ExchangeError::Stalled(limit)) => {
             AttemptError::Final(CallError::UpstreamTimeout { limit })

@@ -24,6 +24,7 @@ use crate::usage_tap::FailedAttempt;
 use crate::waiting::{Wait, WaitEnd, WaitFor};
 use crate::{Call, Dataplane, PlacementNote, Response, ResponseFormat, hold};
 pub(crate) use attempt_error::AttemptError;
+pub(crate) use attempt_error::collect_error;
 use attempt_error::{bad_response, connection_error};
 use bytes::Bytes;
 use dialects::NativeRequest;
@@ -31,8 +32,9 @@ use domain::Caller;
 use domain::model::ReasoningNames;
 use fleet::backend::{BackendId, Health};
 use fleet::breaker::Witness;
-use fleet::{Backend, Slot};
+use fleet::{Backend, Route, Slot};
 use http1::client::ExchangeError;
+use json::InvalidParam;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
@@ -98,6 +100,9 @@ impl Dataplane {
         let mut tried = Vec::new();
         let mut retries = Retries::default();
         let route = target.route();
+        if let Some(invalid) = lacking(&call.request.operation, &route) {
+            return Err(invalid.into());
+        }
         let context_length = route.model.context_length;
         let prompt = call.request.prompt_tokens(context_length, route.pool.prompt_ratio());
         call.tap.prompt_has(call.request.text_bytes());
@@ -246,12 +251,10 @@ impl Dataplane {
 
     async fn exchange(&self, attempt: Attempt<'_>) -> Result<UpstreamResponse, AttemptError> {
         let exchange = self.send(attempt).await?;
-        match &attempt.call.request.operation {
-            Operation::Chat { streaming: Some(options) } if options.is_gathered => {
-                Box::pin(self.gather_stream(exchange, options, attempt)).await
-            }
-            Operation::Chat { streaming: Some(options) } => self.open_stream(exchange, options, attempt).await,
-            Operation::Chat { streaming: None } | Operation::Embeddings(_) => self.read_whole(exchange, attempt).await,
+        match attempt.call.request.operation.streaming() {
+            Some(options) if options.is_gathered => Box::pin(self.gather_stream(exchange, options, attempt)).await,
+            Some(options) => self.open_stream(exchange, options, attempt).await,
+            None => self.read_whole(exchange, attempt).await,
         }
     }
 
@@ -335,6 +338,16 @@ impl Dataplane {
     }
 }
 
+/// The member of a call that engines of the model would not obey. Any of them may get it.
+fn lacking(operation: &Operation, route: &Route) -> Option<InvalidParam> {
+    let mut upstreams = route.pool.replicas().iter().map(|replica| &replica.upstream);
+    match operation {
+        Operation::Chat { .. } | Operation::Embeddings(_) => None,
+        Operation::Completions(options) => upstreams.find_map(|upstream| options.lacking(upstream.engine?)),
+        Operation::Rerank(options) => upstreams.find_map(|upstream| options.lacking(upstream.rerank_api)),
+    }
+}
+
 fn stream_of(attempt: Attempt<'_>, options: &StreamOptions) -> ChatStream {
     let Attempt { call, prompt, keeps_text, .. } = attempt;
     let request = &call.request;
@@ -345,6 +358,9 @@ fn stream_of(attempt: Attempt<'_>, options: &StreamOptions) -> ChatStream {
     }
     let mut stream = ChatStream::new(&request.model, options, request.choices(), prompt, call.dialect.stream());
     stream.name_reasoning(attempt.reasoning_names);
+    if let Operation::Completions(options) = &request.operation {
+        stream.expect_texts(options.prompts, options.echo);
+    }
     if keeps_text {
         stream.keep_text();
     }

@@ -2,7 +2,7 @@
 
 use super::Attempt;
 use super::attempt_error::{AttemptError, connect_error, send_error, status_error};
-use crate::request::Operation;
+use crate::request::{Operation, RerankOptions, ScoreForm};
 use crate::upstream::{Connection, Exchange};
 use crate::{Call, Dataplane};
 use bytes::{Bytes, BytesMut};
@@ -35,10 +35,8 @@ impl Dataplane {
         let on_written = || call.tap.prompt_was_sent(prompt);
         let (head, mut exchange) = self.write(replica, connection, request, on_written).await?;
         if head.status != StatusCode::OK {
-            let unmetered = |_| Ok::<_, Infallible>(());
-            let body = exchange.collect(MAX_ERROR_BYTES, self.timeouts.idle, unmetered).await.unwrap_or_default();
             let native = attempt.native().map(|(native, _)| native.api);
-            return Err(status_error(&head, &body, native, attempt.context_length));
+            return Err(self.rejection(&head, &mut exchange, native, attempt.context_length).await);
         }
         if call.request.asks_for_stream() != head.is_event_stream() || head.is_encoded {
             return Err(AttemptError::Bad(format!("unexpected response type {}", head.media_type)));
@@ -54,15 +52,57 @@ impl Dataplane {
         head: &[u8],
         body: Vec<Bytes>,
     ) -> Result<Option<Exchange>, AttemptError> {
-        let mut start = self.connections.pool.take_buffer(HEAD_CAPACITY);
-        start.extend_from_slice(head);
-        write_call_headers(call, body.iter().map(Bytes::len).sum(), &mut start);
-        let connection = self.connections.get(replica).await.map_err(|error| connect_error(&error))?;
-        let (head, exchange) = self.write(replica, connection, Request { start, rest: body }, || ()).await?;
+        let (head, exchange) = self.write_side_call(replica, call, head, body).await?;
         if head.status == StatusCode::INTERNAL_SERVER_ERROR {
             return Err(AttemptError::Bad("status 500".into()));
         }
         Ok((head.status == StatusCode::OK && !head.is_encoded).then_some(exchange))
+    }
+
+    /// Like [`Self::ask`], but a rejection by the engine is an error for the client.
+    pub(crate) async fn ask_or_reject(
+        &self,
+        replica: &Backend,
+        call: &Call,
+        head: &[u8],
+        body: Vec<Bytes>,
+        context_length: u64,
+    ) -> Result<Exchange, AttemptError> {
+        let (head, mut exchange) = self.write_side_call(replica, call, head, body).await?;
+        if head.status != StatusCode::OK {
+            return Err(self.rejection(&head, &mut exchange, None, context_length).await);
+        }
+        if head.is_encoded {
+            return Err(AttemptError::Bad("an encoded response".into()));
+        }
+        Ok(exchange)
+    }
+
+    async fn write_side_call(
+        &self,
+        replica: &Backend,
+        call: &Call,
+        head: &[u8],
+        body: Vec<Bytes>,
+    ) -> Result<(ResponseHead, Exchange), AttemptError> {
+        let mut start = self.connections.pool.take_buffer(HEAD_CAPACITY);
+        start.extend_from_slice(head);
+        write_call_headers(call, body.iter().map(Bytes::len).sum(), &mut start);
+        let connection = self.connections.get(replica).await.map_err(|error| connect_error(&error))?;
+        self.write(replica, connection, Request { start, rest: body }, || ()).await
+    }
+
+    /// The meaning of a response with another status than 200.
+    async fn rejection(
+        &self,
+        head: &ResponseHead,
+        exchange: &mut Exchange,
+        native: Option<NativeApi>,
+        context_length: u64,
+    ) -> AttemptError {
+        let unmetered = |_| Ok::<_, Infallible>(());
+        let body = exchange.collect(MAX_ERROR_BYTES, self.timeouts.idle, unmetered).await.unwrap_or_default();
+        status_error(head, &body, native, context_length)
     }
 
     /// Writes a request and waits for the head of its response.
@@ -104,13 +144,17 @@ impl Dataplane {
         if let (Some(engine), Some(salt)) = (engine, cache_salt) {
             call.request.isolate_cache(*engine, salt, &mut edits);
         }
+        call.request.name_texts(replica.upstream.rerank_api, &mut edits);
         let body = &call.request.body;
         let length = edits.length(body.len());
         let is_small = body.len() < COPY_BELOW;
         let mut start = self.connections.pool.take_buffer(HEAD_CAPACITY + if is_small { length } else { 0 });
         start.extend_from_slice(match call.request.operation {
             Operation::Chat { .. } => &replica.template.chat,
+            Operation::Completions(_) => &replica.template.completions,
             Operation::Embeddings(_) => &replica.template.embeddings,
+            Operation::Rerank(RerankOptions { form: ScoreForm::Rerank { .. }, .. }) => &replica.template.rerank,
+            Operation::Rerank(RerankOptions { form: ScoreForm::Score, .. }) => &replica.template.score,
         });
         write_call_headers(call, length, &mut start);
         if is_small {

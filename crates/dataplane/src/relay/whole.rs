@@ -5,7 +5,7 @@ use super::{Attempt, UpstreamResponse, stream_of};
 use crate::body::StreamBody;
 use crate::request::{MAX_RESPONSE_BYTES, Operation, StreamOptions};
 use crate::response::native::{self, OwnMembers};
-use crate::response::{BadUpstreamResponse, TokenMeter, chat, embeddings};
+use crate::response::{BadUpstreamResponse, TokenMeter, chat, embeddings, rerank};
 use crate::response_memory::{KeptMemory, ResponseMemory};
 use crate::upstream::Exchange;
 use crate::{Call, Dataplane};
@@ -37,9 +37,9 @@ impl Dataplane {
         let is_native = attempt.native().is_some();
         let normalized = if whole.len() <= NORMALIZE_INLINE {
             let Call { request, dialect, .. } = call;
-            let (operation, choices) = (&request.operation, request.choices());
-            let expected =
-                Expected { operation, choices, reasoning_names: attempt.reasoning_names, dialect, is_native };
+            let (operation, choices, prompt_bytes) = (&request.operation, request.choices(), request.prompt_bytes());
+            let (reasoning_names, id) = (attempt.reasoning_names, call.tap.request_id().as_str());
+            let expected = Expected { operation, choices, prompt_bytes, id, reasoning_names, dialect, is_native };
             normalize(&whole, &request.model, &expected, &mut meter)
         } else {
             Box::pin(self.normalize_elsewhere(whole, attempt, &mut meter)).await
@@ -88,11 +88,13 @@ impl Dataplane {
     ) -> Result<Bytes, BadUpstreamResponse> {
         let Call { request, dialect, .. } = attempt.call;
         let (model, operation, dialect) = (request.model.clone(), request.operation.clone(), dialect.clone());
-        let (choices, is_native, reasoning_names) =
-            (request.choices(), attempt.native().is_some(), attempt.reasoning_names);
+        let (choices, prompt_bytes) = (request.choices(), request.prompt_bytes());
+        let id = attempt.call.tap.request_id().clone();
+        let (is_native, reasoning_names) = (attempt.native().is_some(), attempt.reasoning_names);
         let mut counting = meter.clone();
         let normalized = self.elsewhere(move || {
-            let expected = Expected { operation: &operation, choices, reasoning_names, dialect: &dialect, is_native };
+            let (operation, dialect, id) = (&operation, &dialect, id.as_str());
+            let expected = Expected { operation, choices, prompt_bytes, id, reasoning_names, dialect, is_native };
             let response = normalize(&whole, &model, &expected, &mut counting);
             (response.map(|bytes| LargeBuffer::from(Vec::from(bytes)).freeze()), counting)
         });
@@ -119,6 +121,9 @@ impl Dataplane {
 struct Expected<'a> {
     operation: &'a Operation,
     choices: u64,
+    prompt_bytes: u64,
+    /// The request id.
+    id: &'a str,
     reasoning_names: ReasoningNames,
     dialect: &'a Dialect,
     /// The engine speaks the client's API itself.
@@ -133,12 +138,17 @@ fn normalize(
     expected: &Expected<'_>,
     meter: &mut TokenMeter,
 ) -> Result<Bytes, BadUpstreamResponse> {
-    let Expected { operation, choices, reasoning_names, dialect, is_native } = *expected;
+    let Expected { operation, choices, prompt_bytes, reasoning_names, dialect, is_native, .. } = *expected;
     if is_native && let Some(own) = OwnMembers::new(dialect, model) {
         return native::normalize(response, &own, meter);
     }
     let normalized = match operation {
         Operation::Chat { .. } => chat::normalize(response, model, choices, reasoning_names, meter),
+        Operation::Completions(options) => {
+            let echoed = if options.echo { prompt_bytes } else { 0 };
+            chat::normalize_texts(response, model, choices, echoed, meter)
+        }
+        Operation::Rerank(options) => rerank::normalize(response, model, options, expected.id, meter),
         Operation::Embeddings(options) => embeddings::normalize(response, model, options, meter),
     };
     Ok(dialect.translate(normalized?, meter.tokens().0)?)

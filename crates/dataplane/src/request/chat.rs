@@ -7,11 +7,14 @@ use super::{
     tools,
 };
 use bytes::Bytes;
+use domain::capabilities::{Capability, CapabilitySet};
 use json::{Checks, JsonError, ParseError, Path, Reader, ValueKind, read_members, shorten, without_bom};
 use std::ops::Range;
 use std::sync::OnceLock;
 
 const MAX_STOPS: usize = 4;
+/// The value of `tool_choice` with which no tool is called.
+const NO_TOOLS: &[u8] = b"\"none\"";
 
 /// The members that are read here.
 const MEMBERS: [&str; 25] = [
@@ -57,6 +60,8 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let mut cache = CacheMembers::default();
     let mut others = OtherMembers::default();
     let mut fingerprint_members = FingerprintMembers::default();
+    let mut needs = CapabilitySet::EMPTY.with(Capability::Chat);
+    let mut may_call_tools = true;
 
     read_members(&body, &MEMBERS, |reader, name| {
         let checks = &mut checks;
@@ -75,7 +80,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
             b"presence_penalty" => checks.number(reader, &"presence_penalty", -2.0..=2.0)?,
             b"frequency_penalty" => checks.number(reader, &"frequency_penalty", -2.0..=2.0)?,
             b"n" => estimate.choices = checks.integer(reader, &"n", 1..=128)?.map_or(1, i64::unsigned_abs),
-            b"max_tokens" => estimate.read_max_tokens(reader, checks)?,
+            b"max_tokens" => estimate.read_max_tokens(reader, checks, 1)?,
             b"max_completion_tokens" => estimate.read_max_completion_tokens(reader, checks)?,
             b"seed" => {
                 checks.integer(reader, &"seed", i64::MIN..=i64::MAX)?;
@@ -89,12 +94,21 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
                 estimate.prompt_bytes += bytes;
                 fingerprint_members.tools = span_before(reader, bytes);
             }
-            b"tool_choice" => estimate.prompt_bytes += measured(reader, |reader| tools::check_choice(reader, checks))?,
+            b"tool_choice" => {
+                let bytes = measured(reader, |reader| tools::check_choice(reader, checks))?;
+                estimate.prompt_bytes += bytes;
+                may_call_tools = body[span_before(reader, bytes)] != *NO_TOOLS;
+            }
             b"parallel_tool_calls" => {
                 checks.boolean(reader, &"parallel_tool_calls")?;
             }
             b"response_format" => {
-                let bytes = measured(reader, |reader| check_response_format(reader, checks))?;
+                let bytes = measured(reader, |reader| {
+                    if check_response_format(reader, checks)? {
+                        needs = needs.with(Capability::JsonSchema);
+                    }
+                    Ok(())
+                })?;
                 check_grammar(name, bytes, checks);
                 estimate.prompt_bytes += bytes;
             }
@@ -122,7 +136,14 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     })?;
 
     let (model, model_span) = model.take(&mut checks)?;
+    if may_call_tools && body[fingerprint_members.tools.clone()].contains(&b'{') {
+        needs = needs.with(Capability::Tools);
+    }
+    if estimate.has_images() {
+        needs = needs.with(Capability::Images);
+    }
     if logprobs {
+        needs = needs.with(Capability::Logprobs);
         estimate.logprobs = 1 + top_logprobs.unwrap_or(0);
     } else if top_logprobs.is_some() {
         checks.invalid(&"top_logprobs", || "needs `logprobs` to be true".into());
@@ -151,11 +172,12 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
         invalid,
         native: None,
         continues_message: false,
+        needs,
     })
 }
 
 /// The size in bytes of a value that is checked.
-fn measured(
+pub(super) fn measured(
     reader: &mut Reader<'_>,
     check: impl FnOnce(&mut Reader<'_>) -> Result<(), JsonError>,
 ) -> Result<u64, JsonError> {
@@ -166,12 +188,12 @@ fn measured(
 }
 
 /// The range of the last `bytes` that were read.
-fn span_before(reader: &Reader<'_>, bytes: u64) -> Range<usize> {
+pub(super) fn span_before(reader: &Reader<'_>, bytes: u64) -> Range<usize> {
     let end = reader.position();
     end - usize::try_from(bytes).unwrap_or(end)..end
 }
 
-fn check_logit_bias(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), JsonError> {
+pub(super) fn check_logit_bias(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), JsonError> {
     if !checks.is(reader, &"logit_bias", ValueKind::Object)? {
         return Ok(());
     }
@@ -185,7 +207,7 @@ fn check_logit_bias(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), 
     })
 }
 
-fn check_stop(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), JsonError> {
+pub(super) fn check_stop(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), JsonError> {
     match reader.kind()? {
         ValueKind::String | ValueKind::Null => reader.skip(),
         ValueKind::Array => {
@@ -211,9 +233,10 @@ fn check_stop(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), JsonEr
     }
 }
 
-fn check_response_format(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), JsonError> {
+/// Returns whether it is a schema.
+fn check_response_format(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<bool, JsonError> {
     if !checks.is(reader, &"response_format", ValueKind::Object)? {
-        return Ok(());
+        return Ok(false);
     }
     let mut has_type = false;
     let mut is_schema = false;
@@ -249,7 +272,7 @@ fn check_response_format(reader: &mut Reader<'_>, checks: &mut Checks) -> Result
     } else if is_schema && !has_schema {
         checks.missing(&"response_format.json_schema");
     }
-    Ok(())
+    Ok(is_schema)
 }
 
 #[cfg(test)]

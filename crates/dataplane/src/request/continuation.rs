@@ -1,6 +1,6 @@
 //! Requests whose response another replica can continue, and the request for its rest.
 
-use super::ParsedRequest;
+use super::{Operation, ParsedRequest};
 use domain::model::EngineKind;
 use json::edits::Edits;
 use json::{JsonError, Reader, ValueKind};
@@ -48,7 +48,9 @@ const HARMLESS: [&str; 35] = [
 impl ParsedRequest {
     /// Whether another engine could continue the response: one choice of plain text that follows another role.
     pub(crate) fn can_be_continued(&self) -> bool {
-        self.choices() == 1 && is_continuable(&self.body).unwrap_or(false)
+        matches!(self.operation, Operation::Chat { .. })
+            && self.choices() == 1
+            && is_continuable(&self.body).unwrap_or(false)
     }
 
     /// Adds the text so far as the beginning of the assistant's message, which the engine is to continue.

@@ -1,12 +1,12 @@
 //! Parses an embeddings request: four forms of input, two encodings of the response.
 
-use super::estimate::least_tokens;
+use super::prompts::{self, Prompts};
 use super::{
     CacheMembers, FingerprintMembers, ModelMember, Operation, OtherMembers, ParsedRequest, TokenEstimate, media,
 };
 use bytes::Bytes;
-use json::{Checks, JsonError, ParseError, Path, Reader, ValueKind, read_members, without_bom};
-use std::ops::Range;
+use domain::capabilities::{Capability, CapabilitySet};
+use json::{Checks, ParseError, read_members, without_bom};
 use std::sync::OnceLock;
 
 /// The encoding of vectors that the client requested.
@@ -38,8 +38,6 @@ impl EmbeddingOptions {
     }
 }
 
-const MAX_INPUTS: usize = 2048;
-
 /// The members that are read here.
 const MEMBERS: [&str; 8] =
     ["model", "input", "encoding_format", "dimensions", "user", "cache_salt", "cache_prompt", "messages"];
@@ -60,7 +58,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
         let checks = &mut checks;
         match name {
             b"model" => model.read(reader, checks)?,
-            b"input" => input = check_input(reader, checks)?,
+            b"input" => input = prompts::check(reader, checks, "input")?,
             b"encoding_format" => {
                 if let Some(text) = checks.text(reader, &"encoding_format")? {
                     checks.word(text, &"encoding_format", &["float", "base64"]);
@@ -91,7 +89,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let remote_media = checks.take_remote_media();
     let invalid = checks.finish()?;
     let dimensions = dimensions.map(i64::unsigned_abs);
-    let Input { span: prompt, count: inputs, least_tokens } = input.unwrap_or_default();
+    let Prompts { span: prompt, count: inputs, least_tokens, .. } = input.unwrap_or_default();
     let operation = Operation::Embeddings(EmbeddingOptions { encoding, dimensions, inputs });
     let estimate = TokenEstimate::embeddings(prompt.len() as u64 + other_bytes, inputs, least_tokens);
     Ok(ParsedRequest {
@@ -110,105 +108,8 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
         invalid,
         native: None,
         continues_message: false,
+        needs: CapabilitySet::EMPTY.with(Capability::Embeddings),
     })
-}
-
-/// The member `input`.
-#[derive(Default)]
-struct Input {
-    span: Range<usize>,
-    /// The number of vectors.
-    count: usize,
-    /// The fewest tokens of the longest input.
-    least_tokens: u64,
-}
-
-/// A string, an array of strings, one array of token ids, or an array of such arrays.
-fn check_input(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<Option<Input>, JsonError> {
-    let kind = reader.kind()?;
-    let start = reader.position();
-    let (mut count, mut least) = (1, 0);
-    match kind {
-        ValueKind::Null => {
-            reader.skip()?;
-            return Ok(None);
-        }
-        ValueKind::String => {
-            let text = reader.string()?.raw();
-            if text.is_empty() {
-                checks.invalid(&"input", || "must not be empty".into());
-            }
-            least = least_tokens(text.len() as u64);
-        }
-        ValueKind::Array => (count, least) = check_inputs(reader, checks)?,
-        other @ (ValueKind::Bool | ValueKind::Number | ValueKind::Object) => {
-            checks.invalid(&"input", || format!("must be a string or an array, not {}", other.name()));
-            reader.skip()?;
-        }
-    }
-    Ok(Some(Input { span: start..reader.position(), count, least_tokens: least }))
-}
-
-/// Returns the number of inputs, and the fewest tokens of the longest one; an array of token ids is one input.
-fn check_inputs(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(usize, u64), JsonError> {
-    let mut first = None;
-    let (mut count, mut least) = (0, 0);
-    reader.array(|reader, index| {
-        count += 1;
-        let kind = reader.kind()?;
-        let path = Path::Index(&"input", index);
-        if *first.get_or_insert(kind) != kind {
-            checks.invalid(&path, || "must have the same type as the elements before it".into());
-            return reader.skip();
-        }
-        match kind {
-            ValueKind::String => {
-                let text = reader.string()?.raw();
-                if text.is_empty() {
-                    checks.invalid(&path, || "must not be empty".into());
-                }
-                least = least.max(least_tokens(text.len() as u64));
-                Ok(())
-            }
-            ValueKind::Number => check_token(reader, checks, &path),
-            ValueKind::Array => {
-                least = least.max(check_tokens(reader, checks, &path)?);
-                Ok(())
-            }
-            other @ (ValueKind::Null | ValueKind::Bool | ValueKind::Object) => {
-                checks.invalid(&path, || {
-                    format!("must be a string, a token id or an array of token ids, not {}", other.name())
-                });
-                reader.skip()
-            }
-        }
-    })?;
-    if count == 0 {
-        checks.invalid(&"input", || "must not be empty".into());
-    } else if count > MAX_INPUTS && first != Some(ValueKind::Number) {
-        checks.invalid(&"input", || format!("must have at most {MAX_INPUTS} elements, not {count}"));
-    }
-    Ok(if first == Some(ValueKind::Number) { (1, count as u64) } else { (count, least) })
-}
-
-/// Returns their number.
-fn check_tokens(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<u64, JsonError> {
-    let mut count = 0;
-    reader.array(|reader, index| {
-        count += 1;
-        check_token(reader, checks, &Path::Index(path, index))
-    })?;
-    if count == 0 {
-        checks.invalid(path, || "must not be empty".into());
-    }
-    Ok(count)
-}
-
-fn check_token(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<(), JsonError> {
-    if reader.kind()? == ValueKind::Null {
-        checks.invalid(path, || "must be a token id, not null".into());
-    }
-    checks.integer(reader, path, 0..=i64::from(u32::MAX)).map(drop)
 }
 
 #[cfg(test)]

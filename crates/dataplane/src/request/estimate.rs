@@ -1,5 +1,6 @@
 //! Estimates the tokens that a call may use, for rate limits and quota.
 
+use domain::model::ImageTokens;
 use domain::quota::TokenBound;
 use json::edits::Edits;
 use json::{Checks, JsonError, Reader};
@@ -17,6 +18,10 @@ const FEW_BYTES_PER_TOKEN: u64 = 3;
 const FIRST_EXPECTED: u64 = 1024;
 /// The least bytes of one log-probability in a response: its token, the number and the bytes, with their names.
 const LOGPROB_BYTES: u64 = 64;
+/// The tokens of a completion that has no limit.
+const USUAL_COMPLETION: u64 = 16;
+/// Images whose dimensions are kept. Further ones count as most models count them.
+const MAX_IMAGES: usize = 1_024;
 /// The least completion that is expected, unless the call has a lower limit.
 const LEAST_EXPECTED: u64 = 256;
 
@@ -24,21 +29,30 @@ const LEAST_EXPECTED: u64 = 256;
 pub(crate) struct TokenEstimate {
     /// Bytes of the members that become the prompt, or could: those that the gateway does not know count, too.
     pub(super) prompt_bytes: u64,
-    /// The part of `prompt_bytes` that a translation has omitted, but an engine which speaks the client's API gets.
+    /// The part of `prompt_bytes` that is not in the body, but that engines read: what a translation has omitted, or a text
+    /// that is compared with several.
     pub(super) native_only: u64,
     /// Messages, or inputs of an embedding.
     pub(super) messages: u64,
     /// The prompt has a part other than text, of whose tokens there is no bound but the context.
     pub(super) opaque: bool,
+    /// The dimensions of images among them, where they can be read.
+    images: Vec<Option<(u32, u32)>>,
     /// Bytes of such parts.
     pub(super) opaque_bytes: u64,
     /// Estimated tokens of such parts: images by their dimensions, others by their length.
     pub(super) media_tokens: u64,
-    /// The fewest tokens that an input of an embedding can have; 0 for chats.
-    least_of_input: u64,
+    /// Prompts that the engine reads one by one, each within the context.
+    prompts: u64,
+    /// The fewest tokens that the longest of them can have; `None` for chats, of which only the length is known.
+    least_of_longest: Option<u64>,
     pub(super) choices: u64,
     /// Log-probabilities in the response for each generated token.
     pub(super) logprobs: u64,
+    /// The prompt is token ids, whose length says little about texts.
+    pub(super) has_token_ids: bool,
+    /// The response repeats the prompt, with log-probabilities if it has any.
+    pub(super) echoes: bool,
     /// False for embeddings.
     generates: bool,
     max_tokens: Option<LimitMember>,
@@ -56,7 +70,42 @@ struct LimitMember {
 
 impl TokenEstimate {
     pub(super) fn chat() -> Self {
-        Self { choices: 1, generates: true, ..Self::default() }
+        Self { choices: 1, prompts: 1, generates: true, ..Self::default() }
+    }
+
+    /// A completion without a limit of its own has few tokens, as in OpenAI's API: engines differ in their default.
+    pub(super) fn completions() -> Self {
+        Self { soft_limit: Some(USUAL_COMPLETION), ..Self::chat() }
+    }
+
+    /// The prompts of a completion, each with this many choices.
+    pub(super) fn with_prompts(self, prompts: usize, least_of_longest: u64, choices_of_each: u64) -> Self {
+        let prompts = prompts as u64;
+        let choices = prompts.saturating_mul(choices_of_each);
+        Self { prompts, messages: prompts, least_of_longest: Some(least_of_longest), choices, ..self }
+    }
+
+    /// Counts an image, as most models do.
+    pub(super) fn add_image(&mut self, size: Option<(u32, u32)>) {
+        self.media_tokens = self.media_tokens.saturating_add(ImageTokens::default().of(size));
+        if self.images.len() < MAX_IMAGES {
+            self.images.push(size);
+        }
+    }
+
+    pub(super) fn has_images(&self) -> bool {
+        !self.images.is_empty()
+    }
+
+    /// Counts the images again, as this model does.
+    pub(super) fn count_images(&mut self, tokens: ImageTokens) {
+        if tokens == ImageTokens::default() {
+            return;
+        }
+        for size in &self.images {
+            let counted = ImageTokens::default().of(*size);
+            self.media_tokens = self.media_tokens.saturating_sub(counted).saturating_add(tokens.of(*size));
+        }
     }
 
     pub(super) fn limited_softly(self, tokens: u64) -> Self {
@@ -69,20 +118,25 @@ impl TokenEstimate {
         Self { prompt_bytes: self.prompt_bytes + native_only, native_only, ..self }
     }
 
-    pub(super) fn embeddings(prompt_bytes: u64, inputs: usize, least_of_input: u64) -> Self {
-        Self { prompt_bytes, messages: inputs as u64, least_of_input, choices: 1, ..Self::default() }
+    pub(super) fn embeddings(prompt_bytes: u64, inputs: usize, least_of_longest: u64) -> Self {
+        let (prompts, least_of_longest) = (inputs as u64, Some(least_of_longest));
+        Self { prompt_bytes, messages: prompts, prompts, least_of_longest, choices: 1, ..Self::default() }
     }
 
-    /// The fewest tokens that the prompt, or the longest input of an embedding, can have.
+    /// The fewest tokens that the longest prompt can have.
     pub(super) fn least_prompt(&self) -> u64 {
-        if !self.generates {
-            return self.least_of_input;
-        }
-        least_tokens(self.text_bytes().saturating_sub(self.native_only)).max(self.messages)
+        let least_of_chat = || least_tokens(self.text_bytes().saturating_sub(self.native_only)).max(self.messages);
+        self.least_of_longest.unwrap_or_else(least_of_chat)
     }
 
-    pub(super) fn read_max_tokens(&mut self, reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), JsonError> {
-        self.max_tokens = read_limit(reader, checks, "max_tokens")?;
+    /// `least` is 0 if the response may be nothing but the prompt.
+    pub(super) fn read_max_tokens(
+        &mut self,
+        reader: &mut Reader<'_>,
+        checks: &mut Checks,
+        least: i64,
+    ) -> Result<(), JsonError> {
+        self.max_tokens = read_limit(reader, checks, "max_tokens", least)?;
         Ok(())
     }
 
@@ -91,7 +145,7 @@ impl TokenEstimate {
         reader: &mut Reader<'_>,
         checks: &mut Checks,
     ) -> Result<(), JsonError> {
-        self.max_completion_tokens = read_limit(reader, checks, "max_completion_tokens")?;
+        self.max_completion_tokens = read_limit(reader, checks, "max_completion_tokens", 1)?;
         Ok(())
     }
 
@@ -108,6 +162,9 @@ impl TokenEstimate {
     /// The member because of which a response with as many tokens as the client and the context allow has more than `most`
     /// bytes, if it has log-probabilities: without them, few tokens are that long.
     pub(super) fn oversized(&self, context_length: u64, most: u64) -> Option<&'static str> {
+        if self.echoes && self.likely_prompt().saturating_mul(self.logprobs).saturating_mul(LOGPROB_BYTES) > most {
+            return Some("prompt");
+        }
         let (member, limit) = self
             .limit_names()
             .filter_map(|(name, limit)| Some((name, limit.tokens?)))
@@ -125,15 +182,16 @@ impl TokenEstimate {
     /// The most tokens that the call can use at a model with this context length, if its engine gets the limit that
     /// [`Self::limit_to_send`] returns.
     pub(crate) fn bound(&self, context_length: u64) -> TokenBound {
-        let text = self.text_bound();
+        let most = context_length.saturating_mul(self.prompts);
+        let prompt = if self.opaque { most } else { self.text_bound().min(most) };
         if !self.generates {
-            let prompt = text.min(context_length.saturating_mul(self.messages));
             return TokenBound { prompt, completion: 0, choices: 1 };
         }
-        let prompt = if self.opaque { context_length } else { text.min(context_length) };
         let completion = match self.limit() {
             Some(limit) => limit.min(context_length),
-            None => self.room_after(prompt, context_length).min(self.soft_limit.unwrap_or(u64::MAX)),
+            None => {
+                self.room_after(prompt.min(context_length), context_length).min(self.soft_limit.unwrap_or(u64::MAX))
+            }
         };
         TokenBound { prompt, completion, choices: self.choices }
     }
@@ -225,10 +283,11 @@ fn read_limit(
     reader: &mut Reader<'_>,
     checks: &mut Checks,
     name: &'static str,
+    least: i64,
 ) -> Result<Option<LimitMember>, JsonError> {
     reader.kind()?;
     let start = reader.position();
-    let tokens = checks.integer(reader, &name, 1..=i64::MAX)?.map(i64::unsigned_abs);
+    let tokens = checks.integer(reader, &name, least..=i64::MAX)?.map(i64::unsigned_abs);
     Ok(Some(LimitMember { tokens, span: start..reader.position() }))
 }
 

@@ -42,9 +42,14 @@ impl ParsedRequest {
     }
 
     fn compute_fingerprint(&self, tenant: &str, session: SessionContext<'_>) -> Fingerprint {
-        if matches!(self.operation, Operation::Embeddings(_)) {
-            return Fingerprint::opaque(self.prompt.len() as u64);
-        }
+        let is_text = match self.operation {
+            Operation::Chat { .. } => false,
+            Operation::Completions(_) if self.prompt().starts_with(b"\"") => true,
+            // The prompts are computed apart.
+            Operation::Completions(_) | Operation::Embeddings(_) | Operation::Rerank(_) => {
+                return Fingerprint::opaque(self.prompt.len() as u64);
+            }
+        };
         let SessionContext { workspace, header } = session;
         let FingerprintMembers { tools, session: own } = &self.fingerprint_members;
         let salt = self.cache.salt_text().map_or(&[][..], |span| &self.body[span]);
@@ -52,7 +57,8 @@ impl ParsedRequest {
         let mut prompt = Prompt { builder };
         // The body was checked before, so that reading it again does not fail.
         let _ = prompt.tools(&self.body[tools.clone()]);
-        let _ = prompt.messages(self.prompt());
+        let _ =
+            if is_text { prompt.content(&mut Reader::again(self.prompt())) } else { prompt.messages(self.prompt()) };
         let own = Some(self.body[own.clone()].trim_ascii()).filter(|key| key.len() > 2 && key.starts_with(b"\""));
         prompt.builder.finish(own.or(header).map(|name| SessionName { workspace, name }))
     }

@@ -1,4 +1,4 @@
-//! The tokens of an image in a request, by its dimensions.
+//! The dimensions of an image in a request.
 //!
 //! Vision models divide an image into squares of pixels and make one token of each, so the bytes of its file say nothing. The
 //! dimensions are in the first bytes of a PNG, GIF or WebP file, and behind the other segments at the start of a JPEG file.
@@ -7,20 +7,12 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use memchr::memmem;
 
-/// The side of a square that becomes one token. Models differ by a factor of two or so; this is the size of the Qwen-VL family.
-const SQUARE: u64 = 28;
-/// Larger images are scaled down.
-const MOST_TOKENS: u64 = 16_384;
-/// An image whose dimensions cannot be read, such as one behind a URL.
-pub(super) const UNKNOWN: u64 = 1_024;
 /// Base64 that is decoded: 48 KiB, of which the metadata of a photo is usually a small part.
 const READ: usize = 64 << 10;
 
-/// The tokens of the image in a part of a message.
-pub(super) fn tokens(part: &[u8]) -> u64 {
-    let dimensions = first_bytes(part).and_then(|file| dimensions(&file));
-    let squares = |side: u32| u64::from(side).div_ceil(SQUARE);
-    dimensions.map_or(UNKNOWN, |(width, height)| squares(width).saturating_mul(squares(height)).clamp(1, MOST_TOKENS))
+/// Width and height of the image in a part of a message; `None` if they cannot be read.
+pub(super) fn size(part: &[u8]) -> Option<(u32, u32)> {
+    first_bytes(part).and_then(|file| dimensions(&file))
 }
 
 /// The start of the file in a data URL; `None` if there is none, or if its text is escaped.
@@ -87,8 +79,8 @@ mod fuzz_tests {
                 let start = dimensions(&file[..cut]);
                 assert!(start.is_none() || start == whole, "{start:?} of {cut} bytes, {whole:?} of all");
             }
-            let tokens = tokens(part(file).as_bytes());
-            assert!((1..=MOST_TOKENS).contains(&tokens), "{tokens}");
+            let found = size(part(file).as_bytes());
+            assert!(found.is_none() || found == whole, "{found:?} in a request, {whole:?} of the file");
         });
     }
 }
@@ -96,6 +88,7 @@ mod fuzz_tests {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domain::model::ImageTokens;
 
     /// The start of a file of each format, 640 by 480 pixels.
     fn files() -> [Vec<u8>; 6] {
@@ -117,27 +110,29 @@ mod tests {
     }
 
     #[test]
-    fn an_image_counts_by_its_dimensions_in_every_format() {
+    fn the_dimensions_are_found_in_every_format() {
         for file in files() {
             assert_eq!(dimensions(&file), Some((640, 480)), "{file:?}");
             let padded = [file, vec![0; 3_000_000]].concat();
-            assert_eq!(tokens(part(&padded).as_bytes()), 23 * 18, "not by the size of its file");
+            assert_eq!(size(part(&padded).as_bytes()), Some((640, 480)));
         }
+        let usual = ImageTokens::default();
+        assert_eq!(usual.of(Some((640, 480))), 23 * 18, "not by the size of its file");
+        assert_eq!(usual.of(Some((u32::MAX, u32::MAX))), 16_384);
+        assert_eq!(ImageTokens { square: 14, most: 256 }.of(Some((56, 56))), 16);
+        assert_eq!(ImageTokens { square: 14, most: 256 }.of(None), 256);
     }
 
     #[test]
-    fn anything_else_counts_as_an_ordinary_image() {
+    fn anything_else_has_none_and_nothing_panics() {
         let url = r#"{"type":"image_url","image_url":{"url":"https://example.com/x.png"}}"#;
-        assert_eq!(tokens(url.as_bytes()), UNKNOWN);
+        assert_eq!(size(url.as_bytes()), None);
         for file in files() {
             for end in 0..file.len() - 4 {
-                let tokens = tokens(part(&file[..end]).as_bytes());
-                assert!((1..=MOST_TOKENS).contains(&tokens), "{end}: {tokens}");
+                size(part(&file[..end]).as_bytes());
             }
         }
         let endless = b"\xFF\xD8\xFF\xE0\0\0\xFF\xE0\0\0".repeat(100);
-        assert!((1..=MOST_TOKENS).contains(&tokens(part(&endless).as_bytes())));
-        let huge = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF".to_vec();
-        assert_eq!(tokens(part(&huge).as_bytes()), MOST_TOKENS);
+        assert_eq!(size(part(&endless).as_bytes()), None);
     }
 }

@@ -187,10 +187,10 @@ fn check_part(
         let part = reader.since(start);
         estimate.opaque = true;
         estimate.opaque_bytes += part.len() as u64;
-        estimate.media_tokens += match needs.map(|known| PART_MEMBERS[known].0) {
-            Some("image_url") => image::tokens(part),
-            Some(_) | None => part.len() as u64 / BYTES_PER_TOKEN,
-        };
+        match needs.map(|known| PART_MEMBERS[known].0) {
+            Some("image_url") => estimate.add_image(image::size(part)),
+            Some(_) | None => estimate.media_tokens += part.len() as u64 / BYTES_PER_TOKEN,
+        }
     }
     if !has_type {
         checks.missing(&Path::Member(path, "type"));

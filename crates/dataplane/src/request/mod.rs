@@ -5,6 +5,7 @@
 
 mod cache;
 pub mod chat;
+pub mod completions;
 mod continuation;
 pub mod embeddings;
 mod estimate;
@@ -13,13 +14,18 @@ mod image;
 mod media;
 mod messages;
 mod others;
+mod prompts;
+pub mod rerank;
 mod stream_options;
+pub mod tokens;
 mod tools;
 mod upstream;
 
+pub(crate) use completions::CompletionOptions;
 pub(crate) use embeddings::{EmbeddingOptions, Encoding};
 pub(crate) use estimate::{BYTES_PER_TOKEN, TokenEstimate};
 pub(crate) use fingerprint::SessionContext;
+pub(crate) use rerank::{RerankOptions, ScoreForm};
 pub(crate) use stream_options::StreamOptions;
 
 pub use json::ParseError;
@@ -27,6 +33,7 @@ pub use json::ParseError;
 use bytes::Bytes;
 use cache::CacheMembers;
 use dialects::{NativeRequest, Translation};
+use domain::capabilities::CapabilitySet;
 use domain::model::{ChatTraits, Modality, ReasoningNames, RequestRules};
 use fingerprint::FingerprintMembers;
 use fleet::Fingerprint;
@@ -61,7 +68,7 @@ pub struct ParsedRequest {
     pub body: Bytes,
     pub(crate) model: String,
     model_span: Range<usize>,
-    /// The range of `messages` or `input` in the body.
+    /// The range of `messages`, `prompt` or `input` in the body.
     prompt: Range<usize>,
     /// Where names of members `reasoning` begin that become `reasoning_content`, which every engine knows.
     reasoning_names: Vec<usize>,
@@ -79,19 +86,35 @@ pub struct ParsedRequest {
     pub(crate) native: Option<NativeRequest>,
     /// The response continues the last message, where the engine can.
     continues_message: bool,
+    /// What the engine must be able to do.
+    pub(crate) needs: CapabilitySet,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Operation {
-    Chat { streaming: Option<StreamOptions> },
+    Chat {
+        streaming: Option<StreamOptions>,
+    },
+    Completions(CompletionOptions),
     Embeddings(EmbeddingOptions),
+    /// Rerank and score.
+    Rerank(RerankOptions),
 }
 
 impl Operation {
     pub(crate) const fn modality(&self) -> Modality {
         match self {
-            Self::Chat { .. } => Modality::Chat,
+            Self::Chat { .. } | Self::Completions(_) => Modality::Chat,
             Self::Embeddings(_) => Modality::Embedding,
+            Self::Rerank(_) => Modality::Rerank,
+        }
+    }
+
+    /// How the client wants the response streamed.
+    pub(crate) const fn streaming(&self) -> Option<&StreamOptions> {
+        match self {
+            Self::Chat { streaming } | Self::Completions(CompletionOptions { streaming, .. }) => streaming.as_ref(),
+            Self::Embeddings(_) | Self::Rerank(_) => None,
         }
     }
 }
@@ -123,17 +146,46 @@ impl<O> Translated<O> {
 }
 
 impl ParsedRequest {
+    /// A request of which only the model and the prompt matter.
+    fn bare(
+        body: Bytes,
+        (model, model_span): (String, Range<usize>),
+        prompt: Range<usize>,
+        operation: Operation,
+        estimate: TokenEstimate,
+        invalid: Option<InvalidParam>,
+    ) -> Self {
+        Self {
+            body,
+            model,
+            model_span,
+            prompt,
+            reasoning_names: Vec::new(),
+            operation,
+            estimate,
+            cache: CacheMembers::default(),
+            others: OtherMembers::default(),
+            remote_media: None,
+            fingerprint_members: FingerprintMembers::default(),
+            fingerprint: OnceLock::new(),
+            invalid,
+            native: None,
+            continues_message: false,
+            needs: CapabilitySet::EMPTY,
+        }
+    }
+
     /// The bytes that the request takes: the chat, and what is kept of a request in another API.
     pub fn kept_bytes(&self) -> usize {
         self.body.len() + self.native.as_ref().map_or(0, NativeRequest::body_bytes)
     }
 
-    /// The bytes of the prompt; `None` if it has parts other than text, whose tokens do not depend on their length.
+    /// The bytes of the prompt; `None` if it has parts other than text, or is not text.
     pub(crate) fn text_bytes(&self) -> Option<u64> {
-        (!self.estimate.opaque).then_some(self.prompt_bytes())
+        (!self.estimate.opaque && !self.estimate.has_token_ids).then_some(self.prompt_bytes())
     }
 
-    fn prompt_bytes(&self) -> u64 {
+    pub(crate) fn prompt_bytes(&self) -> u64 {
         self.prompt.len() as u64 + self.estimate.native_only
     }
 
@@ -155,8 +207,11 @@ impl ParsedRequest {
     /// The member with which the response of a model with this context is too large, if it is not streamed.
     pub(crate) fn oversized(&self, context_length: u64) -> Option<&'static str> {
         match &self.operation {
-            Operation::Chat { streaming: Some(options) } if !options.is_gathered => None,
-            Operation::Chat { .. } => self.estimate.oversized(context_length, MAX_RESPONSE_BYTES as u64),
+            Operation::Chat { .. } | Operation::Completions(_) if self.asks_for_stream() => None,
+            Operation::Chat { .. } | Operation::Completions(_) => {
+                self.estimate.oversized(context_length, MAX_RESPONSE_BYTES as u64)
+            }
+            Operation::Rerank(_) => None,
             Operation::Embeddings(options) => {
                 (options.least_bytes()? >= MAX_RESPONSE_BYTES as u64).then_some("dimensions")
             }
@@ -168,7 +223,9 @@ impl ParsedRequest {
         let least = self.estimate.least_prompt();
         let param = match &self.operation {
             Operation::Chat { .. } => "messages",
+            Operation::Completions(_) => "prompt",
             Operation::Embeddings(_) => "input",
+            Operation::Rerank(_) => "query",
         };
         (least > context_length).then(|| PromptOverflow { param, tokens: self.estimate.likely_prompt().max(least) })
     }
@@ -178,7 +235,7 @@ impl ParsedRequest {
         self.estimate.choices()
     }
 
-    /// `messages` or `input` as the client wrote them.
+    /// `messages`, `prompt` or `input` as the client wrote them.
     pub(crate) fn prompt(&self) -> &[u8] {
         &self.body[self.prompt.clone()]
     }
@@ -199,12 +256,12 @@ impl ParsedRequest {
 
     /// Whether the client wants a stream.
     pub(crate) fn is_stream(&self) -> bool {
-        matches!(self.operation, Operation::Chat { streaming: Some(_) })
+        self.operation.streaming().is_some()
     }
 
     /// Whether the engine is asked to stream.
     pub(crate) fn asks_for_stream(&self) -> bool {
-        matches!(&self.operation, Operation::Chat { streaming: Some(options) } if !options.is_gathered)
+        self.operation.streaming().is_some_and(|options| !options.is_gathered)
     }
 
     fn has_tools(&self) -> bool {
@@ -213,6 +270,7 @@ impl ParsedRequest {
 
     /// Prepares the request for a model with these traits.
     pub(crate) fn adapt_to(&mut self, traits: ChatTraits) {
+        self.estimate.count_images(traits.images);
         if traits.reasoning_names == ReasoningNames::AsIs {
             self.reasoning_names.clear();
         }

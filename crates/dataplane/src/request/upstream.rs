@@ -1,12 +1,20 @@
 //! The edits that turn the client's body into the one sent to a model server.
 
 use super::{Operation, ParsedRequest};
+use domain::model::RerankApi;
 use json::edits::Edits;
 
 /// The name of a member that engines know as `reasoning_content`.
 const REASONING: &str = "\"reasoning\"";
 
 impl ParsedRequest {
+    /// Names the texts of a comparison as the engine does.
+    pub(crate) fn name_texts(&self, api: RerankApi, edits: &mut Edits<'_>) {
+        if let Operation::Rerank(options) = &self.operation {
+            options.translate(api, &self.body, edits);
+        }
+    }
+
     /// Replaces the model with the upstream's own name, requests usage for every stream, and lowers the token limit per
     /// choice to `limit`.
     pub(crate) fn upstream_edits(&self, model: &str, running_usage: bool, limit: Option<u64>) -> Edits<'static> {
@@ -18,22 +26,22 @@ impl ParsedRequest {
         if let Some(limit) = limit {
             self.estimate.clamp(limit, self.model_span.end, &mut edits);
         }
-        match &self.operation {
-            Operation::Chat { streaming: Some(client) } if client.is_gathered => {
+        match self.operation.streaming() {
+            Some(client) if client.is_gathered => {
                 edits.replace(client.switch.clone(), &b"false"[..]);
                 if let Some(span) = client.span() {
                     // Engines reject options without a stream.
                     edits.replace(span, &b"null"[..]);
                 }
             }
-            Operation::Chat { streaming: Some(client) } => {
+            Some(client) => {
                 let options = client.for_upstream(&self.body, running_usage);
                 match client.span() {
                     Some(span) => edits.replace(span, options),
                     None => edits.insert(self.model_span.end, [b",\"stream_options\":", &options[..]].concat()),
                 }
             }
-            Operation::Chat { streaming: None } | Operation::Embeddings(_) => {}
+            None => {}
         }
         edits
     }

@@ -39,6 +39,14 @@ impl EditBudget {
     }
 }
 
+/// What a choice has.
+enum ChoiceForm {
+    /// A message of a chat.
+    Message(EditBudget),
+    /// The text of a completion.
+    Text,
+}
+
 /// Normalizes the response of an engine to a request for this many choices, and counts its tokens.
 pub(crate) fn normalize(
     response: &Bytes,
@@ -47,9 +55,30 @@ pub(crate) fn normalize(
     names: ReasoningNames,
     meter: &mut TokenMeter,
 ) -> Result<Bytes, BadUpstreamResponse> {
+    normalize_as(ChoiceForm::Message(EditBudget::new(names)), response, model, (choices, 0), meter)
+}
+
+/// Normalizes the completions of prompts. Their texts begin with the prompts, of which `echoed` bytes were not generated.
+pub(crate) fn normalize_texts(
+    response: &Bytes,
+    model: &str,
+    choices: u64,
+    echoed: u64,
+    meter: &mut TokenMeter,
+) -> Result<Bytes, BadUpstreamResponse> {
+    normalize_as(ChoiceForm::Text, response, model, (choices, echoed), meter)
+}
+
+fn normalize_as(
+    mut form: ChoiceForm,
+    response: &Bytes,
+    model: &str,
+    (choices, echoed): (u64, u64),
+    meter: &mut TokenMeter,
+) -> Result<Bytes, BadUpstreamResponse> {
     let mut reader = Reader::new(response);
     let mut edits = Edits::default();
-    let (mut text, mut budget) = (UnaryText::default(), EditBudget::new(names));
+    let mut text = UnaryText::default();
     let mut usage = None;
     let mut of_one_choice = None;
     let mut has_model = false;
@@ -69,7 +98,7 @@ pub(crate) fn normalize(
                     if text.choices == choices {
                         return Err(BadUpstreamResponse::Unexpected("the response has more choices than requested"));
                     }
-                    normalize_choice(reader, response, &mut text, &mut budget, &mut edits)
+                    normalize_choice(reader, response, &mut text, &mut form, &mut edits)
                 })?;
             }
             b"usage" => {
@@ -91,6 +120,7 @@ pub(crate) fn normalize(
     if text.choices == 0 {
         return Err(BadUpstreamResponse::Unexpected("the response has no choices"));
     }
+    text.all = text.all.saturating_sub(echoed);
     let reported = usage.as_ref().and_then(|(_, reported)| reported.as_ref());
     meter.report_unary(reported, of_one_choice, &text);
     let (tokens, _) = meter.tokens();
@@ -118,18 +148,18 @@ fn normalize_choice(
     reader: &mut Reader<'_>,
     response: &[u8],
     text: &mut UnaryText,
-    budget: &mut EditBudget,
+    form: &mut ChoiceForm,
     edits: &mut Edits<'_>,
 ) -> Result<(), BadUpstreamResponse> {
     reader.kind()?;
     let open = reader.position();
     let (mut has_finish, mut finish) = (false, None);
-    let mut has_message = false;
+    let mut has_content = false;
     let mut is_cut = false;
     let (mut bytes, mut has_tool_calls) = (0, false);
     reader.object(|reader, name, _| {
-        match name.raw() {
-            b"finish_reason" => {
+        match (name.raw(), &mut *form) {
+            (b"finish_reason", _) => {
                 note_once(&mut has_finish)?;
                 let kind = reader.kind()?;
                 let start = reader.position();
@@ -146,16 +176,20 @@ fn normalize_choice(
                 }
                 finish = Some((start..reader.position(), reason));
             }
-            b"message" if reader.kind()? == ValueKind::Object => {
-                note_once(&mut has_message)?;
+            (b"message", ChoiceForm::Message(budget)) if reader.kind()? == ValueKind::Object => {
+                note_once(&mut has_content)?;
                 (bytes, has_tool_calls) = normalize_message(reader, response, budget, edits)?;
+            }
+            (b"text", ChoiceForm::Text) if reader.kind()? == ValueKind::String => {
+                note_once(&mut has_content)?;
+                bytes = reader.string()?.raw().len() as u64;
             }
             _ => reader.skip()?,
         }
         Ok::<(), BadUpstreamResponse>(())
     })?;
-    if !has_message {
-        return Err(BadUpstreamResponse::Unexpected("a choice has no message"));
+    if !has_content {
+        return Err(BadUpstreamResponse::Unexpected("a choice has neither a message nor a text"));
     }
     match finish {
         None => {

@@ -72,6 +72,14 @@ impl ChatStream {
         self.chunks.name_reasoning(names);
     }
 
+    /// The choices are completions of this many prompts, not messages. Each may begin with its prompt.
+    pub(crate) fn expect_texts(&mut self, prompts: usize, repeats_prompts: bool) {
+        self.chunks.expect_texts(repeats_prompts);
+        if prompts > 1 {
+            self.meter.expect_prompts();
+        }
+    }
+
     /// Keeps the text from now on, so that another replica can continue it.
     pub(crate) fn keep_text(&mut self) {
         self.chunks.keep_text();

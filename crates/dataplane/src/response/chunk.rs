@@ -1,9 +1,10 @@
 //! Normalizes one chunk of a chat stream.
 
+use super::delta::{Delta, normalize_role};
 use super::finish_reason::{FinishReason, read_finish_reason};
-use super::reasoning::{Reasoning, RepeatBudget};
+use super::reasoning::RepeatBudget;
 use super::tokens::{Ended, TokenMeter};
-use super::tool_calls::{ToolCalls, ToolPart};
+use super::tool_calls::ToolCalls;
 use super::usage::{ReportedUsage, prompt_details};
 use super::{BadUpstreamResponse, note_once, upstream_error};
 use crate::failover::{Transcript, skip_gap};
@@ -12,8 +13,8 @@ use dialects::MAX_TOOL_CALLS;
 use domain::model::ReasoningNames;
 use domain::usage::Tokens;
 use json::edits::Edits;
-use json::members::{first_member, is_empty_object, removal};
-use json::{JsonError, Reader, ValueKind, quote};
+use json::members::{is_empty_object, removal};
+use json::{Reader, ValueKind, quote};
 use std::ops::Range;
 
 /// The maximum of `n`, and so of choices in a chunk.
@@ -21,6 +22,8 @@ const MAX_CHOICES: usize = 128;
 const MAX_INDEX: u32 = MAX_CHOICES as u32 - 1;
 /// The most bytes of a value that every chunk repeats. Ids of engines have some dozens.
 const MAX_KEPT_BYTES: usize = 4 << 10;
+
+const EMPTY_TEXT: &[u8] = b"\"\"";
 
 /// The state that must be consistent from the first chunk to the last.
 #[derive(Debug)]
@@ -30,7 +33,7 @@ pub(super) struct ChunkNormalizer {
     /// `id` and `created` of the first chunk, as JSON.
     id: Option<Vec<u8>>,
     created: Option<Vec<u8>>,
-    /// One bit per choice: the role was sent.
+    /// Choices whose role was sent, or whose first text.
     roles: u128,
     /// One bit per choice: it has begun, and it has ended.
     started: u128,
@@ -50,6 +53,10 @@ pub(super) struct ChunkNormalizer {
     wants_usage: bool,
     wants_running_usage: bool,
     reasoning_names: ReasoningNames,
+    /// Choices have a text instead of a delta.
+    has_texts: bool,
+    /// The first text of each choice is its prompt.
+    repeats_prompts: bool,
     usage_sent: bool,
     /// The text so far, if the stream may continue at another replica.
     transcript: Option<Transcript>,
@@ -66,23 +73,10 @@ pub(super) struct ChunkNormalizer {
 struct ChunkChoice {
     index: u32,
     delta: Option<Delta>,
+    /// Of a completion.
+    has_text: bool,
     finish: Option<(Range<usize>, FinishReason)>,
     finished: bool,
-}
-
-#[derive(Default)]
-struct Delta {
-    /// The range of the object, or of the null in its place.
-    span: Range<usize>,
-    is_null: bool,
-    /// The range of the member `role`, and whether its value is a string.
-    role: Option<(Range<usize>, bool)>,
-    has_text: bool,
-    /// The range of the text of `content`, without its quotes.
-    content: Option<Range<usize>>,
-    /// Reasoning, a refusal or a part of a tool call.
-    has_other_text: bool,
-    tool_calls: Vec<ToolPart>,
 }
 
 impl ChunkNormalizer {
@@ -104,6 +98,8 @@ impl ChunkNormalizer {
             wants_usage,
             wants_running_usage,
             reasoning_names: ReasoningNames::default(),
+            has_texts: false,
+            repeats_prompts: false,
             usage_sent: false,
             transcript: None,
             new_text: Vec::new(),
@@ -115,6 +111,11 @@ impl ChunkNormalizer {
 
     pub(super) fn name_reasoning(&mut self, names: ReasoningNames) {
         self.reasoning_names = names;
+    }
+
+    pub(super) fn expect_texts(&mut self, repeats_prompts: bool) {
+        self.has_texts = true;
+        self.repeats_prompts = repeats_prompts;
     }
 
     /// Normalizes a response that is not streamed and counts its tokens. It gets its model when it passes.
@@ -321,9 +322,18 @@ impl ChunkNormalizer {
                     let digits = reader.number()?;
                     choice.index = std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
                 }
-                b"delta" => {
+                b"delta" if !self.has_texts => {
                     note_once(&mut has_delta)?;
-                    choice.delta = Some(read_delta(reader, chunk, &mut self.repeat_budget, edits)?);
+                    choice.delta = Some(Delta::read(reader, chunk, &mut self.repeat_budget, edits)?);
+                }
+                b"text" if self.has_texts => {
+                    note_once(&mut has_delta)?;
+                    let is_string = reader.kind()? == ValueKind::String;
+                    let span = reader.span()?;
+                    choice.has_text = is_string && span.len() > EMPTY_TEXT.len();
+                    if !is_string {
+                        edits.replace(span, EMPTY_TEXT);
+                    }
                 }
                 b"finish_reason" => {
                     note_once(&mut has_finish)?;
@@ -375,11 +385,26 @@ impl ChunkNormalizer {
             meter.note_response();
             self.has_news = true;
         }
+        if self.has_texts {
+            let is_prompt = self.repeats_prompts && self.roles & bit == 0;
+            if choice.has_text {
+                self.roles |= bit;
+            }
+            if choice.has_text && !is_prompt {
+                meter.piece(choice.index);
+            }
+            if !has_delta {
+                edits.insert(open + 1, &b"\"text\":\"\","[..]);
+            }
+            return Ok(());
+        }
         if let Some(delta) = choice.delta.as_ref().filter(|delta| delta.has_text) {
             meter.piece(choice.index);
             self.note_text(delta, chunk, meter, edits);
         }
-        self.normalize_role(choice.delta, bit, open, chunk, edits);
+        let is_first = self.roles & bit == 0;
+        self.roles |= bit;
+        normalize_role(choice.delta, is_first, open, chunk, edits);
         Ok(())
     }
 
@@ -413,28 +438,6 @@ impl ChunkNormalizer {
         edits.replace(quoted, rest);
     }
 
-    /// Puts the role into the first delta of a choice and removes it from the others.
-    fn normalize_role(&mut self, delta: Option<Delta>, bit: u128, open: usize, chunk: &[u8], edits: &mut Edits<'_>) {
-        const ROLE: &str = "\"role\":\"assistant\"";
-        let first = self.roles & bit == 0;
-        self.roles |= bit;
-        let role = if first { ROLE } else { "" };
-        match delta {
-            None => edits.insert(open + 1, format!("\"delta\":{{{role}}},").into_bytes()),
-            Some(delta) if delta.is_null => edits.replace(delta.span, format!("{{{role}}}").into_bytes()),
-            Some(Delta { role: Some((member, is_string)), .. }) => match (first, is_string) {
-                (true, true) => {}
-                (true, false) => edits.replace(member, ROLE.as_bytes()),
-                (false, _) => edits.replace(removal(chunk, member), Vec::new()),
-            },
-            Some(delta) if first => {
-                let others_follow = !is_empty_object(chunk, delta.span.start);
-                edits.insert(delta.span.start + 1, first_member(ROLE, others_follow));
-            }
-            Some(_) => {}
-        }
-    }
-
     /// Writes the last chunk, with the usage and without choices, if the engine did not send it.
     pub(super) fn write_usage(&mut self, meter: &TokenMeter, out: &mut BytesMut) {
         if !self.wants_usage || self.usage_sent {
@@ -446,7 +449,9 @@ impl ChunkNormalizer {
         let created = self.created.as_deref().unwrap_or(b"0");
         out.extend_from_slice(b"data: {\"id\":");
         out.extend_from_slice(id);
-        out.extend_from_slice(b",\"object\":\"chat.completion.chunk\",\"created\":");
+        out.extend_from_slice(b",\"object\":\"");
+        out.extend_from_slice(if self.has_texts { &b"text_completion"[..] } else { b"chat.completion.chunk" });
+        out.extend_from_slice(b"\",\"created\":");
         out.extend_from_slice(created);
         out.extend_from_slice(b",\"model\":");
         out.extend_from_slice(&self.model);
@@ -478,60 +483,4 @@ fn keep_first(
         Some(_) => {}
     }
     Ok(())
-}
-
-fn read_delta(
-    reader: &mut Reader<'_>,
-    chunk: &[u8],
-    repeat_budget: &mut RepeatBudget,
-    edits: &mut Edits<'_>,
-) -> Result<Delta, JsonError> {
-    let kind = reader.kind()?;
-    let start = reader.position();
-    if kind != ValueKind::Object {
-        let span = reader.span()?;
-        return Ok(Delta { span, is_null: true, ..Delta::default() });
-    }
-    let mut delta = Delta::default();
-    let mut reasoning = Reasoning::default();
-    reader.object(|reader, name, name_at| {
-        match name.raw() {
-            b"role" => {
-                let is_string = reader.kind()? == ValueKind::String;
-                reader.skip()?;
-                delta.role = Some((name_at..reader.position(), is_string));
-            }
-            b"content" if reader.kind()? == ValueKind::String => {
-                let raw = reader.string()?.raw();
-                if !raw.is_empty() {
-                    delta.has_text = true;
-                    let end = reader.position() - 1;
-                    delta.content = Some(end - raw.len()..end);
-                }
-            }
-            b"reasoning_content" | b"reasoning" => {
-                delta.has_other_text |= reasoning.read(reader, name.raw())? > 0;
-                delta.has_text |= delta.has_other_text;
-            }
-            b"refusal" if reader.kind()? == ValueKind::String => {
-                delta.has_other_text |= !reader.string()?.raw().is_empty();
-                delta.has_text |= delta.has_other_text;
-            }
-            b"tool_calls" if reader.kind()? == ValueKind::Array => {
-                reader.array(|reader, position| {
-                    if delta.tool_calls.len() >= MAX_TOOL_CALLS {
-                        return Err(JsonError { why: "there are too many tool calls", at: reader.position() });
-                    }
-                    (delta.has_text, delta.has_other_text) = (true, true);
-                    delta.tool_calls.extend(ToolPart::read(reader, position)?);
-                    Ok(())
-                })?;
-            }
-            _ => reader.skip()?,
-        }
-        Ok::<(), JsonError>(())
-    })?;
-    reasoning.write_both(chunk, repeat_budget, edits);
-    delta.span = start..reader.position();
-    Ok(delta)
 }

@@ -6,12 +6,14 @@
 pub(crate) mod chat;
 pub(crate) mod chat_stream;
 mod chunk;
+mod delta;
 pub(crate) mod embeddings;
 mod finish_reason;
 mod gathered;
 pub(crate) mod native;
 mod overflow;
 mod reasoning;
+pub(crate) mod rerank;
 mod sse;
 mod tokens;
 mod tool_calls;

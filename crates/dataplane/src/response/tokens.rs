@@ -70,6 +70,8 @@ pub(crate) struct TokenMeter {
     estimated_prompt: u64,
     /// The largest report; 0 if there was none.
     prompt: u64,
+    /// There are several prompts, and the usage of one choice has only that of its own.
+    has_prompts: bool,
     /// `None` if the engine does not report it.
     cached: Option<u64>,
     /// Of a stream that was cut before the engine reported it.
@@ -105,6 +107,11 @@ impl TokenMeter {
         Self { estimated_prompt, ..Self::default() }
     }
 
+    /// Only usage of all choices counts for the prompt, of which there are several.
+    pub(super) fn expect_prompts(&mut self) {
+        self.has_prompts = true;
+    }
+
     /// A piece of text of a streamed choice.
     pub(super) fn piece(&mut self, index: u32) {
         self.has_response = true;
@@ -137,7 +144,7 @@ impl TokenMeter {
             self.report_end(usage, ended);
             return;
         }
-        self.note_prompt(usage, index == 0);
+        self.note_prompt_of_choice(usage, index == 0);
         if let Some(tokens) = usage.completion() {
             self.raise(index, tokens);
         }
@@ -168,7 +175,7 @@ impl TokenMeter {
             self.whole = self.whole.max(tokens);
             return true;
         }
-        self.note_prompt(usage, ended.last == Some(0));
+        self.note_prompt_of_choice(usage, ended.last == Some(0));
         match (ended.last, tokens) {
             (Some(last), Some(tokens)) => {
                 self.ends_per_choice |= !ended.all;
@@ -329,6 +336,12 @@ impl TokenMeter {
         choice.reported = choice.reported.max(tokens);
         let gained = choice.counted() - before;
         self.counted += gained;
+    }
+
+    fn note_prompt_of_choice(&mut self, usage: &ReportedUsage, of_first_choice: bool) {
+        if !self.has_prompts {
+            self.note_prompt(usage, of_first_choice);
+        }
     }
 
     /// The cached part is that of the first choice; the others find the prompt in the cache because of it.

@@ -102,6 +102,12 @@ impl ReportedUsage {
         Ok(has_count.then_some(reported))
     }
 
+    /// Usage that consists of a prompt only.
+    pub(super) fn of_prompt(tokens: u64) -> Option<Self> {
+        let prompt = Some(Count { span: 0..0, tokens: Some(tokens), is_integer: true });
+        (tokens > 0).then(|| Self { prompt, ..Self::default() })
+    }
+
     /// The tokens of the prompt. There is no empty prompt, so 0 means that the engine does not know them yet.
     pub(super) fn prompt(&self) -> Option<u64> {
         self.prompt.as_ref().and_then(|count| count.tokens).filter(|tokens| *tokens > 0)

@@ -1,6 +1,7 @@
 //! The caller of a request: every request belongs to exactly one workspace.
 
 use crate::alias::{AliasName, AliasTable};
+use crate::budget::{Budgets, ReservedIn};
 use crate::cache_salt::{CacheSalt, SaltSecret};
 use crate::ids::{KeyId, OrganizationId, UserId, WorkspaceId};
 use crate::key_restrictions::{KeyRestrictions, ModelPattern, Permission};
@@ -22,6 +23,10 @@ pub struct Caller {
     pub key_limits: OwnPerMinute,
     /// What the key may do; `None` if that is everything.
     pub restrictions: Option<Arc<KeyRestrictions>>,
+    /// The budgets of the key; `None` if it has none.
+    pub budgets: Option<Arc<Budgets>>,
+    /// Whether its workspace or organization has a monthly budget.
+    pub spends_budget: bool,
     /// The aliases of the workspace; `None` if it has none.
     pub aliases: Option<Arc<AliasTable<ModelRef>>>,
     /// How long the workspace's responses are stored; `None` if they are not.
@@ -41,6 +46,8 @@ impl Caller {
             workspace_limits,
             key_limits,
             restrictions: None,
+            budgets: None,
+            spends_budget: false,
             aliases: None,
             response_retention: None,
             cache_salt: OnceLock::new(),
@@ -59,6 +66,19 @@ impl Caller {
     pub fn restricted(self, restrictions: &KeyRestrictions) -> Self {
         let restrictions = (*restrictions != KeyRestrictions::default()).then(|| Arc::new(restrictions.clone()));
         Self { restrictions, ..self }
+    }
+
+    /// The same caller with the budgets of its key.
+    #[must_use]
+    pub fn budgeted(self, budgets: &Budgets) -> Self {
+        let budgets = (!budgets.all().is_empty()).then(|| Arc::new(budgets.clone()));
+        Self { budgets, ..self }
+    }
+
+    /// The budgets in which a call reserves what it may cost.
+    pub fn reserved_in(&self) -> ReservedIn {
+        let of_key = self.budgets.as_ref().map(|budgets| budgets.windows()).unwrap_or_default();
+        if self.spends_budget { of_key.with_workspace() } else { of_key }
     }
 
     pub fn has(&self, permission: Permission) -> bool {

@@ -3,6 +3,7 @@
 //! The segment is public and identifies the key. Of the secret, only the SHA-256 is stored.
 
 use super::key_restrictions::KeyRestrictions;
+use crate::budget::Budgets;
 use crate::endpoint::labels::Labels;
 use crate::ids::{KeyId, OrganizationId, UserId, WorkspaceId};
 use crate::time::Timestamp;
@@ -170,6 +171,7 @@ pub struct ApiKey {
     pub tokens_per_minute: Option<u64>,
     pub restrictions: KeyRestrictions,
     pub labels: Labels,
+    pub budgets: Budgets,
 }
 
 impl ApiKey {
@@ -253,6 +255,7 @@ mod tests {
             tokens_per_minute: None,
             restrictions: KeyRestrictions::default(),
             labels: Labels::new(),
+            budgets: Budgets::default(),
         };
         assert_eq!(key.state(Timestamp::from_millis(999)), KeyState::Active);
         assert_eq!(key.state(now), KeyState::Expired);

@@ -3,6 +3,7 @@
 
 use crate::endpoint::labels::{self, Labels};
 use crate::network::Network;
+pub use crate::restriction_error::RestrictionError;
 use crate::{named_enum, shown_as_text};
 use core::net::IpAddr;
 use serde::{Deserialize, Serialize};
@@ -85,14 +86,6 @@ impl KeyRestrictions {
     pub fn allows_address(&self, address: IpAddr) -> bool {
         self.allowed_ips.as_ref().is_none_or(|networks| networks.iter().any(|network| network.contains(address)))
     }
-}
-
-/// An invalid member of a key.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{why}")]
-pub struct RestrictionError {
-    pub field: &'static str,
-    why: String,
 }
 
 /// Reads the permissions of a key, in the order in which they are shown.

@@ -5,6 +5,7 @@ pub mod caller;
 pub mod invitation;
 pub mod key;
 pub mod key_restrictions;
+pub mod monthly_budget;
 pub mod organization;
 pub mod response_retention;
 pub mod session;

@@ -1,6 +1,7 @@
 //! Organizations: they hold GPU allotments, members and workspaces.
 
 use crate::ids::OrganizationId;
+use crate::monthly_budget::MonthlyBudget;
 use crate::time::Timestamp;
 
 /// An organization.
@@ -15,5 +16,7 @@ pub struct Organization {
     pub monthly_tokens: Option<u64>,
     /// The most bytes of stored responses of all its workspaces; `None` follows the configured default.
     pub max_stored_bytes: Option<u64>,
+    /// Of all its workspaces together.
+    pub monthly_usd: MonthlyBudget,
     pub created_at: Timestamp,
 }

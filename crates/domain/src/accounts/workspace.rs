@@ -1,6 +1,7 @@
 //! Workspaces: the scope of keys, limits, quota and bills.
 
 use crate::ids::{OrganizationId, WorkspaceId};
+use crate::monthly_budget::MonthlyBudget;
 use crate::response_retention::ResponseRetention;
 use crate::time::Timestamp;
 use std::convert::Infallible;
@@ -65,6 +66,7 @@ pub struct Workspace {
     pub own: OwnLimits,
     /// Lowered by administrators of the organization.
     pub lowered: OwnLimits,
+    pub monthly_usd: MonthlyBudget,
     /// How long responses are stored; `None` if they are not.
     pub response_retention: Option<ResponseRetention>,
     /// Incremented by every change; a change must name the version it read.

@@ -12,6 +12,35 @@ pub struct ChatTraits {
     pub reasoning_names: ReasoningNames,
     /// The engine loses arguments of tool calls in streams, so that it is not asked to stream calls with tools.
     pub gathers_tools: bool,
+    pub images: ImageTokens,
+}
+
+/// How many tokens an image counts: one for each square of its pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImageTokens {
+    /// The side of a square, in pixels.
+    pub square: u32,
+    /// Larger images are scaled down.
+    pub most: u64,
+}
+
+/// Those of the Qwen-VL family; other models differ by a factor of two or so.
+impl Default for ImageTokens {
+    fn default() -> Self {
+        Self { square: 28, most: 16_384 }
+    }
+}
+
+impl ImageTokens {
+    /// Of an image whose dimensions cannot be read, such as one behind a URL.
+    const UNREADABLE: u64 = 1_024;
+
+    /// The tokens of an image of this width and height.
+    pub fn of(self, size: Option<(u32, u32)>) -> u64 {
+        let squares = |side: u32| u64::from(side.div_ceil(self.square.max(1)));
+        let tokens = size.map_or(Self::UNREADABLE, |(width, height)| squares(width).saturating_mul(squares(height)));
+        tokens.clamp(1, self.most.max(1))
+    }
 }
 
 named_enum! {

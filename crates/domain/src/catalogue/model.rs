@@ -1,10 +1,11 @@
 //! Models: their ids, prices, and how they are served.
 
-pub use super::chat_traits::{ChatTraits, ReasoningNames, ThinkingSwitch};
+pub use super::chat_traits::{ChatTraits, ImageTokens, ReasoningNames, ThinkingSwitch};
 pub use super::request_rules::RequestRules;
 
+use crate::call_class::CallClass;
 use crate::gpu_type::GpuType;
-use crate::money::{NanoUsd, Price};
+use crate::money::{NanoUsd, Price, PriceShare};
 use crate::{named_enum, shown_as_text};
 use std::fmt;
 use std::sync::Arc;
@@ -78,6 +79,7 @@ named_enum! {
     pub enum Modality {
         Chat = "chat",
         Embedding = "embedding",
+        Rerank = "rerank",
     }
 }
 
@@ -86,7 +88,7 @@ impl Modality {
     pub const fn default_context(self) -> u64 {
         match self {
             Self::Chat => 8192,
-            Self::Embedding => 512,
+            Self::Embedding | Self::Rerank => 512,
         }
     }
 }
@@ -98,12 +100,17 @@ pub struct Model {
     pub name: String,
     pub modality: Modality,
     pub context_length: u64,
+    /// That of interactive calls; see [`Self::price_of`].
     pub price: Price,
+    /// The share of the price that calls pay which leave room to interactive ones.
+    pub batch_discount: PriceShare,
     pub optimized: bool,
     /// Whether workspaces may reuse each other's cached prefixes at the engines of the serverless model.
     pub share_prefix_cache: bool,
     /// Whether a stream continues at another replica if its own fails.
     pub failover: bool,
+    /// Whether its engines are asked what they can do; `None`: as the server's configuration says.
+    pub probe: Option<bool>,
     pub chat: ChatTraits,
     pub rules: RequestRules,
     pub serving: Serving,
@@ -119,14 +126,21 @@ impl Model {
             modality: Modality::Chat,
             context_length: Modality::Chat.default_context(),
             price: Price::default(),
+            batch_discount: PriceShare::WHOLE,
             optimized: false,
             share_prefix_cache: false,
             failover: false,
+            probe: None,
             chat: ChatTraits::default(),
             rules: RequestRules::default(),
             serving: Serving::Upstreams(Vec::new()),
             flavors: Vec::new(),
         }
+    }
+
+    /// The price of a call of this class.
+    pub fn price_of(&self, class: CallClass) -> Price {
+        if class.yields() { self.price.at(self.batch_discount) } else { self.price }
     }
 
     /// The configured switch, else the usual one if all engines have the same.
@@ -175,8 +189,22 @@ pub struct Upstream {
     pub continuous_usage: bool,
     /// The engine that it runs, if known: what only this kind understands is sent to it.
     pub engine: Option<EngineKind>,
+    /// How the engine compares texts.
+    pub rerank_api: RerankApi,
     /// The APIs besides chat that the engine speaks itself. Their calls are passed through instead of translated.
     pub native: Vec<NativeApi>,
+}
+
+named_enum! {
+    /// An API that compares a text with others.
+    #[derive(Default)]
+    pub enum RerankApi {
+        /// That of vLLM, which is Cohere's.
+        #[default]
+        Vllm = "vllm",
+        /// That of Hugging Face's Text Embeddings Inference, which Forebay does not start.
+        Tei = "tei",
+    }
 }
 
 named_enum! {
@@ -207,6 +235,7 @@ impl Upstream {
             health_path: "/health".into(),
             continuous_usage: false,
             engine: None,
+            rerank_api: RerankApi::default(),
             native: Vec::new(),
         }
     }
@@ -357,5 +386,14 @@ mod tests {
             assert!(ModelId::parse(bad).is_err(), "{bad}");
         }
         assert_eq!(ModelId::parse("acme/x/y").unwrap().provider(), "acme");
+    }
+
+    #[test]
+    fn calls_that_leave_room_to_interactive_ones_pay_a_share_of_the_price() {
+        let price = |nanos| Price { input_per_1m: NanoUsd::from_nanos(nanos), ..Price::default() };
+        let plain = Model::plain(ModelId::parse("a/b").unwrap());
+        let model = Model { price: price(100), batch_discount: PriceShare::parse("0.3").unwrap(), ..plain };
+        let prices = CallClass::ALL.map(|class| model.price_of(class));
+        assert_eq!(prices, [price(100), price(30), price(30)]);
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod attempts;
 mod bucket;
+pub mod budget;
 mod node_buckets;
 pub mod quota;
 

@@ -7,11 +7,42 @@
 //! Example: cap 100,000, node A leases 10,000. A call with an upper bound of 4,000 reserves 4,000 of them and uses 1,500:
 //! 8,500 are free again. When the events of the call reach the store, 1,500 move from leased to used.
 
-/// The smallest lease, as long as every node could get eight of them; closer to the cap, leases are as small as the calls
-/// that need them.
-const SMALLEST_CHUNK: u64 = 10_000;
-const LARGEST_CHUNK: u64 = 1_000_000;
 const SHARES_PER_NODE: u64 = 8;
+
+/// What an account counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AccountUnit {
+    #[default]
+    Tokens,
+    NanoUsd,
+}
+
+impl AccountUnit {
+    /// The smallest lease, as long as every node could get eight of them; closer to the cap, leases are as small as the calls
+    /// that need them.
+    const fn smallest_chunk(self) -> u64 {
+        match self {
+            Self::Tokens => 10_000,
+            Self::NanoUsd => 10_000_000,
+        }
+    }
+
+    const fn largest_chunk(self) -> u64 {
+        match self {
+            Self::Tokens => 1_000_000,
+            Self::NanoUsd => 1_000_000_000,
+        }
+    }
+}
+
+/// What a call needs of an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Need {
+    /// The most that it can use.
+    pub total: u64,
+    /// The minimum to start the call with.
+    pub least: u64,
+}
 
 /// Upper bound of the tokens that a call can use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,13 +69,18 @@ impl TokenBound {
         self.prompt.saturating_add(self.completion.min(1).saturating_mul(self.choices))
     }
 
+    /// The tokens that the call needs.
+    pub fn need(&self) -> Need {
+        Need { total: self.total(), least: self.least() }
+    }
+
     /// The same call limited to this many tokens in total.
     pub fn clamped(&self, tokens: u64) -> Self {
         Self { completion: tokens.saturating_sub(self.prompt) / self.choices.max(1), ..*self }
     }
 }
 
-/// Whose tokens an account has.
+/// Whose tokens an account of the quota has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AccountOwner {
     #[default]
@@ -53,10 +89,11 @@ pub enum AccountOwner {
     Organization,
 }
 
-/// The account of one month in the store.
+/// The account of one month or period in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Account {
     pub owner: AccountOwner,
+    pub unit: AccountUnit,
     pub cap: u64,
     pub used: u64,
     /// Leased by all runs and not yet written as used.
@@ -102,13 +139,14 @@ pub fn grant(account: &Account, request: &LeaseRequest) -> Option<Grant> {
         return None;
     }
     let shares = SHARES_PER_NODE * u64::from(request.nodes.max(1));
-    let near_cap = left < shares * SMALLEST_CHUNK;
+    let smallest = account.unit.smallest_chunk();
+    let near_cap = left < shares * smallest;
     let chunk = if near_cap {
         request.wanted
     } else {
         // A busy workspace gets larger leases, but only a share: tokens leased to one node are unavailable to others.
-        let largest = LARGEST_CHUNK.max(request.recent.saturating_mul(2));
-        (left / shares).clamp(SMALLEST_CHUNK, largest).max(request.wanted)
+        let largest = account.unit.largest_chunk().max(request.recent.saturating_mul(2));
+        (left / shares).clamp(smallest, largest).max(request.wanted)
     };
     Some(Grant { tokens: chunk.min(left), near_cap })
 }

@@ -101,6 +101,11 @@ enum Step {
     },
 }
 
+/// Tokens, or nano-dollars of which calls need a thousand times as many.
+fn units() -> impl Strategy<Value = (AccountUnit, u64)> {
+    prop::sample::select(vec![(AccountUnit::Tokens, 1), (AccountUnit::NanoUsd, 1_000)])
+}
+
 fn step() -> impl Strategy<Value = Step> {
     let node = 0..3_usize;
     prop_oneof![
@@ -125,6 +130,7 @@ struct Node {
 /// The store's rows.
 #[derive(Default)]
 struct Rows {
+    unit: AccountUnit,
     cap: u64,
     used: u64,
     leases: HashMap<(usize, u32), Lease>,
@@ -133,7 +139,7 @@ struct Rows {
 impl Rows {
     fn account(&self) -> Account {
         let reserved = self.leases.values().map(Lease::reserved).sum();
-        Account { cap: self.cap, used: self.used, reserved, ..Account::default() }
+        Account { unit: self.unit, cap: self.cap, used: self.used, reserved, ..Account::default() }
     }
 
     /// Sets a lease to what the node believes it has, and adds what is granted.
@@ -151,8 +157,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn the_cap_holds_in_every_order_of_events(steps in prop::collection::vec(step(), 1..400)) {
-        let mut rows = Rows { cap: 20_000, ..Rows::default() };
+    fn the_cap_holds_in_every_order_of_events(
+        (unit, scale) in units(),
+        steps in prop::collection::vec(step(), 1..400),
+    ) {
+        let mut rows = Rows { unit, cap: 20_000 * scale, ..Rows::default() };
         let mut nodes: Vec<Node> = (0..3).map(|_| Node::default()).collect();
         // The reference: tokens promised to running calls, and tokens used.
         let (mut running, mut used) = (0_u64, 0_u64);
@@ -160,7 +169,7 @@ proptest! {
         for step in steps {
             match step {
                 Step::Call { node: index, most } => {
-                    let node = &mut nodes[index];
+                    let (node, most) = (&mut nodes[index], most * scale);
                     if !node.book.reserve(most) {
                         let request = LeaseRequest { wanted: most, least: most, recent: 0, nodes: 3 };
                         let believed = node.book.granted();
@@ -204,8 +213,8 @@ proptest! {
                     *node = Node { run: node.run + 1, ..Node::default() };
                 }
                 Step::Cap { cap } => {
-                    rows.cap = cap;
-                    highest_cap = highest_cap.max(cap);
+                    rows.cap = cap * scale;
+                    highest_cap = highest_cap.max(rows.cap);
                 }
             }
             let account = rows.account();
@@ -217,8 +226,13 @@ proptest! {
     }
 
     #[test]
-    fn calls_that_go_on_until_the_first_refusal_use_nearly_all(most in 1..2_000_u64, cap in 50_000..2_000_000_u64) {
-        let mut rows = Rows { cap, ..Rows::default() };
+    fn calls_that_go_on_until_the_first_refusal_use_nearly_all(
+        (unit, scale) in units(),
+        most in 1..2_000_u64,
+        cap in 50_000..2_000_000_u64,
+    ) {
+        let (most, cap) = (most * scale, cap * scale);
+        let mut rows = Rows { unit, cap, ..Rows::default() };
         let mut books = [LeaseBook::default(); 3];
         for round in 0.. {
             let node = round % 3;

@@ -160,6 +160,7 @@ mod tests {
             sent_micros: Some(1_000),
             origin: CallOrigin::default(),
             failovers: 0,
+            reserved_in: Default::default(),
         }
     }
 

@@ -3,16 +3,19 @@
 mod messages;
 mod request;
 
-pub(crate) use request::{ChatRequest, OutputFormat, StreamOptions, object};
+pub(crate) use request::{ChatRequest, OutputFormat, StreamOptions, count, object, sampling, stops, stream};
 
 use crate::decode::GenerationRequest;
 use crate::error::RequestError;
 use crate::long_text::{has_long_run, least_tokens};
 use crate::model::Model;
 use crate::model::constraint::Constraints;
-use crate::sampling::Sampler;
+use crate::sampling::{Sampler, Sampling};
 use crate::tools::{Syntax, ToolCallReader, ToolChoice};
 use llama_cpp_2::token::LlamaToken;
+
+/// The member with the prompt.
+const PROMPT: &str = "messages";
 
 /// One generation request per choice. Rejects calls that do not fit, before any computation.
 pub(crate) fn generation_requests(
@@ -21,7 +24,7 @@ pub(crate) fn generation_requests(
 ) -> Result<Vec<GenerationRequest>, RequestError> {
     let syntax = model.template.syntax();
     let prompt = prompt_tokens(request, model)?;
-    let max_new = max_new_tokens(prompt.len(), request.max_tokens, model.context_length)?;
+    let max_new = max_new_tokens(prompt.len(), request.max_tokens, model.context_length, PROMPT)?;
     let constraint = match &request.format {
         OutputFormat::Text if request.tools.choice == ToolChoice::Forced => {
             Some(constraints(model, "tool_choice")?.call(syntax, &request.tools.functions)?)
@@ -33,14 +36,15 @@ pub(crate) fn generation_requests(
             Some(constraints.schema(schema, "response_format.json_schema.schema")?)
         }
     };
-    check_biases(request, model)?;
+    check_biases(&request.sampling, model)?;
     let request_for = |prompt: Vec<LlamaToken>, index| GenerationRequest {
         sampler: Sampler::new(&request.sampling, model.llama(), &prompt, constraint.as_ref(), index),
         prompt,
         salt: request.cache_salt.clone(),
         max_new,
-        stops: stops(request, syntax),
+        stops: stop_strings(request, syntax),
         logprobs: request.logprobs,
+        scores_prompt: false,
     };
     Ok((0..request.choices).map(|index| request_for(prompt.clone(), index)).collect())
 }
@@ -71,7 +75,7 @@ fn check_length(request: &ChatRequest, limit: usize) -> Result<(), RequestError>
 }
 
 fn fits(prompt: usize, limit: usize) -> Result<(), RequestError> {
-    if prompt > limit { Err(RequestError::PromptTooLong { limit, prompt }) } else { Ok(()) }
+    if prompt > limit { Err(RequestError::PromptTooLong { limit, prompt, param: PROMPT }) } else { Ok(()) }
 }
 
 /// Reader for tool calls in the output; `None` without tools.
@@ -87,7 +91,7 @@ pub(crate) fn reader(request: &ChatRequest, model: &Model) -> Option<ToolCallRea
 }
 
 /// Stop strings: those of the caller, and the end of the first call if parallel calls are disabled.
-fn stops(request: &ChatRequest, syntax: Syntax) -> Vec<String> {
+fn stop_strings(request: &ChatRequest, syntax: Syntax) -> Vec<String> {
     let mut stops = request.stops.clone();
     if !request.tools.is_empty() && !request.tools.parallel {
         stops.extend(syntax.closing().map(str::to_owned));
@@ -100,11 +104,16 @@ fn constraints<'model>(model: &'model Model, param: &str) -> Result<&'model Cons
     model.constraints().ok_or_else(|| RequestError::unsupported(param, reason))
 }
 
-/// Maximum tokens to generate. A limit that does not fit after the prompt is rejected, not lowered.
-fn max_new_tokens(prompt: usize, requested: Option<usize>, limit: usize) -> Result<usize, RequestError> {
+/// Maximum tokens to generate. A limit that does not fit after the prompt, the member `param`, is rejected, not lowered.
+pub(crate) fn max_new_tokens(
+    prompt: usize,
+    requested: Option<usize>,
+    limit: usize,
+    param: &'static str,
+) -> Result<usize, RequestError> {
     let room = limit.saturating_sub(prompt);
-    if room == 0 {
-        return Err(RequestError::PromptTooLong { limit, prompt });
+    if prompt > limit || (room == 0 && requested != Some(0)) {
+        return Err(RequestError::PromptTooLong { limit, prompt, param });
     }
     match requested {
         None => Ok(room),
@@ -113,9 +122,9 @@ fn max_new_tokens(prompt: usize, requested: Option<usize>, limit: usize) -> Resu
     }
 }
 
-fn check_biases(request: &ChatRequest, model: &Model) -> Result<(), RequestError> {
+pub(crate) fn check_biases(sampling: &Sampling, model: &Model) -> Result<(), RequestError> {
     let vocabulary = model.llama().n_vocab();
-    match request.sampling.logit_bias.iter().find(|(token, _)| *token >= vocabulary) {
+    match sampling.logit_bias.iter().find(|(token, _)| *token >= vocabulary) {
         None => Ok(()),
         Some((token, _)) => {
             let problem = format!("is not a token of this model, which has {vocabulary} tokens");
@@ -126,17 +135,20 @@ fn check_biases(request: &ChatRequest, model: &Model) -> Result<(), RequestError
 
 #[cfg(test)]
 mod tests {
-    use super::max_new_tokens;
     use crate::error::RequestError;
 
     #[test]
     fn a_limit_that_does_not_fit_after_the_prompt_is_rejected() {
+        let max_new_tokens = |prompt, requested, limit| super::max_new_tokens(prompt, requested, limit, "prompt");
         assert_eq!(max_new_tokens(10, None, 100), Ok(90));
+        assert_eq!(max_new_tokens(100, Some(0), 100), Ok(0));
         assert_eq!(max_new_tokens(10, Some(90), 100), Ok(90));
         assert_eq!(
             max_new_tokens(10, Some(91), 100),
             Err(RequestError::CompletionTooLong { limit: 100, prompt: 10, requested: 91 })
         );
-        assert_eq!(max_new_tokens(100, None, 100), Err(RequestError::PromptTooLong { limit: 100, prompt: 100 }));
+        let too_long = |prompt| Err(RequestError::PromptTooLong { limit: 100, prompt, param: "prompt" });
+        assert_eq!(max_new_tokens(100, None, 100), too_long(100));
+        assert_eq!(max_new_tokens(101, Some(0), 100), too_long(101));
     }
 }

@@ -142,7 +142,7 @@ pub(crate) fn object(body: &[u8]) -> Result<Map<String, Value>, RequestError> {
     serde_json::from_slice(body).map_err(|error| RequestError::BadJson { problem: error.to_string() })
 }
 
-fn count(members: Members<'_>, name: &str, max: i64) -> Result<Option<usize>, RequestError> {
+pub(crate) fn count(members: Members<'_>, name: &str, max: i64) -> Result<Option<usize>, RequestError> {
     let number = members.integer(name, 1..=max)?;
     Ok(number.and_then(|number| usize::try_from(number).ok()))
 }
@@ -152,7 +152,7 @@ fn max_tokens(members: Members<'_>) -> Result<Option<usize>, RequestError> {
     Ok(count(members, "max_completion_tokens", i64::MAX)?.or(old))
 }
 
-fn sampling(members: Members<'_>) -> Result<Sampling, RequestError> {
+pub(crate) fn sampling(members: Members<'_>) -> Result<Sampling, RequestError> {
     let defaults = Sampling::default();
     let top_k = members.integer("top_k", -1..=i64::from(i32::MAX))?.unwrap_or(0).max(0);
     Ok(Sampling {
@@ -182,7 +182,7 @@ fn logit_bias(members: Members<'_>) -> Result<Vec<(i32, f32)>, RequestError> {
     Ok(read)
 }
 
-fn stops(members: Members<'_>) -> Result<Vec<String>, RequestError> {
+pub(crate) fn stops(members: Members<'_>) -> Result<Vec<String>, RequestError> {
     let Some(value) = members.get("stop") else { return Ok(Vec::new()) };
     if let Some(stop) = value.as_str() {
         return Ok(vec![stop.to_owned()]);
@@ -223,7 +223,7 @@ fn format(members: Members<'_>) -> Result<OutputFormat, RequestError> {
     }
 }
 
-fn stream(members: Members<'_>) -> Result<Option<StreamOptions>, RequestError> {
+pub(crate) fn stream(members: Members<'_>) -> Result<Option<StreamOptions>, RequestError> {
     let streaming = members.flag("stream")?;
     let Some(options) = members.object("stream_options")? else {
         return Ok(streaming.then(StreamOptions::default));

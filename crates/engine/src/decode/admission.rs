@@ -40,6 +40,7 @@ impl Worker<'_> {
                 (sequence, if copied.is_ok() { reused } else { 0 })
             }
         };
+        reused = reused.min(generation.reusable());
         if !self.truncate(sequence, reused) {
             // Recurrent models cannot truncate their state.
             self.truncate(sequence, 0);

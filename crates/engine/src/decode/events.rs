@@ -11,6 +11,8 @@ pub(crate) struct Event {
 
 #[derive(Debug, PartialEq)]
 pub(crate) enum Progress {
+    /// The log probabilities of the prompt, of all tokens but its first, if they were asked for. Precedes all text.
+    Scored { logprobs: Vec<Logprob> },
     /// More text; empty while a character or stop string is incomplete.
     Piece { text: String, logprobs: Vec<Logprob>, tokens: Tokens },
     /// The end, with the buffered text.

@@ -22,6 +22,8 @@ pub(crate) struct GenerationRequest {
     pub stops: Vec<String>,
     /// Number of top alternatives per token; `None` disables log probabilities.
     pub logprobs: Option<usize>,
+    /// Whether the tokens of the prompt get log probabilities, too.
+    pub scores_prompt: bool,
 }
 
 /// State of a generation.
@@ -37,6 +39,8 @@ pub(super) struct Generation {
     sampler: Sampler,
     text: Text,
     top: Option<usize>,
+    /// The log probabilities of the prompt's tokens so far; `None` if they are not wanted, or were sent.
+    scores: Option<Vec<Logprob>>,
     /// Log probabilities of tokens whose text is still buffered.
     logprobs: Vec<Logprob>,
     events: mpsc::Sender<Event>,
@@ -63,6 +67,7 @@ impl Generation {
             sampler: request.sampler,
             text: Text::new(request.stops),
             top: request.logprobs,
+            scores: request.scores_prompt.then(Vec::new),
             logprobs: Vec::new(),
             events,
             arrived: Instant::now(),
@@ -81,6 +86,30 @@ impl Generation {
         self.salt == other.salt && self.tokens[..self.prompt] == other.tokens[..other.prompt]
     }
 
+    /// Whether tokens of the prompt are still to be scored.
+    pub(super) fn is_scoring(&self) -> bool {
+        self.scores.is_some()
+    }
+
+    /// How many tokens may come from the cache: the others are computed for their logits.
+    pub(super) fn reusable(&self) -> usize {
+        self.scores.as_ref().map_or(usize::MAX, Vec::len)
+    }
+
+    /// Scores the token of the prompt that follows the one at `at`, with the logits at `row`.
+    pub(super) fn score(&mut self, context: &LlamaContext<'_>, at: usize, row: i32) {
+        let Some(scores) = &mut self.scores else { return };
+        // A prompt that was displaced is computed again in part.
+        if at == scores.len() && at + 1 < self.prompt {
+            scores.push(logprob(context.get_logits_ith(row), self.tokens[at + 1], self.top.unwrap_or(0)));
+        }
+        if scores.len() + 1 == self.prompt {
+            let logprobs = std::mem::take(scores);
+            self.scores = None;
+            self.send(Progress::Scored { logprobs });
+        }
+    }
+
     /// Records how much of the prompt was cached. Only the first start counts, not a resume.
     pub(super) fn start_with(&mut self, reused: usize, metrics: &Metrics) {
         if self.cached.is_none() {
@@ -97,6 +126,9 @@ impl Generation {
         vocabulary: &LlamaVocab<'_>,
         metrics: &Metrics,
     ) -> Option<FinishReason> {
+        if self.max_new == 0 {
+            return Some(FinishReason::Length);
+        }
         let token = self.sampler.sample(context, row);
         self.generated += 1;
         self.record_time(metrics);

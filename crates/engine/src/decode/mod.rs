@@ -73,8 +73,9 @@ impl Decoder {
         let busy = RequestError::Busy { limit: self.limit };
         let needed = u32::try_from(requests.len()).map_err(|_| busy.clone())?;
         let mut slots = Arc::clone(&self.slots).try_acquire_many_owned(needed).map_err(|_| busy.clone())?;
-        // A generation has at most one event per context token and one for its end, so the channel never fills up.
-        let (events, receiver) = mpsc::channel((self.context_length + 1) * requests.len());
+        // A generation has at most one event per context token, one for its prompt and one for its end, so the channel never
+        // fills up.
+        let (events, receiver) = mpsc::channel((self.context_length + 2) * requests.len());
         for (choice, request) in requests.into_iter().enumerate() {
             let slot = slots.split(1).ok_or_else(|| busy.clone())?;
             let generation = Generation::new(choice, request, events.clone(), slot);

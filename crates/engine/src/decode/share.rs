@@ -5,6 +5,9 @@ pub(super) const PREFILL_ALONE: usize = 512;
 /// Prompt tokens per step while other generations are running; small, so that they keep their pace.
 pub(super) const PREFILL_SHARED: usize = 96;
 
+/// Prompt tokens per step while one of the prompts is scored: each has a row of logits as long as the vocabulary.
+pub(super) const PREFILL_SCORED: usize = 64;
+
 /// Shares `budget` evenly among the needs; what small needs leave over is shared among the others.
 ///
 /// For example, 100 among 10, 400 and 400 gives 10, 45 and 45. No part exceeds its need, and nothing is left over while a

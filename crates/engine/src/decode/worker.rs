@@ -2,7 +2,7 @@
 
 use super::cache::{self, Sequence};
 use super::generation::Generation;
-use super::share::{PREFILL_ALONE, PREFILL_SHARED, share};
+use super::share::{PREFILL_ALONE, PREFILL_SCORED, PREFILL_SHARED, share};
 use crate::metrics::Metrics;
 use crate::model::{Capacity, Model};
 use anyhow::Context;
@@ -23,6 +23,8 @@ pub(super) struct Running {
 struct Part {
     running: usize,
     tokens: usize,
+    /// The row of its first token.
+    first_row: i32,
     /// Row of its logits, if its last token is in the batch.
     row: Option<i32>,
 }
@@ -133,6 +135,7 @@ impl<'model> Worker<'model> {
             let computed = &running.generation.tokens[cached..cached + part.tokens];
             self.sequences[running.sequence].tokens.extend_from_slice(computed);
         }
+        self.score_prompts(&parts);
         let vocabulary = self.model.vocabulary();
         // In reverse, so that removals do not change the indices of the others.
         for part in parts.iter().rev() {
@@ -147,19 +150,34 @@ impl<'model> Worker<'model> {
         }
     }
 
+    /// Scores the prompts whose tokens were just computed.
+    fn score_prompts(&mut self, parts: &[Part]) {
+        for part in parts {
+            let running = &mut self.running[part.running];
+            if running.generation.is_scoring() {
+                let computed = self.sequences[running.sequence].tokens.len();
+                for (at, row) in (computed - part.tokens..computed).zip(part.first_row..) {
+                    running.generation.score(&self.context, at, row);
+                }
+            }
+        }
+    }
+
     /// Plans a step: one token per running generation, and the rest of the budget for prompts.
     fn plan(&mut self) -> Vec<Part> {
         loop {
             let needs: Vec<usize> = self.running.iter().map(|running| self.pending(running)).collect();
             let decoding = needs.iter().filter(|need| **need == 1).count();
             let budget = if decoding == 0 { PREFILL_ALONE } else { PREFILL_SHARED };
+            let is_scoring = self.running.iter().any(|running| running.generation.is_scoring());
+            let budget = if is_scoring { PREFILL_SCORED } else { budget };
             let prompts: Vec<usize> = needs.iter().map(|need| if *need == 1 { 0 } else { *need }).collect();
             let parts = share(budget, &prompts);
             let parts: Vec<usize> =
                 parts.iter().zip(&needs).map(|(part, need)| if *need == 1 { 1 } else { *part }).collect();
             if self.make_room(parts.iter().sum()) {
                 let parts = parts.into_iter().enumerate().filter(|(_, tokens)| *tokens > 0);
-                return parts.map(|(running, tokens)| Part { running, tokens, row: None }).collect();
+                return parts.map(|(running, tokens)| Part { running, tokens, first_row: 0, row: None }).collect();
             }
             self.displace_youngest();
         }
@@ -171,12 +189,14 @@ impl<'model> Worker<'model> {
             let running = &self.running[part.running];
             let cached = self.sequences[running.sequence].tokens.len();
             let tokens = &running.generation.tokens;
+            let is_scoring = running.generation.is_scoring();
+            part.first_row = self.batch.n_tokens();
             for at in cached..cached + part.tokens {
                 let last = at + 1 == tokens.len();
                 if last {
                     part.row = Some(self.batch.n_tokens());
                 }
-                let added = self.batch.add(tokens[at], at as i32, &[running.sequence as i32], last);
+                let added = self.batch.add(tokens[at], at as i32, &[running.sequence as i32], last || is_scoring);
                 debug_assert!(added.is_ok(), "the batch fits the largest plan");
             }
         }

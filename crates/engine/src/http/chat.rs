@@ -2,7 +2,7 @@
 
 use super::Shared;
 use super::choice_parser::{self, ChoiceParser};
-use super::chunks::{self, ResponseHead};
+use super::chunks::{self, ResponseHead, ResponseKind};
 use super::response::{self, HttpResponse};
 use super::stream::ChatStream;
 use super::usage::Usage;
@@ -22,7 +22,7 @@ pub(super) async fn complete(shared: &Arc<Shared>, body: Bytes) -> Result<HttpRe
     let preparing = Arc::clone(shared);
     let (request, mut events) = shared.preparation.run(body.len(), move || submit(&preparing, &body)).await?;
     let serving = shared.state.serving()?;
-    let head = ResponseHead::new(request.model.clone());
+    let head = ResponseHead::new(ResponseKind::Chat, request.model.clone());
     let with_logprobs = request.logprobs.is_some();
     let parsers = parsers(&request, &serving.model);
     let Some(options) = request.stream else {
@@ -118,6 +118,7 @@ impl<'a> UnaryResponse<'a> {
         let (text, logprobs, tokens, finish) = match event.progress {
             Progress::Piece { text, logprobs, tokens } => (text, logprobs, tokens, None),
             Progress::Finished { reason, text, logprobs, tokens } => (text, logprobs, tokens, Some(reason)),
+            Progress::Scored { .. } => return Ok(()),
             Progress::Failed => return Err(RequestError::Failed),
         };
         let choice = &mut self.choices[event.choice];

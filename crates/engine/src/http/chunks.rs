@@ -1,4 +1,4 @@
-//! JSON of chat completions and of stream chunks.
+//! JSON of completions and of stream chunks.
 
 use super::unix_seconds;
 use crate::decode::{Logprob, TokenLogprob};
@@ -6,8 +6,16 @@ use crate::model::Model;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
+/// The API of a response.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ResponseKind {
+    Chat,
+    Completion,
+}
+
 /// Members shared by all chunks of a response.
 pub(super) struct ResponseHead {
+    kind: ResponseKind,
     id: String,
     created: u64,
     /// Model name as given by the caller.
@@ -15,15 +23,22 @@ pub(super) struct ResponseHead {
 }
 
 impl ResponseHead {
-    pub(super) fn new(model: String) -> Self {
-        Self { id: format!("chatcmpl-{:032x}", fastrand::u128(..)), created: unix_seconds(), model }
+    pub(super) fn new(kind: ResponseKind, model: String) -> Self {
+        let prefix = match kind {
+            ResponseKind::Chat => "chatcmpl",
+            ResponseKind::Completion => "cmpl",
+        };
+        Self { kind, id: format!("{prefix}-{:032x}", fastrand::u128(..)), created: unix_seconds(), model }
     }
 
     /// A complete response.
     pub(super) fn completion(&self, choices: &Value, usage: &Value) -> Value {
         json!({
             "id": self.id,
-            "object": "chat.completion",
+            "object": match self.kind {
+                ResponseKind::Chat => "chat.completion",
+                ResponseKind::Completion => "text_completion",
+            },
             "created": self.created,
             "model": self.model,
             "choices": choices,
@@ -35,7 +50,10 @@ impl ResponseHead {
     pub(super) fn chunk(&self, choices: &Value, usage: Option<Value>) -> Bytes {
         let mut chunk = json!({
             "id": self.id,
-            "object": "chat.completion.chunk",
+            "object": match self.kind {
+                ResponseKind::Chat => "chat.completion.chunk",
+                ResponseKind::Completion => "text_completion",
+            },
             "created": self.created,
             "model": self.model,
             "choices": choices,
@@ -72,7 +90,11 @@ pub(super) fn logprobs(model: &Model, requested: bool, logprobs: &[Logprob]) -> 
 
 fn token_logprob(model: &Model, value: TokenLogprob) -> Value {
     let bytes = model.vocabulary().token_to_piece(value.token, true, None);
-    // JSON has no infinity; OpenAI uses this value instead.
-    let logprob = value.logprob.max(-9999.0);
+    let logprob = finite(value.logprob);
     json!({"token": String::from_utf8_lossy(&bytes), "logprob": logprob, "bytes": bytes})
+}
+
+/// JSON has no infinity; OpenAI uses this value instead.
+pub(super) fn finite(logprob: f32) -> f32 {
+    logprob.max(-9999.0)
 }

@@ -3,6 +3,8 @@
 mod chat;
 mod choice_parser;
 mod chunks;
+mod completion_stream;
+mod completions;
 mod embeddings;
 mod error;
 mod key;
@@ -11,6 +13,7 @@ mod preparation;
 mod response;
 mod routes;
 mod stream;
+mod text_choice;
 mod tokenize;
 mod usage;
 

@@ -1,6 +1,5 @@
 //! Response bodies and headers.
 
-use super::stream::ChatStream;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Response, StatusCode};
@@ -11,10 +10,16 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+/// Events for a client. Dropping it cancels their generation.
+pub(super) trait EventStream: Send {
+    /// The bytes of the next event; `None` at the end.
+    fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>>;
+}
+
 /// A complete body, or a stream of events.
 pub(super) enum ResponseBody {
     Complete(Full<Bytes>),
-    Events(Box<ChatStream>),
+    Events(Box<dyn EventStream>),
 }
 
 impl Body for ResponseBody {
@@ -54,7 +59,7 @@ pub(super) fn text(status: StatusCode, content_type: &'static str, text: String)
     complete(status, content_type, text.into())
 }
 
-pub(super) fn events(stream: ChatStream) -> HttpResponse {
+pub(super) fn events(stream: impl EventStream + 'static) -> HttpResponse {
     let mut response = Response::new(ResponseBody::Events(Box::new(stream)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));

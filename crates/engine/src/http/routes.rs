@@ -1,7 +1,7 @@
 //! Routing.
 
 use super::response::{self, HttpResponse};
-use super::{Shared, chat, embeddings, error, models, tokenize};
+use super::{Shared, chat, completions, embeddings, error, models, tokenize};
 use crate::error::RequestError;
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
@@ -31,10 +31,13 @@ async fn dispatch(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Ht
     }
     match path.as_str() {
         "/v1/chat/completions" => chat::complete(shared, body(request).await?).await,
+        "/v1/completions" => completions::complete(shared, body(request).await?).await,
         "/tokenize" => tokenize::tokenize(shared, body(request).await?).await,
+        "/detokenize" => tokenize::detokenize(shared, body(request).await?).await,
         "/v1/embeddings" => embeddings::embed(shared, body(request).await?).await,
         HEALTH => only_get(&request).and_then(|()| health(shared)),
         "/metrics" => only_get(&request).map(|()| response::text(StatusCode::OK, METRICS_TYPE, shared.metrics.page())),
+        "/version" => only_get(&request).map(|()| version()),
         "/v1/models" => only_get(&request).map(|()| models::list(shared)),
         _ => match path.strip_prefix("/v1/models/") {
             Some(id) => only_get(&request).and_then(|()| models::show(shared, id)),
@@ -46,6 +49,11 @@ async fn dispatch(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Ht
 fn health(shared: &Shared) -> Result<HttpResponse, RequestError> {
     shared.state.serving()?;
     Ok(response::json(StatusCode::OK, &json!({"status": "ok"})))
+}
+
+/// As vLLM says it.
+fn version() -> HttpResponse {
+    response::json(StatusCode::OK, &json!({"version": env!("CARGO_PKG_VERSION")}))
 }
 
 fn only_get(request: &Request<Incoming>) -> Result<(), RequestError> {

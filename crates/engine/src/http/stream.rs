@@ -3,6 +3,7 @@
 use super::choice_parser::{self, ChoiceParser};
 use super::chunks::{self, ResponseHead};
 use super::error::envelope;
+use super::response::EventStream;
 use super::usage::Usage;
 use crate::chat::StreamOptions;
 use crate::decode::{Event, FinishReason, Logprob, Progress};
@@ -58,9 +59,10 @@ impl ChatStream {
         stream.apply(first);
         stream
     }
+}
 
-    /// The bytes of the next event; `None` at the end.
-    pub(super) fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+impl EventStream for ChatStream {
+    fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         loop {
             if let Some(bytes) = self.ready.pop_front() {
                 return Poll::Ready(Some(bytes));
@@ -74,7 +76,9 @@ impl ChatStream {
             }
         }
     }
+}
 
+impl ChatStream {
     fn apply(&mut self, event: Event) {
         let index = event.choice;
         match event.progress {
@@ -87,6 +91,7 @@ impl ChatStream {
                 self.push_text(index, text, logprobs);
                 self.end(index, reason);
             }
+            Progress::Scored { .. } => {}
             Progress::Failed => self.fail(),
         }
     }

@@ -5,6 +5,7 @@
 mod batching;
 mod cancellation;
 mod chat;
+mod completions;
 mod constraints;
 mod embeddings;
 mod engine;

@@ -47,6 +47,7 @@ impl Engine {
                 ("/v1/chat/completions", json!({"model": self.model, "messages": messages, "max_tokens": 1}))
             }
             Modality::Embedding => ("/v1/embeddings", json!({"model": self.model, "input": "Hi"})),
+            Modality::Rerank => ("/v1/rerank", json!({"model": self.model, "query": "Hi", "documents": ["Hi"]})),
         };
         match self.post(path, &body, FIRST_CALL_TIMEOUT).await {
             Ok(response) if response.status == StatusCode::OK => ProbeResult::Healthy,

@@ -2,6 +2,7 @@
 //!
 //! Each check is a file: one function observes, a pure function `judge` decides. `docs/operations.md` lists the checks.
 
+mod capabilities;
 mod catalogue;
 mod clock;
 mod cluster;
@@ -44,6 +45,7 @@ pub async fn examine(config_file: Option<&Path>, data_dir: &Path) -> Report {
     let (whole_catalogue, found) = catalogue::check(&config, data_dir, store.as_ref()).await;
     findings.extend(found);
     findings.extend(engines::check(&whole_catalogue, &Launcher::find(data_dir), &connector).await);
+    findings.extend(capabilities::check(&whole_catalogue, store.as_ref()).await);
     findings.extend(replicas::check(data_dir).await);
     findings.push(gpus::check(&config));
     findings.extend(cluster::check(&config).await);

@@ -103,6 +103,7 @@ fn event(dice: &mut Dice, callers: &[Arc<Caller>], models: &[ModelId], at: Times
         sent_micros: Some(100 + dice.below(900)),
         origin: CallOrigin { surface: Some(CallSurface::Chat), requested_model: None },
         failovers: 0,
+        reserved_in: Default::default(),
     }
 }
 

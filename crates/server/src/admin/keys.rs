@@ -1,10 +1,12 @@
 //! `forebay admin keys …`
 
+use super::budgets::BudgetArgs;
 use super::context::{AdminContext, whole_list};
 use super::output::Shown;
-use crate::view::{KeyView, OrganizationKeyView};
+use crate::view::{KeySpendingView, KeyView, OrganizationKeyView};
 use anyhow::bail;
 use control::keys::{self, DisabledKeys, KeyChange, KeyEdit, KeyRequest};
+use domain::budget::Budgets;
 use domain::endpoint::labels::Labels;
 use domain::key_restrictions::{self, RestrictionError};
 use domain::{ApiKey, KeyId, KeyRestrictions, OrganizationId, Timestamp, UserId, WorkspaceId};
@@ -16,6 +18,8 @@ pub(super) enum KeyCommand {
     Create(NewKeyArgs),
     /// Change a key. Settings that are not named stay.
     Edit(EditKeyArgs),
+    /// Show a key with what was spent of its budgets.
+    Show(KeySelector),
     /// List the keys of a workspace or an organization.
     List(ListArgs),
     /// Revoke a key permanently.
@@ -89,6 +93,8 @@ pub(super) struct NewKeyArgs {
     tokens_per_minute: Option<u64>,
     #[command(flatten)]
     restrictions: RestrictionArgs,
+    #[command(flatten)]
+    budgets: BudgetArgs,
 }
 
 /// What the key may do, and its labels. Each may be given more than once.
@@ -146,6 +152,8 @@ pub(super) struct EditKeyArgs {
     tokens_per_minute: Option<u64>,
     #[command(flatten)]
     restrictions: RestrictionArgs,
+    #[command(flatten)]
+    budgets: BudgetArgs,
     /// Settings to remove, separated by commas.
     #[arg(long, value_name = "SETTINGS", value_delimiter = ',')]
     remove: Vec<RemovedSetting>,
@@ -161,6 +169,7 @@ pub(super) enum RemovedSetting {
     AllowedModels,
     AllowedIps,
     Labels,
+    Budgets,
 }
 
 /// Selects a key by its id, or by its name in a workspace.
@@ -262,7 +271,26 @@ impl Shown for KeyView {
         "permissions",
         "allowedModels",
         "allowedIps",
+        "budgets",
         "key",
+    ];
+}
+
+impl Shown for KeySpendingView {
+    const COLUMNS: &'static [&'static str] = &[
+        "id",
+        "name",
+        "prefix",
+        "state",
+        "createdAt",
+        "expiresAt",
+        "lastUsedAt",
+        "requestsPerMinute",
+        "tokensPerMinute",
+        "permissions",
+        "allowedModels",
+        "allowedIps",
+        "spending",
     ];
 }
 
@@ -275,6 +303,7 @@ pub(super) async fn run(context: &AdminContext<'_>, command: KeyCommand) -> anyh
     let (selector, change) = match command {
         KeyCommand::Create(flags) => return create(context, &flags).await,
         KeyCommand::Edit(args) => return edit(context, args).await,
+        KeyCommand::Show(selector) => return show(context, selector).await,
         KeyCommand::List(args) => return show_list(context, args).await,
         KeyCommand::RevokeAll(args) => return revoke_all(context, args).await,
         KeyCommand::Revoke(selector) => (selector, KeyChange::Revoke),
@@ -287,10 +316,19 @@ pub(super) async fn run(context: &AdminContext<'_>, command: KeyCommand) -> anyh
     context.show(&KeyView::new(changed, context.now))
 }
 
+async fn show(context: &AdminContext<'_>, selector: KeySelector) -> anyhow::Result<String> {
+    let key = selector.find(context).await?;
+    let spending = keys::spending(context.store, &key, context.now).await?;
+    context.show(&KeySpendingView::new(key, &spending, context.now))
+}
+
 async fn edit(context: &AdminContext<'_>, args: EditKeyArgs) -> anyhow::Result<String> {
     let (restrictions, labels) = args.restrictions.read()?;
     let KeyRestrictions { permissions, allowed_models, allowed_ips } = restrictions;
     let key = args.selector.find(context).await?;
+    let is_without = args.remove.contains(&RemovedSetting::Budgets);
+    let before = if is_without { Budgets::none() } else { key.budgets.clone() };
+    let budgets = args.budgets.change(&before)?;
     let change = KeyEdit {
         name: args.rename.as_deref(),
         expires_at: changed(&args.remove, RemovedSetting::ExpiresAt, args.expires_at),
@@ -301,6 +339,7 @@ async fn edit(context: &AdminContext<'_>, args: EditKeyArgs) -> anyhow::Result<S
         allowed_ips: changed(&args.remove, RemovedSetting::AllowedIps, allowed_ips),
         labels: changed(&args.remove, RemovedSetting::Labels, Some(labels).filter(|labels| !labels.is_empty()))
             .map(Option::unwrap_or_default),
+        budgets: budgets.or(is_without.then_some(before)),
     };
     let edited = keys::edit(context.command(), &key.workspace, &key.id, change).await?;
     context.show(&KeyView::new(edited, context.now))
@@ -324,6 +363,7 @@ async fn create(context: &AdminContext<'_>, flags: &NewKeyArgs) -> anyhow::Resul
         tokens_per_minute: flags.tokens_per_minute,
         restrictions,
         labels,
+        budgets: flags.budgets.change(&Budgets::none())?.unwrap_or_default(),
     };
     let created = keys::create(context.command(), &flags.workspace, request, context.defaults).await?;
     context.show(&KeyView::once(created, context.now))

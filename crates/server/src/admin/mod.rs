@@ -4,6 +4,7 @@
 //! store and sets the exit code. Each noun is a file, its verbs are the variants of an enum.
 
 mod allotments;
+mod budgets;
 mod context;
 mod keys;
 mod models;

@@ -2,8 +2,9 @@
 
 use super::context::{AdminContext, whole_list};
 use super::output::Shown;
-use super::workspaces::parse_limit;
+use super::workspaces::{parse_budget, parse_limit};
 use control::organizations::{self, BoundChanges, Edit};
+use domain::monthly_budget::BudgetChange;
 use domain::workspace_edit::LimitChange;
 use domain::{Organization, OrganizationId};
 
@@ -33,6 +34,9 @@ pub(super) enum OrganizationCommand {
         /// Most bytes of stored responses of all its workspaces, or `default`.
         #[arg(long, value_name = "N", value_parser = parse_limit)]
         max_stored_bytes: Option<LimitChange>,
+        /// Most USD that all its workspaces may cost in a month, or `none`.
+        #[arg(long, value_name = "USD", value_parser = parse_budget)]
+        monthly_usd: Option<BudgetChange>,
     },
     /// Delete an organization without workspaces.
     Delete(OrganizationSelector),
@@ -69,13 +73,14 @@ pub(super) async fn run(context: &AdminContext<'_>, command: OrganizationCommand
             context.show_list(&whole_list(read, |organization| organization.id.as_str()).await?)
         }
         OrganizationCommand::Show(selector) => context.show(&organizations::show(store, &selector.id()?).await?),
-        OrganizationCommand::Set { selector, name, max_workspaces, monthly_tokens, max_stored_bytes } => {
+        OrganizationCommand::Set { selector, name, max_workspaces, monthly_tokens, max_stored_bytes, monthly_usd } => {
             let bounds = BoundChanges {
                 max_workspaces: max_workspaces.unwrap_or_default(),
                 monthly_tokens: monthly_tokens.unwrap_or_default(),
                 max_stored_bytes: max_stored_bytes.unwrap_or_default(),
+                monthly_usd: monthly_usd.unwrap_or_default(),
             };
-            let edit = Edit { name: name.as_deref(), bounds };
+            let edit = Edit { name: name.as_deref(), bounds, ..Edit::default() };
             context.show(&organizations::set(context.command(), &selector.id()?, edit).await?)
         }
         OrganizationCommand::Delete(selector) => {

@@ -73,6 +73,7 @@ async fn a_key_is_shown_once_and_then_masked() {
     assert_eq!(listed["nextCursor"], Value::Null);
     let mut expected = vec!["id", "name", "prefix", "state", "createdAt", "createdBy", "expiresAt", "lastUsedAt"];
     expected.extend(["requestsPerMinute", "tokensPerMinute", "permissions", "allowedModels", "allowedIps", "labels"]);
+    expected.push("budgets");
     expected.sort_unstable();
     let mut found = members(&listed["data"][0]);
     found.sort_unstable();
@@ -133,6 +134,31 @@ async fn the_restrictions_of_a_key_are_set_changed_and_removed() {
     assert_eq!((shown(&edited).as_str(), &edited["name"]), ("null null null {}", &"b".into()));
     let error = shell.error(&format!("keys edit {id} --permission admin")).await;
     assert!(error.contains("`admin`"), "{error}");
+}
+
+#[tokio::test]
+async fn the_budgets_of_a_key_are_set_raised_shown_and_removed() {
+    let shell = Shell::open().await;
+    let workspace = shell.workspace().await;
+    let flags = "--budget month=25.00 --soft-budget month=20 --budget day=2";
+    let created = shell.json(&format!("keys create --workspace {workspace} --name a {flags}")).await;
+    let id = created["id"].as_str().unwrap();
+    let shown = |key: &serde_json::Value| key["budgets"].to_string();
+    let day = r#"{"window":"day","usd":"2.00","soft":false}"#;
+    let soft = r#"{"window":"month","usd":"20.00","soft":true}"#;
+    assert_eq!(shown(&created), format!(r#"[{day},{{"window":"month","usd":"25.00","soft":false}},{soft}]"#));
+    let edited = shell.json(&format!("keys edit {id} --raise-budget month=40@2999-01-31T12:00:00Z")).await;
+    let raise = r#"{"usd":"40.00","until":"2999-01-31T12:00:00.000Z"}"#;
+    let month = format!(r#"{{"window":"month","usd":"25.00","soft":false,"raise":{raise}}}"#);
+    assert_eq!(shown(&edited), format!("[{day},{month},{soft}]"));
+    let key = shell.json(&format!("keys show {id}")).await;
+    let amounts: Vec<_> = key["spending"].as_array().unwrap().iter().map(|one| one["usd"].as_str().unwrap()).collect();
+    assert_eq!(amounts, ["2.00", "40.00", "20.00"]);
+    let error = shell.error(&format!("keys edit {id} --raise-budget total=40@2999-01-31T12:00:00Z")).await;
+    assert!(error.contains("`total`"), "{error}");
+    let edited = shell.json(&format!("keys edit {id} --remove budgets --budget total=9")).await;
+    assert_eq!(shown(&edited), r#"[{"window":"total","usd":"9.00","soft":false}]"#);
+    assert_eq!(shown(&shell.json(&format!("keys edit {id} --remove budgets")).await), "[]");
 }
 
 #[tokio::test]

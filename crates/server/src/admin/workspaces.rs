@@ -5,9 +5,11 @@ use super::output::Shown;
 use crate::view::WorkspaceView;
 use control::CommandError;
 use control::workspaces::{self, Authority, Edit, KeysOfWorkspace};
+use domain::money::AmountError;
+use domain::monthly_budget::BudgetChange;
 use domain::workspace::OwnLimits;
 use domain::workspace_edit::{LimitChange, LimitChanges, RetentionChange};
-use domain::{OrganizationId, WorkspaceId};
+use domain::{NanoUsd, OrganizationId, WorkspaceId};
 use store::ContentKeys;
 
 #[derive(Debug, clap::Subcommand)]
@@ -36,6 +38,9 @@ pub(super) enum WorkspaceCommand {
         name: Option<String>,
         #[command(flatten)]
         limits: LimitArgs,
+        /// Most USD that serverless calls and GPU-hours may cost in a month, or `none`.
+        #[arg(long, value_name = "USD", value_parser = parse_budget)]
+        monthly_usd: Option<BudgetChange>,
         /// Days for which responses are stored, 1 to 30, or `off`. Needs `FOREBAY_CONTENT_KEY`.
         #[arg(long, value_name = "DAYS", value_parser = parse_retention)]
         response_retention_days: Option<RetentionArg>,
@@ -87,6 +92,13 @@ pub(super) fn parse_limit(text: &str) -> Result<LimitChange, &'static str> {
         return Ok(LimitChange::Follow);
     }
     text.parse().map(LimitChange::Set).map_err(|_| "neither a whole number nor `default`")
+}
+
+pub(super) fn parse_budget(text: &str) -> Result<BudgetChange, AmountError> {
+    if text == "none" {
+        return Ok(BudgetChange::Set(None));
+    }
+    NanoUsd::parse(text).map(|usd| BudgetChange::Set(Some(usd)))
 }
 
 /// How long responses are stored.
@@ -141,6 +153,7 @@ impl Shown for WorkspaceView {
         "tokensPerMinute",
         "monthlyTokens",
         "maxApiKeys",
+        "monthlyUsd",
         "responseRetentionDays",
         "version",
     ];
@@ -166,11 +179,12 @@ pub(super) async fn run(
             context.show_list(&found.into_iter().map(view).collect::<Vec<_>>())
         }
         WorkspaceCommand::Show(selector) => context.show(&view(workspaces::show(store, &selector.id()?).await?)),
-        WorkspaceCommand::Set { selector, name, limits, response_retention_days, version } => {
+        WorkspaceCommand::Set { selector, name, limits, monthly_usd, response_retention_days, version } => {
             let retention = response_retention_days.map(|days| days.change(keys)).transpose()?;
             let edit = Edit {
                 name: name.as_deref(),
                 limits: limits.changes(),
+                monthly_usd: monthly_usd.unwrap_or_default(),
                 response_retention: retention.unwrap_or_default(),
                 version,
             };

@@ -4,6 +4,7 @@ use super::build::Parts;
 use crate::surface::operations::{self, Operations};
 use crate::version::VERSION;
 use ::background::{Backoff, Loop, Tasks};
+use control::capabilities::{self, CapabilityKeeper, CapabilityParts};
 use control::engine_logs::LogPart;
 use control::node_requests::{self, RESPONSE_PERIOD, Unwritten};
 use control::retention;
@@ -113,6 +114,17 @@ fn watch_fleet(parts: &Parts, loops: &Tasks) {
     let meters = parts.control_plane.meters(parts.connector.clone(), Arc::clone(&parts.bill));
     meters.start(loops);
     loops.spawn(health::watch(parts.routes.clone(), parts.endpoints.clone(), parts.connector.clone()));
+    if parts.config.server.probe != Some(false) {
+        let mut keeper = CapabilityKeeper::new(CapabilityParts {
+            store: parts.store.clone(),
+            routes: parts.routes.clone(),
+            endpoints: parts.endpoints.clone(),
+            connector: parts.connector.clone(),
+            asks_unknown: parts.config.server.probe == Some(true),
+            now: clock::now,
+        });
+        loops.spawn(loops.every("capabilities", capabilities::PERIOD).run(async move || keeper.round().await));
+    }
     if let Some(redis) = parts.redis.clone() {
         let mut ping = RedisPing::new(redis);
         loops.spawn(loops.every("Redis ping", PING_PERIOD).run(async move || ping.round().await));

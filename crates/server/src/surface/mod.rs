@@ -107,6 +107,7 @@ impl Service for Surface {
                     Box::pin(self.endpoints.respond(head, body, client, id.as_str(), tap, now)).await.into()
                 }
                 path if !is_below(path, "/v1")
+                    && !openai::is_route(path)
                     && let Some(page) = page(&head) =>
                 {
                     page.into()

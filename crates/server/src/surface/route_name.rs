@@ -6,6 +6,10 @@ named_enum! {
     /// A label value: `docs/metrics.md` lists all of them.
     pub(crate) enum RouteName {
         Chat = "chat",
+        Completions = "completions",
+        Rerank = "rerank",
+        Score = "score",
+        Tokenize = "tokenize",
         Responses = "responses",
         InputTokens = "input_tokens",
         StoredResponses = "stored_responses",

@@ -1,5 +1,6 @@
 use control::costs::{Amount, Costs, DayCosts};
-use domain::Timestamp;
+use domain::quota::{Account, AccountOwner};
+use domain::{NanoUsd, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -24,6 +25,39 @@ pub(crate) struct CostsView {
     gpu_hours: String,
     /// Every day of the month that has begun, in UTC.
     days: Vec<DayCostsView>,
+    /// The monthly budget of the workspace, or that of its organization if it has less left; null if there is none.
+    budget: Option<MonthlyBudgetView>,
+}
+
+/// A monthly budget and what is left of it. GPU-hours are added up once a minute.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = MonthlyBudget)]
+struct MonthlyBudgetView {
+    /// Whether all workspaces of the organization share it.
+    of_organization: bool,
+    #[schema(value_type = String)]
+    usd: NanoUsd,
+    #[schema(value_type = String)]
+    used_usd: NanoUsd,
+    /// Reserved by nodes for running calls and those to come.
+    #[schema(value_type = String)]
+    reserved_usd: NanoUsd,
+    #[schema(value_type = String)]
+    left_usd: NanoUsd,
+}
+
+impl From<Account> for MonthlyBudgetView {
+    fn from(account: Account) -> Self {
+        let usd = |nanos: u64| NanoUsd::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX));
+        Self {
+            of_organization: account.owner == AccountOwner::Organization,
+            usd: usd(account.cap),
+            used_usd: usd(account.used),
+            reserved_usd: usd(account.reserved),
+            left_usd: usd(account.left()),
+        }
+    }
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -68,9 +102,10 @@ impl From<&DayCosts> for DayCostsView {
     }
 }
 
-impl From<Costs> for CostsView {
-    fn from(costs: Costs) -> Self {
+impl CostsView {
+    pub(crate) fn new(costs: &Costs, budget: Option<Account>) -> Self {
         Self {
+            budget: budget.map(MonthlyBudgetView::from),
             month: costs.month.to_string(),
             from: costs.span.from,
             to: costs.span.to,
@@ -81,9 +116,7 @@ impl From<Costs> for CostsView {
             days: costs.days.iter().map(DayCostsView::from).collect(),
         }
     }
-}
 
-impl CostsView {
     /// Column names, then one row per day, without the total.
     pub(crate) fn table(&self) -> Vec<Vec<String>> {
         let header = ["day", "serverlessUsd", "dedicatedUsd", "totalUsd", "gpuHours"].map(str::to_owned).to_vec();

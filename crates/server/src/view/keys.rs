@@ -1,7 +1,9 @@
+use super::budgets::{BudgetView, SpendingView};
 use control::keys::CreatedKey;
 use domain::endpoint::labels::Labels;
 use domain::{ApiKey, KeyRestrictions, KeyState, Timestamp};
 use serde::Serialize;
+use store::budgets::Spending;
 use store::key_list::{KeyCreator, ListedKey};
 use utoipa::ToSchema;
 
@@ -42,10 +44,28 @@ pub(crate) struct KeyView {
     #[schema(example = json!(["10.0.0.0/8"]))]
     allowed_ips: Option<Vec<String>>,
     labels: Labels,
+    budgets: Vec<BudgetView>,
     /// The whole key, in the response that created or rotated it only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     key: Option<String>,
+}
+
+/// An API key with what was spent of its budgets.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = KeyWithSpending)]
+pub(crate) struct KeySpendingView {
+    #[serde(flatten)]
+    key: KeyView,
+    /// One per budget, in the same order.
+    spending: Vec<SpendingView>,
+}
+
+impl KeySpendingView {
+    pub(crate) fn new(key: ApiKey, spending: &[Spending], now: Timestamp) -> Self {
+        Self { key: KeyView::new(key, now), spending: spending.iter().map(SpendingView::from).collect() }
+    }
 }
 
 /// An API key of any workspace of an organization, with its creator.
@@ -128,6 +148,7 @@ impl KeyView {
             requests_per_minute: key.requests_per_minute,
             tokens_per_minute: key.tokens_per_minute,
             labels: key.labels,
+            budgets: key.budgets.all().iter().copied().map(BudgetView::from).collect(),
             key: None,
         }
     }

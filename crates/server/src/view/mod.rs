@@ -2,6 +2,7 @@
 
 mod allotments;
 mod bill_check;
+mod budgets;
 mod costs;
 pub(crate) mod csv;
 mod gpu_costs;
@@ -17,10 +18,11 @@ mod workspaces;
 
 pub(crate) use allotments::AllotmentView;
 pub(crate) use bill_check::BillCheckView;
+pub(crate) use budgets::{BudgetView, budgets};
 pub(crate) use costs::CostsView;
 pub(crate) use gpu_costs::GpuCostsView;
 pub(crate) use invoices::InvoiceView;
-pub(crate) use keys::{KeyView, OrganizationKeyView};
+pub(crate) use keys::{KeySpendingView, KeyView, OrganizationKeyView};
 pub(crate) use nodes::NodeView;
 pub(crate) use people::{InvitationView, MemberView, OrganizationView, RoleView, SessionView, UserView};
 pub(crate) use prices::PriceVersionView;

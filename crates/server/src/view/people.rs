@@ -1,6 +1,6 @@
 use crate::surface_context::OrganizationDefaults;
 use domain::user::Role;
-use domain::{Invitation, Organization, Session, SessionId, Timestamp, User, WorkspaceId};
+use domain::{Invitation, NanoUsd, Organization, Session, SessionId, Timestamp, User, WorkspaceId};
 use serde::Serialize;
 use store::users::Member;
 use utoipa::ToSchema;
@@ -20,6 +20,13 @@ pub(crate) struct OrganizationView {
     monthly_tokens: Option<u64>,
     /// The most bytes of stored responses of all its workspaces.
     max_stored_bytes: u64,
+    /// The most that all its workspaces may cost in a month, in USD: the lower one of the operator's amount and that of the
+    /// administrators; null if there is none.
+    #[schema(value_type = Option<String>, example = "500.00")]
+    monthly_usd: Option<NanoUsd>,
+    /// The operator's amount; null if there is none.
+    #[schema(value_type = Option<String>)]
+    operator_monthly_usd: Option<NanoUsd>,
 }
 
 impl OrganizationView {
@@ -31,6 +38,8 @@ impl OrganizationView {
             max_workspaces: organization.max_workspaces.unwrap_or(defaults.max_workspaces),
             monthly_tokens: organization.monthly_tokens,
             max_stored_bytes: organization.max_stored_bytes.unwrap_or(defaults.max_stored_bytes),
+            monthly_usd: organization.monthly_usd.cap(),
+            operator_monthly_usd: organization.monthly_usd.operator,
         }
     }
 }

@@ -1,5 +1,5 @@
 use domain::workspace::Limits;
-use domain::{ResponseRetention, Workspace};
+use domain::{NanoUsd, ResponseRetention, Workspace};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -16,6 +16,13 @@ pub(crate) struct WorkspaceView {
     tokens_per_minute: u64,
     monthly_tokens: u64,
     max_api_keys: u64,
+    /// The most that serverless calls and GPU-hours may cost in a month, in USD: the lower one of the operator's amount and that
+    /// of the administrators; null if there is none.
+    #[schema(value_type = Option<String>, example = "500.00")]
+    monthly_usd: Option<NanoUsd>,
+    /// The operator's amount; null if there is none.
+    #[schema(value_type = Option<String>)]
+    operator_monthly_usd: Option<NanoUsd>,
     /// The days for which responses are stored; null if they are not.
     #[schema(minimum = 1, maximum = 30)]
     response_retention_days: Option<u8>,
@@ -34,6 +41,8 @@ impl WorkspaceView {
             tokens_per_minute: limits.tokens_per_minute,
             monthly_tokens: limits.monthly_tokens,
             max_api_keys: limits.max_api_keys,
+            monthly_usd: workspace.monthly_usd.cap(),
+            operator_monthly_usd: workspace.monthly_usd.operator,
             response_retention_days: workspace.response_retention.map(ResponseRetention::days),
             version: workspace.version,
         }

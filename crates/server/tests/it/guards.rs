@@ -11,12 +11,21 @@ use crate::app::{TestApp, shown, text, wait_until};
 use crate::wire::Wire;
 
 /// All routes under `/v1`, and some that do not exist.
-const ROUTES: [(&str, &str); 22] = [
+const ROUTES: [(&str, &str); 31] = [
     ("POST", "/v1/chat/completions"),
     ("POST", "/v1/chat/completions/"),
     ("POST", "/v1/responses"),
     ("POST", "/v1/responses/input_tokens"),
     ("POST", "/v1/embeddings"),
+    ("POST", "/v1/completions"),
+    ("POST", "/v1/rerank"),
+    ("POST", "/rerank"),
+    ("POST", "/v2/rerank"),
+    ("POST", "/v1/score"),
+    ("POST", "/v1/tokenize"),
+    ("POST", "/tokenize"),
+    ("POST", "/v1/detokenize"),
+    ("POST", "/detokenize"),
     ("GET", "/v1/models"),
     ("HEAD", "/v1/models"),
     ("GET", "/v1/models?modality=chat"),

@@ -265,19 +265,20 @@ fn a_store_is_migrated_once() {
     let folder = tempfile::tempdir().unwrap();
     let data_dir = folder.path().to_str().unwrap();
     let migrate = || String::from_utf8(forebay(&["migrate", "--data-dir", data_dir]).stdout).unwrap();
-    expect!["schema version 23 (was 0)\n"].assert_eq(&migrate());
-    expect!["schema version 23 (was 23)\n"].assert_eq(&migrate());
+    expect!["schema version 26 (was 0)\n"].assert_eq(&migrate());
+    expect!["schema version 26 (was 26)\n"].assert_eq(&migrate());
 }
 
-/// Creates a self-signed certificate for the loopback address.
-fn certificate(folder: &Path) {
+/// Creates a self-signed certificate for the loopback address. It is not one of an authority, so that it can be trusted as it is.
+pub(crate) fn certificate(folder: &Path) {
     let names = "subjectAltName=DNS:localhost,IP:127.0.0.1";
     let arguments =
         ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
     let output = Command::new("openssl")
         .current_dir(folder)
         .args(arguments)
-        .args(["-subj", "/CN=localhost", "-addext", names, "-keyout", "key.pem", "-out", "cert.pem"])
+        .args(["-subj", "/CN=localhost", "-addext", names, "-addext", "basicConstraints=CA:FALSE"])
+        .args(["-keyout", "key.pem", "-out", "cert.pem"])
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", errors_of(&output));

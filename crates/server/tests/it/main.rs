@@ -19,6 +19,7 @@ mod engine_failover;
 mod engine_script;
 mod engines;
 mod guards;
+mod hosted_provider;
 mod journal;
 mod kubernetes;
 mod lifecycle;

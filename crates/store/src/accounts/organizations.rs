@@ -6,19 +6,19 @@ use crate::error::{Conflict, StoreError};
 use crate::listing::{Listing, SortBy, SortColumn};
 use crate::page::Page;
 use crate::{row, workspaces};
-use domain::{Organization, OrganizationId, Timestamp};
+use domain::{NanoUsd, Organization, OrganizationId, Timestamp};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
 pub async fn by_id(store: &Store, id: &OrganizationId) -> Result<Option<Organization>, StoreError> {
     let query =
-        sqlx::query("SELECT id, name, max_workspaces, monthly_tokens, max_stored_bytes, created_at FROM organizations WHERE id = $1").bind(id.as_str());
+        sqlx::query("SELECT id, name, max_workspaces, monthly_tokens, max_stored_bytes, monthly_usd, own_monthly_usd, created_at FROM organizations WHERE id = $1").bind(id.as_str());
     store.row(query).await?.as_ref().map(organization).transpose()
 }
 
 pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<Organization>, StoreError> {
     let query = sqlx::query(
-        "SELECT id, name, max_workspaces, monthly_tokens, max_stored_bytes, created_at FROM organizations WHERE id > $1 ORDER BY id LIMIT $2",
+        "SELECT id, name, max_workspaces, monthly_tokens, max_stored_bytes, monthly_usd, own_monthly_usd, created_at FROM organizations WHERE id > $1 ORDER BY id LIMIT $2",
     );
     store.rows(query.bind(page.cursor()).bind(page.limit())).await?.iter().map(organization).collect()
 }
@@ -34,7 +34,8 @@ pub struct CountedOrganization {
 macro_rules! select_counted {
     ($rest:literal) => {
         concat!(
-            "SELECT o.id, o.name, o.max_workspaces, o.monthly_tokens, o.max_stored_bytes, o.created_at, \
+            "SELECT o.id, o.name, o.max_workspaces, o.monthly_tokens, o.max_stored_bytes, o.monthly_usd, \
+             o.own_monthly_usd, o.created_at, \
              (SELECT COUNT(*) FROM workspaces w WHERE w.organization_id = o.id) AS workspaces, \
              (SELECT COUNT(*) FROM organization_members m WHERE m.organization_id = o.id) AS members \
              FROM organizations o ",
@@ -121,14 +122,16 @@ const ANYTHING_THERE: &str = "SELECT id FROM organizations UNION ALL SELECT id F
 
 pub async fn insert(tx: &mut Tx, new: &Organization) -> Result<(), StoreError> {
     let insert = sqlx::query(
-        "INSERT INTO organizations (id, name, max_workspaces, monthly_tokens, max_stored_bytes, created_at) \
-         VALUES ($1, $2, $3, $4, $5, $6)",
+        "INSERT INTO organizations (id, name, max_workspaces, monthly_tokens, max_stored_bytes, monthly_usd, \
+         own_monthly_usd, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
     )
     .bind(new.id.as_str())
     .bind(new.name.as_str())
     .bind(row::to_optional_number(new.max_workspaces))
     .bind(row::to_optional_number(new.monthly_tokens))
     .bind(row::to_optional_number(new.max_stored_bytes))
+    .bind(new.monthly_usd.operator.map(NanoUsd::nanos))
+    .bind(new.monthly_usd.administrators.map(NanoUsd::nanos))
     .bind(new.created_at.millis());
     tx.execute(insert).await?;
     tx.announce(Change::Organization(new.id.clone()), new.created_at);
@@ -138,14 +141,16 @@ pub async fn insert(tx: &mut Tx, new: &Organization) -> Result<(), StoreError> {
 /// Writes the name and the bounds.
 pub async fn update(tx: &mut Tx, edited: &Organization, now: Timestamp) -> Result<(), StoreError> {
     let update = sqlx::query(
-        "UPDATE organizations SET name = $2, max_workspaces = $3, monthly_tokens = $4, max_stored_bytes = $5 \
-         WHERE id = $1",
+        "UPDATE organizations SET name = $2, max_workspaces = $3, monthly_tokens = $4, max_stored_bytes = $5, \
+         monthly_usd = $6, own_monthly_usd = $7 WHERE id = $1",
     )
     .bind(edited.id.as_str())
     .bind(edited.name.as_str())
     .bind(row::to_optional_number(edited.max_workspaces))
     .bind(row::to_optional_number(edited.monthly_tokens))
-    .bind(row::to_optional_number(edited.max_stored_bytes));
+    .bind(row::to_optional_number(edited.max_stored_bytes))
+    .bind(edited.monthly_usd.operator.map(NanoUsd::nanos))
+    .bind(edited.monthly_usd.administrators.map(NanoUsd::nanos));
     if tx.execute(update).await? == 0 {
         return Err(missing(&edited.id));
     }
@@ -169,7 +174,7 @@ pub async fn delete(tx: &mut Tx, id: &OrganizationId, now: Timestamp) -> Result<
 pub async fn lock(tx: &mut Tx, id: &OrganizationId) -> Result<Organization, StoreError> {
     let touch = sqlx::query(
         "UPDATE organizations SET name = name WHERE id = $1 RETURNING id, name, max_workspaces, \
-         monthly_tokens, max_stored_bytes, created_at",
+         monthly_tokens, max_stored_bytes, monthly_usd, own_monthly_usd, created_at",
     );
     organization(&tx.row(touch.bind(id.as_str())).await?.ok_or_else(|| missing(id))?)
 }
@@ -193,6 +198,7 @@ fn organization(found: &AnyRow) -> Result<Organization, StoreError> {
         max_workspaces: row::optional_count(found, "max_workspaces")?,
         monthly_tokens: row::optional_count(found, "monthly_tokens")?,
         max_stored_bytes: row::optional_count(found, "max_stored_bytes")?,
+        monthly_usd: row::monthly_budget(found)?,
         created_at: row::moment(found, "created_at")?,
     })
 }

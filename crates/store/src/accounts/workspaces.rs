@@ -6,7 +6,7 @@ use crate::error::{Conflict, StoreError};
 use crate::page::Page;
 use crate::{audit, endpoints, organizations, row, users};
 use domain::workspace::OwnLimits;
-use domain::{OrganizationId, ResponseRetention, Timestamp, UserId, Workspace, WorkspaceId};
+use domain::{NanoUsd, OrganizationId, ResponseRetention, Timestamp, UserId, Workspace, WorkspaceId};
 use sqlx::any::AnyRow;
 
 /// The action of a deletion in the audit log.
@@ -17,7 +17,7 @@ macro_rules! select {
         concat!(
             "SELECT w.id, w.organization_id, w.name, w.requests_per_minute, w.tokens_per_minute, w.monthly_tokens, \
              w.max_api_keys, w.lowered_requests_per_minute, w.lowered_tokens_per_minute, w.lowered_monthly_tokens, \
-             w.lowered_max_api_keys, w.response_retention_days, w.version, w.created_at FROM workspaces w ",
+             w.lowered_max_api_keys, w.monthly_usd, w.own_monthly_usd, w.response_retention_days, w.version, w.created_at FROM workspaces w ",
             $rest
         )
     };
@@ -137,7 +137,7 @@ pub async fn update(tx: &mut Tx, edited: Workspace, now: Timestamp) -> Result<Wo
         "UPDATE workspaces SET name = $2, requests_per_minute = $3, tokens_per_minute = $4, monthly_tokens = $5, \
          max_api_keys = $6, lowered_requests_per_minute = $7, lowered_tokens_per_minute = $8, \
          lowered_monthly_tokens = $9, lowered_max_api_keys = $10, response_retention_days = $11, \
-         version = $12 WHERE id = $1",
+         version = $12, monthly_usd = $13, own_monthly_usd = $14 WHERE id = $1",
     )
     .bind(changed.id.as_str())
     .bind(changed.name.as_str())
@@ -150,7 +150,9 @@ pub async fn update(tx: &mut Tx, edited: Workspace, now: Timestamp) -> Result<Wo
     .bind(row::to_optional_number(changed.lowered.monthly_tokens))
     .bind(row::to_optional_number(changed.lowered.max_api_keys))
     .bind(changed.response_retention.map(|retention| i64::from(retention.days())))
-    .bind(row::to_number(changed.version));
+    .bind(row::to_number(changed.version))
+    .bind(changed.monthly_usd.operator.map(NanoUsd::nanos))
+    .bind(changed.monthly_usd.administrators.map(NanoUsd::nanos));
     tx.execute(update).await?;
     tx.announce(Change::Workspace(changed.id.clone()), now);
     Ok(changed)
@@ -216,6 +218,7 @@ fn workspace(found: &AnyRow) -> Result<Workspace, StoreError> {
             monthly_tokens: row::optional_count(found, "lowered_monthly_tokens")?,
             max_api_keys: row::optional_count(found, "lowered_max_api_keys")?,
         },
+        monthly_usd: row::monthly_budget(found)?,
         response_retention: retention(found)?,
         version: row::count(found, "version")?,
         created_at: row::moment(found, "created_at")?,

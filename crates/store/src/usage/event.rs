@@ -7,6 +7,7 @@
 use crate::db::{Query, Store};
 use crate::error::StoreError;
 use crate::row;
+use domain::budget::ReservedIn;
 use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens};
 use domain::{Caller, ModelId, OrganizationId, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
 use sqlx::AssertSqlSafe;
@@ -160,5 +161,6 @@ pub(super) fn from_row(found: &AnyRow) -> Result<UsageEvent, StoreError> {
         sent_micros: row::optional_count(found, "sent_micros")?,
         origin: read_origin(found)?,
         failovers: row::small(found, "failovers")?,
+        reserved_in: ReservedIn::default(),
     })
 }

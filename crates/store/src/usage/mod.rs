@@ -4,13 +4,16 @@
 //! as rows ([`event`], [`dimensions`]) and, in the same transaction, adds them to the hourly and daily [`sums`], the
 //! [`series`] of dashboards and the bill check. The [`requests`] log lists events and rejected calls together.
 
+pub mod budgets;
 mod dimensions;
 mod event;
 pub mod journal;
+pub mod leases;
 pub mod quota;
 pub mod requests;
 pub mod retention;
 pub mod series;
+pub mod spend;
 pub mod sums;
 mod writer;
 

@@ -8,9 +8,9 @@
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::{organizations, row};
-use domain::quota::{Account, AccountOwner, Lease, LeaseRequest, grant_within};
+use domain::quota::{Account, AccountOwner, AccountUnit, Lease, LeaseRequest, grant_within};
 use domain::workspace::lower;
-use domain::{Month, Organization, OrganizationId, Timestamp, UsageEvent, Workspace, WorkspaceId};
+use domain::{Month, NanoUsd, Organization, OrganizationId, Timestamp, UsageEvent, Workspace, WorkspaceId};
 use sqlx::any::AnyRow;
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ pub async fn set_lease(
 ) -> Result<LeaseState, StoreError> {
     let mut tx = store.begin().await?;
     let caps = lock_caps(&mut tx, key.workspace, default_cap).await?;
-    let used = lock_used(&mut tx, key.workspace, key.month, caps.organization.as_deref()).await?;
+    let used = lock_row(&mut tx, key.workspace, key.month, caps.organization.as_deref()).await?;
     let query = sqlx::query("SELECT run_id, granted, written FROM quota_leases WHERE workspace_id = $1 AND month = $2")
         .bind(key.workspace.as_str())
         .bind(i64::from(key.month.number()));
@@ -101,21 +101,22 @@ pub async fn set_lease(
 /// Counts newly inserted events, in the transaction that inserted them.
 pub async fn count(tx: &mut Tx, run: &str, inserted: &[&UsageEvent]) -> Result<(), StoreError> {
     // In one order, so that two nodes cannot deadlock.
-    let mut sums: BTreeMap<(&str, i32), (&OrganizationId, u64)> = BTreeMap::new();
+    let mut sums: BTreeMap<(&str, i32), (&OrganizationId, u64, NanoUsd)> = BTreeMap::new();
     for event in inserted.iter().filter(|event| event.counts_against_quota()) {
         let month = Month::of(event.started_at).number();
         let caller = &event.caller;
-        let sum = sums.entry((caller.workspace.as_str(), month)).or_insert((&caller.organization, 0));
+        let sum = sums.entry((caller.workspace.as_str(), month)).or_insert((&caller.organization, 0, NanoUsd::ZERO));
         sum.1 += event.tokens.total();
+        sum.2 += event.cost;
     }
-    for ((workspace, month), (organization, tokens)) in sums {
+    for ((workspace, month), (organization, tokens, cost)) in sums {
         let used = sqlx::query(
-            "INSERT INTO quota_months (workspace_id, month, used, organization_id) VALUES ($1, $2, $3, $4) \
-             ON CONFLICT (workspace_id, month) \
-             DO UPDATE SET used = quota_months.used + excluded.used, organization_id = excluded.organization_id",
+            "INSERT INTO quota_months (workspace_id, month, used, organization_id, cost) VALUES ($1, $2, $3, $4, $5) \
+             ON CONFLICT (workspace_id, month) DO UPDATE SET used = quota_months.used + excluded.used, \
+             cost = quota_months.cost + excluded.cost, organization_id = excluded.organization_id",
         );
         let used = used.bind(workspace).bind(i64::from(month)).bind(row::to_number(tokens));
-        tx.execute(used.bind(organization.as_str())).await?;
+        tx.execute(used.bind(organization.as_str()).bind(cost.nanos())).await?;
         let written = sqlx::query(
             "UPDATE quota_leases SET written = written + $4 WHERE workspace_id = $1 AND month = $2 AND run_id = $3",
         );
@@ -123,26 +124,6 @@ pub async fn count(tx: &mut Tx, run: &str, inserted: &[&UsageEvent]) -> Result<(
         tx.execute(written).await?;
     }
     Ok(())
-}
-
-/// Renews the leases of a run, and deletes those of months before `oldest`.
-pub async fn renew(store: &Store, run: &str, oldest: Month, expires_at: Timestamp) -> Result<(), StoreError> {
-    let mut tx = store.begin().await?;
-    let renew = sqlx::query("UPDATE quota_leases SET expires_at = $2 WHERE run_id = $1");
-    tx.execute(renew.bind(run).bind(expires_at.millis())).await?;
-    let over = sqlx::query("DELETE FROM quota_leases WHERE run_id = $1 AND month < $2");
-    tx.execute(over.bind(run).bind(i64::from(oldest.number()))).await?;
-    tx.commit().await
-}
-
-/// Releases the leases of a run after all its events are stored: unused tokens become free.
-pub async fn end_run(store: &Store, run: &str) -> Result<(), StoreError> {
-    store.execute(sqlx::query("DELETE FROM quota_leases WHERE run_id = $1").bind(run)).await.map(drop)
-}
-
-/// Releases the leases of a node that will not come back. The events in its journal are given up.
-pub async fn forget_node(tx: &mut Tx, node: &str) -> Result<(), StoreError> {
-    tx.execute(sqlx::query("DELETE FROM quota_leases WHERE node_id = $1").bind(node)).await.map(drop)
 }
 
 pub async fn account(
@@ -215,6 +196,7 @@ pub async fn list(
 fn account_of(found: &AnyRow, default_cap: u64) -> Result<Account, StoreError> {
     Ok(Account {
         owner: AccountOwner::Workspace,
+        unit: AccountUnit::Tokens,
         cap: effective_cap(found, default_cap)?,
         used: row::optional_count(found, "used")?.unwrap_or(0),
         reserved: row::optional_count(found, "reserved")?.unwrap_or(0),
@@ -244,6 +226,7 @@ async fn shared_account(
 fn shared_of(found: &AnyRow, cap: u64) -> Result<(Account, u32), StoreError> {
     let account = Account {
         owner: AccountOwner::Organization,
+        unit: AccountUnit::Tokens,
         cap,
         used: row::count(found, "used")?,
         reserved: row::count(found, "reserved")?,
@@ -252,7 +235,7 @@ fn shared_of(found: &AnyRow, cap: u64) -> Result<(Account, u32), StoreError> {
 }
 
 /// Reads the used tokens of an account and locks it until the end of the transaction.
-async fn lock_used(
+pub(super) async fn lock_row(
     tx: &mut Tx,
     workspace: &WorkspaceId,
     month: Month,

@@ -35,6 +35,8 @@ pub enum RowKind {
     EngineCounters,
     /// Requests between nodes that are no longer waited for.
     NodeRequests,
+    /// What engines can do that were not asked for long, such as those of deleted endpoints.
+    EngineCapabilities,
 }
 
 /// The key of the rows of a kind, and the condition for old ones. `$1` is the time, `$2` the resolution if there is one.
@@ -69,6 +71,7 @@ impl RowKind {
             Self::EngineHours => ("engine_hours", "replica, hour", "hour < $1", None),
             Self::EngineCounters => ("engine_counters", "replica, source", "read_at < $1", None),
             Self::NodeRequests => ("node_requests", "id", "requested_at < $1", None),
+            Self::EngineCapabilities => ("engine_capabilities", "engine", "asked_at < $1", None),
         };
         Table { name, key, is_old, resolution }
     }

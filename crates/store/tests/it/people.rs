@@ -1,13 +1,14 @@
 //! Records to put into a store.
 
+use domain::budget::Budgets;
 use domain::endpoint::labels::Labels;
 use domain::key::NewKey;
 use domain::key_restrictions::allowed_models;
 use domain::user::{Email, Membership, Role};
 use domain::workspace::OwnLimits;
 use domain::{
-    ApiKey, KeyId, KeyRestrictions, Organization, OrganizationId, Permission, Timestamp, User, UserId, Workspace,
-    WorkspaceId,
+    ApiKey, KeyId, KeyRestrictions, MonthlyBudget, Organization, OrganizationId, Permission, Timestamp, User, UserId,
+    Workspace, WorkspaceId,
 };
 use store::{Store, api_keys, organizations, users, workspaces};
 
@@ -28,6 +29,7 @@ pub(crate) fn new_organization() -> Organization {
         max_workspaces: None,
         monthly_tokens: None,
         max_stored_bytes: None,
+        monthly_usd: MonthlyBudget::NONE,
         created_at: NOW,
     }
 }
@@ -39,6 +41,7 @@ pub(crate) fn new_workspace(organization: &Organization) -> Workspace {
         name: "Research".into(),
         own: OwnLimits { monthly_tokens: Some(5_000), ..OwnLimits::default() },
         lowered: OwnLimits::default(),
+        monthly_usd: MonthlyBudget::NONE,
         response_retention: None,
         version: 1,
         created_at: NOW,
@@ -87,6 +90,7 @@ pub(crate) fn new_key(workspace: &Workspace) -> ApiKey {
             ..KeyRestrictions::default()
         },
         labels: Labels::from([("team".into(), "search".into())]),
+        budgets: Budgets::default(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::quota::{self, LeaseKey, LeaseState};
 use store::usage::UsageWriter;
-use store::{Store, organizations, workspaces};
+use store::{Store, leases, organizations, workspaces};
 use tokio::task::JoinSet;
 
 const CAP: u64 = 100_000;
@@ -149,10 +149,10 @@ async fn leases_of_a_dead_run_stay_reserved_until_it_is_ended_or_its_node_forgot
         ask(&store, &workspace, "run_a", 0, 60_000).await;
         ask(&store, &workspace, "run_b", 0, 30_000).await;
         assert!(!ask(&store, &workspace, "run_c", 0, 20_000).await.added);
-        quota::end_run(&store, "run_a").await.unwrap();
+        leases::end_run(&store, "run_a").await.unwrap();
         assert!(ask(&store, &workspace, "run_c", 0, 20_000).await.added);
         let mut tx = store.begin().await.unwrap();
-        quota::forget_node(&mut tx, "node_1").await.unwrap();
+        leases::forget_node(&mut tx, "node_1").await.unwrap();
         tx.commit().await.unwrap();
         assert_eq!(account(&store, &workspace).await.reserved, 0);
     })

@@ -37,6 +37,7 @@ pub(crate) fn event(workspace: &Workspace, number: i64) -> UsageEvent {
         sent_micros: Some(700),
         origin: CallOrigin { surface: Some(CallSurface::Messages), requested_model: Some("claude-x".into()) },
         failovers: 2,
+        reserved_in: Default::default(),
     }
 }
 

@@ -69,6 +69,7 @@ fn event(rng: &mut Rng, workspace: &Workspace) -> UsageEvent {
         sent_micros: Some(700),
         origin: CallOrigin::default(),
         failovers: 0,
+        reserved_in: Default::default(),
     }
 }
 

@@ -36,13 +36,31 @@ pub(super) fn of_call(context: Context, details: CallDetails) -> Vec<Span> {
     spans
 }
 
+/// The path of a route.
+fn http_route(route: &str) -> &'static str {
+    match route {
+        "completions" => "/v1/completions",
+        "embeddings" => "/v1/embeddings",
+        "rerank" => "/v1/rerank",
+        "score" => "/v1/score",
+        "messages" => "/v1/messages",
+        "responses" => "/v1/responses",
+        _ => "/v1/chat/completions",
+    }
+}
+
+/// The name of a route in the conventions.
+fn operation(route: &'static str) -> &'static str {
+    if route == "completions" { "text_completion" } else { route }
+}
+
 fn of_request(settled: &Settled) -> Attributes {
     let mut attributes = Attributes::default();
-    attributes.put(names::OPERATION, settled.route);
+    attributes.put(names::OPERATION, operation(settled.route));
     attributes.put(names::PROVIDER, PROVIDER);
     attributes.put_some(names::REQUEST_MODEL, settled.model.as_deref());
     attributes.put(names::HTTP_METHOD, "POST");
-    attributes.put(names::HTTP_ROUTE, if settled.route == "chat" { "/v1/chat/completions" } else { "/v1/embeddings" });
+    attributes.put(names::HTTP_ROUTE, http_route(settled.route));
     attributes.put(names::HTTP_STATUS, u64::from(settled.status));
     attributes.put_some(names::ERROR_TYPE, Some(settled.code).filter(|code| !code.is_empty()));
     attributes.put(names::FOREBAY_REQUEST, settled.request.as_str());
@@ -64,7 +82,7 @@ fn of_request(settled: &Settled) -> Attributes {
 fn of_attempt(context: &Context, settled: &Settled, attempt: &Attempt) -> Span {
     let replica = &attempt.replica;
     let mut attributes = Attributes::default();
-    attributes.put(names::OPERATION, settled.route);
+    attributes.put(names::OPERATION, operation(settled.route));
     attributes.put(names::PROVIDER, PROVIDER);
     attributes.put(names::REQUEST_MODEL, replica.upstream.model.as_str());
     attributes.put(names::SERVER_ADDRESS, replica.address.host.as_str());

@@ -6,11 +6,13 @@
 
 mod body;
 mod chat;
+mod completions;
 mod embeddings;
 mod errors;
 mod native;
 mod personality;
 mod request;
+mod rerank;
 mod response;
 mod script;
 mod server;

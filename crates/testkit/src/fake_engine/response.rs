@@ -13,9 +13,11 @@ use serde_json::json;
 use tokio::sync::Notify;
 
 use super::body::{Length, ScriptedBody, Step};
+use super::completions::CompletionCall;
 use super::embeddings::{self, EmbeddingCall};
 use super::native::{NativeApi, NativeCall};
 use super::request::ChatRequest;
+use super::rerank::{RerankCall, ScoreFormat};
 use super::script::Script;
 use super::simulation::{Prefilled, SimulatedEngine};
 use super::state::{CallGuard, State};
@@ -58,6 +60,24 @@ pub(super) async fn respond_to(
             let guard = state.begin_call(&parts, &body);
             embedding_response(&state, connection, guard, &body).await
         }
+        (&Method::POST, "/v1/completions") => {
+            let guard = state.begin_call(&parts, &body);
+            completion_response(&state, connection, guard, &body).await
+        }
+        (&Method::POST, "/v1/rerank" | "/rerank" | "/v1/score") => {
+            let guard = state.begin_call(&parts, &body);
+            let format = if path == "/v1/score" { ScoreFormat::List } else { ScoreFormat::Results };
+            let script = state.next_script();
+            match RerankCall::parse(&body) {
+                Ok(call) => play_whole(&script, connection, guard, call.render(&script, format)).await,
+                Err(message) => Ok(reject(guard, &message)),
+            }
+        }
+        (&Method::POST, "/detokenize") => {
+            let guard = state.begin_call(&parts, &body);
+            let script = state.next_script();
+            play_whole(&script, connection, guard, json!({"prompt": script.text}).to_string().into()).await
+        }
         (&Method::POST, "/v1/messages") => {
             let guard = state.begin_call(&parts, &body);
             native_response(&state, connection, guard, NativeApi::Messages, &body).await
@@ -84,7 +104,8 @@ pub(super) async fn respond_to(
 
 /// Engines with a key guard their API; the routes that control the script stay open to tests.
 fn may_call(state: &State, path: &str, headers: &http::HeaderMap) -> bool {
-    let is_guarded = (path.starts_with("/v1/") && path != "/v1/health") || ["/tokenize", "/metrics"].contains(&path);
+    let is_guarded =
+        (path.starts_with("/v1/") && path != "/v1/health") || ["/tokenize", "/detokenize", "/metrics"].contains(&path);
     let Some(key) = state.key.as_ref().filter(|_| is_guarded) else { return true };
     let given = headers.get(http::header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     given.and_then(|value| value.strip_prefix("Bearer ")) == Some(key.as_str())
@@ -113,6 +134,9 @@ async fn chat_response(
         },
     };
     let script = chat_request.script.clone().map_or_else(|| state.next_script(), Arc::new);
+    if let Some(name) = script.refused.iter().find(|name| has_name(body, name)) {
+        return Ok(reject(guard, &format!("`{name}` is not supported")));
+    }
     script.engine.read_own_members(&mut chat_request);
     let script = chat_request.beginning().map(|text| Arc::new(script.continuing(text))).unwrap_or(script);
     let whole = if chat_request.stream { None } else { Some(chat::render(&script, &chat_request)) };
@@ -123,6 +147,29 @@ async fn chat_response(
         .await;
     };
     play_whole(&script, connection, guard, whole).await
+}
+
+/// Whether a name stands in quotes somewhere in the body.
+fn has_name(body: &[u8], name: &str) -> bool {
+    memchr::memmem::find(body, format!("\"{name}\"").as_bytes()).is_some()
+}
+
+async fn completion_response(
+    state: &State,
+    connection: Arc<Notify>,
+    guard: CallGuard,
+    body: &Bytes,
+) -> Result<EngineResponse, HangUp> {
+    let call = match CompletionCall::parse(body) {
+        Ok(call) => call,
+        Err(message) => return Ok(reject(guard, &message)),
+    };
+    let script = state.next_script();
+    if call.is_stream() {
+        let steps = || call.render_stream(&script);
+        return play(&script, connection, guard, "text/event-stream", Length::Chunked, steps).await;
+    }
+    play_whole(&script, connection, guard, call.render(&script)).await
 }
 
 async fn native_response(
@@ -291,6 +338,10 @@ fn get_response(state: &State, path: &str) -> EngineResponse {
             let data = json!([{"id": model, "object": "model", "created": chat::CREATED, "owned_by": "fake"}]);
             respond_json(&json!({"object": "list", "data": data}))
         }
+        "/version" => match &state.current().version {
+            Some(version) => respond_json(&json!({"version": version})),
+            None => error(StatusCode::NOT_FOUND, "Not Found"),
+        },
         "/metrics" => {
             let running = count(&state.in_flight);
             if let Some(engine) = &state.simulated {

@@ -21,6 +21,10 @@ pub struct Script {
     pub uneven: bool,
     /// Tokens of each choice that have no text, such as the one that ends it.
     pub hidden_tokens: u64,
+    /// The version that it says, if any.
+    pub version: Option<String>,
+    /// Names of members, or types of parts, with which chats are rejected, as by an engine without the option for them.
+    pub refused: Vec<String>,
     /// Delay before the headers.
     pub delay_ms: u64,
     /// Number of content chunks of a stream; a unary response repeats the text as often.
@@ -106,6 +110,8 @@ impl Default for Script {
             usage_fault: None,
             uneven: false,
             hidden_tokens: 0,
+            version: None,
+            refused: Vec::new(),
             delay_ms: 0,
             chunks: 3,
             chunk_delay_ms: 0,

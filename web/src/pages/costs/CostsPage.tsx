@@ -16,6 +16,7 @@ import { CachingPanel } from './CachingPanel'
 import classes from './Costs.module.css'
 import { CostsByDay } from './CostsByDay'
 import { DedicatedCosts } from './DedicatedCosts'
+import { MonthlyBudgetPanel } from './MonthlyBudgetPanel'
 import { MonthlyQuotaPanel } from './MonthlyQuotaPanel'
 import { Totals } from './Totals'
 
@@ -56,6 +57,7 @@ export function CostsPage() {
           {(data) => (
             <>
               <Totals costs={data} isCurrent={shown === current} />
+              {shown === current && data.budget ? <MonthlyBudgetPanel budget={data.budget} /> : null}
               <CostsByDay costs={data} workspaceId={workspace.id} by={filters.by} onBy={(by) => change({ by })} />
             </>
           )}

@@ -3,6 +3,7 @@ import type { UseFormReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
 import { modelRecordsQuery } from '../../api/models'
 import { OptionalNumber } from '../../ui/OptionalNumber'
+import { BudgetFields } from './BudgetFields'
 import { hasAdvanced, type KeyValues, type Lifetime, limitHint } from './key-values'
 import { PERMISSIONS } from './restrictions'
 
@@ -99,6 +100,7 @@ function Advanced({ form, workspaceId, limits }: Omit<Props, 'lifetimes'>) {
         maxTags={MAX_LABELS}
         {...form.getInputProps('labels')}
       />
+      <BudgetFields form={form} />
     </Stack>
   )
 }

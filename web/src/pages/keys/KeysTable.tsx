@@ -7,10 +7,13 @@ import { toApiError } from '../../api/errors'
 import { disableKey, enableKey, endOverlap, type Key, keysOf } from '../../api/keys'
 import type { Member } from '../../api/members'
 import { useSessionContext } from '../../api/session'
+import { paths } from '../../paths'
 import { type Column, DataTable, type PagedRows } from '../../ui/DataTable'
 import { formatCount, formatMoney, formatTime } from '../../ui/format'
+import { Link } from '../../ui/Link'
 import { StatusBadge } from '../../ui/StatusBadge'
 import { Time } from '../../ui/Time'
+import { budgetsText } from './budgets'
 import { creatorOf } from './creators'
 import type { OpenDialog } from './KeysPage'
 import { type KeyAction, keyActionBlocked, STATES } from './key-can'
@@ -31,7 +34,16 @@ type Props = {
 
 export function KeysTable({ keys, sort, onSort, members, usage, workspaceId, onOpenDialog }: Props) {
   const columns: Column<Key>[] = [
-    { id: 'name', header: 'Name', sortBy: 'server', cell: (key) => key.name },
+    {
+      id: 'name',
+      header: 'Name',
+      sortBy: 'server',
+      cell: (key) => (
+        <Anchor component={Link} href={paths.key(key.id)}>
+          {key.name}
+        </Anchor>
+      ),
+    },
     { id: 'prefix', header: 'Key', cell: (key) => <Secret apiKey={key} workspaceId={workspaceId} /> },
     {
       id: 'state',
@@ -144,9 +156,10 @@ function Spent({ line }: { line: UsageLine | undefined }) {
 
 const NONE = 'no calls'
 
-/** What the key may do, its own limits and its labels. */
+/** What the key may do, its own limits, its budgets and its labels. */
 function Access({ apiKey }: { apiKey: Key }) {
   const labels = labelTexts(apiKey.labels)
+  const budgets = budgetsText(apiKey.budgets)
   return (
     <Stack gap={0}>
       <Text span size="sm">
@@ -155,6 +168,11 @@ function Access({ apiKey }: { apiKey: Key }) {
       <Text span size="xs" c="dimmed">
         {limitsOf(apiKey) ?? 'Workspace limits'}
       </Text>
+      {budgets ? (
+        <Text span size="xs" c="dimmed">
+          {budgets}
+        </Text>
+      ) : null}
       {labels.length ? (
         <Text span size="xs" c="dimmed">
           {labels.join(', ')}

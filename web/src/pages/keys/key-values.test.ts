@@ -12,6 +12,7 @@ const key = {
   allowedModels: ['acme/*'],
   allowedIps: null,
   labels: { team: 'search' },
+  budgets: [{ window: 'day', usd: '2.00', soft: false }],
 } as Partial<Key> as Key
 
 describe('the forms of a key', () => {
@@ -25,26 +26,34 @@ describe('the forms of a key', () => {
       allowedModels: null,
       allowedIps: null,
       labels: {},
+      budgets: [],
     })
   })
 
   it('keep its expiry unless another one is chosen, and remove what is emptied', () => {
     const values = valuesOf(key)
     expect(lifetimesFor(key.expiresAt)[0]?.value).toBe(values.expiry)
-    const kept = { permissions: null, allowedModels: ['acme/*'], allowedIps: null, labels: { team: 'search' } }
+    const kept = {
+      permissions: null,
+      allowedModels: ['acme/*'],
+      allowedIps: null,
+      labels: { team: 'search' },
+      budgets: key.budgets,
+    }
     expect(toEdit(values, NOW)).toEqual({ name: 'ci', requestsPerMinute: 5, tokensPerMinute: null, ...kept })
-    expect(toEdit({ ...values, expiry: '', requestsPerMinute: undefined, allowedModels: [], labels: [] }, NOW)).toEqual(
-      {
-        name: 'ci',
-        expiresAt: null,
-        requestsPerMinute: null,
-        tokensPerMinute: null,
-        permissions: null,
-        allowedModels: null,
-        allowedIps: null,
-        labels: {},
-      },
-    )
+    expect(
+      toEdit({ ...values, expiry: '', requestsPerMinute: undefined, allowedModels: [], labels: [], budgets: [] }, NOW),
+    ).toEqual({
+      name: 'ci',
+      expiresAt: null,
+      requestsPerMinute: null,
+      tokensPerMinute: null,
+      permissions: null,
+      allowedModels: null,
+      allowedIps: null,
+      labels: {},
+      budgets: [],
+    })
   })
 
   it('say that a limit above that of the workspace has no effect', () => {

@@ -2,6 +2,7 @@
 
 import type { Key, KeyEdit, NewKey } from '../../api/keys'
 import { formatCount, formatTime } from '../../ui/format'
+import { type BudgetRow, isBudget, rowsOf, toBudgets } from './budgets'
 import { labelTexts, permissionsOf, toLabels, toPermissions } from './restrictions'
 
 export type KeyValues = {
@@ -15,6 +16,7 @@ export type KeyValues = {
   allowedIps: string[]
   /** `name=value` */
   labels: string[]
+  budgets: BudgetRow[]
 }
 
 export type Lifetime = { value: string; label: string }
@@ -42,16 +44,18 @@ export const EMPTY: KeyValues = {
   allowedModels: [],
   allowedIps: [],
   labels: [],
+  budgets: [],
 }
 
 /** Whether a value is set that forms show in their advanced part. */
 export const hasAdvanced = (values: KeyValues) =>
   values.requestsPerMinute !== undefined ||
   values.tokensPerMinute !== undefined ||
-  [values.allowedModels, values.allowedIps, values.labels].some((list) => list.length > 0)
+  [values.allowedModels, values.allowedIps, values.labels, values.budgets].some((list) => list.length > 0)
 
-/** A key has a name and may do something. */
-export const isComplete = ({ name, permissions }: KeyValues) => !!name.trim() && permissions.length > 0
+/** A key has a name and may do something, and its budgets have amounts. */
+export const isComplete = ({ name, permissions, budgets }: KeyValues) =>
+  !!name.trim() && permissions.length > 0 && budgets.every(isBudget)
 
 const unlessEmpty = (list: string[]) => (list.length ? list : null)
 
@@ -62,11 +66,12 @@ export const lifetimesFor = (expiresAt?: string | null): Lifetime[] =>
 const after = (days: string, now: number) => new Date(now + Number(days) * DAY_MS).toISOString()
 
 /** What new and edited keys have in common. Null restricts nothing. */
-const restrictions = ({ permissions, allowedModels, allowedIps, labels }: KeyValues) => ({
+const restrictions = ({ permissions, allowedModels, allowedIps, labels, budgets }: KeyValues) => ({
   permissions: toPermissions(permissions),
   allowedModels: unlessEmpty(allowedModels),
   allowedIps: unlessEmpty(allowedIps),
   labels: toLabels(labels),
+  budgets: toBudgets(budgets),
 })
 
 export const toKey = (values: KeyValues, now: number): NewKey => ({
@@ -86,6 +91,7 @@ export const valuesOf = (key: Key): KeyValues => ({
   allowedModels: key.allowedModels ?? [],
   allowedIps: key.allowedIps ?? [],
   labels: labelTexts(key.labels),
+  budgets: rowsOf(key.budgets),
 })
 
 /** Null removes an expiry, a limit or a restriction. */

@@ -4,6 +4,7 @@ import { useCallback } from 'react'
 import type { Model } from '../../api/models'
 import { FilterSelect } from '../../ui/FilterSelect'
 import type { Values } from '../../ui/filters'
+import { modalityLabel } from '../../ui/modality'
 import { SearchField } from '../../ui/SearchField'
 import { type FILTERS, SORTS, valuesOf } from './filter-models'
 import classes from './Models.module.css'
@@ -12,13 +13,12 @@ import { statusOf } from './status'
 type FilterValues = Values<typeof FILTERS>
 type Props = { models: Model[]; filters: FilterValues; change: (changed: Partial<FilterValues>) => void }
 
-const MODALITIES: Record<string, string> = { chat: 'Chat', embedding: 'Embedding' }
 const STATUSES = ['available', 'degraded', 'unavailable'].map((value) => ({ value, label: statusOf(value).label }))
 
 export function ModelFilters({ models, filters, change }: Props) {
   const search = useCallback((q: string) => change({ q }), [change])
   const providers = valuesOf(models, 'provider')
-  const modalities = valuesOf(models, 'modality').map((value) => ({ value, label: MODALITIES[value] ?? value }))
+  const modalities = valuesOf(models, 'modality').map((value) => ({ value, label: modalityLabel(value) }))
   return (
     <search className={classes.filters} aria-label="Models">
       <div className={classes.searchField}>

@@ -13,6 +13,7 @@ import { PanelSkeleton } from '../../ui/Skeletons'
 import { useFilters } from '../../ui/useFilters'
 import { ModelAliases } from './ModelAliases'
 import { ModelCaching } from './ModelCaching'
+import { ModelCapabilities } from './ModelCapabilities'
 import { ModelCode } from './ModelCode'
 import { ModelFlavors } from './ModelFlavors'
 import { ModelLimits } from './ModelLimits'
@@ -53,15 +54,14 @@ export function ModelPage() {
           <div className={classes.columns}>
             <div className={classes.stack}>
               <ModelCode model={model} />
-              {model.modality === 'embedding' ? null : (
-                <ModelCaching model={model} workspaceId={workspace.id} span={span} />
-              )}
+              {model.modality !== 'chat' ? null : <ModelCaching model={model} workspaceId={workspace.id} span={span} />}
               {isOperator ? <ModelPrefillQueue key={model.id} modelId={model.id} span={span} /> : null}
             </div>
             <div className={classes.stack}>
               <ModelLive model={model} workspace={workspace} />
               <ModelPrices model={model} />
               <ModelLimits model={model} workspace={workspace} />
+              <ModelCapabilities model={model} />
               <ModelFlavors model={model} workspaceId={workspace.id} />
             </div>
           </div>

@@ -5,6 +5,7 @@ import { CopyButton } from '../../ui/CopyButton'
 import { type Column, DataTable } from '../../ui/DataTable'
 import { formatCount, formatPrice } from '../../ui/format'
 import { Link } from '../../ui/Link'
+import { modalityLabel } from '../../ui/modality'
 import { SORT_BY } from './filter-models'
 import { ModelAliases } from './ModelAliases'
 import { ModelStatus } from './ModelStatus'
@@ -30,7 +31,7 @@ const COLUMNS: Column<Model>[] = [
     ),
   },
   { id: 'provider', header: 'Provider', sortBy: SORT_BY.provider, cell: (model) => model.provider },
-  { id: 'modality', header: 'Modality', cell: (model) => (model.modality === 'embedding' ? 'Embedding' : 'Chat') },
+  { id: 'modality', header: 'Modality', cell: (model) => modalityLabel(model.modality) },
   { id: 'status', header: 'Status', sortBy: SORT_BY.status, cell: (model) => <ModelStatus status={model.status} /> },
   {
     id: 'input',

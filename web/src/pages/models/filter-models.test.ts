@@ -13,6 +13,7 @@ const model = (id: string, change: Partial<Model> = {}, input = '1', output = '2
   status: 'available',
   context_length: 8192,
   optimized: false,
+  capabilities: {},
   pricing: { currency: 'USD', input_per_1m: input, cached_input_per_1m: input, output_per_1m: output },
   ...change,
 })

@@ -123,6 +123,7 @@ fn update_of(
             context_length: endpoint.shape.flavor.max_len.unwrap_or(endpoint.shape.context_length),
             optimized: model.is_some_and(|model| model.optimized),
             failover: model.is_some_and(|model| model.failover),
+            probe: model.and_then(|model| model.probe),
             chat: chat_traits(model, &endpoint.shape.flavor),
             ..Model::plain(id.clone())
         }),
@@ -163,7 +164,7 @@ fn upstream(endpoint: &Endpoint, model: &ModelId, address: &str) -> Upstream {
 mod tests {
     use super::*;
     use domain::GpuType;
-    use domain::model::{ReasoningNames, ThinkingSwitch};
+    use domain::model::{ImageTokens, ReasoningNames, ThinkingSwitch};
 
     #[test]
     fn an_endpoint_has_the_chat_traits_of_its_model_and_the_usual_switch_of_its_engine() {
@@ -177,6 +178,7 @@ mod tests {
             merge_system: true,
             reasoning_names: ReasoningNames::AsIs,
             gathers_tools: true,
+            images: ImageTokens { square: 14, most: 256 },
         };
         let own = Model { chat, ..plain };
         assert_eq!(chat_traits(Some(&own), &flavor(EngineKind::Vllm)), chat);

@@ -33,7 +33,7 @@ const ERRORS: [ErrorDescription; 12] = [
     ("408", "`request_timeout`, `upstream_timeout`", &["MessagesError"]),
     ("413", "`payload_too_large`", &["MessagesError"]),
     ("415", "`unsupported_media_type`", &["MessagesError"]),
-    ("429", "`rate_limit_exceeded`, `quota_exceeded`", &["MessagesError"]),
+    ("429", "`rate_limit_exceeded`, `quota_exceeded`, `budget_exceeded`", &["MessagesError"]),
     ("431", "`headers_too_large`", &["MessagesError"]),
     ("500", "`internal_error`", &["MessagesError"]),
     ("502", "`bad_gateway`", &["MessagesError"]),

@@ -3,7 +3,7 @@
 use crate::surface::console::accounts::workspaces::null_or_value;
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Admin, Id, List, Payload, WorkspaceAdmin, WorkspaceCaller, bounds};
-use crate::view::KeyView;
+use crate::view::{BudgetView, KeySpendingView, KeyView, budgets};
 use axum::Json;
 use control::CommandError;
 use control::keys::{self, DisabledKeys, KeyChange, KeyEdit, KeyRequest};
@@ -41,6 +41,10 @@ pub(super) struct NewKey {
     allowed_ips: Option<Vec<String>>,
     /// At most 16, to group usage by.
     labels: Option<Labels>,
+    /// At most one per window, and one that is soft.
+    #[serde(default)]
+    #[schema(max_items = 6)]
+    budgets: Vec<BudgetView>,
 }
 
 impl NewKey {
@@ -80,6 +84,9 @@ pub(super) struct EditKey {
     /// Replaces all labels.
     #[schema(nullable = false)]
     labels: Option<Labels>,
+    /// Replaces all budgets.
+    #[schema(nullable = false, max_items = 6)]
+    budgets: Option<Vec<BudgetView>>,
 }
 
 /// Reads a member that may be absent or null.
@@ -155,12 +162,22 @@ pub(super) async fn create(
         tokens_per_minute: limit("tokensPerMinute", new.tokens_per_minute)?,
         restrictions: new.restrictions()?,
         labels: key_restrictions::key_labels(new.labels.unwrap_or_default())?,
+        budgets: budgets(new.budgets)?,
     };
     let created = keys::create(caller.command(), &caller.workspace.id, request, &caller.context.defaults).await?;
     Ok((StatusCode::CREATED, Json(KeyView::once(created, caller.now()))))
 }
 
-/// Change the name, the expiry, the limits, the restrictions or the labels of a key. Members may change their own.
+/// A key with what was spent of its budgets. Members see all keys of the workspace.
+#[utoipa::path(get, path = "/api/workspaces/{workspaceId}/keys/{keyId}", tag = "keys",
+    responses((status = 200, body = KeySpendingView)))]
+pub(super) async fn show(caller: WorkspaceCaller, Id(id): Id<KeyId>) -> Result<Json<KeySpendingView>, ConsoleError> {
+    let key = own_key(&caller, &id).await?;
+    let spending = keys::spending(caller.store(), &key, caller.now()).await?;
+    Ok(Json(KeySpendingView::new(key, &spending, caller.now())))
+}
+
+/// Change the name, the expiry, the limits, the restrictions, the labels or the budgets of a key. Members may change their own.
 #[utoipa::path(patch, path = "/api/workspaces/{workspaceId}/keys/{keyId}", tag = "keys", request_body = EditKey,
     responses((status = 200, body = KeyView),
         (status = 409, description = "`key_revoked` or `key_expired`", body = error::ErrorBody)))]
@@ -182,6 +199,7 @@ pub(super) async fn edit(
         allowed_models: edited(body.allowed_models.as_ref(), key_restrictions::allowed_models)?,
         allowed_ips: edited(body.allowed_ips.as_ref(), key_restrictions::allowed_ips)?,
         labels: body.labels.map(key_restrictions::key_labels).transpose()?,
+        budgets: body.budgets.map(budgets).transpose()?,
     };
     let edited = keys::edit(caller.command(), &caller.workspace.id, &id, change).await?;
     Ok(Json(KeyView::new(edited, caller.now())))
@@ -260,9 +278,15 @@ async fn change(caller: &WorkspaceCaller, id: &KeyId, change: KeyChange) -> Resu
 
 /// Only its creator and administrators may revoke or rotate a key of the workspace.
 async fn check_owner(caller: &WorkspaceCaller, id: &KeyId) -> Result<(), ConsoleError> {
+    let key = own_key(caller, id).await?;
+    caller.owns_or_administers(key.created_by.as_ref())
+}
+
+/// A key of the workspace.
+async fn own_key(caller: &WorkspaceCaller, id: &KeyId) -> Result<ApiKey, ConsoleError> {
     let key = keys::show(caller.store(), id).await?;
     if key.workspace != caller.workspace.id {
         return Err(CommandError::Missing { noun: "key", id: key.id.to_string() }.into());
     }
-    caller.owns_or_administers(key.created_by.as_ref())
+    Ok(key)
 }

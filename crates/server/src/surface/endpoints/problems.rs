@@ -101,6 +101,11 @@ pub(super) const ALL: &[Problem] = &[
         "The organization would commit more GPUs of this type than it is allotted. Nothing was changed. Request fewer replicas, a lower maximum or, for a new endpoint, a smaller flavor; or suspend or delete endpoints that are not needed.",
     ),
     problem(
+        "BUDGET_EXCEEDED",
+        "Monthly budget spent",
+        "The workspace or the organization has spent its monthly budget, so it cannot commit more GPUs. Nothing was changed. Running endpoints go on. Raise the budget, or wait for the next month.",
+    ),
+    problem(
         "GPU_ALLOTMENT_UNAVAILABLE",
         "GPU allotment could not be checked",
         "The allotment could not be checked. Nothing was changed. Retry.",

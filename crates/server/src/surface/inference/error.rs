@@ -48,12 +48,14 @@ pub(in crate::surface) fn call_status(error: &CallError) -> StatusCode {
         | CallError::Missing { .. }
         | CallError::BadName { .. }
         | CallError::Unsupported { .. }
+        | CallError::Incapable { .. }
         | CallError::PromptTooLong { .. }
         | CallError::ResponseTooLarge { .. } => StatusCode::BAD_REQUEST,
         CallError::Invalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
         CallError::UnknownModel { .. } => StatusCode::NOT_FOUND,
         CallError::RateLimited { .. }
         | CallError::QuotaExceeded { .. }
+        | CallError::BudgetExceeded { .. }
         | CallError::Overloaded
         | CallError::OrganizationBusy
         | CallError::TooManyCalls { .. }
@@ -136,6 +138,7 @@ impl InferenceError {
                 | CallError::OrganizationBusy
                 | CallError::ServerBusy,
             ) => Some(RETRY_SOON_SECS),
+            Self::Call(CallError::BudgetExceeded { retry_after_secs, .. }) => *retry_after_secs,
             Self::Surface(error) => error.retry_after_secs(),
             Self::Call(_) | Self::Stored(_) => retry_after_secs(self.status()),
         }
@@ -147,6 +150,7 @@ impl InferenceError {
             Self::Call(
                 CallError::RateLimited { rate_limits, .. }
                 | CallError::QuotaExceeded { rate_limits, .. }
+                | CallError::BudgetExceeded { rate_limits, .. }
                 | CallError::QuotaUnavailable { rate_limits, .. },
             ) => Some(*rate_limits),
             _ => None,
@@ -173,7 +177,9 @@ impl InferenceError {
                 error.add_headers(headers);
                 error.mark(response);
             }
-            Self::Call(CallError::QuotaExceeded { .. } | CallError::Quarantined { .. }) => {
+            Self::Call(
+                CallError::QuotaExceeded { .. } | CallError::BudgetExceeded { .. } | CallError::Quarantined { .. },
+            ) => {
                 headers.insert(X_SHOULD_RETRY, HeaderValue::from_static("false"));
             }
             Self::Call(_) | Self::Stored(_) => {}

@@ -4,7 +4,7 @@ use super::storing::StoringBody;
 use super::{InferenceError, PendingSave, call_error};
 use crate::credential::{self, KeyHeaders};
 use crate::surface::error::SurfaceError;
-use crate::surface::{Body, EdgeResponse, MAX_HEADER_BYTES, Surface, is_below, json};
+use crate::surface::{Body, EdgeResponse, MAX_HEADER_BYTES, Surface, json};
 use bytes::Bytes;
 use config::MAX_KEEP_ALIVE;
 use dataplane::record::Outcome;
@@ -13,7 +13,7 @@ use dataplane::trace::Trace;
 use dataplane::usage_tap::UsageTap;
 use dataplane::{Call, CallError, Dialect, PlacementNote, ResponseFormat, TRACEPARENT};
 use domain::limits::RateLimitStatus;
-use domain::{Caller, Permission, RequestId, Timestamp};
+use domain::{CallClass, Caller, Permission, RequestId, Timestamp};
 use edge::memory_budget::Holder;
 use edge::request_body::WholeBody;
 use edge::throttle::Throttled;
@@ -90,9 +90,6 @@ impl Exchange<'_> {
         if headers.bytes() > MAX_HEADER_BYTES {
             return Err(SurfaceError::HeadersTooLarge { limit: MAX_HEADER_BYTES }.into());
         }
-        if !is_below(self.uri.path(), "/v1") {
-            return Err(SurfaceError::RouteNotFound.into());
-        }
         let (request, client) = ((self.method, &**headers), || surface.client(self.peer, headers));
         let caller =
             credential::identify(&surface.keys, &surface.context, request, key_headers, client, self.now).await?;
@@ -157,11 +154,13 @@ impl Exchange<'_> {
             self.check_attempts()?;
         }
         let Self { surface, headers, .. } = self;
+        let keep_alive = keep_alive(headers, surface.keep_alive)?;
         if let Some(trace) = &self.trace {
             trace.record_request(&request.body);
         }
         let mut call = Call {
             caller,
+            class: CallClass::default(),
             request,
             counted: self.counted,
             dialect,
@@ -170,7 +169,7 @@ impl Exchange<'_> {
             session: session(headers),
             tap: std::mem::take(&mut self.tap),
             hold_timeout: hold_timeout(headers, surface.hold_timeout),
-            keep_alive: keep_alive(headers, surface.keep_alive),
+            keep_alive,
             error_event: self.format.event,
         };
         // A call may wait for minutes.
@@ -204,15 +203,12 @@ impl Exchange<'_> {
         EdgeResponse { lines: EVENT_STREAM, rate_limits, ..Response::new(Body::from(events)).into() }
     }
 
-    /// Counts the tokens of the prompt of a chat request, and responds with the count as `body` writes it.
-    pub(in crate::surface) async fn count_tokens<T: Serialize>(
-        &mut self,
-        caller: Arc<Caller>,
-        request: ParsedRequest,
-        body: impl FnOnce(u64) -> T,
-    ) -> Result<EdgeResponse, InferenceError> {
-        let mut call = Call {
+    /// A call that asks an engine for something other than a response of its model. It takes the tap, which the caller
+    /// returns.
+    pub(in crate::surface) fn side_call(&mut self, caller: Arc<Caller>, request: ParsedRequest) -> Call {
+        Call {
             caller,
+            class: CallClass::default(),
             request,
             counted: self.counted,
             dialect: Dialect::Chat,
@@ -223,7 +219,17 @@ impl Exchange<'_> {
             hold_timeout: self.surface.hold_timeout,
             keep_alive: None,
             error_event: self.format.event,
-        };
+        }
+    }
+
+    /// Counts the tokens of the prompt of a chat request, and responds with the count as `body` writes it.
+    pub(in crate::surface) async fn count_tokens<T: Serialize>(
+        &mut self,
+        caller: Arc<Caller>,
+        request: ParsedRequest,
+        body: impl FnOnce(u64) -> T,
+    ) -> Result<EdgeResponse, InferenceError> {
+        let mut call = self.side_call(caller, request);
         let counted = self.surface.dataplane.count_tokens(&mut call).await;
         self.tap = std::mem::take(&mut call.tap);
         let counted = counted.map_err(|error| call_error(error, &call.caller))?;
@@ -284,12 +290,14 @@ fn hold_timeout(headers: &Headers, limit: Duration) -> Duration {
     requested.filter(|seconds| *seconds >= 1).map_or(limit, |seconds| Duration::from_secs(seconds).min(limit))
 }
 
-/// `X-Keep-Alive: <seconds>` is the interval of this call; 0 turns it off. Anything but a whole number is ignored.
-fn keep_alive(headers: &Headers, usual: Option<Duration>) -> Option<Duration> {
-    match headers.text(X_KEEP_ALIVE).and_then(|text| text.trim().parse().ok()) {
-        None => usual,
-        Some(0) => None,
-        Some(seconds) => Some(Duration::from_secs(seconds).min(MAX_KEEP_ALIVE)),
+/// `X-Keep-Alive: <seconds>` is the interval of this call; 0 turns it off.
+fn keep_alive(headers: &Headers, usual: Option<Duration>) -> Result<Option<Duration>, CallError> {
+    let Some(value) = headers.get(X_KEEP_ALIVE) else { return Ok(usual) };
+    let seconds = std::str::from_utf8(value).ok().and_then(|text| text.trim().parse().ok());
+    match seconds {
+        None => Err(CallError::Unreadable("the header X-Keep-Alive must be a whole number of seconds".into())),
+        Some(0) => Ok(None),
+        Some(seconds) => Ok(Some(Duration::from_secs(seconds).min(MAX_KEEP_ALIVE))),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::error::ErrorEnvelope;
 use super::responses::{self, InputTokenCount};
-use super::{chat, models};
+use super::{chat, models, tokens};
 use crate::surface::openapi::{ErrorDescription, add_errors, operations_of};
 use utoipa::OpenApi as _;
 use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
@@ -16,7 +16,13 @@ use utoipa::openapi::{OpenApi, RefOr, Required};
 #[openapi(
     paths(
         chat::completions,
+        chat::text_completions,
         chat::embeddings,
+        chat::rerank,
+        chat::rerank_v2,
+        chat::score,
+        tokens::tokenize,
+        tokens::detokenize,
         responses::create,
         responses::input_tokens,
         responses::records::show,
@@ -25,7 +31,7 @@ use utoipa::openapi::{OpenApi, RefOr, Required};
         models::list,
         models::show
     ),
-    components(schemas(ErrorEnvelope<'static>, InputTokenCount))
+    components(schemas(ErrorEnvelope<'static>, InputTokenCount, tokens::TokenList<'static>, tokens::DetokenizedText<'static>))
 )]
 struct Handlers;
 
@@ -57,7 +63,7 @@ const CALL: [ErrorDescription; 13] = [
     ("413", "`payload_too_large`", &["InferenceError"]),
     ("415", "`unsupported_media_type`", &["InferenceError"]),
     ("422", "`invalid_value`", &["InferenceError"]),
-    ("429", "`rate_limit_exceeded`, `quota_exceeded`", &["InferenceError"]),
+    ("429", "`rate_limit_exceeded`, `quota_exceeded`, `budget_exceeded`", &["InferenceError"]),
     ("431", "`headers_too_large`", &["InferenceError"]),
     ("500", "`internal_error`", &["InferenceError"]),
     ("502", "`bad_gateway`", &["InferenceError"]),
@@ -101,6 +107,11 @@ pub(crate) fn description() -> OpenApi {
     let schemas = &mut description.components.get_or_insert_default().schemas;
     for (name, schema) in [
         ("ChatRequest", chat_request()),
+        ("CompletionsRequest", completions_request()),
+        ("RerankRequest", rerank_request()),
+        ("ScoreRequest", score_request()),
+        ("TokenizeRequest", tokenize_request()),
+        ("DetokenizeRequest", detokenize_request()),
         ("EmbeddingsRequest", embeddings_request()),
         ("ResponsesRequest", responses_request()),
     ] {
@@ -147,6 +158,69 @@ fn chat_request() -> Object {
         .property("messages", messages)
         .required("messages")
         .property("stream", stream.description(Some("Events instead of one response.")))
+        .build()
+}
+
+fn completions_request() -> Object {
+    let prompt = "A text, several texts, token ids, or several lists of them.";
+    let stream = ObjectBuilder::new().schema_type(or_null(Type::Boolean));
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("model", model_id())
+        .required("model")
+        .property("prompt", ObjectBuilder::new().schema_type(SchemaType::AnyValue).description(Some(prompt)))
+        .required("prompt")
+        .property("stream", stream.description(Some("Events instead of one response.")))
+        .build()
+}
+
+fn rerank_request() -> Object {
+    let document = ObjectBuilder::new().schema_type(SchemaType::AnyValue);
+    let document = document.description(Some("A text, or an object with a `text`."));
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("model", model_id())
+        .required("model")
+        .property("query", ObjectBuilder::new().schema_type(Type::String))
+        .required("query")
+        .property("documents", ArrayBuilder::new().items(document).min_items(Some(1)))
+        .required("documents")
+        .property("top_n", ObjectBuilder::new().schema_type(or_null(Type::Integer)))
+        .build()
+}
+
+fn score_request() -> Object {
+    let texts = || ObjectBuilder::new().schema_type(SchemaType::AnyValue).description(Some("A text or several."));
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("model", model_id())
+        .required("model")
+        .property("queries", texts())
+        .property("documents", texts())
+        .build()
+}
+
+fn tokenize_request() -> Object {
+    let text =
+        ObjectBuilder::new().schema_type(or_null(Type::String)).description(Some("A text, unless there are messages."));
+    let messages = ArrayBuilder::new().items(ObjectBuilder::new().schema_type(Type::Object));
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("model", model_id())
+        .required("model")
+        .property("prompt", text)
+        .property("messages", messages)
+        .build()
+}
+
+fn detokenize_request() -> Object {
+    let tokens = ArrayBuilder::new().items(ObjectBuilder::new().schema_type(Type::Integer)).min_items(Some(1));
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("model", model_id())
+        .required("model")
+        .property("tokens", tokens)
+        .required("tokens")
         .build()
 }
 

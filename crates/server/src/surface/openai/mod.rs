@@ -1,10 +1,12 @@
-//! OpenAI's surface: `/v1/chat/completions`, `/v1/responses`, `/v1/embeddings`, `/v1/models`.
+//! OpenAI's surface: `/v1/chat/completions`, `/v1/completions`, `/v1/responses`, `/v1/embeddings`, `/v1/models`, and what
+//! vLLM adds to it.
 
 mod chat;
 mod description;
 pub(crate) mod error;
 mod models;
 mod responses;
+mod tokens;
 
 pub(crate) use description::description;
 pub(crate) use responses::error::StoredResponseError;
@@ -13,7 +15,7 @@ use super::error::SurfaceError;
 use super::inference::{ErrorFormat, Exchange, InferenceError};
 use super::route_name::RouteName;
 use crate::credential::KeyHeaders;
-use crate::surface::{Body, EdgeResponse};
+use crate::surface::{Body, EdgeResponse, is_below};
 use http::{Method, Response};
 
 pub(super) const ERROR_FORMAT: ErrorFormat = ErrorFormat { response: error::response, event: error::event };
@@ -21,6 +23,12 @@ pub(super) const ERROR_FORMAT: ErrorFormat = ErrorFormat { response: error::resp
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Route<'a> {
     Chat,
+    Completions,
+    Rerank,
+    RerankV2,
+    Score,
+    Tokenize,
+    Detokenize,
     Responses,
     InputTokens,
     /// A stored response.
@@ -36,6 +44,12 @@ pub(super) fn route(path: &str) -> Route<'_> {
     let trimmed = path.strip_suffix('/').unwrap_or(path);
     match trimmed {
         "/v1/chat/completions" => Route::Chat,
+        "/v1/completions" => Route::Completions,
+        "/v1/rerank" | "/rerank" => Route::Rerank,
+        "/v2/rerank" => Route::RerankV2,
+        "/v1/score" | "/score" => Route::Score,
+        "/v1/tokenize" | "/tokenize" => Route::Tokenize,
+        "/v1/detokenize" | "/detokenize" => Route::Detokenize,
         "/v1/responses" => Route::Responses,
         "/v1/responses/input_tokens" => Route::InputTokens,
         // OpenAI's route to shorten a conversation, and no id of a response. Clients expect 404 where there is none.
@@ -68,6 +82,10 @@ impl Route<'_> {
     pub(super) const fn name(self) -> RouteName {
         match self {
             Self::Chat => RouteName::Chat,
+            Self::Completions => RouteName::Completions,
+            Self::Rerank | Self::RerankV2 => RouteName::Rerank,
+            Self::Score => RouteName::Score,
+            Self::Tokenize | Self::Detokenize => RouteName::Tokenize,
             Self::Responses => RouteName::Responses,
             Self::InputTokens => RouteName::InputTokens,
             Self::Response(_) | Self::ResponseItems(_) => RouteName::StoredResponses,
@@ -81,6 +99,12 @@ impl Route<'_> {
         match self {
             Self::Models | Self::Model(_) => KeyHeaders::BearerOrApiKey,
             Self::Chat
+            | Self::Completions
+            | Self::Rerank
+            | Self::RerankV2
+            | Self::Score
+            | Self::Tokenize
+            | Self::Detokenize
             | Self::Responses
             | Self::InputTokens
             | Self::Response(_)
@@ -90,9 +114,39 @@ impl Route<'_> {
         }
     }
 
+    /// Whether the body names the model, which may be a dedicated endpoint.
+    const fn calls_model(self) -> bool {
+        match self {
+            Self::Chat
+            | Self::Completions
+            | Self::Responses
+            | Self::Embeddings
+            | Self::Rerank
+            | Self::RerankV2
+            | Self::Score => true,
+            Self::Tokenize
+            | Self::Detokenize
+            | Self::InputTokens
+            | Self::Response(_)
+            | Self::ResponseItems(_)
+            | Self::Models
+            | Self::Model(_)
+            | Self::Unknown => false,
+        }
+    }
+
     const fn allow(self) -> &'static str {
         match self {
-            Self::Chat | Self::Responses | Self::InputTokens | Self::Embeddings => "POST",
+            Self::Chat
+            | Self::Completions
+            | Self::Rerank
+            | Self::RerankV2
+            | Self::Score
+            | Self::Tokenize
+            | Self::Detokenize
+            | Self::Responses
+            | Self::InputTokens
+            | Self::Embeddings => "POST",
             Self::Response(_) => "GET, HEAD, DELETE",
             Self::ResponseItems(_) | Self::Models | Self::Model(_) | Self::Unknown => "GET, HEAD",
         }
@@ -100,7 +154,16 @@ impl Route<'_> {
 
     fn supports(self, method: &Method) -> bool {
         match self {
-            Self::Chat | Self::Responses | Self::InputTokens | Self::Embeddings => method == Method::POST,
+            Self::Chat
+            | Self::Completions
+            | Self::Rerank
+            | Self::RerankV2
+            | Self::Score
+            | Self::Tokenize
+            | Self::Detokenize
+            | Self::Responses
+            | Self::InputTokens
+            | Self::Embeddings => method == Method::POST,
             Self::Response(_) => [Method::GET, Method::HEAD, Method::DELETE].contains(method),
             Self::ResponseItems(_) | Self::Models | Self::Model(_) | Self::Unknown => {
                 method == Method::GET || method == Method::HEAD
@@ -111,15 +174,24 @@ impl Route<'_> {
 
 /// Responds to a request under `/v1`.
 pub(super) async fn respond(exchange: &mut Exchange<'_>, route: Route<'_>) -> Result<EdgeResponse, InferenceError> {
+    if route == Route::Unknown && !is_below(exchange.uri.path(), "/v1") {
+        return Err(SurfaceError::RouteNotFound.into());
+    }
     let caller = exchange.identify(route.key_headers()).await?;
     if route != Route::Unknown && !route.supports(exchange.method) {
         return Err(SurfaceError::MethodNotAllowed { allow: Some(route.allow().into()) }.into());
     }
-    if !matches!(route, Route::Chat | Route::Responses | Route::Embeddings) {
+    if !route.calls_model() {
         exchange.check_attempts()?;
     }
     match route {
         Route::Chat => chat::completions(exchange, caller).await,
+        Route::Completions => chat::text_completions(exchange, caller).await,
+        Route::Rerank => chat::rerank(exchange, caller).await,
+        Route::RerankV2 => chat::rerank_v2(exchange, caller).await,
+        Route::Score => chat::score(exchange, caller).await,
+        Route::Tokenize => Box::pin(tokens::tokenize(exchange, caller)).await,
+        Route::Detokenize => Box::pin(tokens::detokenize(exchange, caller)).await,
         // Boxed, because a call of any route is moved with the memory of the largest.
         Route::Responses => Box::pin(responses::create(exchange, caller)).await,
         Route::InputTokens => Box::pin(responses::input_tokens(exchange, caller)).await,
@@ -153,6 +225,9 @@ mod tests {
     #[test]
     fn routes_are_found_with_and_without_a_trailing_slash() {
         assert_eq!(route("/v1/chat/completions"), Route::Chat);
+        assert_eq!(route("/v1/completions"), Route::Completions);
+        assert_eq!((route("/rerank"), route("/v2/rerank")), (Route::Rerank, Route::RerankV2));
+        assert_eq!((route("/tokenize"), route("/v1/detokenize/")), (Route::Tokenize, Route::Detokenize));
         assert_eq!(route("/v1/embeddings/"), Route::Embeddings);
         assert_eq!(route("/v1/models/"), Route::Models);
         assert_eq!(route("/v1/models/acme/tiny"), Route::Model("acme/tiny"));
@@ -160,7 +235,7 @@ mod tests {
         assert_eq!(route("/v1/responses/resp_1"), Route::Response("resp_1"));
         assert_eq!(route("/v1/responses/compact"), Route::Unknown);
         assert_eq!(route("/v1/responses/resp_1/input_items/"), Route::ResponseItems("resp_1"));
-        for unknown in ["/", "/v1", "/v1/completions", "/v2/models", "/v1/chat"] {
+        for unknown in ["/", "/v1", "/v1/completion", "/v2/models", "/v1/chat"] {
             assert_eq!(route(unknown), Route::Unknown, "{unknown}");
         }
     }

@@ -4,11 +4,13 @@ use crate::surface::Body;
 use crate::surface::inference::{InferenceError, call_error};
 use crate::surface::json;
 use dataplane::{CallError, Dataplane};
-use domain::Caller;
+use domain::capabilities::Capabilities;
+use domain::{Caller, PriceShare};
 use fleet::Route;
 use http::{Response, StatusCode};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
@@ -29,13 +31,16 @@ struct ModelView<'a> {
     owned_by: &'a str,
     name: &'a str,
     provider: &'a str,
-    /// `chat` or `embedding`
+    /// `chat`, `embedding` or `rerank`
     modality: &'static str,
     /// `available`, `degraded` or `unavailable`
     status: &'static str,
     context_length: u64,
     optimized: bool,
     pricing: Pricing,
+    /// What its engines have shown, such as `"tools": true`. A capability that is absent is not known.
+    #[schema(value_type = std::collections::BTreeMap<String, bool>)]
+    capabilities: BTreeMap<&'static str, bool>,
     /// The model that an alias stands for.
     #[serde(skip_serializing_if = "Option::is_none")]
     alias_of: Option<&'a str>,
@@ -50,6 +55,10 @@ struct Pricing {
     input_per_1m: String,
     cached_input_per_1m: String,
     output_per_1m: String,
+    /// The share of these prices that batches and `service_tier: "flex"` pay; absent if they pay all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "0.5")]
+    batch_discount: Option<String>,
 }
 
 /// The catalogue has no dates, but clients expect a number.
@@ -74,10 +83,19 @@ impl<'a> From<&'a Route> for ModelView<'a> {
                 input_per_1m: model.price.input_per_1m.to_string(),
                 cached_input_per_1m: model.price.cached_input_per_1m.to_string(),
                 output_per_1m: model.price.output_per_1m.to_string(),
+                batch_discount: Some(model.batch_discount)
+                    .filter(|share| *share != PriceShare::WHOLE)
+                    .map(|share| share.to_string()),
             },
+            capabilities: known(&route.pool.capabilities()),
             alias_of: None,
         }
     }
+}
+
+fn known(capabilities: &Capabilities) -> BTreeMap<&'static str, bool> {
+    let sets = [(capabilities.present(), true), (capabilities.missing(), false)];
+    sets.into_iter().flat_map(|(set, can)| set.iter().map(move |one| (one.as_str(), can))).collect()
 }
 
 impl<'a> ModelView<'a> {

@@ -28,7 +28,7 @@ async fn a_key_is_shown_once_and_masked_afterwards() {
         "id": made["id"], "name": "ci", "prefix": format!("sk-{segment}-…"), "state": "active",
         "createdAt": made["createdAt"], "createdBy": person.id().await, "expiresAt": "2999-01-01T00:00:00.000Z",
         "lastUsedAt": null, "requestsPerMinute": 5, "tokensPerMinute": null, "permissions": null,
-        "allowedModels": null, "allowedIps": null, "labels": {},
+        "allowedModels": null, "allowedIps": null, "labels": {}, "budgets": [],
     });
     let mut shown = made.clone();
     shown.as_object_mut().unwrap().remove("key");

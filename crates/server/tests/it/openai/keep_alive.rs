@@ -166,3 +166,14 @@ async fn comments_of_the_engine_do_not_begin_a_stream() {
         assert_ne!(response.status, 200, "{path}: {}", response.text());
     }
 }
+
+#[tokio::test]
+async fn an_interval_other_than_a_number_is_rejected_by_name() {
+    let app = TestApp::start().await;
+    for value in ["abc", "1.5", "-1", ""] {
+        let client = app.client().header("x-keep-alive", value);
+        let response = client.post_json("/chat/completions", stream("hi")).await;
+        assert_eq!(error_line(&response), "400 invalid_payload", "{value}");
+        assert!(response.text().contains("X-Keep-Alive"), "{}", response.text());
+    }
+}

@@ -1,8 +1,11 @@
 //! The inference API under `/v1`.
 
 mod announced_bodies;
+mod budgets;
 mod cancellation;
+mod capabilities;
 mod chat;
+mod completions;
 mod credentials;
 mod embeddings;
 mod errors;
@@ -16,10 +19,12 @@ mod models;
 mod pools;
 pub(crate) mod prefix_cache;
 mod proxies;
+mod rerank;
 mod responses;
 mod restricted_keys;
 mod shared_models;
 mod slow_clients;
 pub(crate) mod stored_responses;
 mod stream;
+mod tokenize;
 mod validation;

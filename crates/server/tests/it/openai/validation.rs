@@ -222,7 +222,7 @@ async fn errors_have_one_envelope() {
 
         {"error":{"type":"not_found_error","code":"route_not_found","message":"there is no such route","param":""}}
     "#]]
-    .assert_eq(&shown(&app.client().post_json("/completions", json!({})).await));
+    .assert_eq(&shown(&app.client().post_json("/audio/speech", json!({})).await));
 }
 
 /// Each request has all the errors of the later ones, and one more.

@@ -1,5 +1,6 @@
 //! Three nodes on one PostgreSQL and one Redis share limits, quota and metering.
 
+mod budgets;
 mod deaths;
 mod limits;
 mod outages;

@@ -5,6 +5,7 @@
 //! A new field of [`UsageEvent`] is added to [`write`] and [`read`]. Lines of an older version lack it, so [`read`] must
 //! not require it.
 
+use domain::budget::ReservedIn;
 use domain::named_enum;
 use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens};
 use domain::{Caller, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
@@ -55,6 +56,7 @@ pub(super) fn write(event: &UsageEvent, stage: Stage, text: &mut Vec<u8>) {
         sent_micros,
         origin: CallOrigin { surface, requested_model },
         failovers,
+        reserved_in,
     } = event;
     text.clear();
     text.resize(CHECKSUM_LEN, b'0');
@@ -91,6 +93,9 @@ pub(super) fn write(event: &UsageEvent, stage: Stage, text: &mut Vec<u8>) {
     }
     if *failovers > 0 {
         line.number("failovers", *failovers);
+    }
+    if !reserved_in.is_empty() {
+        line.number("reserved_in", reserved_in.bits());
     }
     line.end();
     let checksum = crc32fast::hash(&text[CHECKSUM_LEN + 1..text.len() - 1]);
@@ -149,6 +154,10 @@ pub(super) fn read(text: &[u8]) -> Option<(UsageEvent, Stage)> {
             requested_model: text("requested_model").map(Into::into),
         },
         failovers: line["failovers"].as_u64().map_or(Some(0), |count| count.try_into().ok())?,
+        reserved_in: line["reserved_in"]
+            .as_u64()
+            .and_then(|bits| bits.try_into().ok())
+            .map_or_else(ReservedIn::default, ReservedIn::from_bits),
     };
     Some((event, Stage::parse(text("stage")?)?))
 }

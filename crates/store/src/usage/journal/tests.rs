@@ -1,6 +1,7 @@
 use super::disk::Disk;
 use super::model_disk::ModelDisk;
 use super::*;
+use domain::budget::ReservedIn;
 use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens};
 use domain::{Caller, KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, WorkspaceId};
 use std::io::Write;
@@ -35,6 +36,7 @@ pub(super) fn event(number: u128, completion: u64) -> UsageEvent {
         sent_micros: Some(700),
         origin: CallOrigin { surface: Some(CallSurface::Messages), requested_model: Some("claude-x".into()) },
         failovers: 2,
+        reserved_in: ReservedIn::from_bits(5),
     }
 }
 

@@ -9,6 +9,7 @@ type Props = { part: FormPart<DetailFields> }
 const MODALITIES = [
   { value: 'chat', label: 'Chat' },
   { value: 'embedding', label: 'Embedding' },
+  { value: 'rerank', label: 'Rerank' },
 ]
 const PRICES = [
   { name: 'inputPer1m', label: 'Input', placeholder: '0' },
@@ -63,6 +64,15 @@ export function DetailsFields({ part }: Props) {
           ),
         )}
       </SimpleGrid>
+      <TextInput
+        label="Batch price"
+        description="The share of these prices that batches and flex calls pay"
+        placeholder="1"
+        inputMode="decimal"
+        autoComplete="off"
+        maw={360}
+        {...input('batchDiscount')}
+      />
       {fields.optimized === undefined ? null : (
         <Checkbox
           label="Optimized build"
@@ -75,6 +85,11 @@ export function DetailsFields({ part }: Props) {
           label="Workspaces share prompt caches"
           description="Faster for equal system prompts, but one tenant can measure whether another sent the same prompt"
           {...checkbox('sharePrefixCache')}
+        />
+        <Checkbox
+          label="Ask servers what they can do"
+          description="A few small calls, once per version; a hosted provider bills you for them"
+          {...checkbox('probe')}
         />
         {fields.modality === 'chat' ? <ChatFields part={part} /> : null}
       </Folded>
@@ -122,6 +137,26 @@ function ChatFields({ part: { input, checkbox } }: Props) {
         description="Clear it if the engine’s tool parser loses arguments in streams: calls with tools then arrive at once"
         {...checkbox('streamTools')}
       />
+      <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md" maw={560}>
+        <OptionalNumber
+          label="Pixels per image token"
+          description="The side of a square that counts as one token"
+          placeholder="28"
+          min={1}
+          max={4096}
+          allowDecimal={false}
+          {...input('imageSquare')}
+        />
+        <OptionalNumber
+          label="Most tokens of an image"
+          description="Models with a fixed number: that number"
+          placeholder="16,384"
+          min={1}
+          allowDecimal={false}
+          thousandSeparator=","
+          {...input('maxImageTokens')}
+        />
+      </SimpleGrid>
     </>
   )
 }

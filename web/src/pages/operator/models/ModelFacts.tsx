@@ -3,6 +3,7 @@ import type { OperatorModel } from '../../../api/operator/catalogue'
 import { type Column, DataTable } from '../../../ui/DataTable'
 import { Facts } from '../../../ui/Facts'
 import { formatCount, formatPrice } from '../../../ui/format'
+import { modalityLabel } from '../../../ui/modality'
 import { Panel } from '../../../ui/Panel'
 import { StatusBadge, type Tone } from '../../../ui/StatusBadge'
 import { SOURCE_LABELS, servedBy, usesOf } from './source'
@@ -13,11 +14,14 @@ export function ModelFacts({ model }: { model: OperatorModel }) {
     <Panel title="Definition" description="Defined in the configuration file; change it there and reload">
       <Facts
         rows={[
-          ['Modality', model.modality === 'embedding' ? 'Embedding' : 'Chat'],
+          ['Modality', modalityLabel(model.modality)],
           ['Context length', `${formatCount(model.contextLength)} tokens`],
           ['Input', `${formatPrice(model.inputPer1m)} per million tokens`],
           ['Cached input', `${formatPrice(model.cachedInputPer1m)} per million tokens`],
           ['Output', `${formatPrice(model.outputPer1m)} per million tokens`],
+          ...(model.batchDiscount === '1'
+            ? []
+            : [['Batches and flex calls', `${model.batchDiscount} of these prices`] as const]),
           ...(model.engine ? [['Weights', <Code key="weights">{model.engine.weights}</Code>] as const] : []),
           ...model.upstreams.map(
             (upstream, index) =>

@@ -16,6 +16,7 @@ import { EditModel } from './EditModel'
 import { Flavors } from './flavors/Flavors'
 import { ModelActions } from './ModelActions'
 import { ModelFacts, ModelState } from './ModelFacts'
+import { ModelProbe } from './ModelProbe'
 import { PriceHistory } from './PriceHistory'
 import { isReadOnly, statusOf } from './source'
 import { TestPanel } from './TestPanel'
@@ -74,6 +75,7 @@ function ModelDetail({ id }: { id: string }) {
               <div className={classes.stack}>
                 <ModelState model={one} />
                 <TestPanel model={one} />
+                <ModelProbe model={one} />
                 <PriceHistory modelId={one.id} />
               </div>
             </div>

@@ -141,6 +141,6 @@ const COLUMNS: Column<OperatorModel>[] = [
     id: 'output',
     header: 'Output / 1M',
     align: 'right',
-    cell: (model) => (model.modality === 'embedding' ? '–' : formatPrice(model.outputPer1m)),
+    cell: (model) => (model.modality !== 'chat' ? '–' : formatPrice(model.outputPer1m)),
   },
 ]

@@ -15,6 +15,7 @@ const ENGINES = [
   { value: 'vllm', label: 'vLLM' },
   { value: 'sglang', label: 'SGLang' },
   { value: 'llama-server', label: 'llama-server' },
+  { value: 'tei', label: 'Text Embeddings Inference' },
 ]
 
 /** Says why a key cannot be entered. */

@@ -21,13 +21,17 @@ const model = {
   inputPer1m: '0.1',
   cachedInputPer1m: '0.05',
   outputPer1m: '0.4',
+  batchDiscount: '1',
   sharePrefixCache: false,
+  probe: true,
   failover: false,
   mediaUrls: false,
   mergeSystem: true,
   thinking: null,
   reasoningNames: 'both',
   streamTools: true,
+  imageSquare: 28,
+  maxImageTokens: 16384,
   upstreams: [upstream],
 } as unknown as OperatorModel
 
@@ -39,9 +43,9 @@ describe('fields of a model', () => {
   })
 
   it('send changed members only, and null for emptied ones', () => {
-    const details = { ...detailsOf(model), outputPer1m: ' 0.5 ', cachedInputPer1m: '' }
+    const details = { ...detailsOf(model), outputPer1m: ' 0.5 ', cachedInputPer1m: '', batchDiscount: '0.5' }
     const edit = editOf(model, details, upstreamsOf(model))
-    expect(edit).toEqual({ version: 7, outputPer1m: '0.5', cachedInputPer1m: null })
+    expect(edit).toEqual({ version: 7, outputPer1m: '0.5', cachedInputPer1m: null, batchDiscount: '0.5' })
     expect(hasChanges(edit)).toBe(true)
   })
 
@@ -59,7 +63,13 @@ describe('fields of a model', () => {
       thinking: 'enable_thinking',
     })
     const embedding = editOf(model, { ...failover, modality: 'embedding' }, upstreamsOf(model))
-    expect(embedding).toEqual({ version: 7, modality: 'embedding', mergeSystem: false })
+    expect(embedding).toEqual({
+      version: 7,
+      modality: 'embedding',
+      mergeSystem: false,
+      imageSquare: null,
+      maxImageTokens: null,
+    })
     const dialect = { ...detailsOf(model), reasoningNames: 'as_is', streamTools: false }
     expect(editOf(model, dialect, upstreamsOf(model))).toEqual({
       version: 7,

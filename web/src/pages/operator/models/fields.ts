@@ -2,7 +2,8 @@
 
 import type { ModelEdit, NewModel, OperatorModel, OperatorUpstream } from '../../../api/operator/catalogue'
 
-export type Modality = 'chat' | 'embedding'
+const MODALITIES = ['chat', 'embedding', 'rerank'] as const
+export type Modality = (typeof MODALITIES)[number]
 
 /** What clients see of a model. Empty text means the default. */
 export type DetailFields = {
@@ -12,7 +13,10 @@ export type DetailFields = {
   inputPer1m: string
   cachedInputPer1m: string
   outputPer1m: string
+  /** A share of the prices, for batches and flex calls. */
+  batchDiscount: string
   sharePrefixCache: boolean
+  probe: boolean
   /** Undefined: by the prefix of the id. */
   optimized: boolean | undefined
   /** Chat only, as the next ones. */
@@ -23,6 +27,9 @@ export type DetailFields = {
   thinking: string
   reasoningNames: string
   streamTools: boolean
+  /** Undefined: the default. */
+  imageSquare: number | undefined
+  maxImageTokens: number | undefined
 }
 
 export type UpstreamFields = {
@@ -46,7 +53,9 @@ export const EMPTY_DETAILS: DetailFields = {
   inputPer1m: '',
   cachedInputPer1m: '',
   outputPer1m: '',
+  batchDiscount: '',
   sharePrefixCache: false,
+  probe: true,
   optimized: undefined,
   failover: false,
   mediaUrls: false,
@@ -54,6 +63,8 @@ export const EMPTY_DETAILS: DetailFields = {
   thinking: '',
   reasoningNames: 'both',
   streamTools: true,
+  imageSquare: undefined,
+  maxImageTokens: undefined,
 }
 
 export const EMPTY_UPSTREAM: UpstreamFields = {
@@ -69,12 +80,14 @@ export const EMPTY_UPSTREAM: UpstreamFields = {
 
 export const detailsOf = (model: OperatorModel): DetailFields => ({
   name: model.name,
-  modality: model.modality === 'embedding' ? 'embedding' : 'chat',
+  modality: MODALITIES.find((known) => known === model.modality) ?? 'chat',
   contextLength: model.contextLength,
   inputPer1m: model.inputPer1m,
   cachedInputPer1m: model.cachedInputPer1m,
   outputPer1m: model.outputPer1m,
+  batchDiscount: model.batchDiscount,
   sharePrefixCache: model.sharePrefixCache,
+  probe: model.probe,
   optimized: model.optimized,
   failover: model.failover,
   mediaUrls: model.mediaUrls,
@@ -82,6 +95,8 @@ export const detailsOf = (model: OperatorModel): DetailFields => ({
   thinking: model.thinking ?? '',
   reasoningNames: model.reasoningNames,
   streamTools: model.streamTools,
+  imageSquare: model.imageSquare,
+  maxImageTokens: model.maxImageTokens,
 })
 
 export const upstreamsOf = (model: OperatorModel): UpstreamFields[] =>
@@ -103,7 +118,9 @@ export const toDetails = (fields: DetailFields) => ({
   inputPer1m: fields.inputPer1m.trim() || null,
   cachedInputPer1m: fields.cachedInputPer1m.trim() || null,
   outputPer1m: fields.outputPer1m.trim() || null,
+  batchDiscount: fields.batchDiscount.trim() || null,
   sharePrefixCache: fields.sharePrefixCache,
+  probe: fields.probe ? null : false,
   optimized: fields.optimized ?? null,
   ...(fields.modality === 'chat'
     ? {
@@ -113,6 +130,8 @@ export const toDetails = (fields: DetailFields) => ({
         thinking: fields.thinking || null,
         reasoningNames: fields.reasoningNames === 'both' ? null : fields.reasoningNames,
         streamTools: fields.streamTools ? null : false,
+        imageSquare: fields.imageSquare ?? null,
+        maxImageTokens: fields.maxImageTokens ?? null,
       }
     : {
         failover: false,
@@ -121,6 +140,8 @@ export const toDetails = (fields: DetailFields) => ({
         thinking: null,
         reasoningNames: null,
         streamTools: null,
+        imageSquare: null,
+        maxImageTokens: null,
       }),
 })
 

@@ -1,4 +1,4 @@
-import { Button, Group, Stack } from '@mantine/core'
+import { Button, Group, Stack, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useQueryClient } from '@tanstack/react-query'
 import { useApiForm } from '../../../api/form'
@@ -43,6 +43,13 @@ export function Bounds({ organization }: { organization: OperatorOrganization })
               allowNegative={false}
               thousandSeparator=","
               {...form.getInputProps('monthlyTokens')}
+            />
+            <TextInput
+              label="USD per month"
+              placeholder="No budget"
+              inputMode="decimal"
+              leftSection="$"
+              {...form.getInputProps('monthlyUsd')}
             />
             <Button type="submit" loading={sending.isPending} disabled={!isEdited}>
               Save

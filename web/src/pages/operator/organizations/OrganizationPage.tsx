@@ -64,7 +64,7 @@ function OrganizationDetail({ id }: { id: string }) {
             <Usage organizationId={one.id} />
             <OrganizationMembers organizationId={one.id} />
             <Workspaces organizationId={one.id} />
-            <Bounds organization={one} key={`${one.maxWorkspaces} ${one.monthlyTokens}`} />
+            <Bounds organization={one} key={`${one.maxWorkspaces} ${one.monthlyTokens} ${one.monthlyUsd}`} />
             <Allotments organization={one} />
             <Rename organization={one} key={one.name} />
           </div>

@@ -9,6 +9,7 @@ const organization: OperatorOrganization = {
   workspaces: 2,
   maxWorkspaces: 20,
   monthlyTokens: null,
+  monthlyUsd: '9.00',
   maxStoredBytes: 1024,
   members: 1,
   allotments: [],
@@ -16,9 +17,10 @@ const organization: OperatorOrganization = {
 
 describe('bounds of an organization', () => {
   it('are sent if they were changed, and as null if they were emptied', () => {
-    expect(boundsEdit(organization, { maxWorkspaces: undefined, monthlyTokens: 5_000 })).toEqual({
+    expect(boundsEdit(organization, { maxWorkspaces: undefined, monthlyTokens: 5_000, monthlyUsd: ' ' })).toEqual({
       maxWorkspaces: null,
       monthlyTokens: 5_000,
+      monthlyUsd: null,
     })
   })
 

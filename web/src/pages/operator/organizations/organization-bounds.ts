@@ -4,12 +4,13 @@ import type { OperatorOrganization, OrganizationEdit } from '../../../api/operat
 
 const NAMES = ['maxWorkspaces', 'monthlyTokens'] as const
 
-/** Undefined stands for the configured default, or for no bound of tokens. */
-export type Bounds = Record<(typeof NAMES)[number], number | undefined>
+/** Undefined stands for the configured default, or for no bound of tokens; an empty amount for no bound of dollars. */
+export type Bounds = Record<(typeof NAMES)[number], number | undefined> & { monthlyUsd: string }
 
 export const boundsOf = (organization: OperatorOrganization): Bounds => ({
   maxWorkspaces: organization.maxWorkspaces,
   monthlyTokens: organization.monthlyTokens ?? undefined,
+  monthlyUsd: organization.monthlyUsd ?? '',
 })
 
 /** Only what was changed. */
@@ -19,5 +20,7 @@ export function boundsEdit(organization: OperatorOrganization, bounds: Bounds): 
   for (const name of NAMES) {
     if (bounds[name] !== before[name]) edit[name] = bounds[name] ?? null
   }
+  const usd = bounds.monthlyUsd.trim()
+  if (usd !== before.monthlyUsd) edit.monthlyUsd = usd || null
   return edit
 }

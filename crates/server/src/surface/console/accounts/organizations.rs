@@ -1,11 +1,13 @@
 //! `/api/organizations`.
 
+use crate::surface::console::accounts::workspaces::null_or_value;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Admin, Caller, Id, List, Member, Operator, PageRequest, Payload};
 use crate::view::OrganizationView;
 use axum::Json;
-use control::organizations;
-use domain::{Organization, OrganizationId};
+use control::organizations::{self, Edit};
+use domain::monthly_budget::BudgetChange;
+use domain::{NanoUsd, Organization, OrganizationId};
 use http::StatusCode;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -16,6 +18,18 @@ use utoipa::ToSchema;
 pub(crate) struct NamedOrganization {
     #[schema(min_length = 1, max_length = 100)]
     name: String,
+}
+
+/// A change by an administrator; absent members stay.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct OrganizationSettings {
+    #[schema(min_length = 1, max_length = 100, nullable = false)]
+    name: Option<String>,
+    /// The most that all its workspaces may cost in a month, in USD, beside the operator's amount; null removes it.
+    #[serde(default, deserialize_with = "null_or_value")]
+    #[schema(value_type = Option<String>, example = "500.00")]
+    monthly_usd: Option<Option<NanoUsd>>,
 }
 
 fn view(caller: &Caller, organization: Organization) -> OrganizationView {
@@ -57,15 +71,17 @@ pub(crate) async fn show(member: Member) -> Result<Json<OrganizationView>, Conso
     Ok(Json(view(&member, organizations::show(member.store(), &member.organization).await?)))
 }
 
-/// Rename an organization.
-#[utoipa::path(patch, path = "/api/organizations/{organizationId}", tag = "organizations", request_body = NamedOrganization,
-    responses((status = 200, body = OrganizationView)))]
-pub(crate) async fn rename(
+/// Rename an organization, or change the monthly budget of its administrators.
+#[utoipa::path(patch, path = "/api/organizations/{organizationId}", tag = "organizations",
+    request_body = OrganizationSettings, responses((status = 200, body = OrganizationView)))]
+pub(crate) async fn edit(
     Admin(member): Admin,
-    Payload(body): Payload<NamedOrganization>,
+    Payload(body): Payload<OrganizationSettings>,
 ) -> Result<Json<OrganizationView>, ConsoleError> {
-    let renamed = organizations::rename(member.command(), &member.organization, &body.name).await?;
-    Ok(Json(view(&member, renamed)))
+    let own_monthly_usd = BudgetChange::of(body.monthly_usd);
+    let edit = Edit { name: body.name.as_deref(), own_monthly_usd, ..Edit::default() };
+    let edited = organizations::set(member.command(), &member.organization, edit).await?;
+    Ok(Json(view(&member, edited)))
 }
 
 /// Delete an organization that has no workspaces.

@@ -10,7 +10,9 @@ use crate::view::WorkspaceView;
 use axum::Json;
 use control::workspaces::{self, Authority, Edit, KeysOfWorkspace};
 use control::{CommandError, access};
+use domain::NanoUsd;
 use domain::WorkspaceId;
+use domain::monthly_budget::BudgetChange;
 use domain::workspace::{LimitSet, Limits, OwnLimits};
 use domain::workspace_edit::{LimitChange, LimitChanges, RetentionChange};
 use http::StatusCode;
@@ -46,6 +48,11 @@ pub(crate) struct WorkspaceEdit {
     #[serde(default, deserialize_with = "null_or_value")]
     #[schema(value_type = Option<u64>, maximum = 1_000_000_000_000_000_u64)]
     max_api_keys: Option<Option<u64>>,
+    /// The most that serverless calls and GPU-hours may cost in a month, in USD; null removes the amount of the administrators, or
+    /// that of the operator.
+    #[serde(default, deserialize_with = "null_or_value")]
+    #[schema(value_type = Option<String>, example = "500.00")]
+    monthly_usd: Option<Option<NanoUsd>>,
     /// The days for which responses are stored; null stops storing them.
     #[serde(default, deserialize_with = "null_or_value")]
     #[schema(value_type = Option<u64>, minimum = 1, maximum = 30)]
@@ -163,6 +170,7 @@ pub(in crate::surface::console) async fn change(
     let edit = Edit {
         name: body.name.as_deref(),
         limits: body.limits()?,
+        monthly_usd: BudgetChange::of(body.monthly_usd),
         response_retention: response_retention(body, context)?,
         version: Some(body.version),
     };

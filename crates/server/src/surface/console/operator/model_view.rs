@@ -1,6 +1,7 @@
 //! Models as operators see them.
 
 use config::CatalogueEntry;
+use domain::capabilities::{Capabilities, Capability, Support};
 use domain::model::Flavor;
 use domain::{Model, Timestamp};
 use fleet::backend::{Backend, Health};
@@ -11,6 +12,7 @@ use node::catalogue_keeper::StoreEntry;
 use serde::Serialize;
 use std::cmp::Ordering;
 use store::SortBy;
+use store::capabilities::EngineRecord;
 use store::catalogue::Uses;
 use utoipa::ToSchema;
 
@@ -41,6 +43,14 @@ pub(crate) struct OperatorModelView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     used_by: Option<UsesView>,
+    /// What its engines have shown that they can do, and cannot. Only in the response about a single model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    capabilities: Option<Vec<CapabilityView>>,
+    /// The last probe of its engines. Only in the response about a single model; null without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    probe_result: Option<ProbeResultView>,
     /// How replicas of each flavor are started. Only in the response about a single model.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -96,6 +106,51 @@ impl From<&Backend> for ServerView {
             Health::Down => "down",
         };
         Self { name: backend.name.to_string(), health, in_flight: backend.in_flight() }
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = OperatorCapability)]
+pub(crate) struct CapabilityView {
+    #[schema(example = "tools")]
+    name: &'static str,
+    /// `yes`, `no` or `unknown`.
+    support: &'static str,
+    /// What was seen, such as the message of an error.
+    note: Option<String>,
+}
+
+impl CapabilityView {
+    fn all(capabilities: &Capabilities) -> Vec<Self> {
+        let view = |capability: Capability| Self {
+            name: capability.as_str(),
+            support: match capabilities.get(capability) {
+                Support::Yes => "yes",
+                Support::No => "no",
+                Support::Unknown => "unknown",
+            },
+            note: capabilities.note_of(capability).map(str::to_owned),
+        };
+        Capability::ALL.into_iter().map(view).collect()
+    }
+}
+
+/// The last probe of an engine.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = OperatorProbeResult)]
+pub(crate) struct ProbeResultView {
+    #[schema(value_type = String, format = DateTime)]
+    at: Timestamp,
+    /// The version of the engine, if it says one.
+    engine_version: Option<String>,
+    /// Whether all questions were asked.
+    is_complete: bool,
+}
+
+impl From<&EngineRecord> for ProbeResultView {
+    fn from(record: &EngineRecord) -> Self {
+        Self { at: record.asked_at, engine_version: record.version.clone(), is_complete: record.is_complete }
     }
 }
 
@@ -175,8 +230,20 @@ impl OperatorModelView {
         }
     }
 
-    pub(super) fn with_details(self, uses: UsesView, commands: Vec<CommandView>) -> Self {
-        Self { used_by: Some(uses), commands: Some(commands), ..self }
+    pub(super) fn with_details(
+        self,
+        uses: UsesView,
+        commands: Vec<CommandView>,
+        capabilities: &Capabilities,
+        last_probe: Option<&EngineRecord>,
+    ) -> Self {
+        Self {
+            used_by: Some(uses),
+            commands: Some(commands),
+            capabilities: Some(CapabilityView::all(capabilities)),
+            probe_result: last_probe.map(ProbeResultView::from),
+            ..self
+        }
     }
 
     pub(super) fn id(&self) -> &str {
@@ -207,6 +274,8 @@ impl OperatorModelView {
             replicas: replicas.iter().map(|backend| ServerView::from(&**backend)).collect(),
             problem: None,
             used_by: None,
+            capabilities: None,
+            probe_result: None,
             commands: None,
         }
     }

@@ -6,7 +6,7 @@ use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Caller, Id, List, Operator, Params, PathParam, Payload, Search, WholeOrPage};
 use crate::view::PriceVersionView;
 use axum::Json;
-use control::{CatalogueError, CommandError, catalogue, prices};
+use control::{CatalogueError, CommandError, capabilities, catalogue, prices};
 use domain::ModelId;
 use domain::ids::IdError;
 use http::StatusCode;
@@ -64,7 +64,10 @@ pub(crate) async fn show(
     let stored = snapshot.stored_model(id.as_str()).and_then(|entry| entry.model.as_ref());
     let model = stored.or(snapshot.file_model(id.as_str()).map(|model| &**model));
     let commands = model.map_or_else(Vec::new, |model| CommandView::of(model, snapshot.rules().cluster()));
-    Ok(Json(view.with_details(UsesView::new(aliases, uses), commands)))
+    let route = caller.context.catalogue.routes().table().get(id.as_str()).cloned();
+    let known = route.map(|route| route.pool.capabilities()).unwrap_or_default();
+    let probes = capabilities::of_model(caller.store(), &id).await.map_err(CommandError::from)?;
+    Ok(Json(view.with_details(UsesView::new(aliases, uses), commands, &known, probes.first())))
 }
 
 /// Create a model in the store. It is served at once.

@@ -12,7 +12,8 @@ use axum::Json;
 use control::organizations::{BoundChanges, Edit};
 use control::workspaces::{self, Authority};
 use control::{allotments, members, organizations};
-use domain::{OrganizationId, Timestamp, UserId, WorkspaceId};
+use domain::monthly_budget::BudgetChange;
+use domain::{NanoUsd, OrganizationId, Timestamp, UserId, WorkspaceId};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use store::organizations::{CountedOrganization, OrganizationColumn};
@@ -37,6 +38,9 @@ pub(crate) struct OperatorOrganizationView {
     monthly_tokens: Option<u64>,
     /// The most bytes of stored responses of all its workspaces.
     max_stored_bytes: u64,
+    /// The most that all its workspaces may cost in a month, in USD; null if the operator does not bound it.
+    #[schema(value_type = Option<String>, example = "500.00")]
+    monthly_usd: Option<NanoUsd>,
     /// The number of members.
     members: u64,
     /// Allotted and committed GPUs, by type.
@@ -55,6 +59,7 @@ async fn view(caller: &Caller, found: CountedOrganization) -> Result<OperatorOrg
         max_workspaces: organization.max_workspaces.unwrap_or(context.organization_defaults.max_workspaces),
         monthly_tokens: organization.monthly_tokens,
         max_stored_bytes: organization.max_stored_bytes.unwrap_or(context.organization_defaults.max_stored_bytes),
+        monthly_usd: organization.monthly_usd.operator,
         members,
         allotments: lines.into_iter().map(AllotmentView::from).collect(),
     })
@@ -108,6 +113,10 @@ pub(crate) struct OrganizationEdit {
     #[serde(default, deserialize_with = "workspace_edits::null_or_value")]
     #[schema(value_type = Option<u64>, maximum = 1_000_000_000_000_000_u64)]
     max_stored_bytes: Option<Option<u64>>,
+    /// The most that all its workspaces may cost in a month, in USD; null removes it.
+    #[serde(default, deserialize_with = "workspace_edits::null_or_value")]
+    #[schema(value_type = Option<String>, example = "500.00")]
+    monthly_usd: Option<Option<NanoUsd>>,
 }
 
 /// Change the name of an organization, or its bounds.
@@ -122,8 +131,10 @@ pub(crate) async fn edit(
         max_workspaces: workspace_edits::limit_change("maxWorkspaces", body.max_workspaces)?,
         monthly_tokens: workspace_edits::limit_change("monthlyTokens", body.monthly_tokens)?,
         max_stored_bytes: workspace_edits::limit_change("maxStoredBytes", body.max_stored_bytes)?,
+        monthly_usd: BudgetChange::of(body.monthly_usd),
     };
-    organizations::set(caller.command(), &id, Edit { name: body.name.as_deref(), bounds }).await?;
+    let edit = Edit { name: body.name.as_deref(), bounds, ..Edit::default() };
+    organizations::set(caller.command(), &id, edit).await?;
     let found = organizations::show_counted(caller.store(), &id).await?;
     Ok(Json(view(&caller, found).await?))
 }

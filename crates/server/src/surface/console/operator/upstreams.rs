@@ -195,6 +195,7 @@ pub(crate) async fn test(
     let outcome = match route.model.modality {
         Modality::Chat => server.chat(&upstream.model, prompt, max_tokens).await,
         Modality::Embedding => server.embed(&upstream.model, prompt).await,
+        Modality::Rerank => server.rerank(upstream.rerank_api, &upstream.model, prompt).await,
     };
     let (response, error) = split(outcome.result);
     let (prompt_tokens, completion_tokens) = (response.prompt_tokens, response.completion_tokens);

@@ -34,7 +34,9 @@ impl MonthQuery {
     responses((status = 200, content((CostsView = "application/json"), (String = "text/csv")))))]
 pub(crate) async fn show(caller: WorkspaceCaller, Params(query): Params<MonthQuery>) -> Result<Response, ConsoleError> {
     let (now, month, format) = query.read(&caller)?;
-    let view = CostsView::from(costs::month(caller.store(), &caller.workspace.id, month, now).await?);
+    let found = costs::month(caller.store(), &caller.workspace.id, month, now).await?;
+    let budget = costs::budget(caller.store(), &caller.workspace.id, month).await?;
+    let view = CostsView::new(&found, budget);
     Ok(match format {
         ReportFormat::Json => Json(view).into_response(),
         ReportFormat::Csv => csv(&format!("costs-{month}.csv"), table::text(view.table())),

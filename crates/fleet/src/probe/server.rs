@@ -1,10 +1,12 @@
-//! Asks a model server what it is: its models, its engine, and whether it responds to a call.
+//! A model server: how it describes itself, and calls to it.
 //!
 //! The address is the operator's. Requests are bounded in time and size, and no redirect is followed. Of a response, only
 //! known members and the message of an error in JSON are passed on: the address may belong to another kind of service.
 
-use domain::model::{EngineKind, Modality};
-use http::{HeaderValue, Method, Request, StatusCode, header};
+use super::judge::{Reply, message_of};
+use super::questions::Route;
+use domain::model::{EngineKind, Modality, RerankApi};
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use outbound::{Address, Connector, OutboundError};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -16,6 +18,12 @@ const MAX_MODELS: usize = 500;
 const MAX_TEXT_CHARS: usize = 300;
 const HEALTH_PATH: &str = "/health";
 const API_PATH: &str = "/v1";
+/// Where engines say their version: vLLM and forebay-engine, llama-server, SGLang.
+const VERSION_PATHS: [(&str, &str); 3] =
+    [("/version", "version"), ("/props", "build_info"), ("/server_info", "version")];
+/// The version of Anthropic's API, which its servers want to know.
+const ANTHROPIC_VERSION: (HeaderName, HeaderValue) =
+    (HeaderName::from_static("anthropic-version"), HeaderValue::from_static("2023-06-01"));
 
 /// A server with the OpenAI API.
 #[derive(Clone)]
@@ -73,15 +81,16 @@ pub struct CallResponse {
     pub continuous_usage: bool,
 }
 
-struct Reply {
-    status: StatusCode,
-    body: Vec<u8>,
-}
-
 impl ModelServer {
     /// A server that can be called for a minute from now.
     pub fn new(connector: Connector, url: String, key: Option<String>) -> Self {
         Self { connector, url, key, deadline: Instant::now() + TOTAL_TIMEOUT }
+    }
+
+    /// The same server, to be called for this time.
+    #[must_use]
+    pub fn within(self, total: Duration) -> Self {
+        Self { deadline: Instant::now() + total, ..self }
     }
 
     /// Asks for models, engine, version and health. An address without `/v1` gets it if only that one has models.
@@ -102,17 +111,37 @@ impl ModelServer {
         }
         let list: Value = serde_json::from_slice(&models.body)
             .map_err(|_| ProbeError::Unexpected(format!("GET {route}: the response is not JSON")))?;
-        let (health, version, metrics) =
-            (format!("{origin}{HEALTH_PATH}"), format!("{origin}/version"), format!("{origin}/metrics"));
-        let (health, version, metrics) = tokio::join!(self.get(&health), self.get(&version), self.get(&metrics));
+        let (health, metrics) = (format!("{origin}{HEALTH_PATH}"), format!("{origin}/metrics"));
+        let (health, version, metrics) = tokio::join!(self.get(&health), self.version(), self.get(&metrics));
         let body_of = |reply: Result<Reply, ProbeError>| reply.ok().filter(|reply| reply.status.is_success());
         let metrics = body_of(metrics).map(|reply| String::from_utf8_lossy(&reply.body).into_owned());
         Ok(Description {
             models: models_of(&list),
             engine: engine_of(&list).or_else(|| engine_of_metrics(metrics.as_deref().unwrap_or_default())),
-            version: body_of(version).and_then(|reply| version_of(&reply.body)),
+            version,
             health_path: body_of(health).map(|_| HEALTH_PATH),
         })
+    }
+
+    /// The version of the engine, if it says one.
+    pub async fn version(&self) -> Option<String> {
+        let origin = origin_of(&self.url);
+        for (path, member) in VERSION_PATHS {
+            let reply = self.get(&format!("{origin}{path}")).await.ok()?;
+            if let Some(version) = version_of(&reply, member) {
+                return Some(version);
+            }
+        }
+        None
+    }
+
+    /// One call that shows what the server can do.
+    pub(super) async fn ask(&self, route: &Route, body: &Value) -> Result<Reply, ProbeError> {
+        let url = match route {
+            Route::Api(route) => format!("{}{route}", self.url),
+            Route::Root(route) => format!("{}{route}", self.url.strip_suffix(API_PATH).unwrap_or(&self.url)),
+        };
+        self.send(Method::POST, &url, body.to_string().into_bytes(), TOTAL_TIMEOUT).await
     }
 
     /// A call with one token: a chat, or an embedding if the server does not accept the chat.
@@ -159,6 +188,27 @@ impl ModelServer {
         CallOutcome { modality: Modality::Embedding, duration: began.elapsed(), result }
     }
 
+    /// One comparison, in vLLM's API or in that of Text Embeddings Inference.
+    pub async fn rerank(&self, api: RerankApi, model: &str, text: &str) -> CallOutcome {
+        let began = Instant::now();
+        let reply = match api {
+            RerankApi::Vllm => self.post("/rerank", &json!({"model": model, "query": text, "documents": [text]})).await,
+            RerankApi::Tei => {
+                let root = self.url.strip_suffix("/v1").unwrap_or(&self.url);
+                let body = json!({"query": text, "texts": [text]}).to_string().into_bytes();
+                self.send(Method::POST, &format!("{root}/rerank"), body, TOTAL_TIMEOUT).await
+            }
+        };
+        let result = reply.and_then(|reply| {
+            let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+            if !reply.status.is_success() || !(body["results"].is_array() || body.is_array()) {
+                return Err(ProbeError::Unexpected(problem_of(&reply)));
+            }
+            Ok(CallResponse { prompt_tokens: body["usage"]["total_tokens"].as_u64(), ..CallResponse::default() })
+        });
+        CallOutcome { modality: Modality::Rerank, duration: began.elapsed(), result }
+    }
+
     async fn get(&self, url: &str) -> Result<Reply, ProbeError> {
         self.send(Method::GET, url, Vec::new(), QUESTION_TIMEOUT).await
     }
@@ -173,6 +223,10 @@ impl ModelServer {
         let mut request = Request::builder().method(method).uri(url).body(body).map_err(unusable)?;
         let headers = request.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if url.ends_with("/messages") {
+            let (name, version) = ANTHROPIC_VERSION;
+            headers.insert(name, version);
+        }
         if let Some(key) = &self.key {
             let bearer =
                 HeaderValue::from_str(&format!("Bearer {key}")).map_err(http::Error::from).map_err(unusable)?;
@@ -216,14 +270,12 @@ fn shorten(text: &str) -> String {
 /// The status, and the message of an error in JSON.
 fn problem_of(reply: &Reply) -> String {
     let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
-    format!("the server responds with {}{}", reply.status, message_of(&body))
+    format!("the server responds with {}{}", reply.status, after_colon(&body))
 }
 
 /// The message of an error, after a colon; empty without one.
-fn message_of(body: &Value) -> String {
-    let messages = [&body["error"]["message"], &body["error"], &body["message"], &body["detail"]];
-    let message = messages.into_iter().find_map(Value::as_str).map(|message| format!(": {}", shorten(message)));
-    message.unwrap_or_default()
+fn after_colon(body: &Value) -> String {
+    message_of(body).map(|message| format!(": {}", shorten(&message))).unwrap_or_default()
 }
 
 fn is_model_list(reply: &Reply) -> bool {
@@ -263,9 +315,9 @@ fn engine_of_metrics(metrics: &str) -> Option<EngineKind> {
     prefixes.into_iter().find(|(prefix, _)| has(prefix)).map(|(_, engine)| engine)
 }
 
-fn version_of(body: &[u8]) -> Option<String> {
-    let body: Value = serde_json::from_slice(body).ok()?;
-    body["version"].as_str().map(shorten)
+fn version_of(reply: &Reply, member: &str) -> Option<String> {
+    let body: Value = serde_json::from_slice(&reply.body).ok().filter(|_| reply.status.is_success())?;
+    body[member].as_str().map(shorten)
 }
 
 /// The text and the usage of a stream of chat chunks. Without text, the reasoning is the text.
@@ -279,7 +331,7 @@ fn read_events(reply: &Reply) -> Result<CallResponse, ProbeError> {
     for data in stream.lines().filter_map(|line| line.strip_prefix("data:")) {
         let Ok(chunk) = serde_json::from_str::<Value>(data.trim_start()) else { continue };
         if !chunk["error"].is_null() {
-            return Err(ProbeError::Unexpected(format!("the stream has an error{}", message_of(&chunk))));
+            return Err(ProbeError::Unexpected(format!("the stream has an error{}", after_colon(&chunk))));
         }
         is_chat |= chunk["choices"].is_array();
         let choice = &chunk["choices"][0];
@@ -321,7 +373,11 @@ mod tests {
         assert_eq!((models_of(&json!([])), engine_of(&json!({"data": [{"owned_by": "acme"}]}))), (Vec::new(), None));
         assert_eq!(engine_of_metrics("# HELP\nsglang:token_usage 0.1\n"), Some(EngineKind::Sglang));
         assert_eq!(engine_of_metrics("process_cpu_seconds_total 1"), None);
-        assert_eq!(version_of(br#"{"version":"0.11.0"}"#).as_deref(), Some("0.11.0"));
+        let reply = |status, body: &str| Reply { status, body: body.as_bytes().to_vec() };
+        let version = reply(StatusCode::OK, r#"{"version":"0.11.0"}"#);
+        assert_eq!(version_of(&version, "version").as_deref(), Some("0.11.0"));
+        assert_eq!(version_of(&version, "build_info"), None);
+        assert_eq!(version_of(&reply(StatusCode::NOT_FOUND, r#"{"version":"0.11.0"}"#), "version"), None);
         assert_eq!(origin_of("http://[::1]:9001/v1"), "http://[::1]:9001");
         assert_eq!(origin_of("https://a.example"), "https://a.example");
     }

@@ -1,0 +1,128 @@
+//! Budgets of a key on a real store, at fixed times.
+
+use super::quota::QuotaError;
+use super::tests::{NOW, Node, wait_until};
+use super::*;
+use domain::budget::{Budget, BudgetPeriod, BudgetRaise, BudgetWindow, Budgets};
+use domain::endpoint::labels::Labels;
+use domain::quota::TokenBound;
+use domain::usage::{Actor, Tokens};
+use domain::{ApiKey, KeyRestrictions, NanoUsd, Price, SecretHash, Segment};
+use std::time::{Duration, Instant};
+use store::api_keys;
+
+const DAY_MS: i64 = 86_400_000;
+/// One token costs a nano-dollar.
+const PRICE: Price = Price {
+    input_per_1m: NanoUsd::from_nanos(1_000_000),
+    cached_input_per_1m: NanoUsd::from_nanos(1_000_000),
+    output_per_1m: NanoUsd::from_nanos(1_000_000),
+};
+
+fn budget(window: BudgetWindow, nanos: i64) -> Budget {
+    Budget { window, usd: NanoUsd::from_nanos(nanos), soft: false, raise: None }
+}
+
+async fn save(node: &Node, budgets: &Budgets) -> ApiKey {
+    let Actor::Key(id) = &node.caller.actor else { panic!("a key") };
+    let key = ApiKey {
+        id: id.clone(),
+        workspace: node.caller.workspace.clone(),
+        organization: node.caller.organization.clone(),
+        name: "test".into(),
+        segment: Segment::parse("abcdefghijkl").unwrap(),
+        hash: SecretHash::of("secret"),
+        dies_at: None,
+        overlap_until: None,
+        created_at: NOW,
+        created_by: None,
+        expires_at: None,
+        last_used_at: None,
+        revoked_at: None,
+        disabled_at: None,
+        requests_per_minute: None,
+        tokens_per_minute: None,
+        restrictions: KeyRestrictions::default(),
+        labels: Labels::new(),
+        budgets: budgets.clone(),
+    };
+    let mut tx = node.store.begin().await.unwrap();
+    api_keys::insert_within(&mut tx, &key, 10).await.unwrap();
+    tx.commit().await.unwrap();
+    key
+}
+
+/// A call of this many tokens at most; the window of the budget that is spent, or the reserved amounts.
+async fn reserve(
+    node: &Node,
+    budgets: &Budgets,
+    price: Price,
+    tokens: u64,
+    now: Timestamp,
+) -> Result<Option<Box<super::budget::BudgetReservations>>, BudgetWindow> {
+    let bound = TokenBound { prompt: tokens, completion: 0, choices: 1 };
+    let caller = Caller::clone(&node.caller).budgeted(budgets);
+    let reserved = node.admission.quota.reserve_budgets(&caller, price, &bound, now).await;
+    reserved.map_err(|error| match error {
+        QuotaError::Spent { of, .. } => match *of {
+            LeasedAccount::Budget { period, .. } => period.window,
+            LeasedAccount::Quota { .. } | LeasedAccount::Spend { .. } => panic!("not of the key"),
+        },
+        QuotaError::Unavailable { cause } => panic!("{cause}"),
+    })
+}
+
+#[tokio::test]
+async fn every_budget_of_a_key_holds_and_starts_again_with_its_window() {
+    let node = Node::start(1_000).await;
+    let soft = Budget { soft: true, ..budget(BudgetWindow::Day, 1) };
+    let budgets = Budgets::new(vec![budget(BudgetWindow::Day, 100), budget(BudgetWindow::Total, 150), soft]).unwrap();
+    save(&node, &budgets).await;
+    let first = reserve(&node, &budgets, PRICE, 100, NOW).await.unwrap().unwrap();
+    assert_eq!(reserve(&node, &budgets, PRICE, 1, NOW).await.err(), Some(BudgetWindow::Day));
+    assert!(reserve(&node, &budgets, Price::default(), 1, NOW).await.unwrap().is_none(), "free models go on");
+    let tomorrow = NOW.plus_millis(DAY_MS);
+    assert_eq!(reserve(&node, &budgets, PRICE, 51, tomorrow).await.err(), Some(BudgetWindow::Total));
+    let second = reserve(&node, &budgets, PRICE, 50, tomorrow).await.unwrap().unwrap();
+    first.settle(Tokens { prompt: 60, completion: 0, cached: 0 }, Instant::now());
+    let third = reserve(&node, &budgets, PRICE, 40, NOW).await.unwrap().unwrap();
+    assert_eq!(reserve(&node, &budgets, PRICE, 1, NOW).await.err(), Some(BudgetWindow::Day));
+    drop((second, third));
+}
+
+#[tokio::test]
+async fn a_raise_that_ends_takes_back_what_was_not_spent_of_it() {
+    let node = Node::start(1_000).await;
+    let until = NOW.plus_millis(1_000);
+    // Far from its cap, a lease is larger than a call needs.
+    let raise = Some(BudgetRaise { usd: NanoUsd::parse("9").unwrap(), until });
+    let budgets = Budgets::new(vec![Budget { raise, ..budget(BudgetWindow::Month, 100) }]).unwrap();
+    save(&node, &budgets).await;
+    let reserved = reserve(&node, &budgets, PRICE, 10, NOW).await.unwrap().unwrap();
+    reserved.settle(Tokens { prompt: 10, completion: 0, cached: 0 }, Instant::now());
+    assert_eq!(reserve(&node, &budgets, PRICE, 91, until).await.err(), Some(BudgetWindow::Month));
+    assert!(reserve(&node, &budgets, PRICE, 90, until).await.is_ok());
+}
+
+#[tokio::test]
+async fn the_leases_of_a_key_without_calls_end_when_the_store_has_its_events() {
+    let node = Node::start(1_000).await;
+    let budgets = Budgets::new(vec![budget(BudgetWindow::Total, 100)]).unwrap();
+    let key = save(&node, &budgets).await;
+    let reserved = reserve(&node, &budgets, PRICE, 30, NOW).await.unwrap().unwrap();
+    reserved.settle(Tokens { prompt: 20, completion: 0, cached: 0 }, Instant::now());
+    let renew = async || {
+        let later = Instant::now() + Duration::from_secs(600);
+        node.admission.quota.renew_at(domain::Month::of(NOW), later).await.unwrap();
+        node.admission.quota.budget_leases().all().len()
+    };
+    assert_eq!(renew().await, 1, "20 are used, and the store does not know");
+    let period = BudgetPeriod::of(BudgetWindow::Total, NOW);
+    let run = domain::RunId::new(NOW, 3);
+    let lease = store::budgets::BudgetLeaseKey { key: &key.id, period, run: run.as_str(), node: "node_1" };
+    let returned = store::budgets::set_lease(&node.store, lease, 0, None, NOW, NOW).await.unwrap();
+    assert_eq!(returned.granted, 0);
+    // A task that returns what is free may still have it.
+    wait_until("the lease has ended", async || renew().await == 0).await;
+    assert!(reserve(&node, &budgets, PRICE, 100, NOW).await.is_ok(), "it starts again");
+}

@@ -1,0 +1,495 @@
+//! Parses requests that compare a text with others: rerank in Cohere's API, and scores in vLLM's.
+//!
+//! A rerank request is rewritten, in vLLM's format with documents as texts, because documents may be objects and engines
+//! differ. A score request keeps the names that the client chose among vLLM's four.
+
+use super::estimate::least_tokens;
+use super::prompts::MAX_PROMPTS;
+use super::{ModelMember, Operation, ParsedRequest, TokenEstimate};
+use bytes::Bytes;
+use domain::model::RerankApi;
+use json::edits::Edits;
+use json::{Checks, InvalidParam, JsonError, ParseError, Path, Reader, ValueKind, read_members, without_bom};
+use std::ops::Range;
+
+/// The most fields of an object that are compared.
+const MAX_FIELDS: usize = 16;
+/// A string without text.
+const EMPTY: &str = "\"\"";
+const MODEL: &str = "{\"model\":";
+const QUERY: &str = ",\"query\":";
+const DOCUMENTS: &str = ",\"documents\":[";
+
+/// How texts are compared, and what the response has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RerankOptions {
+    pub(crate) form: ScoreForm,
+    /// The number of scores that the engine returns.
+    pub(crate) scores: usize,
+    /// The names of the members with the one text and the others, in the body for the engine, and their values.
+    names: [Range<usize>; 2],
+    values: [Range<usize>; 2],
+    /// Both sides have several texts, which are compared in pairs.
+    is_pairwise: bool,
+    limits_documents: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ScoreForm {
+    Rerank {
+        /// The most results.
+        top: usize,
+        /// The documents as JSON, if the response repeats them.
+        documents: Option<Vec<Bytes>>,
+    },
+    Score,
+}
+
+impl RerankOptions {
+    /// The member that the API of the engine does not have.
+    pub(crate) fn lacking(&self, api: RerankApi) -> Option<InvalidParam> {
+        let (param, why) = match api {
+            RerankApi::Vllm => return None,
+            RerankApi::Tei if self.is_pairwise => ("queries", "must be one text at the engine of this model"),
+            RerankApi::Tei if self.limits_documents => {
+                ("max_tokens_per_doc", "is not supported by the engine of this model")
+            }
+            RerankApi::Tei => return None,
+        };
+        Some(InvalidParam { param: param.into(), why: why.into() })
+    }
+
+    /// Names the members as the engine does.
+    pub(super) fn translate(&self, api: RerankApi, body: &[u8], edits: &mut Edits<'_>) {
+        match api {
+            RerankApi::Vllm => {}
+            RerankApi::Tei => {
+                let [one, others] = &self.names;
+                edits.replace(one.clone(), &b"\"query\""[..]);
+                edits.replace(others.clone(), &b"\"texts\""[..]);
+                let [one, others] = &self.values;
+                if body[one.clone()].starts_with(b"[") {
+                    edits.replace(one.start..one.start + 1, &b""[..]);
+                    edits.replace(one.end - 1..one.end, &b""[..]);
+                }
+                if body[others.clone()].starts_with(b"\"") {
+                    edits.insert(others.start, &b"["[..]);
+                    edits.insert(others.end, &b"]"[..]);
+                }
+            }
+        }
+    }
+}
+
+/// Parses the body of `POST /v1/rerank`.
+pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
+    parse_rerank(body, true)
+}
+
+/// Parses the body of `POST /v2/rerank`, whose response never repeats documents.
+pub fn parse_v2(body: Bytes) -> Result<ParsedRequest, ParseError> {
+    parse_rerank(body, false)
+}
+
+const RERANK_MEMBERS: [&str; 7] =
+    ["model", "query", "documents", "top_n", "max_tokens_per_doc", "return_documents", "rank_fields"];
+
+fn parse_rerank(body: Bytes, may_repeat: bool) -> Result<ParsedRequest, ParseError> {
+    let body = without_bom(body);
+    let mut checks = Checks::default();
+    let mut model = ModelMember::default();
+    let (mut query, mut documents, mut fields) = (None, None, Vec::new());
+    let (mut top, mut limit, mut repeats) = (0, None, false);
+    read_members(&body, &RERANK_MEMBERS, |reader, name| {
+        let checks = &mut checks;
+        match name {
+            b"model" => model.read(reader, checks)?,
+            b"query" => query = read_text(reader, checks, &"query")?,
+            b"documents" => {
+                reader.kind()?;
+                let start = reader.position();
+                reader.skip()?;
+                documents = Some(start..reader.position()).filter(|span| body[span.clone()] != *b"null");
+            }
+            b"top_n" => top = checks.integer(reader, &"top_n", 0..=i64::MAX)?.unwrap_or(0).unsigned_abs(),
+            b"max_tokens_per_doc" => limit = checks.integer(reader, &"max_tokens_per_doc", 1..=i64::MAX)?,
+            b"return_documents" => repeats = checks.boolean(reader, &"return_documents")?.unwrap_or(false),
+            b"rank_fields" => fields = read_fields(reader, checks)?,
+            // Unknown members do not reach the engine.
+            _ => reader.skip()?,
+        }
+        Ok(())
+    })?;
+    let (model, _) = model.take(&mut checks)?;
+    if query.is_none() {
+        checks.missing(&"query");
+    }
+    let texts = match documents {
+        Some(span) => read_documents(&body[span], &fields, &mut checks)?,
+        None => {
+            checks.missing(&"documents");
+            Vec::new()
+        }
+    };
+    let invalid = checks.finish()?;
+    let query = body.slice(query.unwrap_or(0..0));
+    let written = WrittenRequest::new(&model, &query, &texts, limit);
+    let sizes: Vec<u64> = texts.iter().map(|text| text.len() as u64).collect();
+    let top = match usize::try_from(top).unwrap_or(usize::MAX) {
+        0 => usize::MAX,
+        top => top,
+    };
+    let documents = (may_repeat && repeats).then(|| written.texts());
+    let options = RerankOptions {
+        form: ScoreForm::Rerank { top, documents },
+        scores: texts.len(),
+        names: written.names.clone(),
+        values: written.values.clone(),
+        is_pairwise: false,
+        limits_documents: limit.is_some(),
+    };
+    let WrittenRequest { body, model_span, values, .. } = written;
+    let prompt = values[0].start..values[1].end;
+    let estimate = estimate(query.len() as u64, &sizes, prompt.len() as u64);
+    Ok(ParsedRequest::bare(body, (model, model_span), prompt, Operation::Rerank(options), estimate, invalid))
+}
+
+/// A rerank request in vLLM's format.
+struct WrittenRequest {
+    body: Bytes,
+    model_span: Range<usize>,
+    names: [Range<usize>; 2],
+    values: [Range<usize>; 2],
+    documents: Vec<Range<usize>>,
+}
+
+impl WrittenRequest {
+    fn new(model: &str, query: &[u8], texts: &[Vec<u8>], limit: Option<i64>) -> Self {
+        let mut body = MODEL.as_bytes().to_vec();
+        body.extend_from_slice(&json::quote(model));
+        let model_span = MODEL.len()..body.len();
+        let name_at = |body: &Vec<u8>, text: &str| body.len() + 1..body.len() + text.trim_end_matches(['[', ':']).len();
+        let query_name = name_at(&body, QUERY);
+        body.extend_from_slice(QUERY.as_bytes());
+        let query_value = body.len()..body.len() + query.len();
+        body.extend_from_slice(query);
+        let documents_name = name_at(&body, DOCUMENTS);
+        body.extend_from_slice(DOCUMENTS.as_bytes());
+        let start = body.len() - 1;
+        let mut documents = Vec::with_capacity(texts.len());
+        for (index, text) in texts.iter().enumerate() {
+            if index > 0 {
+                body.push(b',');
+            }
+            documents.push(body.len()..body.len() + text.len());
+            body.extend_from_slice(text);
+        }
+        body.push(b']');
+        let documents_value = start..body.len();
+        if let Some(limit) = limit {
+            body.extend_from_slice(format!(",\"max_tokens_per_doc\":{limit}").as_bytes());
+        }
+        body.push(b'}');
+        let (names, values) = ([query_name, documents_name], [query_value, documents_value]);
+        Self { body: body.into(), model_span, names, values, documents }
+    }
+
+    fn texts(&self) -> Vec<Bytes> {
+        self.documents.iter().map(|span| self.body.slice(span.clone())).collect()
+    }
+}
+
+const SCORE_MEMBERS: [&str; 8] = ["model", "queries", "documents", "items", "data_1", "data_2", "text_1", "text_2"];
+
+/// Texts on one side of a comparison.
+struct Side {
+    name: &'static str,
+    name_span: Range<usize>,
+    value: Range<usize>,
+    /// The size of each text.
+    sizes: Vec<u64>,
+}
+
+/// Parses the body of `POST /v1/score`.
+pub fn parse_score(body: Bytes) -> Result<ParsedRequest, ParseError> {
+    let body = without_bom(body);
+    let mut checks = Checks::default();
+    let mut model = ModelMember::default();
+    let mut sides: [Option<Side>; 2] = [None, None];
+    read_members(&body, &SCORE_MEMBERS, |reader, name| {
+        let known = SCORE_MEMBERS[1..].iter().copied().find(|known| known.as_bytes() == name);
+        match known {
+            Some(known) => {
+                let side = &mut sides[usize::from(!matches!(known, "queries" | "data_1" | "text_1"))];
+                let found = read_side(reader, &mut checks, known, &body)?;
+                if side.is_some() && found.is_some() {
+                    checks.invalid(&known, || "has the same meaning as a member before it".into());
+                }
+                *side = found.or(side.take());
+            }
+            None if name == b"model" => model.read(reader, &mut checks)?,
+            None => reader.skip()?,
+        }
+        Ok(())
+    })?;
+    let model = model.take(&mut checks)?;
+    let (one, others) = match sides {
+        [Some(one), Some(others)] => (one, others),
+        [None, _] => {
+            checks.missing(&"queries");
+            return Err(checks.take_missing());
+        }
+        [Some(_), None] => {
+            checks.missing(&"documents");
+            return Err(checks.take_missing());
+        }
+    };
+    let count = one.sizes.len();
+    if count > 1 && count != others.sizes.len() {
+        checks.invalid(&others.name, || format!("must have {count} texts, as `{}` has", one.name));
+    }
+    let invalid = checks.finish()?;
+    let longest = one.sizes.iter().copied().max().unwrap_or(0);
+    let prompt = others.value.clone();
+    let estimate = estimate(longest, &others.sizes, prompt.len() as u64);
+    let options = RerankOptions {
+        form: ScoreForm::Score,
+        scores: others.sizes.len(),
+        names: [one.name_span, others.name_span],
+        values: [one.value, others.value],
+        is_pairwise: count > 1,
+        limits_documents: false,
+    };
+    Ok(ParsedRequest::bare(body, model, prompt, Operation::Rerank(options), estimate, invalid))
+}
+
+/// A text or several. `None` for null, which counts as absent.
+fn read_side(
+    reader: &mut Reader<'_>,
+    checks: &mut Checks,
+    name: &'static str,
+    body: &[u8],
+) -> Result<Option<Side>, JsonError> {
+    let kind = reader.kind()?;
+    let start = reader.position();
+    let mut sizes = Vec::new();
+    match kind {
+        ValueKind::Null => {
+            reader.skip()?;
+            return Ok(None);
+        }
+        ValueKind::String => sizes.extend(read_text(reader, checks, &name)?.map(|span| span.len() as u64)),
+        ValueKind::Array => reader.array(|reader, index| {
+            let text = read_text(reader, checks, &Path::Index(&name, index))?;
+            sizes.push(text.map_or(0, |span| span.len() as u64));
+            Ok::<(), JsonError>(())
+        })?,
+        other @ (ValueKind::Bool | ValueKind::Number | ValueKind::Object) => {
+            checks.invalid(&name, || format!("must be a text or an array of texts, not {}", other.name()));
+            reader.skip()?;
+        }
+    }
+    check_count(checks, name, sizes.len());
+    // The name ends before the colon, with blanks around it.
+    let before = body[..start].trim_ascii_end();
+    let end = before.strip_suffix(b":").unwrap_or(before).trim_ascii_end().len();
+    let name_start = body[..end.saturating_sub(1)].iter().rposition(|byte| *byte == b'"').unwrap_or(0);
+    Ok(Some(Side { name, name_span: name_start..end, value: start..reader.position(), sizes }))
+}
+
+/// The range of a text, with its quotes.
+fn read_text(
+    reader: &mut Reader<'_>,
+    checks: &mut Checks,
+    path: &dyn std::fmt::Display,
+) -> Result<Option<Range<usize>>, JsonError> {
+    match reader.kind()? {
+        ValueKind::String => {
+            let span = reader.span()?;
+            if span.len() <= EMPTY.len() {
+                checks.invalid(path, || "must not be empty".into());
+            }
+            Ok(Some(span))
+        }
+        ValueKind::Null => reader.skip().map(|()| None),
+        other @ (ValueKind::Bool | ValueKind::Number | ValueKind::Array | ValueKind::Object) => {
+            checks.invalid(path, || format!("must be a string, not {}", other.name()));
+            reader.skip().map(|()| Some(0..0))
+        }
+    }
+}
+
+fn check_count(checks: &mut Checks, name: &'static str, count: usize) {
+    if !(1..=MAX_PROMPTS).contains(&count) {
+        checks.invalid(&name, || format!("must have 1 to {MAX_PROMPTS} texts, not {count}"));
+    }
+}
+
+/// The names of fields that are compared.
+fn read_fields(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<Vec<Vec<u8>>, JsonError> {
+    let mut fields = Vec::new();
+    if !checks.is(reader, &"rank_fields", ValueKind::Array)? {
+        return Ok(fields);
+    }
+    reader.array(|reader, index| {
+        let path = Path::Index(&"rank_fields", index);
+        if let Some(text) = checks.text(reader, &path)? {
+            fields.push(text.decoded().into_owned());
+        }
+        Ok::<(), JsonError>(())
+    })?;
+    if fields.len() > MAX_FIELDS {
+        checks.invalid(&"rank_fields", || format!("must have at most {MAX_FIELDS} names"));
+        fields.clear();
+    }
+    Ok(fields)
+}
+
+/// The documents as texts in JSON.
+fn read_documents(value: &[u8], fields: &[Vec<u8>], checks: &mut Checks) -> Result<Vec<Vec<u8>>, JsonError> {
+    let mut reader = Reader::again(value);
+    let mut texts = Vec::new();
+    if !checks.is(&mut reader, &"documents", ValueKind::Array)? {
+        return Ok(texts);
+    }
+    reader.array(|reader, index| {
+        let path = Path::Index(&"documents", index);
+        let text = match reader.kind()? {
+            ValueKind::Object => read_object(reader, value, fields)?,
+            _ => read_text(reader, checks, &path)?.map(|span| value[span].to_vec()),
+        };
+        if text.as_ref().is_none_or(|text| text.len() <= EMPTY.len()) {
+            checks.invalid(&path, || "must be a text, or an object with a `text` or one of `rank_fields`".into());
+        }
+        // More are rejected, and need no memory.
+        if texts.len() <= MAX_PROMPTS {
+            texts.push(text.unwrap_or_default());
+        }
+        Ok::<(), JsonError>(())
+    })?;
+    check_count(checks, "documents", texts.len());
+    Ok(texts)
+}
+
+/// The text of a document: its fields in the order in which they are named, or its `text`.
+fn read_object(reader: &mut Reader<'_>, value: &[u8], fields: &[Vec<u8>]) -> Result<Option<Vec<u8>>, JsonError> {
+    let mut found: Vec<Option<Range<usize>>> = vec![None; fields.len().max(1)];
+    reader.object(|reader, name, _| {
+        let name = name.decoded();
+        let place = if fields.is_empty() {
+            (*name == *b"text").then_some(0)
+        } else {
+            fields.iter().position(|field| **field == *name)
+        };
+        let is_text = reader.kind()? == ValueKind::String;
+        let span = reader.span()?;
+        if let Some(place) = place.filter(|_| is_text) {
+            found[place] = Some(span);
+        }
+        Ok::<(), JsonError>(())
+    })?;
+    let texts: Vec<&[u8]> = found.into_iter().flatten().map(|span| &value[span.start + 1..span.end - 1]).collect();
+    Ok((!texts.is_empty()).then(|| [b"\"", &texts.join(&b"\\n"[..])[..], b"\""].concat()))
+}
+
+/// Each text is read together with the one that it is compared with, which the body has only once.
+fn estimate(one: u64, others: &[u64], prompt: u64) -> TokenEstimate {
+    let bytes = others.iter().sum::<u64>().saturating_add(one.saturating_mul(others.len() as u64));
+    let mut estimate = TokenEstimate::embeddings(bytes, others.len(), least_tokens(one));
+    estimate.native_only = bytes.saturating_sub(prompt);
+    estimate
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(request: &ParsedRequest, api: RerankApi) -> String {
+        let mut edits = request.upstream_edits("m", false, None);
+        let Operation::Rerank(options) = &request.operation else { panic!("not a comparison") };
+        options.translate(api, &request.body, &mut edits);
+        String::from_utf8(edits.apply(&request.body).to_vec()).unwrap()
+    }
+
+    fn param(parsed: Result<ParsedRequest, ParseError>) -> String {
+        match parsed {
+            Ok(request) => request.invalid.map_or_else(|| "fine".into(), |invalid| invalid.param),
+            Err(ParseError::Missing { param }) => format!("missing {param}"),
+            Err(other) => format!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn documents_become_texts_for_every_engine() {
+        let body = r#"{"documents":["a",{"text":"b\n","x":1}],"top_n":1,"priority":5,"query":"q","model":"a/b"}"#;
+        let request = parse(body.into()).unwrap();
+        assert_eq!(sent(&request, RerankApi::Vllm), r#"{"model":"m","query":"q","documents":["a","b\n"]}"#);
+        assert_eq!(sent(&request, RerankApi::Tei), r#"{"model":"m","query":"q","texts":["a","b\n"]}"#);
+        assert_eq!(request.prompt(), br#""q","documents":["a","b\n"]"#);
+        let body = r#"{"model":"a/b","query":"q","rank_fields":["title","body"],"max_tokens_per_doc":9,
+            "documents":[{"body":"b","title":"t","x":"x"}]}"#;
+        let request = parse(body.into()).unwrap();
+        let expected = r#"{"model":"m","query":"q","documents":["t\nb"],"max_tokens_per_doc":9}"#;
+        assert_eq!(sent(&request, RerankApi::Vllm), expected);
+        let Operation::Rerank(options) = request.operation else { panic!("not a comparison") };
+        assert_eq!(options.lacking(RerankApi::Tei).unwrap().param, "max_tokens_per_doc");
+    }
+
+    #[test]
+    fn scores_keep_the_names_of_the_client() {
+        let score = |members: &str| parse_score(format!(r#"{{"model":"a/b",{members}}}"#).into()).unwrap();
+        for (members, tei) in [
+            (r#""queries":"q","documents":["a","b"]"#, r#""query":"q","texts":["a","b"]"#),
+            (r#""text_1" : ["q"], "text_2":"a""#, r#""query" : "q", "texts":["a"]"#),
+            (r#""data_2":["a"],"data_1":"q""#, r#""texts":["a"],"query":"q""#),
+            (r#""items":["a"],"queries":"q""#, r#""texts":["a"],"query":"q""#),
+        ] {
+            let request = score(members);
+            assert_eq!(request.invalid, None, "{members}");
+            assert_eq!(sent(&request, RerankApi::Vllm), format!(r#"{{"model":"m",{members}}}"#));
+            assert_eq!(sent(&request, RerankApi::Tei), format!(r#"{{"model":"m",{tei}}}"#));
+        }
+        let Operation::Rerank(pairs) = score(r#""queries":["a","b"],"documents":["c","d"]"#).operation else {
+            panic!("not a comparison")
+        };
+        assert_eq!((pairs.scores, pairs.lacking(RerankApi::Tei).unwrap().param.as_str()), (2, "queries"));
+    }
+
+    #[test]
+    fn errors_name_the_member() {
+        let rerank = |members: &str| param(parse(format!(r#"{{"model":"a/b",{members}}}"#).into()));
+        for (members, expected) in [
+            (r#""query":"q","documents":["a"],"top_n":0"#, "fine"),
+            (r#""documents":["a"]"#, "missing query"),
+            (r#""query":"q","documents":null"#, "missing documents"),
+            (r#""query":"","documents":["a"]"#, "query"),
+            (r#""query":"q","documents":[]"#, "documents"),
+            (r#""query":"q","documents":"a""#, "documents"),
+            (r#""query":"q","documents":["a",{"title":"b"}]"#, "documents[1]"),
+            (r#""query":"q","documents":["a",1]"#, "documents[1]"),
+            (r#""query":"q","documents":["a"],"top_n":-1"#, "top_n"),
+        ] {
+            assert_eq!(rerank(members), expected, "{members}");
+        }
+        let score = |members: &str| param(parse_score(format!(r#"{{"model":"a/b",{members}}}"#).into()));
+        for (members, expected) in [
+            (r#""documents":["a"]"#, "missing queries"),
+            (r#""queries":"q""#, "missing documents"),
+            (r#""queries":"q","text_1":"r","documents":"a""#, "text_1"),
+            (r#""queries":["q","r"],"documents":["a"]"#, "documents"),
+            (r#""queries":"q","documents":[1]"#, "documents[0]"),
+        ] {
+            assert_eq!(score(members), expected, "{members}");
+        }
+    }
+
+    #[test]
+    fn every_pair_is_bounded() {
+        let request = parse(r#"{"model":"a/b","query":"12345678","documents":["a","b"]}"#.into()).unwrap();
+        let bound = request.estimate.bound(512);
+        assert_eq!((bound.prompt, bound.completion), (2 * (10 + 3 + 64), 0));
+        let long = "x".repeat(300_000);
+        let request = parse(format!(r#"{{"model":"a/b","query":"{long}","documents":["a"]}}"#).into()).unwrap();
+        assert_eq!(request.overflow(512).unwrap().param, "query");
+    }
+}

@@ -1,0 +1,73 @@
+//! Requests to an engine that generate nothing, such as counts of tokens. They count against requests per minute and cost
+//! nothing.
+
+use crate::admission::{RunningCall, RunningCount, TooManyCallsError};
+use crate::error::CallError;
+use crate::quarantine::Losses;
+use crate::relay::{AttemptError, record_failure};
+use crate::resolve::Target;
+use crate::response_memory::ResponseMemory;
+use crate::{Call, Dataplane};
+use bytes::Bytes;
+use domain::limits::RateLimitStatus;
+use fleet::Backend;
+use std::time::{Duration, Instant};
+
+/// Tokenizing takes milliseconds; an engine that needs longer is not worth the wait.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
+/// The largest request that an engine gets: it lists all tokens.
+pub(crate) const MAX_REQUEST_BYTES: usize = 1 << 20;
+/// The maximum size of a response: as many tokens as such a request has bytes, if each takes a few digits.
+pub(crate) const MAX_RESPONSE_BYTES: usize = 8 << 20;
+
+/// Counts a side call until it is dropped.
+pub(crate) struct SideAdmission {
+    /// `None` for dedicated endpoints, which have no rate limits.
+    pub(crate) rate_limits: Option<RateLimitStatus>,
+    _running: Option<RunningCall>,
+    _counting: Option<RunningCount>,
+}
+
+impl Dataplane {
+    pub(crate) async fn admit_side_call(&self, call: &Call, target: &Target) -> Result<SideAdmission, CallError> {
+        let running = self.admission.running.enter(&call.caller.workspace);
+        let running = running.map_err(|TooManyCallsError { max }| CallError::TooManyCalls { max })?;
+        let (rate_limits, counting) = match target {
+            Target::Dedicated(_) => (None, None),
+            Target::Serverless(_) => {
+                let counting = self.admission.counting.enter(&call.caller);
+                let counting = counting.map_err(|TooManyCallsError { max }| CallError::TooManyCounts { max })?;
+                let rate_limits = match call.counted {
+                    Some(rate_limits) => rate_limits,
+                    None => self.admission.admit_free(&call.caller, call.tap.request_id().clone()).await?,
+                };
+                (Some(rate_limits), Some(counting))
+            }
+        };
+        Ok(SideAdmission { rate_limits, _running: running, _counting: counting })
+    }
+
+    /// The response to a request with this head; `None` if the engine does not serve it, or there is no memory for it.
+    pub(crate) async fn ask_for(
+        &self,
+        replica: &Backend,
+        call: &Call,
+        head: &[u8],
+        body: Vec<Bytes>,
+        memory: &mut ResponseMemory<'_>,
+    ) -> Result<Option<Bytes>, AttemptError> {
+        let Some(mut exchange) = self.ask(replica, call, head, body).await? else { return Ok(None) };
+        let collected = exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, |bytes| memory.grow_for(bytes)).await;
+        Ok(collected.ok())
+    }
+
+    /// Records a failed side call. A prompt can end an engine here as well as in a call.
+    pub(crate) fn record_side_failure(&self, replica: &Backend, call: &Call, error: &AttemptError) {
+        record_failure(replica, error, &call.caller);
+        if matches!(error, AttemptError::Crashed { .. }) {
+            let mut losses = Losses::default();
+            losses.add(replica.lost(Instant::now()));
+            self.note_losses(call, losses);
+        }
+    }
+}

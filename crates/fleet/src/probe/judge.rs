@@ -1,0 +1,314 @@
+//! Decides by the responses of an engine what it can do.
+//!
+//! Missing is only what the engine rejects, or what its successful response disproves: a small model that calls no tool
+//! may have an engine that can. Everything else stays unknown.
+
+use super::questions::Question;
+use domain::capabilities::{Capabilities, Capability, Support};
+use http::StatusCode;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A response.
+#[derive(Debug, Clone)]
+pub(super) struct Reply {
+    pub(super) status: StatusCode,
+    pub(super) body: Vec<u8>,
+}
+
+/// The responses so far. A question without one is absent.
+#[derive(Debug, Default)]
+pub(super) struct Evidence(pub(super) BTreeMap<Question, Reply>);
+
+/// What a response says about the question.
+enum Verdict {
+    /// A success, and its JSON; null for a stream.
+    Served(Value),
+    /// The engine does not accept this, in its own words.
+    Rejected(String),
+    /// There is no such route.
+    NoRoute,
+    /// Something else went wrong, or there is no response.
+    Inconclusive,
+}
+
+impl Reply {
+    /// Whether further questions are pointless now: a missing key, a limit, an engine that still loads.
+    pub(super) fn ends_the_probe(&self) -> bool {
+        matches!(self.status.as_u16(), 401..=403 | 429 | 502..=504)
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+
+    /// The message of an error in JSON; empty without one.
+    pub(super) fn message(&self) -> String {
+        message_of(&self.json()).unwrap_or_default()
+    }
+
+    fn events(&self) -> Vec<Value> {
+        let text = String::from_utf8_lossy(&self.body);
+        let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+        data.filter_map(|data| serde_json::from_str(data.trim_start()).ok()).collect()
+    }
+}
+
+/// The message of an error, wherever servers write it.
+pub(super) fn message_of(body: &Value) -> Option<String> {
+    let messages = [&body["error"]["message"], &body["error"], &body["message"], &body["detail"]];
+    messages.into_iter().find_map(Value::as_str).map(str::to_owned)
+}
+
+impl Evidence {
+    fn verdict(&self, question: Question) -> Verdict {
+        let Some(reply) = self.0.get(&question) else { return Verdict::Inconclusive };
+        if reply.status.is_success() {
+            return Verdict::Served(reply.json());
+        }
+        let message = reply.message();
+        let words = message.to_lowercase();
+        let has = |phrases: &[&str]| phrases.iter().any(|phrase| words.contains(phrase));
+        // A wrong name says nothing about the engine.
+        if words.contains("model") && has(&["does not exist", "not found", "no model"]) {
+            return Verdict::Inconclusive;
+        }
+        match reply.status.as_u16() {
+            400 | 413 | 415 | 422 => Verdict::Rejected(message),
+            // llama-server rejects with 500 and 501.
+            404 | 405 | 500 | 501 if has(&["not support", "unsupported", "no endpoints found", "requires"]) => {
+                Verdict::Rejected(message)
+            }
+            404 | 405 | 501 => Verdict::NoRoute,
+            _ => Verdict::Inconclusive,
+        }
+    }
+
+    /// An operation that shows itself in a successful response.
+    fn operation(&self, question: Question, is_shown: impl Fn(&Value) -> bool) -> Support {
+        match self.verdict(question) {
+            Verdict::Served(body) if is_shown(&body) => Support::Yes,
+            Verdict::NoRoute => Support::No,
+            Verdict::Rejected(message) if says_unsupported(&message) => Support::No,
+            Verdict::Served(_) | Verdict::Rejected(_) | Verdict::Inconclusive => Support::Unknown,
+        }
+    }
+
+    /// A property of chats. The plain chat was accepted, so a rejection is about the property.
+    fn property(&self, question: Question, is_shown: impl Fn(&Value) -> bool) -> Support {
+        match self.verdict(question) {
+            Verdict::Served(body) if is_shown(&body) => Support::Yes,
+            Verdict::Rejected(_) => Support::No,
+            Verdict::Served(_) | Verdict::NoRoute | Verdict::Inconclusive => Support::Unknown,
+        }
+    }
+
+    /// The events of a successful stream.
+    fn events(&self, question: Question) -> Option<Vec<Value>> {
+        let reply = self.0.get(&question).filter(|reply| reply.status.is_success())?;
+        Some(reply.events())
+    }
+
+    fn message(&self, question: Question) -> Value {
+        match self.verdict(question) {
+            Verdict::Served(body) => body["choices"][0]["message"].clone(),
+            Verdict::Rejected(_) | Verdict::NoRoute | Verdict::Inconclusive => Value::Null,
+        }
+    }
+}
+
+fn says_unsupported(message: &str) -> bool {
+    let words = message.to_lowercase();
+    ["not support", "unsupported", "requires", "not available"].iter().any(|phrase| words.contains(phrase))
+}
+
+/// What the engine can do.
+pub(super) fn judge(evidence: &Evidence) -> Capabilities {
+    let mut found = Capabilities::default();
+    judge_operations(evidence, &mut found);
+    if found.get(Capability::Chat) == Support::Yes {
+        judge_tools(evidence, &mut found);
+        judge_reasoning(evidence, &mut found);
+        judge_schemas(evidence, &mut found);
+        judge_streams(evidence, &mut found);
+        judge_prompts(evidence, &mut found);
+        let has_logprobs = |body: &Value| !list(&body["choices"][0]["logprobs"]["content"]).is_empty();
+        found.set(Capability::Logprobs, evidence.property(Question::Logprobs, has_logprobs));
+        found.set(Capability::Images, evidence.property(Question::Image, |body| body["choices"][0].is_object()));
+        let is_message = |body: &Value| body["type"] == "message";
+        found.set(Capability::NativeMessages, evidence.operation(Question::Messages, is_message));
+        let is_response = |body: &Value| body["object"] == "response";
+        found.set(Capability::NativeResponses, evidence.operation(Question::Responses, is_response));
+    }
+    for (capability, question) in [(Capability::Images, Question::Image), (Capability::Tools, Question::Tools)] {
+        if found.get(capability) == Support::No {
+            found.note(capability, &evidence.0.get(&question).map(Reply::message).unwrap_or_default());
+        }
+    }
+    found
+}
+
+fn judge_operations(evidence: &Evidence, found: &mut Capabilities) {
+    let is_chat = |body: &Value| body["choices"][0]["message"].is_object();
+    found.set(Capability::Chat, evidence.operation(Question::Chat, is_chat));
+    let is_text = |body: &Value| body["choices"][0]["text"].is_string();
+    found.set(Capability::Completions, evidence.operation(Question::Completion, is_text));
+    let is_vector = |body: &Value| body["data"][0]["embedding"].is_array();
+    found.set(Capability::Embeddings, evidence.operation(Question::Embedding, is_vector));
+    let rerank = evidence.operation(Question::Rerank, |body| body["results"][0]["relevance_score"].is_number());
+    let tei = evidence.operation(Question::TeiRerank, |body| body[0]["score"].is_number());
+    found.set(
+        Capability::Rerank,
+        match (rerank, tei) {
+            (Support::Yes, _) | (_, Support::Yes) => Support::Yes,
+            (Support::No, Support::No) => Support::No,
+            (Support::No | Support::Unknown, Support::No | Support::Unknown) => Support::Unknown,
+        },
+    );
+    found.set(Capability::Score, evidence.operation(Question::Score, |body| body["data"][0]["score"].is_number()));
+    found.set(Capability::Tokenize, evidence.operation(Question::Tokenize, |body| body["tokens"].is_array()));
+    let batched = [Capability::Chat, Capability::Completions, Capability::Embeddings];
+    if batched.into_iter().any(|operation| found.get(operation) == Support::Yes) {
+        found.set(Capability::Batch, Support::Yes);
+    }
+}
+
+/// Tools are there if the engine has called one, and missing if it rejects them both as a choice and as a must.
+fn judge_tools(evidence: &Evidence, found: &mut Capabilities) {
+    let calls = |question| list(&evidence.message(question)["tool_calls"]);
+    let is_rejected = |question| matches!(evidence.verdict(question), Verdict::Rejected(_));
+    let (chosen, forced) = (calls(Question::Tools), calls(Question::ForcedTool));
+    if is_rejected(Question::Tools) && is_rejected(Question::ForcedTool) {
+        for capability in [Capability::Tools, Capability::StreamedTools, Capability::ParallelTools] {
+            found.set(capability, Support::No);
+        }
+        return;
+    }
+    if !chosen.is_empty() || !forced.is_empty() {
+        found.set(Capability::Tools, Support::Yes);
+    }
+    if chosen.len() > 1 || forced.len() > 1 {
+        found.set(Capability::ParallelTools, Support::Yes);
+    }
+    let Some(events) = evidence.events(Question::StreamedTool) else { return };
+    let whole = |arguments: &String| serde_json::from_str::<Value>(arguments).is_ok_and(|value| is_filled(&value));
+    let forced_arguments: Vec<String> =
+        forced.iter().filter_map(|call| call["function"]["arguments"].as_str().map(str::to_owned)).collect();
+    let streamed = streamed_arguments(&events);
+    if !streamed.is_empty() && streamed.iter().all(whole) {
+        found.set(Capability::StreamedTools, Support::Yes);
+    } else if !forced_arguments.is_empty() && forced_arguments.iter().all(whole) && !is_cut(&events) {
+        found.set(Capability::StreamedTools, Support::No);
+        found.note(Capability::StreamedTools, "arguments are lost in streams: set stream_tools = false");
+    }
+}
+
+fn is_filled(value: &Value) -> bool {
+    value.as_object().is_some_and(|members| !members.is_empty())
+}
+
+/// The arguments of each tool call, added up.
+fn streamed_arguments(events: &[Value]) -> Vec<String> {
+    let mut calls: BTreeMap<u64, String> = BTreeMap::new();
+    for event in events {
+        for part in list(&event["choices"][0]["delta"]["tool_calls"]) {
+            let text = calls.entry(part["index"].as_u64().unwrap_or(0)).or_default();
+            text.push_str(part["function"]["arguments"].as_str().unwrap_or_default());
+        }
+    }
+    calls.into_values().collect()
+}
+
+/// Whether the limit of tokens has ended the response.
+fn is_cut(events: &[Value]) -> bool {
+    events.iter().any(|event| event["choices"][0]["finish_reason"] == "length")
+}
+
+fn judge_reasoning(evidence: &Evidence, found: &mut Capabilities) {
+    for question in [Question::Chat, Question::Schema, Question::Tools, Question::Prompt] {
+        let message = evidence.message(question);
+        let names = ["reasoning_content", "reasoning"];
+        let name = names.into_iter().find(|name| message[name].as_str().is_some_and(|text| !text.is_empty()));
+        if let Some(name) = name {
+            found.set(Capability::Reasoning, Support::Yes);
+            found.note(Capability::Reasoning, name);
+            break;
+        }
+        if message["content"].as_str().is_some_and(|text| text.trim_start().starts_with("<think>")) {
+            found.set(Capability::Reasoning, Support::No);
+            found.note(Capability::Reasoning, "thoughts are part of the text: the engine needs a reasoning parser");
+            break;
+        }
+    }
+    let prompt_tokens = |question| match evidence.verdict(question) {
+        Verdict::Served(body) => body["usage"]["prompt_tokens"].as_u64(),
+        Verdict::Rejected(_) | Verdict::NoRoute | Verdict::Inconclusive => None,
+    };
+    let (with, without) = (prompt_tokens(Question::WithReasoning), prompt_tokens(Question::WithoutReasoning));
+    if let Some((with, without)) = with.zip(without) {
+        let support = if with > without { Support::Yes } else { Support::No };
+        found.set(Capability::ReasoningRead, support);
+    }
+}
+
+/// The first question is asked as engines think by themselves, the second one without thinking.
+fn judge_schemas(evidence: &Evidence, found: &mut Capabilities) {
+    let is_valid = |body: &Value| {
+        let text = body["choices"][0]["message"]["content"].as_str().unwrap_or_default();
+        serde_json::from_str::<Value>(text.trim()).is_ok_and(|value| value["number"].is_i64())
+    };
+    let usual = evidence.property(Question::Schema, is_valid);
+    if found.get(Capability::Reasoning) != Support::Yes {
+        found.set(Capability::JsonSchema, usual);
+        return;
+    }
+    found.set(Capability::JsonSchemaThinking, usual);
+    let plain = evidence.property(Question::PlainSchema, is_valid);
+    // The switch may be what was rejected.
+    let plain = if plain == Support::No && usual != Support::No { usual } else { plain };
+    found.set(Capability::JsonSchema, if usual == Support::Yes { Support::Yes } else { plain });
+}
+
+fn judge_streams(evidence: &Evidence, found: &mut Capabilities) {
+    if let Some(events) = evidence.events(Question::Stream) {
+        let has_usage = events.iter().any(|event| event["usage"]["completion_tokens"].is_number());
+        found.set(Capability::StreamUsage, if has_usage { Support::Yes } else { Support::No });
+    } else if matches!(evidence.verdict(Question::Stream), Verdict::Rejected(_)) {
+        found.set(Capability::StreamUsage, Support::No);
+    }
+    match (evidence.events(Question::InvalidStream), evidence.verdict(Question::InvalidStream)) {
+        (Some(events), _) => {
+            let error = events.iter().any(|event| !event["error"].is_null());
+            found.set(Capability::StreamErrors, if error { Support::Yes } else { Support::No });
+            found.note(Capability::StreamErrors, if error { "as an event" } else { "an invalid schema is ignored" });
+        }
+        (None, Verdict::Rejected(_)) => {
+            found.set(Capability::StreamErrors, Support::Yes);
+            found.note(Capability::StreamErrors, "as a status");
+        }
+        (None, Verdict::Served(_) | Verdict::NoRoute | Verdict::Inconclusive) => {}
+    }
+}
+
+fn judge_prompts(evidence: &Evidence, found: &mut Capabilities) {
+    if let Verdict::Served(body) = evidence.verdict(Question::RepeatedPrompt) {
+        let support = match body["usage"]["prompt_tokens_details"]["cached_tokens"].as_u64() {
+            Some(0) => Support::Unknown,
+            Some(_) => Support::Yes,
+            None => Support::No,
+        };
+        found.set(Capability::CachedTokens, support);
+    }
+    match evidence.verdict(Question::Overflow) {
+        Verdict::Rejected(message) => {
+            found.set(Capability::OverflowErrors, Support::Yes);
+            found.note(Capability::OverflowErrors, &message);
+        }
+        Verdict::Served(_) => found.set(Capability::OverflowErrors, Support::No),
+        Verdict::NoRoute | Verdict::Inconclusive => {}
+    }
+}
+
+fn list(value: &Value) -> Vec<Value> {
+    value.as_array().cloned().unwrap_or_default()
+}

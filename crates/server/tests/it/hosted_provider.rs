@@ -1,0 +1,58 @@
+//! A hosted provider with OpenAI's API: another gateway, over TLS, with a key and with limits of its own.
+
+use http::StatusCode;
+use serde_json::Value;
+
+use crate::app::{CHAT, TestApp, chat, error_line};
+use crate::lifecycle::certificate;
+
+const HOSTED: &str = "hosted/tiny";
+/// The same provider with a wrong key.
+const LOCKED: &str = "hosted/locked";
+/// Calls per minute that the provider admits.
+const LIMIT: u64 = 3;
+
+fn to(model: &str) -> Value {
+    let mut body = chat("hi");
+    body["model"] = model.into();
+    body
+}
+
+#[tokio::test]
+async fn a_provider_is_called_over_tls_with_its_key_and_its_limits_are_not_the_clients() {
+    let folder = tempfile::tempdir().unwrap();
+    certificate(folder.path());
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let tls = format!("tls_cert = \"{}\"\ntls_key = \"{}\"", file("cert.pem"), file("key.pem"));
+    let provider =
+        TestApp::setup().server(&tls).workspace_limits(LIMIT, 1_000_000, 1_000_000_000).first_start().start().await;
+    let url = format!("https://localhost:{}/v1", provider.forebay.public.port());
+    let model = |id: &str, variable: &str| {
+        format!(
+            "[[models]]\nid = \"{id}\"\ninput_per_1m = \"2.00\"\noutput_per_1m = \"8.00\"\n\
+             upstreams = [{{ url = \"{url}\", model = \"{CHAT}\", api_key_env = \"{variable}\" }}]\n"
+        )
+    };
+    let setup = TestApp::setup().table(&model(HOSTED, "PROVIDER_KEY")).table(&model(LOCKED, "WRONG_KEY"));
+    let setup = setup.environment("PROVIDER_KEY", &provider.key).environment("WRONG_KEY", "sk-wrong");
+    let app = setup.environment("SSL_CERT_FILE", &file("cert.pem")).start().await;
+
+    let served = app.ask(to(HOSTED)).await;
+    assert_eq!((served.status, &served.json()["model"]), (StatusCode::OK, &HOSTED.into()), "{}", served.text());
+    let event = &app.usage(1).await[0];
+    assert_eq!((event.tokens.prompt, event.tokens.completion), (10, 3), "as the provider counts");
+    assert_eq!(event.cost.to_string(), "0.000044", "at the price of this catalogue");
+    let sent = &provider.engine().calls()[0];
+    assert!(!sent.headers.values().any(|value| value.to_str().is_ok_and(|text| text.contains(&app.key))));
+
+    let wrong = app.ask(to(LOCKED)).await;
+    assert_eq!(error_line(&wrong), "502 bad_gateway", "the key of the client is not what is wrong");
+    for _ in 1..LIMIT {
+        assert_eq!(app.ask(to(HOSTED)).await.status, 200);
+    }
+    let limited = app.ask(to(HOSTED)).await;
+    assert_eq!(error_line(&limited), "503 model_not_serving", "{}", limited.text());
+    let seconds: u64 = limited.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=60).contains(&seconds), "as the provider says: {seconds}");
+    assert_eq!(app.model_status(HOSTED).await, "available", "a limit is not a failure");
+}

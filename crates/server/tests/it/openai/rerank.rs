@@ -1,0 +1,100 @@
+//! Documents sorted by how well they match, and scores of pairs.
+
+use domain::usage::CallSurface;
+use serde_json::{Value, json};
+use testkit::fake_engine::Script;
+use testkit::http::{Client, Response};
+
+use crate::app::{CHAT, TestApp, error_line};
+
+const MODEL: &str = "acme/rerank";
+
+/// A gateway with a model for comparisons at an engine of this kind.
+async fn start(engine: &str) -> TestApp {
+    let engines = TestApp::start().await;
+    let url = engines.engine().url();
+    let upstream = format!("{{ url = \"{url}\", model = \"ranker\"{engine} }}");
+    let model = format!(
+        "[[models]]\nid = \"{MODEL}\"\nmodality = \"rerank\"\ninput_per_1m = \"2.00\"\nupstreams = [ {upstream} ]"
+    );
+    let mut app = TestApp::setup().table(&model).start_beside(&engines).await;
+    app.engines = engines.engines;
+    app
+}
+
+async fn compare(app: &TestApp, path: &str, members: Value) -> Response {
+    let mut body = json!({"model": MODEL});
+    body.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    Client::new(format!("http://{}", app.forebay.public)).key(&app.key).post_json(path, body).await
+}
+
+fn indices(response: &Response) -> Vec<u64> {
+    let results = response.json()["results"].as_array().unwrap().clone();
+    results.iter().map(|result| result["index"].as_u64().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn documents_are_sorted_at_engines_of_both_kinds_and_billed_by_tokens() {
+    for (engine, path, name) in [("", "/v1/rerank", "documents"), (", engine = \"tei\"", "/rerank", "texts")] {
+        let app = start(engine).await;
+        let documents = json!(["a", {"text": "long", "id": 7}, "mid"]);
+        let call = json!({"query": "q", "documents": documents, "top_n": 2, "return_documents": true, "priority": 1});
+        for (route, has_documents) in [("/v1/rerank", true), ("/rerank", true), ("/v2/rerank", false)] {
+            let response = compare(&app, route, call.clone()).await;
+            assert_eq!(indices(&response), [1, 2], "{}", response.text());
+            let first = &response.json()["results"][0];
+            assert_eq!(first["relevance_score"], 4);
+            assert_eq!(first.get("document"), has_documents.then_some(&json!({"text": "long"})), "{route}");
+            assert_eq!(response.json()["meta"]["billed_units"]["search_units"], 1);
+            assert_eq!(response.json()["model"], MODEL);
+        }
+        let sent = &app.engine().calls()[0];
+        assert_eq!((sent.path.as_str(), &sent.json()[name]), (path, &json!(["a", "long", "mid"])));
+        assert_eq!((&sent.json()["model"], sent.json().get("top_n")), (&json!("ranker"), None));
+        let all = compare(&app, "/v1/rerank", json!({"query": "q", "documents": ["a", "bb"], "top_n": 0})).await;
+        assert_eq!(indices(&all), [1, 0]);
+        let events = app.usage(4).await;
+        assert!(events.iter().all(|event| event.origin.surface == Some(CallSurface::Rerank)));
+        assert!(events.iter().all(|event| event.tokens.prompt > 0 && event.tokens.completion == 0), "{events:?}");
+    }
+}
+
+#[tokio::test]
+async fn scores_of_every_request_shape_are_a_list() {
+    let shapes = [("queries", "documents"), ("queries", "items"), ("data_1", "data_2"), ("text_1", "text_2")];
+    for engine in ["", ", engine = \"tei\""] {
+        let app = start(engine).await;
+        for (one, others) in shapes {
+            let response = compare(&app, "/v1/score", json!({one: "q", others: ["bb", "a"]})).await.json();
+            let scores: Vec<&Value> =
+                response["data"].as_array().unwrap().iter().map(|entry| &entry["score"]).collect();
+            assert_eq!((scores, &response["object"]), (vec![&json!(2), &json!(1)], &json!("list")), "{one}");
+        }
+        let events = app.usage(4).await;
+        assert!(events.iter().all(|event| event.origin.surface == Some(CallSurface::Score)));
+    }
+}
+
+#[tokio::test]
+async fn errors_name_what_is_wrong() {
+    let app = start(", engine = \"tei\"").await;
+    for (path, members, expected) in [
+        ("/v1/rerank", json!({"documents": ["a"]}), "400 missing_parameter query"),
+        ("/v1/rerank", json!({"query": "q", "documents": [{}]}), "422 invalid_value documents[0]"),
+        ("/v1/rerank", json!({"query": "q", "documents": ["a"], "model": CHAT}), "422 invalid_value model"),
+        (
+            "/v1/rerank",
+            json!({"query": "q", "documents": ["a"], "max_tokens_per_doc": 5}),
+            "422 invalid_value max_tokens_per_doc",
+        ),
+        ("/v1/score", json!({"queries": ["a", "b"], "documents": ["c", "d"]}), "422 invalid_value queries"),
+    ] {
+        assert_eq!(error_line(&compare(&app, path, members).await), expected);
+    }
+    assert!(app.engine().calls().is_empty());
+    for body in ["[]", r#"[{"index":7,"score":1}]"#, "{"] {
+        app.engine().push(Script { raw_body: Some(body.to_owned()), ..Script::default() });
+        let response = compare(&app, "/v2/rerank", json!({"query": "q", "documents": ["a"]})).await;
+        assert_eq!(error_line(&response), "502 bad_gateway", "{body}");
+    }
+}

@@ -1,0 +1,156 @@
+//! Budgets of keys: one account per budget and period, one lease per run of a node, in nano-dollars.
+//!
+//! A transaction that grants a lease locks the key first, so two nodes never grant the same amount. What was spent is the sum of
+//! the key's usage: the transaction that writes an event adds it to the sums and moves its cost from reserved to used at once.
+//! It locks leases after keys, as a grant does.
+
+use super::leases::LeaseRow;
+use super::quota::LeaseState;
+use super::spend;
+use crate::db::{Store, Tx};
+use crate::error::StoreError;
+use crate::row;
+use domain::budget::{Budget, BudgetPeriod, Budgets};
+use domain::quota::{Account, AccountUnit, Lease, LeaseRequest, grant};
+use domain::usage::Actor;
+use domain::{ApiKey, KeyId, Month, Timestamp, UsageEvent};
+use sqlx::any::AnyRow;
+use std::collections::BTreeMap;
+
+/// Identifies a lease.
+#[derive(Debug, Clone, Copy)]
+pub struct BudgetLeaseKey<'a> {
+    pub key: &'a KeyId,
+    pub period: BudgetPeriod,
+    pub run: &'a str,
+    pub node: &'a str,
+}
+
+impl<'a> BudgetLeaseKey<'a> {
+    fn row(&self) -> LeaseRow<'a> {
+        let (kind, starts_at) = (self.period.window.as_str(), self.period.start.millis());
+        LeaseRow { account: self.key.as_str(), kind, starts_at, run: self.run, node: self.node }
+    }
+}
+
+/// What was spent of a budget in its current period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spending {
+    pub budget: Budget,
+    pub period: BudgetPeriod,
+    pub account: Account,
+}
+
+/// Used and reserved amounts of the period `$2`, `$3` to `$4` of the account `$1`; those of the run `$5` apart. One statement,
+/// because events that are written at the same moment move amounts from reserved to used.
+const ACCOUNT: &str = "SELECT \
+     (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM usage_days \
+      WHERE actor = $1 AND starts_at >= $3 AND starts_at < $4) AS used, \
+     (SELECT CAST(COALESCE(SUM(CASE WHEN granted > written THEN granted - written ELSE 0 END), 0) AS BIGINT) \
+      FROM budget_leases WHERE account = $1 AND kind = $2 AND starts_at = $3 AND run_id <> $5) AS reserved, \
+     (SELECT written FROM budget_leases WHERE account = $1 AND kind = $2 AND starts_at = $3 AND run_id = $5) AS written";
+
+/// Sets a lease to the amount that its run believes to have, plus what the budget grants of `ask`. A budget that was removed
+/// grants everything, a key that was deleted nothing.
+pub async fn set_lease(
+    store: &Store,
+    lease: BudgetLeaseKey<'_>,
+    believed: u64,
+    ask: Option<&LeaseRequest>,
+    now: Timestamp,
+    expires_at: Timestamp,
+) -> Result<LeaseState, StoreError> {
+    let mut tx = store.begin().await?;
+    let cap = lock_cap(&mut tx, &lease, now).await?;
+    let query = account_query(lease.key.as_str(), lease.period, lease.run);
+    let found = tx.row(query).await?.ok_or_else(|| row::corrupt("budget_leases"))?;
+    let mut own = Lease { granted: believed, written: row::optional_count(&found, "written")?.unwrap_or(0) };
+    let others = row::count(&found, "reserved")?;
+    let mut account = account(&found, cap)?;
+    account.reserved = others + own.reserved();
+    let granted = ask.and_then(|ask| grant(&account, ask));
+    if let Some(granted) = granted {
+        own.granted += granted.tokens;
+        account.reserved = others + own.reserved();
+    }
+    lease.row().set(&mut tx, own.granted, expires_at).await?;
+    tx.commit().await?;
+    let near_cap = granted.is_none_or(|granted| granted.near_cap);
+    Ok(LeaseState { granted: own.granted, added: granted.is_some(), near_cap, account })
+}
+
+/// Deletes a lease if the store has all events that it paid for. Returns whether it is gone.
+pub async fn end_if_settled(store: &Store, lease: BudgetLeaseKey<'_>) -> Result<bool, StoreError> {
+    lease.row().end_if_settled(store).await
+}
+
+/// Moves the cost of newly inserted events from reserved to used, in the transaction that inserted them.
+pub async fn count(tx: &mut Tx, run: &str, inserted: &[&UsageEvent]) -> Result<(), StoreError> {
+    // In one order, so that two nodes cannot deadlock.
+    let mut sums: BTreeMap<(&str, &str, i64), i64> = BTreeMap::new();
+    for event in inserted.iter().filter(|event| !event.reserved_in.is_empty() && event.cost.nanos() > 0) {
+        let caller = &event.caller;
+        let mut add = |account, kind, start: Timestamp| {
+            let sum = sums.entry((account, kind, start.millis())).or_default();
+            *sum = sum.saturating_add(event.cost.nanos());
+        };
+        if let Actor::Key(key) = &caller.actor {
+            for window in event.reserved_in.windows() {
+                add(key.as_str(), window.as_str(), BudgetPeriod::of(window, event.started_at).start);
+            }
+        }
+        if event.reserved_in.has_workspace() {
+            add(caller.workspace.as_str(), spend::KIND, Month::of(event.started_at).start());
+        }
+    }
+    for ((account, kind, starts_at), cost) in sums {
+        let written = sqlx::query(
+            "UPDATE budget_leases SET written = written + $5 \
+             WHERE account = $1 AND kind = $2 AND starts_at = $3 AND run_id = $4",
+        );
+        tx.execute(written.bind(account).bind(kind).bind(starts_at).bind(run).bind(cost)).await?;
+    }
+    Ok(())
+}
+
+/// What was spent of each budget of a key.
+pub async fn spending(store: &Store, key: &ApiKey, now: Timestamp) -> Result<Vec<Spending>, StoreError> {
+    let mut all = Vec::with_capacity(key.budgets.all().len());
+    for budget in key.budgets.all() {
+        let period = BudgetPeriod::of(budget.window, now);
+        let query = account_query(key.id.as_str(), period, "");
+        let found = store.row(query).await?.ok_or_else(|| row::corrupt("budget_leases"))?;
+        let account = account(&found, budget.cap(now).nanos().unsigned_abs())?;
+        all.push(Spending { budget: *budget, period, account });
+    }
+    Ok(all)
+}
+
+fn account_query<'q>(account: &'q str, period: BudgetPeriod, run: &'q str) -> crate::db::Query<'q> {
+    sqlx::query(ACCOUNT)
+        .bind(account)
+        .bind(period.window.as_str())
+        .bind(period.start.millis())
+        .bind(period.end().map_or(i64::MAX, Timestamp::millis))
+        .bind(run)
+}
+
+fn account(found: &AnyRow, cap: u64) -> Result<Account, StoreError> {
+    Ok(Account {
+        unit: AccountUnit::NanoUsd,
+        cap,
+        used: row::count(found, "used")?,
+        reserved: row::count(found, "reserved")?,
+        ..Account::default()
+    })
+}
+
+/// Locks the key until the end of the transaction, and reads the cap of its budget at `now`.
+async fn lock_cap(tx: &mut Tx, lease: &BudgetLeaseKey<'_>, now: Timestamp) -> Result<u64, StoreError> {
+    let lock = sqlx::query("UPDATE api_keys SET name = name WHERE id = $1 RETURNING budgets");
+    let Some(found) = tx.row(lock.bind(lease.key.as_str())).await? else { return Ok(0) };
+    let budgets: Option<Budgets> = row::optional_parsed(&found, "budgets", |text| serde_json::from_str(text).ok())?;
+    let budgets = budgets.unwrap_or_default();
+    let budget = budgets.hard().find(|budget| budget.window == lease.period.window);
+    Ok(budget.map_or(i64::MAX, |budget| budget.cap(now).nanos()).unsigned_abs())
+}

@@ -1,0 +1,66 @@
+/** Budgets of a key, as rows of its form and as text. */
+
+import type { Budget, BudgetSpending } from '../../api/keys'
+import { formatMoney, nanoUsd } from '../../ui/format'
+
+/** `usd` and `raiseUsd` are typed amounts; a raise without one does not exist. */
+export type BudgetRow = { window: Budget['window']; usd: string; soft: boolean; raiseUsd: string; raiseUntil: string }
+
+export const WINDOWS = [
+  { value: 'day', label: 'Per day' },
+  { value: 'month', label: 'Per month' },
+  { value: 'total', label: 'In total' },
+] as const
+
+/** One of each window, and one that is soft. */
+export const MAX_BUDGETS = 2 * WINDOWS.length
+
+export const rowsOf = (budgets: Budget[]): BudgetRow[] =>
+  budgets.map(({ window, usd, soft, raise }) => ({
+    window,
+    usd,
+    soft: soft ?? false,
+    raiseUsd: raise?.usd ?? '',
+    raiseUntil: raise?.until ?? '',
+  }))
+
+export const toBudgets = (rows: BudgetRow[]): Budget[] =>
+  rows.map(({ window, usd, soft, raiseUsd, raiseUntil }) => ({
+    window,
+    usd: usd.trim(),
+    soft,
+    ...(raiseUsd.trim() && raiseUntil ? { raise: { usd: raiseUsd.trim(), until: raiseUntil } } : {}),
+  }))
+
+/** The next budget that a key can have. */
+export function nextRow(rows: BudgetRow[]): BudgetRow {
+  const has = (window: string, soft: boolean) => rows.some((row) => row.window === window && row.soft === soft)
+  const empty = { usd: '', raiseUsd: '', raiseUntil: '' }
+  for (const soft of [false, true])
+    for (const window of ['month', 'day', 'total'] as const) if (!has(window, soft)) return { window, soft, ...empty }
+  return { window: 'month', soft: true, ...empty }
+}
+
+/** An amount has been typed, and a raise is complete. */
+export const isBudget = ({ usd, raiseUsd, raiseUntil }: BudgetRow) =>
+  nanoUsd(usd) !== undefined && (raiseUsd.trim() ? nanoUsd(raiseUsd) !== undefined && !!raiseUntil : !raiseUntil)
+
+export const windowLabel = (window: Budget['window']) => WINDOWS.find(({ value }) => value === window)?.label ?? window
+
+/** The used share of a budget, which may be more than 1 if it is soft or was lowered. */
+export function usedShare({ usd, usedUsd }: Pick<BudgetSpending, 'usd' | 'usedUsd'>) {
+  const [cap, used] = [Number(nanoUsd(usd) ?? 0n), Number(nanoUsd(usedUsd) ?? 0n)]
+  return cap > 0 ? used / cap : 1
+}
+
+/** The budgets of a key in one line; undefined if it has none. */
+export const budgetsText = (budgets: Budget[]) =>
+  budgets.length
+    ? budgets
+        .map(({ window, usd, soft }) => {
+          const amount = formatMoney(usd)
+          const text = window === 'total' ? `${amount} in total` : `${amount} per ${window}`
+          return soft ? `${text} (soft)` : text
+        })
+        .join(', ')
+    : undefined

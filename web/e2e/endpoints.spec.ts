@@ -142,25 +142,11 @@ test('suspending frees its GPUs, and unavailable actions say why', async ({ page
   await expectAccessible(page)
 })
 
-test('the Playground resumes it, and a call is held until it is up', async ({ page }) => {
-  await page.goto('/playground?model=dedicated%2Fe2e-chat')
-  await loaded(page)
-  await page.getByRole('textbox', { name: 'Max tokens' }).fill('8')
-  const message = page.getByRole('textbox', { name: 'Message' })
-  await expect(message).toHaveAccessibleDescription(/dedicated\/e2e-chat is suspended/)
-  await page.getByRole('button', { name: 'Resume e2e-chat' }).click()
-  await message.fill('Say hello')
-  await page.getByRole('button', { name: 'Send' }).click()
-  const response = page.getByRole('region', { name: 'Response from dedicated/e2e-chat' })
-  await expect(response).toContainText(/your call is held, \d/)
-  await expectAccessible(page)
-  await expect(response).toHaveAttribute('data-state', 'done', STARTED)
-})
-
 test('its GPU-hours are on the bill, and deleting requires typing the name', async ({ page }) => {
   await page.goto('/costs')
   const table = page.getByRole('table', { name: 'GPU-hours by endpoint' })
-  await expect(table.getByRole('row', { name: /e2e-chat/ })).toContainText(/\$0\.\d*[1-9]/, STARTED)
+  // A second attempt of these tests makes a second endpoint of this name.
+  await expect(table.getByRole('row', { name: /e2e-chat/ }).first()).toContainText(/\$0\.\d*[1-9]/, STARTED)
   await expect(table).toContainText('GPU busy')
 
   await page.goto('/endpoints/e2e-chat')

@@ -19,6 +19,7 @@ pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 /// One call on its way through the data plane.
 pub struct Call {
     pub caller: Arc<Caller>,
+    /// Set to flex once the model is known, if the client asks for it and the model has it.
     pub class: CallClass,
     pub request: ParsedRequest,
     /// Set if the request was counted against the requests per minute before, see [`crate::Dataplane::count_request`].
@@ -32,7 +33,7 @@ pub struct Call {
     /// The client's name of the session that the call belongs to, from a header.
     pub session: Option<Box<[u8]>>,
     pub tap: UsageTap,
-    /// How long after its start the call may wait for a replica of a dedicated endpoint.
+    /// How long after its start the call may wait for a replica of a dedicated endpoint, or for room if it is a flex call.
     pub hold_timeout: Duration,
     /// How long a stream may be silent before its first event; `None` for any time.
     pub keep_alive: Option<Duration>,

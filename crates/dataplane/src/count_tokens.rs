@@ -122,14 +122,14 @@ impl Dataplane {
     /// The traits of the model of this name, which its translated requests of this API depend on. The call itself
     /// reports a name without a model.
     pub fn chat_traits(&self, caller: &Caller, model: &str, api: NativeApi) -> Traits {
-        match self.route(caller, model) {
-            Ok(Some(route)) => Traits {
-                context_length: route.model.context_length,
-                thinking: route.model.thinking_switch(),
-                merge_system: route.model.chat.merge_system,
-                is_native: route.pool.replicas().iter().any(|replica| replica.upstream.native.contains(&api)),
-            },
-            Ok(None) | Err(_) => Traits::default(),
+        let Ok(Some(target)) = self.find(caller, model) else { return Traits::default() };
+        let route = target.route();
+        Traits {
+            context_length: route.model.context_length,
+            thinking: route.model.thinking_switch(),
+            merge_system: route.model.chat.merge_system,
+            is_native: route.pool.replicas().iter().any(|replica| replica.upstream.native.contains(&api)),
+            has_flex: matches!(target, Target::Serverless(_)),
         }
     }
 }

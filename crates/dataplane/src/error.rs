@@ -60,6 +60,9 @@ pub enum CallError {
     ServerBusy,
     #[error("too many calls are waiting for this endpoint")]
     HoldQueueFull,
+    /// A flex call has waited for its time, or too many wait.
+    #[error("interactive calls leave no room for flex calls; retry later, or without `service_tier`")]
+    NoRoom,
     /// No replica became ready before the hold timeout.
     #[error("no replica of the endpoint was ready within the hold timeout")]
     HoldTimeout,
@@ -184,6 +187,7 @@ impl CallError {
             }
             Self::ServerBusy => "server_busy",
             Self::HoldQueueFull => "hold_queue_full",
+            Self::NoRoom => "resource_unavailable",
             Self::HoldTimeout => EDGE_TIMEOUT,
             Self::WrongWorkspace => "wrong_workspace",
             Self::UpstreamTimeout { .. } => "upstream_timeout",
@@ -218,7 +222,9 @@ impl CallError {
     fn failure_kind(&self) -> FailureKind {
         match self {
             Self::PromptTooLong { .. } | Self::Rejected { overflow: Some(_), .. } => FailureKind::ContextOverflow,
-            Self::RateLimited { .. } | Self::TooManyCalls { .. } | Self::OrganizationBusy => FailureKind::RateLimit,
+            Self::RateLimited { .. } | Self::TooManyCalls { .. } | Self::OrganizationBusy | Self::NoRoom => {
+                FailureKind::RateLimit
+            }
             Self::QuotaExceeded { .. } | Self::BudgetExceeded { .. } => FailureKind::Quota,
             Self::NotServing { .. } | Self::Overloaded | Self::ServerBusy | Self::HoldQueueFull => {
                 FailureKind::Overloaded
@@ -253,6 +259,7 @@ impl CallError {
             | Self::OrganizationBusy
             | Self::ServerBusy
             | Self::HoldQueueFull
+            | Self::NoRoom
             | Self::HoldTimeout
             | Self::UpstreamTimeout { .. }
             | Self::BadGateway { .. }
@@ -285,6 +292,7 @@ impl CallError {
             | Self::OrganizationBusy
             | Self::ServerBusy
             | Self::HoldQueueFull
+            | Self::NoRoom
             | Self::HoldTimeout
             | Self::WrongWorkspace
             | Self::UpstreamTimeout { .. }

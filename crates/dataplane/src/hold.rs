@@ -1,16 +1,19 @@
 //! Waits for a replica that can serve.
 //!
-//! Calls to a serverless model do not wait: without a healthy replica they fail at once. Calls to an endpoint that is
-//! suspended or provisioning are held until a replica is ready or the hold timeout passes. This module never starts
-//! replicas; it only records demand for the control plane.
+//! Calls to a serverless model without a healthy replica fail at once, and so do interactive calls if all are full. Flex calls
+//! wait until interactive calls leave room, or the hold timeout passes. Calls to an endpoint that is suspended or
+//! provisioning are held until a replica is ready or the hold timeout passes. This module never starts replicas; it only
+//! records demand for the control plane.
 
+use crate::admission::TooManyCallsError;
 use crate::call::SlotSearch;
 use crate::error::CallError;
 use crate::resolve::Target;
 use crate::{Call, Dataplane};
+use domain::CallClass;
 use fleet::backend::BackendId;
 use fleet::endpoints::{Condition, QueueFullError, View};
-use fleet::{LiveEndpoint, PickError, Slot};
+use fleet::{Availability, LiveEndpoint, PickError, Pool, Route, Slot};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,9 +21,10 @@ impl Dataplane {
     pub(crate) async fn hold(&self, call: &mut Call, target: &Target) -> Result<Slot, CallError> {
         let search = call.slot_search(target.tenant(&call.caller, &self.salt_secret), &[]);
         match target {
+            Target::Serverless(route) if call.class.yields() => Box::pin(self.find_room(call, target, route)).await,
             Target::Serverless(route) => route
                 .pool
-                .pick(|| search.prompt(), search.tried, Instant::now())
+                .pick(call.class, || search.prompt(), search.tried, Instant::now())
                 .map_err(|PickError| CallError::NotServing { retry_after_secs: None }),
             Target::Dedicated(endpoint) => {
                 // A new call queues behind those that already wait.
@@ -38,6 +42,59 @@ impl Dataplane {
                 }
             }
         }
+    }
+
+    /// A slot that interactive calls leave free. A call that finds none waits for one, behind those that wait already.
+    async fn find_room(&self, call: &mut Call, target: &Target, route: &Arc<Route>) -> Result<Slot, CallError> {
+        if let Ok(_turn) = route.pool.turn().try_lock() {
+            let search = call.slot_search(target.tenant(&call.caller, &self.salt_secret), &[]);
+            if let Some(slot) = pick_room(&route.pool, call.class, search)? {
+                return Ok(slot);
+            }
+        }
+        let waiting = self.waiting_flex_calls.enter(&call.caller.workspace);
+        let _waiting = waiting.map_err(|TooManyCallsError { max: _ }| CallError::NoRoom)?;
+        call.request.detach_body();
+        call.tap.hold_begins();
+        let search = call.slot_search(target.tenant(&call.caller, &self.salt_secret), &[]);
+        let found = self.wait_for_room(route, call.class, search);
+        let found = tokio::time::timeout_at(search.until.into(), found).await.unwrap_or(Err(CallError::NoRoom));
+        call.tap.hold_ends();
+        found
+    }
+
+    async fn wait_for_room(
+        &self,
+        route: &Arc<Route>,
+        class: CallClass,
+        search: SlotSearch<'_>,
+    ) -> Result<Slot, CallError> {
+        /// Only the first of the waiting calls polls, so that calls which end do not have to look for one to wake.
+        const POLL_PERIOD: Duration = Duration::from_millis(20);
+        let _turn = route.pool.turn().lock().await;
+        loop {
+            let found = {
+                // The catalogue may have changed since.
+                let table = self.routes.table();
+                let current = table.get(route.model.id.as_str()).unwrap_or(route);
+                pick_room(&current.pool, class, search)?
+            };
+            match found {
+                Some(slot) => return Ok(slot),
+                None => tokio::time::sleep(POLL_PERIOD).await,
+            }
+        }
+    }
+}
+
+/// A slot if there is room now; an error if no replica is healthy, so that waiting is pointless.
+fn pick_room(pool: &Pool, class: CallClass, search: SlotSearch<'_>) -> Result<Option<Slot>, CallError> {
+    match pool.pick(class, || search.prompt(), search.tried, Instant::now()) {
+        Ok(slot) => Ok(Some(slot)),
+        Err(PickError) => match pool.availability() {
+            Availability::Unavailable => Err(CallError::NotServing { retry_after_secs: None }),
+            Availability::Available | Availability::Degraded => Ok(None),
+        },
     }
 }
 
@@ -75,7 +132,7 @@ fn try_pick(endpoint: &LiveEndpoint, search: SlotSearch<'_>) -> Result<Option<Sl
     if !is_routed(&view)? {
         return Ok(None);
     }
-    Ok(view.route.pool.pick(|| search.prompt(), search.tried, Instant::now()).ok())
+    Ok(view.route.pool.pick(CallClass::Interactive, || search.prompt(), search.tried, Instant::now()).ok())
 }
 
 /// Whether calls go to replicas now; an error if waiting is pointless.

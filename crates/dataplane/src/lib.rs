@@ -42,7 +42,7 @@ pub use dialects::Dialect;
 pub use error::{CallError, ContextOverflow, UpstreamRejection};
 pub use tokenize::{Detokenized, TokenizedPrompt};
 
-use admission::Admission;
+use admission::{Admission, RunningCalls};
 use domain::SaltSecret;
 use domain::limits::RateLimitStatus;
 use domain::model::CallTimeouts;
@@ -70,6 +70,7 @@ pub struct Dataplane {
     /// For large responses, which are normalized on another thread, one at a time.
     normalizing: Arc<Semaphore>,
     waits: Waits,
+    waiting_flex_calls: RunningCalls,
 }
 
 /// What the data plane of a core is made of.
@@ -83,6 +84,8 @@ pub struct DataplaneParts {
     pub quarantine: Quarantine,
     /// For responses that are not streamed.
     pub memory: Arc<dyn BodyMemory>,
+    /// See [`RunningCalls::waiting_flex_calls`].
+    pub waiting_flex_calls: RunningCalls,
 }
 
 /// The response to a call, complete or streamed.
@@ -111,8 +114,17 @@ pub enum ResponseFormat {
 
 impl Dataplane {
     pub fn new(parts: DataplaneParts) -> Self {
-        let DataplaneParts { routes, endpoints, connector, timeouts, admission, salt_secret, quarantine, memory } =
-            parts;
+        let DataplaneParts {
+            routes,
+            endpoints,
+            connector,
+            timeouts,
+            admission,
+            salt_secret,
+            quarantine,
+            memory,
+            waiting_flex_calls,
+        } = parts;
         Self {
             routes,
             endpoints,
@@ -124,6 +136,7 @@ impl Dataplane {
             memory,
             normalizing: Arc::new(Semaphore::new(1)),
             waits: Waits::default(),
+            waiting_flex_calls,
         }
     }
 

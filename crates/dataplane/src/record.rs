@@ -62,7 +62,8 @@ pub struct CallRecord {
     pub sent: Option<Duration>,
     /// From the start until the first byte of the response.
     pub first_byte: Option<Duration>,
-    /// How long the call waited for a replica of a dedicated endpoint. `None` if it did not wait.
+    /// How long the call waited for a replica of a dedicated endpoint, or for room if it is a flex call. `None` if it did not
+    /// wait.
     pub held: Option<Duration>,
     pub duration: Duration,
     pub outcome: Outcome,

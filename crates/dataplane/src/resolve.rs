@@ -6,7 +6,7 @@ use crate::request::{ParsedRequest, PromptOverflow};
 use crate::{Call, Dataplane};
 use domain::alias::AliasName;
 use domain::model::Modality;
-use domain::{Caller, EndpointName, ModelId, ModelRef, SaltSecret};
+use domain::{CallClass, Caller, EndpointName, ModelId, ModelRef, SaltSecret};
 use fleet::endpoints::Condition;
 use fleet::routes::Table;
 use fleet::{LiveEndpoint, Route};
@@ -69,6 +69,9 @@ impl Dataplane {
         }
         if let Some(param) = request.oversized(maximum) {
             return Err(CallError::ResponseTooLarge { param });
+        }
+        if call.request.is_flex() && matches!(target, Target::Serverless(_)) {
+            call.class = call.class.max(CallClass::Flex);
         }
         note_model(call, route);
         Ok(target)

@@ -59,6 +59,8 @@ pub struct Traits {
     pub merge_system: bool,
     /// An engine of the model speaks the client's API itself.
     pub is_native: bool,
+    /// Calls may be flex calls.
+    pub has_flex: bool,
 }
 
 /// A request of another API as a chat request, and what it knows better than that.
@@ -151,6 +153,15 @@ impl Dialect {
             Self::Chat => None,
             Self::Messages(options) => Some((NativeApi::Messages, options.id.clone())),
             Self::Responses(options) => Some((NativeApi::Responses, options.id())),
+        }
+    }
+
+    /// Whether its responses name the flex tier.
+    pub fn is_flex(&self) -> bool {
+        match self {
+            Self::Responses(options) => options.is_flex(),
+            // Responses of chat name the tier by the class of their call, and Messages has other tiers.
+            Self::Chat | Self::Messages(_) => false,
         }
     }
 

@@ -3,8 +3,10 @@
 //! It is an upstream of the catalogue, an engine of a pool, or a ready replica of an endpoint.
 
 use crate::breaker::{Breaker, Witness};
+use crate::room::{self, Occupancy};
 use crate::routing::{PrefixIndex, PromptLoad};
 use arc_swap::ArcSwap;
+use domain::CallClass;
 use domain::capabilities::{Capabilities, CapabilitySet};
 use domain::model::{RerankApi, Upstream};
 use http::header::{self, HeaderMap, HeaderValue};
@@ -48,6 +50,8 @@ pub struct Backend {
     pub template: Template,
     health: AtomicU8,
     in_flight: AtomicU32,
+    /// Those of them that yield to interactive calls.
+    yielding: AtomicU32,
     prompt_load: PromptLoad,
     prefixes: Mutex<PrefixIndex>,
     breaker: Mutex<Breaker>,
@@ -143,6 +147,7 @@ impl Backend {
             upstream,
             health: AtomicU8::new(Health::Unknown as u8),
             in_flight: AtomicU32::new(0),
+            yielding: AtomicU32::new(0),
             prompt_load: PromptLoad::default(),
             prefixes: Mutex::default(),
             breaker: Mutex::default(),
@@ -224,18 +229,53 @@ impl Backend {
         change(&mut self.prefixes.lock())
     }
 
-    pub(crate) fn has_room(&self) -> bool {
-        self.upstream.max_in_flight.is_none_or(|limit| self.in_flight() < limit)
+    /// Calls in flight that yield to interactive ones.
+    pub(crate) fn yielding(&self) -> u32 {
+        self.yielding.load(Ordering::Relaxed)
     }
 
-    /// Counts a call, unless the limit is reached.
-    pub(crate) fn enter(&self) -> bool {
+    pub(crate) fn has_room(&self, class: CallClass) -> bool {
+        self.upstream.max_in_flight.is_none_or(|limit| self.in_flight() < limit)
+            && (!class.yields() || self.leaves_room_beside(self.yielding()))
+    }
+
+    /// Whether another call that yields may begin beside this many.
+    fn leaves_room_beside(&self, yielding: u32) -> bool {
+        room::is_left(Occupancy {
+            max_in_flight: self.upstream.max_in_flight,
+            in_flight: self.in_flight(),
+            yielding,
+            queued: self.prompt_load.engine_queue(),
+        })
+    }
+
+    /// Counts a call, unless there is no room for its class.
+    pub(crate) fn enter(&self, class: CallClass) -> bool {
+        if !class.yields() {
+            return self.count();
+        }
+        let more = |yielding| self.leaves_room_beside(yielding).then(|| yielding + 1);
+        if self.yielding.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_err() {
+            return false;
+        }
+        let is_counted = self.count();
+        if !is_counted {
+            self.yielding.fetch_sub(1, Ordering::Relaxed);
+        }
+        is_counted
+    }
+
+    /// Counts a call of any class, unless the limit is reached.
+    fn count(&self) -> bool {
         let limit = self.upstream.max_in_flight.unwrap_or(u32::MAX);
         self.in_flight.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| (now < limit).then(|| now + 1)).is_ok()
     }
 
-    pub(crate) fn leave(&self) {
+    pub(crate) fn leave(&self, class: CallClass) {
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
+        if class.yields() {
+            self.yielding.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     pub(crate) fn breaker<T>(&self, change: impl FnOnce(&mut Breaker) -> T) -> T {

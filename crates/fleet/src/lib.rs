@@ -21,6 +21,7 @@ mod pace;
 pub mod pool;
 pub mod pressure;
 pub mod probe;
+mod room;
 pub mod routes;
 pub mod routing;
 pub mod weights;

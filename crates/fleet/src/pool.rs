@@ -9,7 +9,7 @@ use crate::routing::fingerprint::covered_bytes;
 use crate::routing::policy::{Candidate, Cheapest};
 use crate::routing::{Decisions, Fingerprint, Reason, TokenRatio};
 use domain::capabilities::{Capabilities, CapabilitySet};
-use domain::named_enum;
+use domain::{CallClass, named_enum};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -21,6 +21,8 @@ pub struct Pool {
     /// Bytes per token of whole prompts, for calls whose engine never counts them.
     prompt_ratio: Arc<TokenRatio>,
     decisions: Arc<Decisions>,
+    /// Calls that wait for room take turns, in order of arrival.
+    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 named_enum! {
@@ -41,6 +43,7 @@ pub struct PickError;
 #[derive(Debug)]
 pub struct Slot {
     replica: Arc<Backend>,
+    class: CallClass,
     /// The call tests whether a failing replica has recovered.
     is_trial: bool,
     /// The uncached tokens of a prompt that counts as in flight.
@@ -110,7 +113,7 @@ impl Drop for Slot {
         if self.is_trial {
             self.replica.breaker(Breaker::undecided);
         }
-        self.replica.leave();
+        self.replica.leave(self.class);
     }
 }
 
@@ -122,13 +125,14 @@ impl Pool {
     /// A pool that replaces another one of the same model and keeps what that has learned.
     pub fn replacing(before: Option<&Self>, replicas: Vec<Arc<Backend>>) -> Self {
         let Some(before) = before else { return Self::new(replicas) };
-        let Self { ratio, pace, prompt_ratio, decisions, replicas: _ } = before;
+        let Self { ratio, pace, prompt_ratio, decisions, turn, replicas: _ } = before;
         Self {
             replicas,
             ratio: Arc::clone(ratio),
             pace: Arc::clone(pace),
             prompt_ratio: Arc::clone(prompt_ratio),
             decisions: Arc::clone(decisions),
+            turn: Arc::clone(turn),
         }
     }
 
@@ -149,6 +153,16 @@ impl Pool {
     /// Why replicas were chosen so far.
     pub fn decisions(&self) -> &Decisions {
         &self.decisions
+    }
+
+    /// Held by the first of the calls that wait for room.
+    pub fn turn(&self) -> &tokio::sync::Mutex<()> {
+        &self.turn
+    }
+
+    /// Whether calls that yield to interactive ones are in flight or wait.
+    pub(crate) fn has_yielding_calls(&self) -> bool {
+        self.turn.try_lock().is_err() || self.replicas.iter().any(|replica| replica.yielding() > 0)
     }
 
     /// What its replicas can do together.
@@ -184,15 +198,17 @@ impl Pool {
         }
     }
 
-    /// A slot at a replica that the call has not `tried`. `prompt` is called only if there are several replicas.
+    /// A slot at a replica with room for a call of this class, which has not `tried` it. `prompt` is called only if there are
+    /// several replicas.
     pub fn pick<'a>(
         &self,
+        class: CallClass,
         prompt: impl FnOnce() -> &'a Fingerprint,
         tried: &[BackendId],
         now: Instant,
     ) -> Result<Slot, PickError> {
         let is_usable = |replica: &Arc<Backend>| {
-            replica.health() != Health::Down && replica.has_room() && !tried.contains(&replica.id)
+            replica.health() != Health::Down && replica.has_room(class) && !tried.contains(&replica.id)
         };
         if let [only] = &self.replicas[..] {
             // The breaker is ignored: without another replica, a bad response is better than none.
@@ -200,13 +216,13 @@ impl Pool {
                 return Err(PickError);
             }
             self.decisions.count(Reason::Only);
-            return take(only, false);
+            return take(only, class, false);
         }
         let prompt = prompt();
         // Another call may take the last slot at the chosen replica, which has no room in the next round.
         for _ in 0..self.replicas.len() {
             let choice = self.choose(prompt, is_usable, now).ok_or(PickError)?;
-            if let Ok(slot) = self.place(&choice, prompt) {
+            if let Ok(slot) = self.place(&choice, class, prompt) {
                 self.decisions.count(choice.reason);
                 return Ok(slot);
             }
@@ -242,13 +258,14 @@ impl Pool {
     /// A slot for a request that generates nothing, at the suitable replica with the fewest calls. It leaves no prompt in
     /// the index of prefixes, which belongs to calls that fill caches, and takes no trial from them.
     pub fn pick_for_side_request(&self, is_suitable: impl Fn(&Backend) -> bool) -> Result<Slot, PickError> {
+        let class = CallClass::Interactive;
         let suitable = self
             .replicas
             .iter()
-            .filter(|replica| replica.health() != Health::Down && replica.has_room() && is_suitable(replica));
+            .filter(|replica| replica.health() != Health::Down && replica.has_room(class) && is_suitable(replica));
         let best =
             suitable.min_by_key(|replica| (!replica.breaker(|breaker| breaker.is_closed()), replica.in_flight()));
-        take(best.ok_or(PickError)?, false)
+        take(best.ok_or(PickError)?, class, false)
     }
 
     fn candidate<'a>(
@@ -273,9 +290,9 @@ impl Pool {
     }
 
     /// Takes the slot and records where the prompt is.
-    fn place(&self, choice: &ChosenReplica<'_>, prompt: &Fingerprint) -> Result<Slot, PickError> {
+    fn place(&self, choice: &ChosenReplica<'_>, class: CallClass, prompt: &Fingerprint) -> Result<Slot, PickError> {
         let Candidate { replica, cached, uncached, .. } = choice.candidate;
-        let mut slot = take(replica, choice.is_trial)?;
+        let mut slot = take(replica, class, choice.is_trial)?;
         slot.count_prompt(uncached);
         slot.placement = Some(Placement { bytes: prompt.bytes(), cached, ratio: Arc::clone(&self.ratio) });
         if !prompt.hashes().is_empty() || prompt.session().is_some() {
@@ -285,15 +302,15 @@ impl Pool {
     }
 }
 
-fn take(replica: &Arc<Backend>, is_trial: bool) -> Result<Slot, PickError> {
-    if !replica.enter() {
+fn take(replica: &Arc<Backend>, class: CallClass, is_trial: bool) -> Result<Slot, PickError> {
+    if !replica.enter(class) {
         // Another call was faster. Without a result, no further trial would ever be admitted.
         if is_trial {
             replica.breaker(Breaker::undecided);
         }
         return Err(PickError);
     }
-    Ok(Slot { replica: Arc::clone(replica), is_trial, prefill: None, placement: None })
+    Ok(Slot { replica: Arc::clone(replica), class, is_trial, prefill: None, placement: None })
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 use super::*;
 use crate::breaker::Witness;
 use crate::counted_allocations::allocations;
-use crate::routing::FingerprintBuilder;
+use crate::routing::{EnginePressure, FingerprintBuilder};
+use domain::CallClass::{Flex, Interactive};
 use domain::model::Upstream;
 use std::collections::BTreeSet;
 use std::sync::Barrier;
@@ -29,7 +30,7 @@ fn pick(pool: &Pool, letter: u8) -> Option<Slot> {
 
 fn pick_another(pool: &Pool, letter: u8, tried: &[BackendId], now: Instant) -> Result<Slot, PickError> {
     let prompt = prompt(letter, 8);
-    pool.pick(|| &prompt, tried, now)
+    pool.pick(Interactive, || &prompt, tried, now)
 }
 
 #[test]
@@ -57,7 +58,7 @@ fn a_prompt_returns_to_its_replica_until_waiting_there_costs_more() {
 fn a_long_prompt_weighs_more_than_many_short_ones() {
     let pool = pool(2, None);
     let long = prompt(b'x', 64);
-    let long = pool.pick(|| &long, &[], Instant::now()).unwrap();
+    let long = pool.pick(Interactive, || &long, &[], Instant::now()).unwrap();
     let short: Vec<Slot> = (b'a'..b'f').map(|letter| pick(&pool, letter).unwrap()).collect();
     assert!(short.iter().all(|slot| slot.replica().id != long.replica().id));
 }
@@ -85,7 +86,7 @@ fn choosing_among_replicas_allocates_nothing() {
     let known = prompt(b'a', 48);
     pool.replicas().iter().for_each(|replica| replica.prefixes(|prefixes| prefixes.place(&known)));
     let now = Instant::now();
-    let pick = || pool.pick(|| &known, &[], now).unwrap();
+    let pick = || pool.pick(Interactive, || &known, &[], now).unwrap();
     drop(pick());
     let (slots, allocated) = allocations(|| std::array::from_fn::<Slot, 16, _>(|_| pick()));
     assert_eq!(allocated, 0);
@@ -95,7 +96,7 @@ fn choosing_among_replicas_allocates_nothing() {
 #[test]
 fn a_single_replica_skips_the_rule() {
     let pool = pool(1, None);
-    let slot = pool.pick(|| panic!("the prompt is not read"), &[], Instant::now()).unwrap();
+    let slot = pool.pick(Interactive, || panic!("the prompt is not read"), &[], Instant::now()).unwrap();
     slot.learn(1_000, Some(10));
     let replica = slot.replica();
     assert_eq!((slot.cached_estimate(), replica.prompt_load().queued_tokens()), (None, 0));
@@ -105,7 +106,7 @@ fn a_single_replica_skips_the_rule() {
 #[test]
 fn a_prompt_at_a_single_replica_is_counted_on_request() {
     let pool = pool(1, None);
-    let mut slot = pool.pick(|| panic!("the prompt is not read"), &[], Instant::now()).unwrap();
+    let mut slot = pool.pick(Interactive, || panic!("the prompt is not read"), &[], Instant::now()).unwrap();
     slot.count_prompt(70);
     slot.count_prompt(70);
     let load = pool.replicas()[0].prompt_load();
@@ -212,8 +213,8 @@ fn a_trial_that_finds_no_room_leaves_it_to_the_next_call() {
     }
     let later = now + Duration::from_secs(2);
     assert!(failing.breaker(|breaker| breaker.admits(later)), "the trial");
-    assert!(failing.enter(), "another call takes the last slot meanwhile");
-    assert!(take(failing, true).is_err());
+    assert!(failing.enter(Interactive), "another call takes the last slot meanwhile");
+    assert!(take(failing, Interactive, true).is_err());
     assert!(failing.breaker(|breaker| breaker.admits(later)), "another trial");
 }
 
@@ -244,4 +245,27 @@ fn a_retry_uses_another_replica_or_fails() {
     let one = pool(1, None);
     let only = pick(&one, b'x').unwrap();
     assert!(pick_another(&one, b'x', &[only.replica().id], Instant::now()).is_err());
+}
+
+#[test]
+fn yielding_calls_take_half_of_a_replica_and_return_it() {
+    let flex = |pool: &Pool| pool.pick(Flex, || panic!("the prompt is not read"), &[], Instant::now());
+    let only = pool(1, Some(4));
+    let replica = &only.replicas()[0];
+    let taken = [flex(&only).unwrap(), flex(&only).unwrap()];
+    assert!(flex(&only).is_err(), "their half");
+    let interactive = [pick(&only, b'a').unwrap(), pick(&only, b'a').unwrap()];
+    assert!(pick(&only, b'a').is_none(), "all of it");
+    assert_eq!((replica.in_flight(), replica.yielding(), only.has_yielding_calls()), (4, 2, true));
+    drop(taken);
+    assert_eq!((replica.in_flight(), replica.yielding(), only.has_yielding_calls()), (2, 0, false));
+    let more = [pick(&only, b'a').unwrap(), pick(&only, b'a').unwrap()];
+    assert!(flex(&only).is_err(), "interactive calls have taken all");
+    drop((interactive, more));
+    replica.prompt_load().set_pressure(Some(EnginePressure { waiting: 1, kv_cache_milli: 0 }));
+    assert!(flex(&only).is_err(), "the engine has a queue");
+    assert!(pick(&only, b'a').is_some(), "which is the business of interactive calls");
+    replica.prompt_load().set_pressure(None);
+    assert!(flex(&only).is_ok());
+    assert_eq!((replica.in_flight(), replica.yielding()), (0, 0));
 }

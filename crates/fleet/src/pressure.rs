@@ -1,4 +1,5 @@
-//! Reads the queues and KV caches of engines that serve a model together, to correct their costs in [`crate::routing`].
+//! Reads the queues and KV caches of engines that serve a model together, to correct their costs in [`crate::routing`]. The
+//! queue of an engine that serves a model alone is read while calls need the room that others leave there.
 
 use crate::backend::{Backend, BackendId, Health};
 use crate::endpoints::Endpoints;
@@ -36,7 +37,8 @@ impl PressureMeter {
 
     /// Reads every engine once and enforces the bound of the prefix indexes.
     pub async fn round(&mut self) {
-        let replicas = balanced_replicas(&self.routes, &self.endpoints);
+        let mut replicas = balanced_replicas(&self.routes, &self.endpoints);
+        replicas.extend(single_replicas_with_yielding_calls(&self.routes));
         self.silent.retain(|id, since| since.elapsed() < RETRY_SILENT && replicas.iter().any(|one| one.id == *id));
         let mut reads = JoinSet::new();
         for replica in replicas {
@@ -67,6 +69,16 @@ impl PressureMeter {
         };
         replica.prompt_load().set_pressure(pressure);
     }
+}
+
+fn single_replicas_with_yielding_calls(routes: &Routes) -> Vec<Arc<Backend>> {
+    let table = routes.table();
+    let pools = table.iter().map(|route| &route.pool);
+    let singles = pools.filter_map(|pool| match pool.replicas() {
+        [only] if pool.has_yielding_calls() => Some(Arc::clone(only)),
+        _ => None,
+    });
+    singles.collect()
 }
 
 enum FetchedLoad {

@@ -164,6 +164,6 @@ impl StreamedCall {
         };
         let tenant = self.target.tenant(&self.call.caller, &self.dataplane.salt_secret);
         let search = self.call.slot_search(tenant, &self.tried);
-        route.pool.pick(|| search.prompt(), search.tried, Instant::now()).ok()
+        route.pool.pick(self.call.class, || search.prompt(), search.tried, Instant::now()).ok()
     }
 }

@@ -28,8 +28,8 @@ pub(crate) use attempt_error::collect_error;
 use attempt_error::{bad_response, connection_error};
 use bytes::Bytes;
 use dialects::NativeRequest;
-use domain::Caller;
 use domain::model::ReasoningNames;
+use domain::{CallClass, Caller};
 use fleet::backend::{BackendId, Health};
 use fleet::breaker::Witness;
 use fleet::{Backend, Route, Slot};
@@ -206,14 +206,14 @@ impl Dataplane {
         let may_move = tries_all || !retries.moved;
         let search = call.slot_search(target.tenant(&call.caller, &self.salt_secret), tried);
         let (route, now) = (target.route(), Instant::now());
-        if may_move && let Ok(slot) = route.pool.pick(|| search.prompt(), tried, now) {
+        if may_move && let Ok(slot) = route.pool.pick(call.class, || search.prompt(), tried, now) {
             retries.moved |= !tries_all;
             return Some(Ok(slot));
         }
         let (lost, tried_before) = tried.split_last()?;
         if matches!(error, AttemptError::Crashed { on_reused: true, .. })
             && !retries.resent
-            && let Ok(slot) = route.pool.pick(|| search.prompt(), tried_before, now)
+            && let Ok(slot) = route.pool.pick(call.class, || search.prompt(), tried_before, now)
         {
             retries.resent = true;
             return Some(Ok(slot));
@@ -358,6 +358,9 @@ fn stream_of(attempt: Attempt<'_>, options: &StreamOptions) -> ChatStream {
     }
     let mut stream = ChatStream::new(&request.model, options, request.choices(), prompt, call.dialect.stream());
     stream.name_reasoning(attempt.reasoning_names);
+    if call.class == CallClass::Flex {
+        stream.name_flex();
+    }
     if let Operation::Completions(options) = &request.operation {
         stream.expect_texts(options.prompts, options.echo);
     }

@@ -5,12 +5,13 @@ use super::{Attempt, UpstreamResponse, stream_of};
 use crate::body::StreamBody;
 use crate::request::{MAX_RESPONSE_BYTES, Operation, StreamOptions};
 use crate::response::native::{self, OwnMembers};
-use crate::response::{BadUpstreamResponse, TokenMeter, chat, embeddings, rerank};
+use crate::response::{BadUpstreamResponse, TokenMeter, chat, embeddings, rerank, service_tier};
 use crate::response_memory::{KeptMemory, ResponseMemory};
 use crate::upstream::Exchange;
 use crate::{Call, Dataplane};
 use bytes::Bytes;
 use dialects::Dialect;
+use domain::CallClass;
 use domain::model::ReasoningNames;
 use http1::LargeBuffer;
 use std::sync::Arc;
@@ -34,12 +35,13 @@ impl Dataplane {
         let whole = exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, |bytes| memory.grow_for(echo + bytes));
         let whole = whole.await.map_err(collect_error)?;
         let mut meter = TokenMeter::new(prompt);
-        let is_native = attempt.native().is_some();
+        let (is_native, is_flex) = (attempt.native().is_some(), call.class == CallClass::Flex);
         let normalized = if whole.len() <= NORMALIZE_INLINE {
             let Call { request, dialect, .. } = call;
             let (operation, choices, prompt_bytes) = (&request.operation, request.choices(), request.prompt_bytes());
             let (reasoning_names, id) = (attempt.reasoning_names, call.tap.request_id().as_str());
-            let expected = Expected { operation, choices, prompt_bytes, id, reasoning_names, dialect, is_native };
+            let expected =
+                Expected { operation, choices, prompt_bytes, id, reasoning_names, dialect, is_native, is_flex };
             normalize(&whole, &request.model, &expected, &mut meter)
         } else {
             Box::pin(self.normalize_elsewhere(whole, attempt, &mut meter)).await
@@ -86,15 +88,17 @@ impl Dataplane {
         attempt: Attempt<'_>,
         meter: &mut TokenMeter,
     ) -> Result<Bytes, BadUpstreamResponse> {
-        let Call { request, dialect, .. } = attempt.call;
+        let Call { request, dialect, class, .. } = attempt.call;
         let (model, operation, dialect) = (request.model.clone(), request.operation.clone(), dialect.clone());
         let (choices, prompt_bytes) = (request.choices(), request.prompt_bytes());
         let id = attempt.call.tap.request_id().clone();
         let (is_native, reasoning_names) = (attempt.native().is_some(), attempt.reasoning_names);
+        let is_flex = *class == CallClass::Flex;
         let mut counting = meter.clone();
         let normalized = self.elsewhere(move || {
             let (operation, dialect, id) = (&operation, &dialect, id.as_str());
-            let expected = Expected { operation, choices, prompt_bytes, id, reasoning_names, dialect, is_native };
+            let expected =
+                Expected { operation, choices, prompt_bytes, id, reasoning_names, dialect, is_native, is_flex };
             let response = normalize(&whole, &model, &expected, &mut counting);
             (response.map(|bytes| LargeBuffer::from(Vec::from(bytes)).freeze()), counting)
         });
@@ -128,6 +132,8 @@ struct Expected<'a> {
     dialect: &'a Dialect,
     /// The engine speaks the client's API itself.
     is_native: bool,
+    /// The response names the tier.
+    is_flex: bool,
 }
 
 /// Reads, normalizes, meters and translates a response that is not streamed. The response of an engine that speaks the
@@ -138,7 +144,7 @@ fn normalize(
     expected: &Expected<'_>,
     meter: &mut TokenMeter,
 ) -> Result<Bytes, BadUpstreamResponse> {
-    let Expected { operation, choices, prompt_bytes, reasoning_names, dialect, is_native, .. } = *expected;
+    let Expected { operation, choices, prompt_bytes, reasoning_names, dialect, is_native, is_flex, .. } = *expected;
     if is_native && let Some(own) = OwnMembers::new(dialect, model) {
         return native::normalize(response, &own, meter);
     }
@@ -151,5 +157,6 @@ fn normalize(
         Operation::Rerank(options) => rerank::normalize(response, model, options, expected.id, meter),
         Operation::Embeddings(options) => embeddings::normalize(response, model, options, meter),
     };
-    Ok(dialect.translate(normalized?, meter.tokens().0)?)
+    let normalized = if is_flex { service_tier::set_flex(&normalized?)? } else { normalized? };
+    Ok(dialect.translate(normalized, meter.tokens().0)?)
 }

@@ -119,7 +119,10 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
             )?,
             b"verbosity" => checks.one_of(reader, &"verbosity", &["low", "medium", "high"])?,
             b"service_tier" => {
-                checks.one_of(reader, &"service_tier", &["auto", "default", "flex", "scale", "priority", "fast"])?;
+                if let Some(tier) = checks.text(reader, &"service_tier")? {
+                    checks.word(tier, &"service_tier", &["auto", "default", "flex", "scale", "priority", "fast"]);
+                    others.is_flex = tier.is("flex");
+                }
             }
             b"cache_salt" => cache.read_salt(reader, checks)?,
             b"cache_prompt" => cache.read_prompt(reader)?,

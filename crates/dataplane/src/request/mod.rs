@@ -240,6 +240,11 @@ impl ParsedRequest {
         &self.body[self.prompt.clone()]
     }
 
+    /// Whether the client asks for the flex tier.
+    pub(crate) fn is_flex(&self) -> bool {
+        self.others.is_flex
+    }
+
     /// The part of the request that a model with these rules does not support.
     pub(crate) fn unsupported(&self, rules: &RequestRules) -> Option<UnsupportedParam> {
         if let Some(name) = self.others.refused_by(rules) {

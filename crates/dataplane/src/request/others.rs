@@ -1,4 +1,4 @@
-//! The members that the gateway does not know and forwards.
+//! The members that the gateway forwards as they are.
 
 use domain::model::RequestRules;
 use json::{Checks, JsonError, Reader, ValueKind, folds_to, shorten};
@@ -32,6 +32,8 @@ pub(super) fn check_grammar(name: &[u8], bytes: u64, checks: &mut Checks) {
 #[derive(Debug, Clone, Default)]
 pub(super) struct OtherMembers {
     names: Vec<String>,
+    /// `service_tier` is `flex`. Engines get it, too, and do nothing with it.
+    pub(super) is_flex: bool,
 }
 
 impl OtherMembers {
@@ -41,6 +43,10 @@ impl OtherMembers {
         let has_value = match reader.kind()? {
             ValueKind::Null => reader.skip().map(|()| false)?,
             ValueKind::Bool => reader.boolean()?,
+            ValueKind::String if name == b"service_tier" => {
+                self.is_flex = reader.string()?.is("flex");
+                true
+            }
             ValueKind::Number | ValueKind::String | ValueKind::Array | ValueKind::Object => {
                 reader.skip().map(|()| true)?
             }

@@ -72,6 +72,11 @@ impl ChatStream {
         self.chunks.name_reasoning(names);
     }
 
+    /// Names the tier of a flex call.
+    pub(crate) fn name_flex(&mut self) {
+        self.chunks.name_flex();
+    }
+
     /// The choices are completions of this many prompts, not messages. Each may begin with its prompt.
     pub(crate) fn expect_texts(&mut self, prompts: usize, repeats_prompts: bool) {
         self.chunks.expect_texts(repeats_prompts);

@@ -3,6 +3,7 @@
 use super::delta::{Delta, normalize_role};
 use super::finish_reason::{FinishReason, read_finish_reason};
 use super::reasoning::RepeatBudget;
+use super::service_tier::{FLEX, FLEX_MEMBER};
 use super::tokens::{Ended, TokenMeter};
 use super::tool_calls::ToolCalls;
 use super::usage::{ReportedUsage, prompt_details};
@@ -53,6 +54,8 @@ pub(super) struct ChunkNormalizer {
     wants_usage: bool,
     wants_running_usage: bool,
     reasoning_names: ReasoningNames,
+    /// Every chunk names the tier.
+    is_flex: bool,
     /// Choices have a text instead of a delta.
     has_texts: bool,
     /// The first text of each choice is its prompt.
@@ -98,6 +101,7 @@ impl ChunkNormalizer {
             wants_usage,
             wants_running_usage,
             reasoning_names: ReasoningNames::default(),
+            is_flex: false,
             has_texts: false,
             repeats_prompts: false,
             usage_sent: false,
@@ -111,6 +115,10 @@ impl ChunkNormalizer {
 
     pub(super) fn name_reasoning(&mut self, names: ReasoningNames) {
         self.reasoning_names = names;
+    }
+
+    pub(super) fn name_flex(&mut self) {
+        self.is_flex = true;
     }
 
     pub(super) fn expect_texts(&mut self, repeats_prompts: bool) {
@@ -182,7 +190,7 @@ impl ChunkNormalizer {
         let mut edits = Edits::default();
         let mut usage = None;
         let mut choices = 0;
-        let (mut has_id, mut has_created, mut has_model) = (false, false, false);
+        let (mut has_id, mut has_created, mut has_model, mut has_tier) = (false, false, false, false);
         self.has_news = !self.is_resumed;
         self.new_text.clear();
         (self.tool_parts, self.repeat_budget) = (0, RepeatBudget::new(self.reasoning_names));
@@ -202,6 +210,10 @@ impl ChunkNormalizer {
                     if chunk[span.clone()] != *self.model {
                         edits.replace(span, self.model.clone());
                     }
+                }
+                b"service_tier" if self.is_flex => {
+                    note_once(&mut has_tier)?;
+                    edits.replace(reader.span()?, FLEX);
                 }
                 b"choices" if reader.kind()? == ValueKind::Array => reader.array(|reader, position| {
                     choices += 1;
@@ -242,10 +254,13 @@ impl ChunkNormalizer {
         if choices > 0 && !self.has_news {
             return Ok(());
         }
+        let open = || chunk.iter().position(|byte| *byte == b'{').unwrap_or(0);
         if !has_model {
-            let open = chunk.iter().position(|byte| *byte == b'{').unwrap_or(0);
             let member = [b"\"model\":", &self.model[..], b","].concat();
-            edits.insert(open + 1, member);
+            edits.insert(open() + 1, member);
+        }
+        if self.is_flex && !has_tier {
+            edits.insert(open() + 1, FLEX_MEMBER);
         }
         out.extend_from_slice(b"data: ");
         edits.write_to(chunk, out);
@@ -447,7 +462,11 @@ impl ChunkNormalizer {
         let (tokens, _) = meter.tokens();
         let id = self.id.as_deref().unwrap_or(b"\"\"");
         let created = self.created.as_deref().unwrap_or(b"0");
-        out.extend_from_slice(b"data: {\"id\":");
+        out.extend_from_slice(b"data: {");
+        if self.is_flex {
+            out.extend_from_slice(FLEX_MEMBER);
+        }
+        out.extend_from_slice(b"\"id\":");
         out.extend_from_slice(id);
         out.extend_from_slice(b",\"object\":\"");
         out.extend_from_slice(if self.has_texts { &b"text_completion"[..] } else { b"chat.completion.chunk" });

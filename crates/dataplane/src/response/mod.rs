@@ -14,6 +14,7 @@ pub(crate) mod native;
 mod overflow;
 mod reasoning;
 pub(crate) mod rerank;
+pub(crate) mod service_tier;
 mod sse;
 mod tokens;
 mod tool_calls;

@@ -10,6 +10,7 @@
 //! message_delta, usage of 10 + 3 tokens            10 + 3
 //! ```
 
+use super::service_tier::{FLEX, FLEX_MEMBER};
 use super::tokens::{Ended, TokenMeter, UnaryText};
 use super::upstream_error::{self, UpstreamError};
 use super::usage::ReportedUsage;
@@ -34,13 +35,14 @@ pub(crate) struct OwnMembers {
     api: NativeApi,
     id: Vec<u8>,
     model: Vec<u8>,
+    is_flex: bool,
 }
 
 impl OwnMembers {
     /// `None` for an API that every engine speaks.
     pub(crate) fn new(dialect: &Dialect, model: &str) -> Option<Self> {
         let (api, id) = dialect.native_api()?;
-        Some(Self { api, id: quote(&id), model: quote(model) })
+        Some(Self { api, id: quote(&id), model: quote(model), is_flex: dialect.is_flex() })
     }
 }
 
@@ -87,7 +89,7 @@ impl Resource {
     ) -> Result<Self, BadUpstreamResponse> {
         let open = reader.position();
         let mut resource = Self::default();
-        let (mut has_id, mut has_model) = (false, false);
+        let (mut has_id, mut has_model, mut has_tier) = (false, false, false);
         reader.object(|reader, name, _| {
             match (name.raw(), own.api) {
                 (b"id", _) => {
@@ -97,6 +99,10 @@ impl Resource {
                 (b"model", _) => {
                     note_once(&mut has_model)?;
                     edits.replace(reader.span()?, own.model.clone());
+                }
+                (b"service_tier", _) if own.is_flex => {
+                    note_once(&mut has_tier)?;
+                    edits.replace(reader.span()?, FLEX);
                 }
                 (b"content", NativeApi::Messages) | (b"output", NativeApi::Responses) => {
                     let is_list = reader.kind()? == ValueKind::Array;
@@ -112,8 +118,12 @@ impl Resource {
             }
             Ok::<(), BadUpstreamResponse>(())
         })?;
+        let is_empty = || is_empty_object(text, open);
+        if own.is_flex && !has_tier && !is_empty() {
+            edits.insert(open + 1, FLEX_MEMBER);
+        }
         if !has_model {
-            let comma: &[u8] = if is_empty_object(text, open) { b"" } else { b"," };
+            let comma: &[u8] = if is_empty() { b"" } else { b"," };
             edits.insert(open + 1, [b"\"model\":", &own.model[..], comma].concat());
         }
         Ok(resource)

@@ -8,8 +8,13 @@ use json::ParseError;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-const TRAITS: Traits =
-    Traits { context_length: 1000, thinking: ThinkingSwitch::None, merge_system: false, is_native: false };
+const TRAITS: Traits = Traits {
+    context_length: 1000,
+    thinking: ThinkingSwitch::None,
+    merge_system: false,
+    is_native: false,
+    has_flex: false,
+};
 
 fn translate(body: &Value, traits: Traits) -> Result<Translation<MessageOptions>, ParseError> {
     MessagesRequest::parse(body.to_string().into())?.into_chat(traits, "msg_1".into())

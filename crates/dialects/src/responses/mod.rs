@@ -51,6 +51,7 @@ pub struct ResponseOptions {
     has_summary: bool,
     /// Set if reasoning items carry their text in a form that clients send back unread.
     seal: Option<Arc<dyn ReasoningSeal>>,
+    is_flex: bool,
     /// Seconds since 1970.
     now: fn() -> i64,
     /// Set if the response is to be stored.
@@ -62,6 +63,10 @@ impl ResponseOptions {
     /// The size of what the response repeats of its request, which lasts as long as the call.
     pub fn echo_bytes(&self) -> usize {
         self.echo_bytes
+    }
+
+    pub(super) fn is_flex(&self) -> bool {
+        self.is_flex
     }
 
     pub(super) fn id(&self) -> String {

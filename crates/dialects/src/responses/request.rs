@@ -209,6 +209,7 @@ impl ResponsesRequest {
         format.write_chat(&mut out);
         reasoning.write_chat(traits.thinking, &mut out);
         self.write_key(&mut checks, &mut out)?;
+        let is_flex = self.write_tier(traits.has_flex, &mut out)?;
         out.put(b"}");
 
         let (table, tool_echoes, left_out_tools) = tools.into_parts();
@@ -247,6 +248,7 @@ impl ResponsesRequest {
             tools: table,
             has_summary: reasoning.has_summary,
             seal: includes.encrypted_reasoning.then_some(seal),
+            is_flex,
             now,
             finished: stored,
             opened: Opened::default(),

@@ -10,8 +10,13 @@ use json::ParseError;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-pub(super) const TRAITS: Traits =
-    Traits { context_length: 1000, thinking: ThinkingSwitch::None, merge_system: false, is_native: false };
+pub(super) const TRAITS: Traits = Traits {
+    context_length: 1000,
+    thinking: ThinkingSwitch::None,
+    merge_system: false,
+    is_native: false,
+    has_flex: false,
+};
 
 fn context(history: History) -> ResponseContext {
     ResponseContext { unique: "1".into(), now: || 7, history, seal: seal(1), stored: None }
@@ -340,6 +345,25 @@ fn a_cut_by_length_is_incomplete() {
     assert_eq!((&response["status"], &response["completed_at"]), (&json!("incomplete"), &Value::Null));
     assert_eq!(response["incomplete_details"], json!({"reason": "max_output_tokens"}));
     assert_eq!(response["output"][0]["status"], "incomplete");
+}
+
+#[test]
+fn the_flex_tier_is_passed_to_chat_and_named_in_the_response() {
+    let flex = json!({"service_tier": "flex"});
+    for (members, has_flex, expected) in [
+        (&flex, true, "flex"),
+        (&flex, false, "default"),
+        (&json!({"service_tier": "auto"}), true, "default"),
+        (&json!({}), true, "default"),
+    ] {
+        let translation = translate(&request(members.clone()), Traits { has_flex, ..TRAITS }).unwrap();
+        let chat: Value = serde_json::from_slice(&translation.body).unwrap();
+        assert_eq!(chat["service_tier"] == "flex", expected == "flex", "{chat}");
+        let chat = json!({"choices": [{"index": 0, "message": {"content": "x"}, "finish_reason": "stop"}]}).to_string();
+        let response = super::response::translate(chat.as_bytes(), &translation.options, Tokens::default()).unwrap();
+        let response: Value = serde_json::from_slice(&response).unwrap();
+        assert_eq!(response["service_tier"], expected, "{members}");
+    }
 }
 
 /// The request that an engine gets which speaks this API; `None` if the request is always translated.

@@ -32,10 +32,10 @@ pub(super) fn response<'a>(
     let mut response = Response {
         request: &options.echo,
         store: options.finished.is_some(),
-        // Prompts are never cut, calls are never deferred, and there is one tier.
+        // Prompts are never cut, and calls are never deferred.
         truncation: "disabled",
         background: false,
-        service_tier: "default",
+        service_tier: if options.is_flex { "flex" } else { "default" },
         status: "in_progress",
         completed_at: None,
         incomplete_details: None,

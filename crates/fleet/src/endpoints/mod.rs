@@ -343,7 +343,7 @@ fn view(update: &EndpointUpdate, before: Option<&Pool>, present: &[Arc<Backend>]
 mod tests {
     use super::*;
     use crate::routing::Fingerprint;
-    use domain::{ModelId, Timestamp};
+    use domain::{CallClass, ModelId, Timestamp};
 
     const NOW: Timestamp = Timestamp::from_millis(1);
 
@@ -411,7 +411,8 @@ mod tests {
         let open_call = endpoint.open_call();
         let view = endpoint.view();
         let prompt = Fingerprint::opaque(10);
-        let mut slots = (0..1_000).map(|_| view.route.pool.pick(|| &prompt, &[], Instant::now()).unwrap());
+        let mut slots =
+            (0..1_000).map(|_| view.route.pool.pick(CallClass::Interactive, || &prompt, &[], Instant::now()).unwrap());
         let call = slots.find(|slot| &*slot.replica().name == "a").unwrap();
         let activity = endpoint.activity();
         apply(&endpoints, Condition::Serving, &["b"]);

@@ -10,6 +10,8 @@ const MEAN_WEIGHT: u64 = 16;
 const BUSY_CACHE_MILLI: u64 = 900;
 /// What a replica with a full KV cache costs more, in tokens: it interrupts running calls to serve another.
 const FULL_CACHE_TOKENS: u64 = 4_096;
+/// A number that an engine does not report.
+const UNKNOWN: u64 = u64::MAX;
 
 /// What an engine reports about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,6 +34,8 @@ pub struct PromptLoad {
     is_foreign: AtomicBool,
     /// Tokens that the engine's own report adds.
     correction: AtomicU64,
+    /// Calls in the engine's queue, or [`UNKNOWN`].
+    engine_queue: AtomicU64,
     mean_uncached: AtomicU64,
     predicted_cached: AtomicU64,
     real_cached: AtomicU64,
@@ -46,6 +50,7 @@ impl Default for PromptLoad {
             remote_running: AtomicU32::default(),
             is_foreign: AtomicBool::default(),
             correction: AtomicU64::default(),
+            engine_queue: AtomicU64::new(UNKNOWN),
             mean_uncached: AtomicU64::new(INITIAL_MEAN),
             predicted_cached: AtomicU64::default(),
             real_cached: AtomicU64::default(),
@@ -109,6 +114,7 @@ impl PromptLoad {
     /// Applies the engine's own report; `None` if it has none. Only waiting calls that no node knows of count: those of
     /// other clients. The calls of other nodes that wait are not known one by one, so their tokens are divided by the mean.
     pub fn set_pressure(&self, pressure: Option<EnginePressure>) {
+        self.engine_queue.store(pressure.map_or(UNKNOWN, |pressure| pressure.waiting), Ordering::Relaxed);
         let EnginePressure { waiting, kv_cache_milli } = pressure.unwrap_or_default();
         let mean = self.mean_uncached.load(Ordering::Relaxed).max(1);
         let remote = self.remote_prefill_tokens.load(Ordering::Relaxed) / mean;
@@ -116,6 +122,11 @@ impl PromptLoad {
         let excess = kv_cache_milli.min(1_000).saturating_sub(BUSY_CACHE_MILLI);
         let full = FULL_CACHE_TOKENS * excess / (1_000 - BUSY_CACHE_MILLI);
         self.correction.store(unknown.saturating_mul(mean).saturating_add(full), Ordering::Relaxed);
+    }
+
+    /// Calls in the engine's queue by its last report; `None` if it has none.
+    pub fn engine_queue(&self) -> Option<u64> {
+        Some(self.engine_queue.load(Ordering::Relaxed)).filter(|waiting| *waiting != UNKNOWN)
     }
 
     /// Adds the predicted and the reported cached tokens of one prompt.
@@ -159,7 +170,8 @@ mod tests {
         assert_eq!(added(2, 0), INITIAL_MEAN);
         assert_eq!(added(1, 950), FULL_CACHE_TOKENS / 2);
         assert_eq!(added(0, 5_000), FULL_CACHE_TOKENS);
+        assert_eq!(load.engine_queue(), Some(0));
         load.set_pressure(None);
-        assert_eq!(load.queued_tokens(), INITIAL_MEAN);
+        assert_eq!((load.queued_tokens(), load.engine_queue()), (INITIAL_MEAN, None));
     }
 }

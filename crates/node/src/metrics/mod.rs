@@ -10,7 +10,7 @@ use control::bill_check::Monitor;
 use control::reconciler;
 use control::responses::ResponseStorage;
 use control::usage::QuarantinedEvents;
-use dataplane::admission::Quota;
+use dataplane::admission::{Quota, RunningCalls};
 use dataplane::keys::KeyDirectory;
 use edge::limits::ConnectionFigures;
 use edge::memory_budget::MemoryBudget;
@@ -41,6 +41,7 @@ pub struct Metrics {
     pub memory: Arc<MemoryBudget>,
     pub peers: Arc<PeerTable>,
     pub connections: Arc<ConnectionFigures>,
+    pub waiting_flex_calls: RunningCalls,
     pub responses: ResponseStorage,
     pub tracer: Option<Arc<Tracer>>,
     /// Most label sets per family.
@@ -79,6 +80,7 @@ impl Metrics {
         for (model, replica) in table.replicas() {
             samples.whole(&[model.as_str(), &replica.name], replica.in_flight().into());
         }
+        page.whole(&families::FLEX_CALLS_WAITING, self.waiting_flex_calls.total());
     }
 
     fn write_endpoints(&self, page: &mut Page) {

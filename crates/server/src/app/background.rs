@@ -247,6 +247,7 @@ fn report(parts: &Parts, loops: &Tasks, tracer: Option<Arc<Tracer>>, listener: T
         memory: Arc::clone(&parts.memory),
         peers: Arc::clone(&parts.peers),
         connections: Arc::clone(&parts.connection_figures),
+        waiting_flex_calls: parts.waiting_flex_calls.clone(),
         responses: parts.context.responses.clone(),
         tracer,
         max_label_sets,

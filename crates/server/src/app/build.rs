@@ -86,6 +86,7 @@ pub(super) struct Parts {
     /// Connections by client address.
     pub peers: Arc<PeerTable>,
     pub connection_figures: Arc<ConnectionFigures>,
+    pub waiting_flex_calls: RunningCalls,
 }
 
 impl Parts {
@@ -159,6 +160,7 @@ impl Parts {
             memory: Arc::new(MemoryBudget::new(memory_budget(&config))),
             peers: Arc::new(peer_table(&config)),
             connection_figures: Arc::default(),
+            waiting_flex_calls: RunningCalls::waiting_flex_calls(),
             config,
             store,
         };
@@ -217,6 +219,7 @@ pub(super) fn start_workers(
             salt_secret,
             quarantine,
             memory,
+            waiting_flex_calls: parts.waiting_flex_calls.clone(),
         })
     };
     let sink = |core| -> Arc<dyn Sink> {

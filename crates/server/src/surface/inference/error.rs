@@ -57,6 +57,7 @@ pub(in crate::surface) fn call_status(error: &CallError) -> StatusCode {
         | CallError::QuotaExceeded { .. }
         | CallError::BudgetExceeded { .. }
         | CallError::Overloaded
+        | CallError::NoRoom
         | CallError::OrganizationBusy
         | CallError::TooManyCalls { .. }
         | CallError::TooManyCounts { .. } => StatusCode::TOO_MANY_REQUESTS,
@@ -133,6 +134,7 @@ impl InferenceError {
             ) => Some((*seconds).max(1)),
             Self::Call(
                 CallError::Overloaded
+                | CallError::NoRoom
                 | CallError::TooManyCalls { .. }
                 | CallError::TooManyCounts { .. }
                 | CallError::OrganizationBusy

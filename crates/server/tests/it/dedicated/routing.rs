@@ -34,6 +34,19 @@ async fn a_replica_that_closes_connections_costs_no_call() {
 }
 
 #[tokio::test]
+async fn the_flex_tier_has_no_effect_at_an_endpoint() {
+    let plant = Plant::start(1, "").await;
+    plant.create("chat", json!({"replicas": 1})).await;
+    plant.wait_for("chat", "serving", 1).await;
+    let mut body = chat("chat", "hi");
+    body["service_tier"] = "flex".into();
+    let response = plant.app.ask(body).await;
+    assert_eq!((response.status.as_u16(), response.json().get("service_tier")), (200, None));
+    let body = json!({"model": "dedicated/chat", "input": "hi", "service_tier": "flex"});
+    assert_eq!(plant.app.client().post_json("/responses", body).await.json()["service_tier"], "default");
+}
+
+#[tokio::test]
 async fn an_endpoint_is_overloaded_only_if_every_replica_rejects() {
     let plant = Plant::start(3, "").await;
     plant.create("chat", json!({"replicas": 3})).await;

@@ -10,6 +10,7 @@ mod credentials;
 mod embeddings;
 mod errors;
 mod failover;
+mod flex;
 mod gathered_tools;
 mod http;
 mod http2_abuse;

@@ -43,7 +43,7 @@ mod tests {
         let lacking = || replica(&[Chat, Images], &[Tools]);
         let pool = Pool::new(vec![lacking()]);
         let error = check(&pool, needs).unwrap_err();
-        assert_eq!(error.to_string(), "`tools` needs what this model cannot do: tools; it can: chat, images");
+        assert_eq!(error.to_string(), "this model does not support tools (`tools`); it supports: chat, images");
         assert_eq!((error.code(), error.param()), ("unsupported_parameter", "tools"));
         assert!(pool.replicas()[0].take_doubt(), "it is looked at again");
         assert!(check(&pool, CapabilitySet::EMPTY.with(Chat)).is_ok());

@@ -8,7 +8,7 @@ use crate::relay::AttemptError;
 use crate::request::ParsedRequest;
 use crate::resolve::Target;
 use crate::response_memory::ResponseMemory;
-use crate::side_call::{MAX_REQUEST_BYTES, TIMEOUT};
+use crate::side_call::{MAX_REQUEST_BYTES, TIMEOUT, own_body, text_body};
 use crate::{Call, Dataplane};
 use bytes::Bytes;
 use dialects::NativeHead;
@@ -77,14 +77,7 @@ impl Dataplane {
     async fn count_at(&self, replica: &Backend, call: &Call) -> Result<Option<u64>, AttemptError> {
         let request = &call.request;
         let Some(way) = counting(replica, request) else { return Ok(None) };
-        let model = &replica.upstream.model;
-        let chat = || {
-            let mut edits = request.upstream_edits(model, false, None);
-            if let Some(engine) = replica.upstream.engine {
-                request.continue_prompt(engine, &mut edits);
-            }
-            edits.pieces(&request.body)
-        };
+        let chat = || own_body(replica, request);
         let tokenize = || replica.head_at_root("/tokenize");
         let mut memory = ResponseMemory::new(&*self.memory, &call.caller.organization);
         let counted = match way {
@@ -93,7 +86,7 @@ impl Dataplane {
                 response.and_then(|response| read_count(&response, b"count"))
             }
             Counting::Messages => {
-                let head = NativeHead { model, limit: None, cache_salt: None };
+                let head = NativeHead { model: &replica.upstream.model, limit: None, cache_salt: None };
                 let Some(native) = &request.native else { return Ok(None) };
                 let body = native.pieces(head);
                 let route = &replica.template.message_tokens;
@@ -104,15 +97,9 @@ impl Dataplane {
                 let template = replica.head_at_root("/apply-template");
                 let rendered = self.ask_for(replica, call, &template, chat(), &mut memory).await?;
                 let Some(rendered) = rendered else { return Ok(None) };
-                let prompt = read_member(&rendered, b"prompt", |reader| {
-                    let is_text = reader.kind()? == ValueKind::String;
-                    reader.span().map(|span| is_text.then_some(span))
-                });
-                let Some(prompt) = prompt else { return Ok(None) };
-                let start = Bytes::from_static(b"{\"add_special\":true,\"parse_special\":true,\"content\":");
-                let text = vec![start, rendered.slice(prompt), Bytes::from_static(b"}")];
+                let Some(text) = raw_member(&rendered, b"prompt", ValueKind::String) else { return Ok(None) };
                 let mut memory = ResponseMemory::new(&*self.memory, &call.caller.organization);
-                let response = self.ask_for(replica, call, &tokenize(), text, &mut memory).await?;
+                let response = self.ask_for(replica, call, &tokenize(), text_body(true, text), &mut memory).await?;
                 response.and_then(|response| read_length(&response, b"tokens"))
             }
         };
@@ -166,6 +153,15 @@ pub(crate) fn read_length(object: &[u8], name: &[u8]) -> Option<u64> {
         })?;
         Ok(Some(count))
     })
+}
+
+/// The member of an object as it is written, if it is of this kind.
+pub(crate) fn raw_member(object: &Bytes, name: &[u8], kind: ValueKind) -> Option<Bytes> {
+    let span = read_member(object, name, |reader| {
+        let found = reader.kind()?;
+        reader.span().map(|span| (found == kind).then_some(span))
+    });
+    span.map(|span| object.slice(span))
 }
 
 /// Reads one member of an object; `None` if it is not there or of another type.

@@ -31,7 +31,7 @@ pub enum CallError {
     #[error("`{param}` {why}")]
     Unsupported { param: String, why: &'static str },
     /// No engine of the model can do what the request needs.
-    #[error("`{param}` needs what this model cannot do: {missing}; it can: {}", listed(*present))]
+    #[error("this model does not support {missing} (`{param}`); it supports: {}", listed(*present))]
     Incapable { param: &'static str, missing: Capability, present: CapabilitySet },
     /// No engine of the model can take the prompt, so it is not sent to one.
     #[error("this model's maximum context length is {maximum} tokens, and `{param}` has about {tokens}")]

@@ -4,6 +4,7 @@
 //! of them than connections.
 
 use crate::error::CallError;
+use bytes::Bytes;
 use domain::OrganizationId;
 
 /// A response up to this size takes nothing.
@@ -71,9 +72,29 @@ impl<'a> ResponseMemory<'a> {
         Ok(())
     }
 
+    /// The response, which holds the memory until all of its parts are dropped.
+    pub(crate) fn hold(self, response: Bytes) -> Bytes {
+        match self.grant {
+            None => response,
+            Some(grant) => Bytes::from_owner(HeldResponse { response, _grant: grant }),
+        }
+    }
+
     /// The memory that is held until the response has been sent.
     pub(crate) fn into_grant(self) -> Option<Box<dyn BodyGrant>> {
         self.grant
+    }
+}
+
+/// A response with its memory.
+struct HeldResponse {
+    response: Bytes,
+    _grant: Box<dyn BodyGrant>,
+}
+
+impl AsRef<[u8]> for HeldResponse {
+    fn as_ref(&self) -> &[u8] {
+        &self.response
     }
 }
 
@@ -139,6 +160,17 @@ mod tests {
         assert_eq!(shared.0.lock()[..], [256 << 10, 512 << 10, 1 << 20]);
         assert_eq!(memory.grow_for((512 << 10) + 1), Err(NoBodyMemory::Organization));
         assert!(memory.into_grant().is_some());
+    }
+
+    #[test]
+    fn every_part_of_a_response_holds_its_memory() {
+        let (shared, organization) = (OneMegabyte::default(), OrganizationId::new(Timestamp::from_millis(1), 1));
+        let mut memory = ResponseMemory::new(&shared, &organization);
+        memory.grow_for(100 << 10).unwrap();
+        let part = memory.hold(Bytes::from_static(b"response")).slice(..3);
+        assert_eq!((part.as_ref(), Arc::strong_count(&shared.0)), (&b"res"[..], 2));
+        drop(part);
+        assert_eq!(Arc::strong_count(&shared.0), 1);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::admission::{RunningCall, RunningCount, TooManyCallsError};
 use crate::error::CallError;
 use crate::quarantine::Losses;
 use crate::relay::{AttemptError, record_failure};
+use crate::request::ParsedRequest;
 use crate::resolve::Target;
 use crate::response_memory::ResponseMemory;
 use crate::{Call, Dataplane};
@@ -70,4 +71,22 @@ impl Dataplane {
             self.note_losses(call, losses);
         }
     }
+}
+
+/// The client's request, with the engine's own name of the model.
+pub(crate) fn own_body(replica: &Backend, request: &ParsedRequest) -> Vec<Bytes> {
+    let mut edits = request.upstream_edits(&replica.upstream.model, false, None);
+    if let Some(engine) = replica.upstream.engine {
+        request.continue_prompt(engine, &mut edits);
+    }
+    edits.pieces(&request.body)
+}
+
+/// llama-server's request for the tokens of a text, which is a string in JSON.
+pub(crate) fn text_body(adds_special: bool, text: Bytes) -> Vec<Bytes> {
+    let start = match adds_special {
+        true => &b"{\"add_special\":true,\"parse_special\":true,\"content\":"[..],
+        false => b"{\"add_special\":false,\"parse_special\":true,\"content\":",
+    };
+    vec![Bytes::from_static(start), text, Bytes::from_static(b"}")]
 }

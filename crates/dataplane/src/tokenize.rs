@@ -3,19 +3,21 @@
 //!
 //! The formats are vLLM's. What an engine returns is passed on as it is written, because it is JSON already.
 
-use crate::count_tokens::{read_length, read_member};
+use crate::count_tokens::{raw_member, read_length, read_member};
 use crate::error::CallError;
 use crate::relay::{AttemptError, collect_error};
 use crate::request::Operation;
 use crate::resolve::{Target, note_model};
 use crate::response_memory::ResponseMemory;
-use crate::side_call::{MAX_REQUEST_BYTES, MAX_RESPONSE_BYTES, TIMEOUT};
-use crate::{Call, Dataplane};
+use crate::side_call::{MAX_REQUEST_BYTES, MAX_RESPONSE_BYTES, TIMEOUT, own_body, text_body};
+use crate::{Call, Dataplane, capable};
 use bytes::Bytes;
+use domain::capabilities::{Capability, CapabilitySet};
 use domain::limits::RateLimitStatus;
 use domain::model::EngineKind;
-use fleet::{Backend, Slot};
-use json::{Reader, ValueKind};
+use fleet::backend::BackendId;
+use fleet::{Backend, Pool, Slot};
+use json::ValueKind;
 
 /// How long a workspace that keeps ending engines has to wait.
 const RETRY_AFTER_SECS: u64 = 60;
@@ -42,25 +44,25 @@ pub struct Detokenized {
     pub rate_limits: Option<RateLimitStatus>,
 }
 
-/// What the tokenizer of an engine is asked for.
+/// The route of a tokenizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TokenizerRoute {
     Tokenize,
     Detokenize,
 }
 
-/// The tokenizer of an engine.
-struct Tokenizer<'a> {
-    replica: &'a Backend,
-    engine: EngineKind,
+/// What a tokenizer is asked for a call, whose model has this context length.
+#[derive(Clone, Copy)]
+struct Question<'a> {
     call: &'a Call,
+    route: TokenizerRoute,
     context_length: u64,
 }
 
 impl Dataplane {
     pub async fn tokenize(&self, call: &mut Call) -> Result<TokenizedPrompt, CallError> {
         let (response, context_length, rate_limits) = self.ask_tokenizer(call, TokenizerRoute::Tokenize).await?;
-        let array = |name: &[u8]| raw(&response, name, ValueKind::Array);
+        let array = |name: &[u8]| raw_member(&response, name, ValueKind::Array);
         let (Some(tokens), Some(count)) = (array(b"tokens"), read_length(&response, b"tokens")) else {
             return Err(unusable());
         };
@@ -75,7 +77,7 @@ impl Dataplane {
         let (response, _, rate_limits) = self.ask_tokenizer(call, TokenizerRoute::Detokenize).await?;
         // As vLLM and forebay-engine, SGLang, and llama-server name it.
         let names: [&[u8]; 3] = [b"prompt", b"text", b"content"];
-        let text = names.into_iter().find_map(|name| raw(&response, name, ValueKind::String));
+        let text = names.into_iter().find_map(|name| raw_member(&response, name, ValueKind::String));
         Ok(Detokenized { text: text.ok_or_else(unusable)?, rate_limits })
     }
 
@@ -86,20 +88,20 @@ impl Dataplane {
         route: TokenizerRoute,
     ) -> Result<(Bytes, u64, Option<RateLimitStatus>), CallError> {
         let target = self.resolve_any(call)?;
-        let context_length = target.route().model.context_length;
+        let model = target.route();
         note_model(call, target.route());
-        if call.request.body.len() > MAX_REQUEST_BYTES {
-            let param = match (route, &call.request.operation) {
-                (TokenizerRoute::Detokenize, _) => "tokens",
-                (TokenizerRoute::Tokenize, Operation::Chat { .. }) => "messages",
-                (TokenizerRoute::Tokenize, _) => "prompt",
-            };
-            let why = format!("has more than {MAX_REQUEST_BYTES} bytes");
-            return Err(CallError::Invalid { param: param.into(), why });
-        }
+        check_size(call, route)?;
+        check_tokenizer(&model.pool, call.request.needs)?;
+        call.request.adapt_to(model.model.chat);
+        let context_length = model.model.context_length;
         self.check_quarantine(call)?;
         let admission = self.admit_side_call(call, &target).await?;
-        let asked = tokio::time::timeout(TIMEOUT, Box::pin(self.ask_any(call, &target, route, context_length))).await;
+        if self.loses_too_many(call) {
+            return Err(CallError::NotServing { retry_after_secs: Some(RETRY_AFTER_SECS) });
+        }
+        let slot = Box::pin(self.tokenizer_slot(call, &target)).await?;
+        let question = Question { call, route, context_length };
+        let asked = tokio::time::timeout(TIMEOUT, Box::pin(self.ask_any(question, &target, slot))).await;
         match asked {
             Ok(Ok(response)) => Ok((response, context_length, admission.rate_limits)),
             Ok(Err(error)) => {
@@ -110,109 +112,122 @@ impl Dataplane {
         }
     }
 
-    async fn ask_any(
-        &self,
-        call: &Call,
-        target: &Target,
-        route: TokenizerRoute,
-        context_length: u64,
-    ) -> Result<Bytes, AttemptError> {
-        let not_serving = |seconds| AttemptError::Final(CallError::NotServing { retry_after_secs: seconds });
-        if self.loses_too_many(call) {
-            return Err(not_serving(Some(RETRY_AFTER_SECS)));
-        }
-        let pool = &target.route().pool;
-        let picked = pool.pick_for_side_request(|replica| replica.upstream.engine.is_some());
-        let Ok(slot) = picked else {
-            let is_unknown = !pool.replicas().iter().any(|replica| replica.upstream.engine.is_some());
-            if is_unknown && !pool.replicas().is_empty() {
-                let why = "is served by an engine without a route for tokens".into();
-                return Err(AttemptError::Final(CallError::Invalid { param: "model".into(), why }));
+    /// A slot at a replica with a tokenizer. A call to an endpoint that has none ready is held as other calls are.
+    async fn tokenizer_slot(&self, call: &mut Call, target: &Target) -> Result<Slot, CallError> {
+        match (pick(target, &[]), target) {
+            (Some(slot), _) => Ok(slot),
+            (None, Target::Dedicated(endpoint)) => {
+                let _open = endpoint.open_call();
+                let slot = self.hold(call, target).await?;
+                // The kind of its engine was not known before.
+                check_tokenizer(&target.route().pool, call.request.needs)?;
+                Ok(slot)
             }
-            return Err(not_serving(None));
-        };
-        let asked = self.ask_at(&slot, call, route, context_length).await;
+            (None, Target::Serverless(_)) => Err(CallError::NotServing { retry_after_secs: None }),
+        }
+    }
+
+    /// Asks another replica if the first one cannot be reached.
+    async fn ask_any(&self, question: Question<'_>, target: &Target, slot: Slot) -> Result<Bytes, AttemptError> {
+        match self.ask_at(&slot, question).await {
+            Err(error @ AttemptError::Unreachable(_)) => match pick(target, &[slot.replica().id]) {
+                Some(other) => self.ask_at(&other, question).await,
+                None => Err(error),
+            },
+            asked => asked,
+        }
+    }
+
+    async fn ask_at(&self, slot: &Slot, question: Question<'_>) -> Result<Bytes, AttemptError> {
+        let asked = self.ask_tokenizer_of(slot.replica(), question).await;
         if let Err(error) = &asked {
-            self.record_side_failure(slot.replica(), call, error);
+            self.record_side_failure(slot.replica(), question.call, error);
         }
         asked
     }
 
-    async fn ask_at(
-        &self,
-        slot: &Slot,
-        call: &Call,
-        route: TokenizerRoute,
-        context_length: u64,
-    ) -> Result<Bytes, AttemptError> {
-        let replica = slot.replica();
-        let Some(engine) = replica.upstream.engine else { return Err(AttemptError::Bad("an unknown engine".into())) };
-        let tokenizer = Tokenizer { replica, engine, call, context_length };
-        let (path, body) = match (route, engine) {
-            (TokenizerRoute::Detokenize, _) => ("/detokenize", tokenizer.own_body()),
-            (TokenizerRoute::Tokenize, EngineKind::LlamaServer) => {
-                let text = match call.request.operation {
-                    Operation::Chat { .. } => self.rendered_chat(&tokenizer).await?,
+    async fn ask_tokenizer_of(&self, replica: &Backend, question: Question<'_>) -> Result<Bytes, AttemptError> {
+        let Question { call, route, .. } = question;
+        let request = &call.request;
+        let own = || own_body(replica, request);
+        let (path, body) = match (route, replica.upstream.engine) {
+            (TokenizerRoute::Detokenize, _) => ("/detokenize", own()),
+            (TokenizerRoute::Tokenize, Some(EngineKind::LlamaServer)) => {
+                let text = match request.operation {
+                    Operation::Chat { .. } => {
+                        let rendered = self.ask_route(replica, question, "/apply-template", own()).await?;
+                        raw_member(&rendered, b"prompt", ValueKind::String)
+                            .ok_or_else(|| AttemptError::Bad("the rendered chat is not a text".into()))?
+                    }
                     Operation::Completions(_) | Operation::Embeddings(_) | Operation::Rerank(_) => {
-                        Bytes::copy_from_slice(call.request.prompt())
+                        Bytes::copy_from_slice(request.prompt())
                     }
                 };
-                ("/tokenize", text_body(&call.request.body, text))
+                ("/tokenize", text_body(adds_special(&request.body), text))
             }
-            (TokenizerRoute::Tokenize, EngineKind::Vllm | EngineKind::Sglang | EngineKind::ForebayEngine) => {
-                ("/tokenize", tokenizer.own_body())
+            (TokenizerRoute::Tokenize, Some(EngineKind::Vllm | EngineKind::Sglang | EngineKind::ForebayEngine)) => {
+                ("/tokenize", own())
             }
+            (TokenizerRoute::Tokenize, None) => return Err(AttemptError::Bad("an unknown engine".into())),
         };
-        self.ask_route(&tokenizer, path, body).await
+        self.ask_route(replica, question, path, body).await
     }
 
-    /// A chat as llama-server's template writes it, as a string in JSON.
-    async fn rendered_chat(&self, tokenizer: &Tokenizer<'_>) -> Result<Bytes, AttemptError> {
-        let rendered = self.ask_route(tokenizer, "/apply-template", tokenizer.own_body()).await?;
-        let text = raw(&rendered, b"prompt", ValueKind::String);
-        text.ok_or_else(|| AttemptError::Bad("the rendered chat is not a text".into()))
-    }
-
-    async fn ask_route(&self, tokenizer: &Tokenizer<'_>, path: &str, body: Vec<Bytes>) -> Result<Bytes, AttemptError> {
-        let Tokenizer { replica, call, context_length, .. } = *tokenizer;
+    async fn ask_route(
+        &self,
+        replica: &Backend,
+        Question { call, context_length, .. }: Question<'_>,
+        path: &str,
+        body: Vec<Bytes>,
+    ) -> Result<Bytes, AttemptError> {
         let mut memory = ResponseMemory::new(&*self.memory, &call.caller.organization);
         let head = replica.head_at_root(path);
         let mut exchange = self.ask_or_reject(replica, call, &head, body, context_length).await?;
         let grow = |bytes| memory.grow_for(bytes);
-        exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, grow).await.map_err(collect_error)
+        let response = exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, grow).await.map_err(collect_error)?;
+        Ok(memory.hold(response))
     }
 }
 
-impl Tokenizer<'_> {
-    /// The client's request, with the engine's own name of the model.
-    fn own_body(&self) -> Vec<Bytes> {
-        let request = &self.call.request;
-        let mut edits = request.upstream_edits(&self.replica.upstream.model, false, None);
-        request.continue_prompt(self.engine, &mut edits);
-        edits.pieces(&request.body)
+fn check_size(call: &Call, route: TokenizerRoute) -> Result<(), CallError> {
+    if call.request.body.len() <= MAX_REQUEST_BYTES {
+        return Ok(());
     }
+    let param = match (route, &call.request.operation) {
+        (TokenizerRoute::Detokenize, _) => "tokens",
+        (TokenizerRoute::Tokenize, Operation::Chat { .. }) => "messages",
+        (TokenizerRoute::Tokenize, _) => "prompt",
+    };
+    Err(CallError::Invalid { param: param.into(), why: format!("has more than {MAX_REQUEST_BYTES} bytes") })
 }
 
-/// llama-server's request for the tokens of a text, which is a string in JSON.
-fn text_body(request: &[u8], text: Bytes) -> Vec<Bytes> {
-    let adds_special = read_member(request, b"add_special_tokens", |reader| match reader.kind()? {
+/// Whether an engine of the model may have a tokenizer that can be asked. The formats depend on the kind of the engine.
+fn check_tokenizer(pool: &Pool, needs: CapabilitySet) -> Result<(), CallError> {
+    capable::check(pool, needs)?;
+    if pool.replicas().is_empty() || pool.replicas().iter().any(|replica| has_tokenizer(replica)) {
+        return Ok(());
+    }
+    let present = pool.capabilities().present();
+    Err(CallError::Incapable { param: "model", missing: Capability::Tokenize, present })
+}
+
+fn has_tokenizer(replica: &Backend) -> bool {
+    replica.upstream.engine.is_some()
+}
+
+/// A slot at a replica that was not `tried`.
+fn pick(target: &Target, tried: &[BackendId]) -> Option<Slot> {
+    let route = target.route();
+    route.pool.pick_for_side_request(|replica| has_tokenizer(replica) && !tried.contains(&replica.id)).ok()
+}
+
+/// Whether the tokens of a text begin with those that the model expects there.
+fn adds_special(request: &[u8]) -> bool {
+    let member = read_member(request, b"add_special_tokens", |reader| match reader.kind()? {
         ValueKind::Bool => reader.boolean().map(Some),
         _ => reader.skip().map(|()| None),
     });
-    let start = match adds_special {
-        Some(false) => &b"{\"add_special\":false,\"parse_special\":true,\"content\":"[..],
-        Some(true) | None => b"{\"add_special\":true,\"parse_special\":true,\"content\":",
-    };
-    vec![Bytes::from_static(start), text, Bytes::from_static(b"}")]
-}
-
-/// The member of an object as it is written, if it is of this kind.
-fn raw(object: &Bytes, name: &[u8], kind: ValueKind) -> Option<Bytes> {
-    let span = read_member(object, name, |reader: &mut Reader<'_>| {
-        let found = reader.kind()?;
-        reader.span().map(|span| (found == kind).then_some(span))
-    });
-    span.map(|span| object.slice(span))
+    member.unwrap_or(true)
 }
 
 fn unusable() -> CallError {

@@ -14,7 +14,7 @@ use crate::error::CallError;
 use crate::failover::Continuation;
 use crate::quarantine::{Losses, MAX_LOSSES};
 use crate::request::{Operation, StreamOptions};
-use crate::resolve::Target;
+use crate::resolve::{Target, lacking};
 use crate::response::TokenMeter;
 use crate::response::chat_stream::ChatStream;
 use crate::response::native::NativeEvents;
@@ -32,9 +32,8 @@ use domain::model::ReasoningNames;
 use domain::{CallClass, Caller};
 use fleet::backend::{BackendId, Health};
 use fleet::breaker::Witness;
-use fleet::{Backend, Route, Slot};
+use fleet::{Backend, Slot};
 use http1::client::ExchangeError;
-use json::InvalidParam;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
@@ -100,6 +99,7 @@ impl Dataplane {
         let mut tried = Vec::new();
         let mut retries = Retries::default();
         let route = target.route();
+        // The replicas of an endpoint may have started since the call was resolved.
         if let Some(invalid) = lacking(&call.request.operation, &route) {
             return Err(invalid.into());
         }
@@ -335,16 +335,6 @@ impl Dataplane {
         let mut memory = KeptMemory::new(self.memory.grant(&call.caller.organization));
         memory.grow_for(kept).map_err(|missing| AttemptError::Final(missing.into()))?;
         Ok(Some(memory))
-    }
-}
-
-/// The member of a call that engines of the model would not obey. Any of them may get it.
-fn lacking(operation: &Operation, route: &Route) -> Option<InvalidParam> {
-    let mut upstreams = route.pool.replicas().iter().map(|replica| &replica.upstream);
-    match operation {
-        Operation::Chat { .. } | Operation::Embeddings(_) => None,
-        Operation::Completions(options) => upstreams.find_map(|upstream| options.lacking(upstream.engine?)),
-        Operation::Rerank(options) => upstreams.find_map(|upstream| options.lacking(upstream.rerank_api)),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::attempt_error::{AttemptError, bad_response, collect_error};
 use super::{Attempt, UpstreamResponse, stream_of};
 use crate::body::StreamBody;
-use crate::request::{MAX_RESPONSE_BYTES, Operation, StreamOptions};
+use crate::request::{EchoedPrompts, MAX_RESPONSE_BYTES, Operation, StreamOptions};
 use crate::response::native::{self, OwnMembers};
 use crate::response::{BadUpstreamResponse, TokenMeter, chat, embeddings, rerank, service_tier};
 use crate::response_memory::{KeptMemory, ResponseMemory};
@@ -38,10 +38,9 @@ impl Dataplane {
         let (is_native, is_flex) = (attempt.native().is_some(), call.class == CallClass::Flex);
         let normalized = if whole.len() <= NORMALIZE_INLINE {
             let Call { request, dialect, .. } = call;
-            let (operation, choices, prompt_bytes) = (&request.operation, request.choices(), request.prompt_bytes());
+            let (operation, choices, echo) = (&request.operation, request.choices(), request.echo());
             let (reasoning_names, id) = (attempt.reasoning_names, call.tap.request_id().as_str());
-            let expected =
-                Expected { operation, choices, prompt_bytes, id, reasoning_names, dialect, is_native, is_flex };
+            let expected = Expected { operation, choices, echo, id, reasoning_names, dialect, is_native, is_flex };
             normalize(&whole, &request.model, &expected, &mut meter)
         } else {
             Box::pin(self.normalize_elsewhere(whole, attempt, &mut meter)).await
@@ -90,15 +89,14 @@ impl Dataplane {
     ) -> Result<Bytes, BadUpstreamResponse> {
         let Call { request, dialect, class, .. } = attempt.call;
         let (model, operation, dialect) = (request.model.clone(), request.operation.clone(), dialect.clone());
-        let (choices, prompt_bytes) = (request.choices(), request.prompt_bytes());
+        let (choices, echo) = (request.choices(), request.echo());
         let id = attempt.call.tap.request_id().clone();
         let (is_native, reasoning_names) = (attempt.native().is_some(), attempt.reasoning_names);
         let is_flex = *class == CallClass::Flex;
         let mut counting = meter.clone();
         let normalized = self.elsewhere(move || {
             let (operation, dialect, id) = (&operation, &dialect, id.as_str());
-            let expected =
-                Expected { operation, choices, prompt_bytes, id, reasoning_names, dialect, is_native, is_flex };
+            let expected = Expected { operation, choices, echo, id, reasoning_names, dialect, is_native, is_flex };
             let response = normalize(&whole, &model, &expected, &mut counting);
             (response.map(|bytes| LargeBuffer::from(Vec::from(bytes)).freeze()), counting)
         });
@@ -125,7 +123,7 @@ impl Dataplane {
 struct Expected<'a> {
     operation: &'a Operation,
     choices: u64,
-    prompt_bytes: u64,
+    echo: Option<EchoedPrompts>,
     /// The request id.
     id: &'a str,
     reasoning_names: ReasoningNames,
@@ -144,16 +142,13 @@ fn normalize(
     expected: &Expected<'_>,
     meter: &mut TokenMeter,
 ) -> Result<Bytes, BadUpstreamResponse> {
-    let Expected { operation, choices, prompt_bytes, reasoning_names, dialect, is_native, is_flex, .. } = *expected;
+    let Expected { operation, choices, echo, reasoning_names, dialect, is_native, is_flex, .. } = *expected;
     if is_native && let Some(own) = OwnMembers::new(dialect, model) {
         return native::normalize(response, &own, meter);
     }
     let normalized = match operation {
         Operation::Chat { .. } => chat::normalize(response, model, choices, reasoning_names, meter),
-        Operation::Completions(options) => {
-            let echoed = if options.echo { prompt_bytes } else { 0 };
-            chat::normalize_texts(response, model, choices, echoed, meter)
-        }
+        Operation::Completions(_) => chat::normalize_texts(response, model, choices, echo, meter),
         Operation::Rerank(options) => rerank::normalize(response, model, options, expected.id, meter),
         Operation::Embeddings(options) => embeddings::normalize(response, model, options, meter),
     };

@@ -2,7 +2,7 @@
 
 use super::chat::{check_logit_bias, check_stop, measured, span_before};
 use super::others::check_grammar;
-use super::prompts::{self, MAX_PROMPTS, Prompts};
+use super::prompts::{self, MAX_PROMPTS};
 use super::{
     CacheMembers, FingerprintMembers, ModelMember, Operation, OtherMembers, ParsedRequest, StreamOptions, TokenEstimate,
 };
@@ -54,6 +54,21 @@ pub(crate) struct CompletionOptions {
     best_of: u64,
     pub(crate) echo: bool,
     has_suffix: bool,
+}
+
+/// The prompts with which the texts of a response begin.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EchoedPrompts {
+    /// Of each prompt once.
+    pub(super) bytes: u64,
+    pub(super) prompts: u64,
+}
+
+impl EchoedPrompts {
+    /// The bytes that were not generated, in a response with this many choices.
+    pub(crate) fn bytes_in(self, choices: u64) -> u64 {
+        self.bytes.saturating_mul(choices) / self.prompts.max(1)
+    }
 }
 
 impl CompletionOptions {
@@ -172,21 +187,19 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     if prompt.is_none() {
         checks.missing(&"prompt");
     }
-    let Prompts { span: prompt, count: prompts, least_tokens, are_tokens } = prompt.unwrap_or_default();
-    options.prompts = prompts;
+    let prompts = prompt.unwrap_or_default();
+    options.prompts = prompts.count;
     options.best_of = best_of.unwrap_or(options.choices);
     options.streaming = stream.then_some(stream_options);
     options.check_choices(&mut checks);
     let invalid = checks.finish()?;
-    let mut estimate = estimate.with_prompts(prompts, least_tokens, options.best_of.max(options.choices));
-    estimate.prompt_bytes += prompt.len() as u64;
+    let mut estimate = estimate.with_prompts(&prompts, options.best_of.max(options.choices));
     estimate.echoes = options.echo;
-    estimate.has_token_ids = are_tokens;
     Ok(ParsedRequest {
         body,
         model,
         model_span,
-        prompt,
+        prompt: prompts.span,
         reasoning_names: Vec::new(),
         operation: Operation::Completions(options),
         estimate,
@@ -206,6 +219,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
 mod tests {
     use super::*;
     use domain::quota::TokenBound;
+    use fleet::routing::TokenRatio;
 
     fn read(members: &str) -> ParsedRequest {
         parse(format!(r#"{{"model":"a/b",{members}}}"#).into()).unwrap()
@@ -251,7 +265,12 @@ mod tests {
         let two = r#"["a","b"]"#.len() as u64 + 2 * 64;
         let asked = bound(r#""prompt":["a","b"],"n":2,"best_of":3,"max_tokens":7"#);
         assert_eq!(asked, TokenBound { prompt: two, completion: 7, choices: 6 });
-        assert_eq!(bound(r#""prompt":"hi","max_tokens":0,"echo":true"#).completion, 0);
+        assert_eq!(bound(r#""prompt":"hi","max_tokens":0,"echo":true"#).completion, 1, "engines may generate one");
+        assert_eq!(bound(r#""prompt":"hi","max_tokens":9,"max_completion_tokens":7"#).completion, 7);
+        let ids = read(r#""prompt":[[100001,100002],[100003]],"max_tokens":5"#);
+        assert_eq!((ids.estimate.bound(CONTEXT).prompt, ids.estimate.likely_prompt()), (3 + 2 * 64, 3));
+        assert_eq!(ids.estimate.expected(CONTEXT, 1_000, None), (3 + 2 * 5, 2 * 5));
+        assert_eq!(ids.prompt_tokens(CONTEXT, &TokenRatio::default()), 3);
         let long = "x".repeat(100_000);
         assert_eq!(bound(&format!(r#""prompt":["{long}","b"]"#)).prompt, 2 * CONTEXT);
         assert_eq!(read(&format!(r#""prompt":["{long}","b"]"#)).overflow(390).unwrap().param, "prompt");
@@ -262,6 +281,42 @@ mod tests {
         let request = read(r#""prompt":"hi""#);
         let sent = request.upstream_edits("b", false, request.estimate.limit_to_send(16)).apply(&request.body);
         assert_eq!(sent, r#"{"model":"b","max_tokens":16,"prompt":"hi"}"#);
+    }
+
+    #[test]
+    fn an_engine_gets_the_lower_limit_as_max_tokens() {
+        let sent = |members: &str| {
+            let request = read(&format!(r#""prompt":"hi"{members}"#));
+            let limit = request.estimate.limit_to_send(request.estimate.bound(8_192).completion);
+            let sent = request.upstream_edits("b", false, limit).apply(&request.body);
+            let sent: serde_json::Value = serde_json::from_slice(&sent).unwrap();
+            (sent["max_tokens"].as_u64(), sent["max_completion_tokens"].as_u64())
+        };
+        for (members, expected) in [
+            (r#","max_tokens":5"#, 5),
+            (r#","max_completion_tokens":500"#, 500),
+            (r#","max_tokens":null,"max_completion_tokens":500"#, 500),
+            (r#","max_tokens":9,"max_completion_tokens":7"#, 7),
+            (r#","max_completion_tokens":9,"max_tokens":7"#, 7),
+            (r#","max_completion_tokens":99999"#, 8_192),
+            (r#","max_completion_tokens":null"#, 16),
+        ] {
+            assert_eq!(sent(members), (Some(expected), None), "{members}");
+        }
+    }
+
+    #[test]
+    fn scores_of_prompts_that_make_a_response_too_large_name_the_member() {
+        const CONTEXT: u64 = 8_192;
+        let long = format!(r#""{}""#, "x".repeat(16_000));
+        let prompts = |count: usize| vec![&*long; count].join(",");
+        let oversized = |members: &str| read(&format!(r#"{members},"logprobs":20"#)).oversized(CONTEXT);
+        assert_eq!(oversized(&format!(r#""prompt":[{}],"max_tokens":1,"echo":true"#, prompts(10))), None);
+        assert_eq!(oversized(&format!(r#""prompt":[{}],"max_tokens":1,"echo":true"#, prompts(13))), Some("prompt"));
+        assert_eq!(oversized(&format!(r#""prompt":{long},"max_tokens":1,"echo":true,"n":13"#)), Some("n"));
+        assert_eq!(oversized(&format!(r#""prompt":{long},"max_tokens":1,"n":13"#)), None);
+        assert_eq!(oversized(&format!(r#""prompt":[{}],"max_tokens":4096"#, prompts(13))), Some("prompt"));
+        assert_eq!(oversized(&format!(r#""prompt":{long},"max_tokens":4096,"n":13"#)), Some("n"));
     }
 
     #[test]

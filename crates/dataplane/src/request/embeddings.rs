@@ -1,6 +1,6 @@
 //! Parses an embeddings request: four forms of input, two encodings of the response.
 
-use super::prompts::{self, Prompts};
+use super::prompts;
 use super::{
     CacheMembers, FingerprintMembers, ModelMember, Operation, OtherMembers, ParsedRequest, TokenEstimate, media,
 };
@@ -89,14 +89,16 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let remote_media = checks.take_remote_media();
     let invalid = checks.finish()?;
     let dimensions = dimensions.map(i64::unsigned_abs);
-    let Prompts { span: prompt, count: inputs, least_tokens, .. } = input.unwrap_or_default();
+    let prompts = input.unwrap_or_default();
+    let inputs = prompts.count;
     let operation = Operation::Embeddings(EmbeddingOptions { encoding, dimensions, inputs });
-    let estimate = TokenEstimate::embeddings(prompt.len() as u64 + other_bytes, inputs, least_tokens);
+    let mut estimate = TokenEstimate::embeddings(other_bytes, inputs, prompts.least_tokens);
+    estimate.add_prompts(&prompts);
     Ok(ParsedRequest {
         body,
         model,
         model_span,
-        prompt,
+        prompt: prompts.span,
         reasoning_names: Vec::new(),
         operation,
         estimate,

@@ -1,5 +1,6 @@
 //! Estimates the tokens that a call may use, for rate limits and quota.
 
+use super::prompts::Prompts;
 use domain::model::ImageTokens;
 use domain::quota::TokenBound;
 use json::edits::Edits;
@@ -49,8 +50,8 @@ pub(crate) struct TokenEstimate {
     pub(super) choices: u64,
     /// Log-probabilities in the response for each generated token.
     pub(super) logprobs: u64,
-    /// The prompt is token ids, whose length says little about texts.
-    pub(super) has_token_ids: bool,
+    /// The number of token ids in the prompt; `None` if it is text.
+    pub(super) token_ids: Option<u64>,
     /// The response repeats the prompt, with log-probabilities if it has any.
     pub(super) echoes: bool,
     /// False for embeddings.
@@ -59,6 +60,8 @@ pub(crate) struct TokenEstimate {
     max_completion_tokens: Option<LimitMember>,
     /// A limit that is lowered to what the context leaves. It is not a member of the body.
     soft_limit: Option<u64>,
+    /// Engines read no limit but `max_tokens`, so the lower one is sent under that name.
+    reads_only_max_tokens: bool,
 }
 
 /// A member with a token limit per choice, and its range. A null has a range, but no limit.
@@ -75,14 +78,24 @@ impl TokenEstimate {
 
     /// A completion without a limit of its own has few tokens, as in OpenAI's API: engines differ in their default.
     pub(super) fn completions() -> Self {
-        Self { soft_limit: Some(USUAL_COMPLETION), ..Self::chat() }
+        Self { soft_limit: Some(USUAL_COMPLETION), reads_only_max_tokens: true, ..Self::chat() }
     }
 
     /// The prompts of a completion, each with this many choices.
-    pub(super) fn with_prompts(self, prompts: usize, least_of_longest: u64, choices_of_each: u64) -> Self {
-        let prompts = prompts as u64;
-        let choices = prompts.saturating_mul(choices_of_each);
-        Self { prompts, messages: prompts, least_of_longest: Some(least_of_longest), choices, ..self }
+    pub(super) fn with_prompts(self, prompts: &Prompts, choices_of_each: u64) -> Self {
+        let (count, least_of_longest) = (prompts.count as u64, Some(prompts.least_tokens));
+        let choices = count.saturating_mul(choices_of_each);
+        let mut estimate = Self { prompts: count, messages: count, least_of_longest, choices, ..self };
+        estimate.add_prompts(prompts);
+        estimate
+    }
+
+    /// Counts texts by their bytes, and token ids by their number.
+    pub(super) fn add_prompts(&mut self, prompts: &Prompts) {
+        match prompts.token_ids {
+            Some(_) => self.token_ids = prompts.token_ids,
+            None => self.prompt_bytes += prompts.span.len() as u64,
+        }
     }
 
     /// Counts an image, as most models do.
@@ -149,9 +162,10 @@ impl TokenEstimate {
         Ok(())
     }
 
-    /// The token limit per choice. If there are two, engines differ in which one they apply, so the larger counts.
+    /// The token limit per choice. If a chat has two, engines differ in which one they apply, so the larger counts.
     pub(crate) fn limit(&self) -> Option<u64> {
-        self.limit_members().filter_map(|limit| limit.tokens).max()
+        let limits = self.limit_members().filter_map(|limit| limit.tokens);
+        if self.reads_only_max_tokens { limits.min() } else { limits.max() }
     }
 
     /// The number of choices that the client requested.
@@ -162,16 +176,16 @@ impl TokenEstimate {
     /// The member because of which a response with as many tokens as the client and the context allow has more than `most`
     /// bytes, if it has log-probabilities: without them, few tokens are that long.
     pub(super) fn oversized(&self, context_length: u64, most: u64) -> Option<&'static str> {
-        if self.echoes && self.likely_prompt().saturating_mul(self.logprobs).saturating_mul(LOGPROB_BYTES) > most {
-            return Some("prompt");
+        let bytes_of = |tokens: u64| tokens.saturating_mul(self.logprobs).saturating_mul(LOGPROB_BYTES);
+        let limit = self.limit();
+        let generated = bytes_of(limit.map_or(0, |limit| limit.min(context_length)));
+        if generated > most {
+            return self.limit_names().find(|(_, member)| member.tokens == limit).map(|(name, _)| name);
         }
-        let (member, limit) = self
-            .limit_names()
-            .filter_map(|(name, limit)| Some((name, limit.tokens?)))
-            .max_by_key(|(_, tokens)| *tokens)?;
-        let of_one = limit.min(context_length).saturating_mul(self.logprobs).saturating_mul(LOGPROB_BYTES);
-        let of_all = of_one.saturating_mul(self.choices);
-        (of_all > most).then_some(if of_one > most { member } else { "n" })
+        let echoed = if self.echoes { bytes_of(self.likely_prompt()) } else { 0 };
+        let of_one_choice_each = generated.saturating_mul(self.prompts).saturating_add(echoed);
+        let of_all = of_one_choice_each.saturating_mul(self.choices / self.prompts.max(1));
+        (of_all > most).then_some(if of_one_choice_each > most { "prompt" } else { "n" })
     }
 
     /// Whether the client limits the tokens itself.
@@ -188,7 +202,8 @@ impl TokenEstimate {
             return TokenBound { prompt, completion: 0, choices: 1 };
         }
         let completion = match self.limit() {
-            Some(limit) => limit.min(context_length),
+            // Engines may generate a token to get the log-probabilities of a prompt that is all of the response.
+            Some(limit) => limit.max(u64::from(self.echoes)).min(context_length),
             None => {
                 self.room_after(prompt.min(context_length), context_length).min(self.soft_limit.unwrap_or(u64::MAX))
             }
@@ -196,9 +211,10 @@ impl TokenEstimate {
         TokenBound { prompt, completion, choices: self.choices }
     }
 
-    /// The most tokens of a prompt of text.
+    /// The most tokens of a prompt of text or token ids.
     fn text_bound(&self) -> u64 {
-        self.prompt_bytes.saturating_add(self.messages.saturating_mul(PER_MESSAGE))
+        let added = self.messages.saturating_mul(PER_MESSAGE);
+        self.prompt_bytes.saturating_add(self.token_ids.unwrap_or(0)).saturating_add(added)
     }
 
     /// The token limit per choice of a call that has none. Engines reject a limit that does not fit next to the prompt,
@@ -217,12 +233,20 @@ impl TokenEstimate {
     /// The token limit per choice that the engine must get for a call that may generate `completion` tokens per choice;
     /// `None` if the client's own limit is enough.
     pub(crate) fn limit_to_send(&self, completion: u64) -> Option<u64> {
-        (self.generates && self.limit().is_none_or(|own| own > completion)).then_some(completion)
+        let other = self.max_completion_tokens.as_ref().and_then(|member| member.tokens);
+        let is_renamed = self.reads_only_max_tokens && other.is_some();
+        match self.limit() {
+            _ if !self.generates => None,
+            Some(own) if own <= completion => is_renamed.then_some(own),
+            Some(_) | None => Some(completion),
+        }
     }
 
     /// The tokens of everything that becomes the prompt, estimated from the length of its text and the dimensions of images.
+    /// Those of token ids are known.
     pub(crate) fn likely_prompt(&self) -> u64 {
-        self.text_bytes().div_ceil(BYTES_PER_TOKEN).saturating_add(self.media_tokens)
+        let counted = self.media_tokens.saturating_add(self.token_ids.unwrap_or(0));
+        self.text_bytes().div_ceil(BYTES_PER_TOKEN).saturating_add(counted)
     }
 
     fn text_bytes(&self) -> u64 {
@@ -246,7 +270,8 @@ impl TokenEstimate {
             0
         };
         let completion = per_choice.saturating_mul(self.choices.max(1));
-        let prompt = (self.text_bytes() / BYTES_PER_TOKEN).saturating_add(self.media_tokens);
+        let counted = self.media_tokens.saturating_add(self.token_ids.unwrap_or(0));
+        let prompt = (self.text_bytes() / BYTES_PER_TOKEN).saturating_add(counted);
         // No engine reads more media than its context has room for.
         let prompt = if self.opaque { prompt.min(context_length) } else { prompt };
         (prompt.saturating_add(completion), completion)
@@ -254,6 +279,9 @@ impl TokenEstimate {
 
     /// Sets the token limit per choice, in the member that the client used if there is one.
     pub(super) fn clamp(&self, limit: u64, model_end: usize, edits: &mut Edits<'static>) {
+        if self.reads_only_max_tokens {
+            return self.write_max_tokens(limit, model_end, edits);
+        }
         let text = limit.to_string();
         if self.limit_members().next().is_none() {
             return edits.insert(model_end, format!(",\"max_tokens\":{text}").into_bytes());
@@ -261,6 +289,18 @@ impl TokenEstimate {
         let are_null = self.limit().is_none();
         for member in self.limit_members().filter(|member| member.tokens.map_or(are_null, |tokens| tokens > limit)) {
             edits.replace(member.span.clone(), text.clone().into_bytes());
+        }
+    }
+
+    /// Sets the lower one of `limit` and the client's own as the only limit.
+    fn write_max_tokens(&self, limit: u64, model_end: usize, edits: &mut Edits<'static>) {
+        let text = self.limit().map_or(limit, |own| own.min(limit)).to_string();
+        match &self.max_tokens {
+            Some(member) => edits.replace(member.span.clone(), text.into_bytes()),
+            None => edits.insert(model_end, format!(",\"max_tokens\":{text}").into_bytes()),
+        }
+        if let Some(member) = &self.max_completion_tokens {
+            edits.replace(member.span.clone(), &b"null"[..]);
         }
     }
 

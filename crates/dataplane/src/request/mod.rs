@@ -20,8 +20,9 @@ mod stream_options;
 pub mod tokens;
 mod tools;
 mod upstream;
+mod written;
 
-pub(crate) use completions::CompletionOptions;
+pub(crate) use completions::{CompletionOptions, EchoedPrompts};
 pub(crate) use embeddings::{EmbeddingOptions, Encoding};
 pub(crate) use estimate::{BYTES_PER_TOKEN, TokenEstimate};
 pub(crate) use fingerprint::SessionContext;
@@ -33,7 +34,7 @@ pub use json::ParseError;
 use bytes::Bytes;
 use cache::CacheMembers;
 use dialects::{NativeRequest, Translation};
-use domain::capabilities::CapabilitySet;
+use domain::capabilities::{Capability, CapabilitySet};
 use domain::model::{ChatTraits, Modality, ReasoningNames, RequestRules};
 use fingerprint::FingerprintMembers;
 use fleet::Fingerprint;
@@ -153,7 +154,7 @@ impl ParsedRequest {
         prompt: Range<usize>,
         operation: Operation,
         estimate: TokenEstimate,
-        invalid: Option<InvalidParam>,
+        (invalid, needed): (Option<InvalidParam>, Capability),
     ) -> Self {
         Self {
             body,
@@ -171,7 +172,7 @@ impl ParsedRequest {
             invalid,
             native: None,
             continues_message: false,
-            needs: CapabilitySet::EMPTY,
+            needs: CapabilitySet::EMPTY.with(needed),
         }
     }
 
@@ -182,19 +183,35 @@ impl ParsedRequest {
 
     /// The bytes of the prompt; `None` if it has parts other than text, or is not text.
     pub(crate) fn text_bytes(&self) -> Option<u64> {
-        (!self.estimate.opaque && !self.estimate.has_token_ids).then_some(self.prompt_bytes())
+        (!self.estimate.opaque && self.estimate.token_ids.is_none()).then_some(self.prompt_bytes())
     }
 
-    pub(crate) fn prompt_bytes(&self) -> u64 {
+    fn prompt_bytes(&self) -> u64 {
         self.prompt.len() as u64 + self.estimate.native_only
     }
 
-    /// The tokens of the prompt, estimated from its length and what is known of the model. They are never more than the call
-    /// has reserved.
+    /// The prompts that the response repeats; `None` if it does not.
+    pub(crate) fn echo(&self) -> Option<EchoedPrompts> {
+        match &self.operation {
+            Operation::Completions(options) if options.echo => {
+                let of_ids = self.estimate.token_ids.map(|ids| ids.saturating_mul(BYTES_PER_TOKEN));
+                let bytes = of_ids.unwrap_or_else(|| self.prompt_bytes());
+                Some(EchoedPrompts { bytes, prompts: options.prompts as u64 })
+            }
+            Operation::Completions(_) | Operation::Chat { .. } | Operation::Embeddings(_) | Operation::Rerank(_) => {
+                None
+            }
+        }
+    }
+
+    /// The tokens of the prompt, estimated from its length and what is known of the model, unless it is token ids. They are
+    /// never more than the call has reserved.
     pub(crate) fn prompt_tokens(&self, context_length: u64, ratio: &TokenRatio) -> u64 {
-        // Rounded up at four bytes per token.
-        let text = self.prompt_bytes().saturating_sub(self.estimate.opaque_bytes);
-        let tokens = ratio.tokens(text.saturating_add(BYTES_PER_TOKEN - 1)).saturating_add(self.estimate.media_tokens);
+        let tokens = self.estimate.token_ids.unwrap_or_else(|| {
+            // Rounded up at four bytes per token.
+            let text = self.prompt_bytes().saturating_sub(self.estimate.opaque_bytes);
+            ratio.tokens(text.saturating_add(BYTES_PER_TOKEN - 1)).saturating_add(self.estimate.media_tokens)
+        });
         tokens.min(self.estimate.bound(context_length).prompt)
     }
 

@@ -14,8 +14,8 @@ pub(super) struct Prompts {
     pub(super) count: usize,
     /// The fewest tokens of the longest prompt.
     pub(super) least_tokens: u64,
-    /// They are token ids, not texts.
-    pub(super) are_tokens: bool,
+    /// The number of token ids; `None` if they are texts.
+    pub(super) token_ids: Option<u64>,
 }
 
 /// The prompts of an array.
@@ -23,7 +23,7 @@ pub(super) struct Prompts {
 struct Elements {
     count: usize,
     least_tokens: u64,
-    are_tokens: bool,
+    token_ids: Option<u64>,
 }
 
 /// Checks the member `name`. `None` for null, which counts as absent.
@@ -53,14 +53,14 @@ pub(super) fn check(
             reader.skip()?;
         }
     }
-    let Elements { count, least_tokens, are_tokens } = found;
-    Ok(Some(Prompts { span: start..reader.position(), count, least_tokens, are_tokens }))
+    let Elements { count, least_tokens, token_ids } = found;
+    Ok(Some(Prompts { span: start..reader.position(), count, least_tokens, token_ids }))
 }
 
 /// An array of token ids is one prompt.
 fn check_elements(reader: &mut Reader<'_>, checks: &mut Checks, name: &'static str) -> Result<Elements, JsonError> {
     let mut first = None;
-    let (mut count, mut least) = (0, 0);
+    let (mut count, mut least, mut ids) = (0, 0, 0);
     reader.array(|reader, index| {
         count += 1;
         let kind = reader.kind()?;
@@ -80,7 +80,9 @@ fn check_elements(reader: &mut Reader<'_>, checks: &mut Checks, name: &'static s
             }
             ValueKind::Number => check_token(reader, checks, &path),
             ValueKind::Array => {
-                least = least.max(check_tokens(reader, checks, &path)?);
+                let tokens = check_tokens(reader, checks, &path)?;
+                least = least.max(tokens);
+                ids += tokens;
                 Ok(())
             }
             other @ (ValueKind::Null | ValueKind::Bool | ValueKind::Object) => {
@@ -97,11 +99,10 @@ fn check_elements(reader: &mut Reader<'_>, checks: &mut Checks, name: &'static s
     } else if count > MAX_PROMPTS && !is_one {
         checks.invalid(&name, || format!("must have at most {MAX_PROMPTS} elements, not {count}"));
     }
-    let are_tokens = matches!(first, Some(ValueKind::Number | ValueKind::Array));
     Ok(if is_one {
-        Elements { count: 1, least_tokens: count as u64, are_tokens }
+        Elements { count: 1, least_tokens: count as u64, token_ids: Some(count as u64) }
     } else {
-        Elements { count, least_tokens: least, are_tokens }
+        Elements { count, least_tokens: least, token_ids: (first == Some(ValueKind::Array)).then_some(ids) }
     })
 }
 

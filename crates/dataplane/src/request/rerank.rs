@@ -1,12 +1,14 @@
 //! Parses requests that compare a text with others: rerank in Cohere's API, and scores in vLLM's.
 //!
-//! A rerank request is rewritten, in vLLM's format with documents as texts, because documents may be objects and engines
-//! differ. A score request keeps the names that the client chose among vLLM's four.
+//! Requests are rewritten in vLLM's format, so that engines get no member that is not checked. Documents become texts, because
+//! they may be objects. A score request keeps the names that the client chose among vLLM's four.
 
 use super::estimate::least_tokens;
 use super::prompts::MAX_PROMPTS;
+use super::written::WrittenRequest;
 use super::{ModelMember, Operation, ParsedRequest, TokenEstimate};
 use bytes::Bytes;
+use domain::capabilities::Capability;
 use domain::model::RerankApi;
 use json::edits::Edits;
 use json::{Checks, InvalidParam, JsonError, ParseError, Path, Reader, ValueKind, read_members, without_bom};
@@ -16,9 +18,6 @@ use std::ops::Range;
 const MAX_FIELDS: usize = 16;
 /// A string without text.
 const EMPTY: &str = "\"\"";
-const MODEL: &str = "{\"model\":";
-const QUERY: &str = ",\"query\":";
-const DOCUMENTS: &str = ",\"documents\":[";
 
 /// How texts are compared, and what the response has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,79 +131,56 @@ fn parse_rerank(body: Bytes, may_repeat: bool) -> Result<ParsedRequest, ParseErr
         }
     };
     let invalid = checks.finish()?;
-    let query = body.slice(query.unwrap_or(0..0));
-    let written = WrittenRequest::new(&model, &query, &texts, limit);
+    let query = &body[query.unwrap_or(0..0)];
+    let mut written = WrittenRequest::new(&model);
+    let query_member = written.add("query", query);
+    let array = [b"[", &texts.join(&b","[..])[..], b"]"].concat();
+    let documents_member = written.add("documents", &array);
+    if let Some(limit) = limit {
+        written.add("max_tokens_per_doc", limit.to_string().as_bytes());
+    }
+    let (body, model_span) = written.end();
     let sizes: Vec<u64> = texts.iter().map(|text| text.len() as u64).collect();
     let top = match usize::try_from(top).unwrap_or(usize::MAX) {
         0 => usize::MAX,
         top => top,
     };
-    let documents = (may_repeat && repeats).then(|| written.texts());
+    let documents = (may_repeat && repeats).then(|| elements(&body, documents_member.value.start, &sizes));
+    let prompt = query_member.value.start..documents_member.value.end;
+    let estimate = estimate(query.len() as u64, &sizes, prompt.len() as u64);
     let options = RerankOptions {
         form: ScoreForm::Rerank { top, documents },
         scores: texts.len(),
-        names: written.names.clone(),
-        values: written.values.clone(),
+        names: [query_member.name, documents_member.name],
+        values: [query_member.value, documents_member.value],
         is_pairwise: false,
         limits_documents: limit.is_some(),
     };
-    let WrittenRequest { body, model_span, values, .. } = written;
-    let prompt = values[0].start..values[1].end;
-    let estimate = estimate(query.len() as u64, &sizes, prompt.len() as u64);
-    Ok(ParsedRequest::bare(body, (model, model_span), prompt, Operation::Rerank(options), estimate, invalid))
+    let (model, operation) = ((model, model_span), Operation::Rerank(options));
+    Ok(ParsedRequest::bare(body, model, prompt, operation, estimate, (invalid, Capability::Rerank)))
 }
 
-/// A rerank request in vLLM's format.
-struct WrittenRequest {
-    body: Bytes,
-    model_span: Range<usize>,
-    names: [Range<usize>; 2],
-    values: [Range<usize>; 2],
-    documents: Vec<Range<usize>>,
-}
-
-impl WrittenRequest {
-    fn new(model: &str, query: &[u8], texts: &[Vec<u8>], limit: Option<i64>) -> Self {
-        let mut body = MODEL.as_bytes().to_vec();
-        body.extend_from_slice(&json::quote(model));
-        let model_span = MODEL.len()..body.len();
-        let name_at = |body: &Vec<u8>, text: &str| body.len() + 1..body.len() + text.trim_end_matches(['[', ':']).len();
-        let query_name = name_at(&body, QUERY);
-        body.extend_from_slice(QUERY.as_bytes());
-        let query_value = body.len()..body.len() + query.len();
-        body.extend_from_slice(query);
-        let documents_name = name_at(&body, DOCUMENTS);
-        body.extend_from_slice(DOCUMENTS.as_bytes());
-        let start = body.len() - 1;
-        let mut documents = Vec::with_capacity(texts.len());
-        for (index, text) in texts.iter().enumerate() {
-            if index > 0 {
-                body.push(b',');
-            }
-            documents.push(body.len()..body.len() + text.len());
-            body.extend_from_slice(text);
-        }
-        body.push(b']');
-        let documents_value = start..body.len();
-        if let Some(limit) = limit {
-            body.extend_from_slice(format!(",\"max_tokens_per_doc\":{limit}").as_bytes());
-        }
-        body.push(b'}');
-        let (names, values) = ([query_name, documents_name], [query_value, documents_value]);
-        Self { body: body.into(), model_span, names, values, documents }
-    }
-
-    fn texts(&self) -> Vec<Bytes> {
-        self.documents.iter().map(|span| self.body.slice(span.clone())).collect()
-    }
+/// The elements of an array without blanks that begins at `start`, of these sizes.
+fn elements(body: &Bytes, start: usize, sizes: &[u64]) -> Vec<Bytes> {
+    let mut end = start;
+    let element = |size: &u64| {
+        // After a bracket or a comma.
+        let start = end + 1;
+        end = start + usize::try_from(*size).expect("a text in memory has no more bytes than fit");
+        body.slice(start..end)
+    };
+    sizes.iter().map(element).collect()
 }
 
 const SCORE_MEMBERS: [&str; 8] = ["model", "queries", "documents", "items", "data_1", "data_2", "text_1", "text_2"];
 
+/// Members that belong together: one text or several, and those that they are compared with.
+const SCORE_PAIRS: [(&str, &str); 4] =
+    [("queries", "documents"), ("queries", "items"), ("data_1", "data_2"), ("text_1", "text_2")];
+
 /// Texts on one side of a comparison.
 struct Side {
     name: &'static str,
-    name_span: Range<usize>,
     value: Range<usize>,
     /// The size of each text.
     sizes: Vec<u64>,
@@ -221,7 +197,7 @@ pub fn parse_score(body: Bytes) -> Result<ParsedRequest, ParseError> {
         match known {
             Some(known) => {
                 let side = &mut sides[usize::from(!matches!(known, "queries" | "data_1" | "text_1"))];
-                let found = read_side(reader, &mut checks, known, &body)?;
+                let found = read_side(reader, &mut checks, known)?;
                 if side.is_some() && found.is_some() {
                     checks.invalid(&known, || "has the same meaning as a member before it".into());
                 }
@@ -232,7 +208,7 @@ pub fn parse_score(body: Bytes) -> Result<ParsedRequest, ParseError> {
         }
         Ok(())
     })?;
-    let model = model.take(&mut checks)?;
+    let (model, _) = model.take(&mut checks)?;
     let (one, others) = match sides {
         [Some(one), Some(others)] => (one, others),
         [None, _] => {
@@ -244,32 +220,34 @@ pub fn parse_score(body: Bytes) -> Result<ParsedRequest, ParseError> {
             return Err(checks.take_missing());
         }
     };
+    if !SCORE_PAIRS.contains(&(one.name, others.name)) {
+        checks.invalid(&others.name, || format!("does not belong to `{}`", one.name));
+    }
     let count = one.sizes.len();
     if count > 1 && count != others.sizes.len() {
         checks.invalid(&others.name, || format!("must have {count} texts, as `{}` has", one.name));
     }
     let invalid = checks.finish()?;
+    let mut written = WrittenRequest::new(&model);
+    let members = [&one, &others].map(|side| written.add(side.name, &body[side.value.clone()]));
+    let (body, model_span) = written.end();
+    let prompt = members[0].value.start..members[1].value.end;
     let longest = one.sizes.iter().copied().max().unwrap_or(0);
-    let prompt = others.value.clone();
     let estimate = estimate(longest, &others.sizes, prompt.len() as u64);
     let options = RerankOptions {
         form: ScoreForm::Score,
         scores: others.sizes.len(),
-        names: [one.name_span, others.name_span],
-        values: [one.value, others.value],
+        names: members.each_ref().map(|member| member.name.clone()),
+        values: members.map(|member| member.value),
         is_pairwise: count > 1,
         limits_documents: false,
     };
-    Ok(ParsedRequest::bare(body, model, prompt, Operation::Rerank(options), estimate, invalid))
+    let (model, operation) = ((model, model_span), Operation::Rerank(options));
+    Ok(ParsedRequest::bare(body, model, prompt, operation, estimate, (invalid, Capability::Score)))
 }
 
 /// A text or several. `None` for null, which counts as absent.
-fn read_side(
-    reader: &mut Reader<'_>,
-    checks: &mut Checks,
-    name: &'static str,
-    body: &[u8],
-) -> Result<Option<Side>, JsonError> {
+fn read_side(reader: &mut Reader<'_>, checks: &mut Checks, name: &'static str) -> Result<Option<Side>, JsonError> {
     let kind = reader.kind()?;
     let start = reader.position();
     let mut sizes = Vec::new();
@@ -280,7 +258,11 @@ fn read_side(
         }
         ValueKind::String => sizes.extend(read_text(reader, checks, &name)?.map(|span| span.len() as u64)),
         ValueKind::Array => reader.array(|reader, index| {
-            let text = read_text(reader, checks, &Path::Index(&name, index))?;
+            let path = Path::Index(&name, index);
+            let text = read_text(reader, checks, &path)?;
+            if text.is_none() {
+                checks.invalid(&path, || "must be a string, not null".into());
+            }
             sizes.push(text.map_or(0, |span| span.len() as u64));
             Ok::<(), JsonError>(())
         })?,
@@ -290,11 +272,7 @@ fn read_side(
         }
     }
     check_count(checks, name, sizes.len());
-    // The name ends before the colon, with blanks around it.
-    let before = body[..start].trim_ascii_end();
-    let end = before.strip_suffix(b":").unwrap_or(before).trim_ascii_end().len();
-    let name_start = body[..end.saturating_sub(1)].iter().rposition(|byte| *byte == b'"').unwrap_or(0);
-    Ok(Some(Side { name, name_span: name_start..end, value: start..reader.position(), sizes }))
+    Ok(Some(Side { name, value: start..reader.position(), sizes }))
 }
 
 /// The range of a text, with its quotes.
@@ -438,15 +416,24 @@ mod tests {
     #[test]
     fn scores_keep_the_names_of_the_client() {
         let score = |members: &str| parse_score(format!(r#"{{"model":"a/b",{members}}}"#).into()).unwrap();
-        for (members, tei) in [
-            (r#""queries":"q","documents":["a","b"]"#, r#""query":"q","texts":["a","b"]"#),
-            (r#""text_1" : ["q"], "text_2":"a""#, r#""query" : "q", "texts":["a"]"#),
-            (r#""data_2":["a"],"data_1":"q""#, r#""texts":["a"],"query":"q""#),
-            (r#""items":["a"],"queries":"q""#, r#""texts":["a"],"query":"q""#),
+        for (members, vllm, tei) in [
+            (
+                r#""queries":"q","documents":["a","b"]"#,
+                r#""queries":"q","documents":["a","b"]"#,
+                r#""query":"q","texts":["a","b"]"#,
+            ),
+            (r#""text_1" : ["q"], "text_2":"a""#, r#""text_1":["q"],"text_2":"a""#, r#""query":"q","texts":["a"]"#),
+            (r#""data_2":["a"],"data_1":"q""#, r#""data_1":"q","data_2":["a"]"#, r#""query":"q","texts":["a"]"#),
+            (r#""items":["a"],"queries":"q""#, r#""queries":"q","items":["a"]"#, r#""query":"q","texts":["a"]"#),
+            (
+                r#""priority":-1,"cache_salt":"x","queries":"q","prompt_embeds":"x","items":["a"]"#,
+                r#""queries":"q","items":["a"]"#,
+                r#""query":"q","texts":["a"]"#,
+            ),
         ] {
             let request = score(members);
             assert_eq!(request.invalid, None, "{members}");
-            assert_eq!(sent(&request, RerankApi::Vllm), format!(r#"{{"model":"m",{members}}}"#));
+            assert_eq!(sent(&request, RerankApi::Vllm), format!(r#"{{"model":"m",{vllm}}}"#));
             assert_eq!(sent(&request, RerankApi::Tei), format!(r#"{{"model":"m",{tei}}}"#));
         }
         let Operation::Rerank(pairs) = score(r#""queries":["a","b"],"documents":["c","d"]"#).operation else {
@@ -478,6 +465,9 @@ mod tests {
             (r#""queries":"q","text_1":"r","documents":"a""#, "text_1"),
             (r#""queries":["q","r"],"documents":["a"]"#, "documents"),
             (r#""queries":"q","documents":[1]"#, "documents[0]"),
+            (r#""queries":"q","documents":[null]"#, "documents[0]"),
+            (r#""text_1":"q","documents":["a"]"#, "documents"),
+            (r#""queries":"q","text_2":"a""#, "text_2"),
         ] {
             assert_eq!(score(members), expected, "{members}");
         }

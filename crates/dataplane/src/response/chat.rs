@@ -6,6 +6,7 @@ use super::tokens::{TokenMeter, UnaryText};
 use super::tool_calls::ToolPart;
 use super::usage::{ReportedUsage, member_count, prompt_details};
 use super::{BadUpstreamResponse, note_once, upstream_error};
+use crate::request::EchoedPrompts;
 use bytes::Bytes;
 use dialects::MAX_TOOL_CALLS;
 use domain::model::ReasoningNames;
@@ -55,25 +56,25 @@ pub(crate) fn normalize(
     names: ReasoningNames,
     meter: &mut TokenMeter,
 ) -> Result<Bytes, BadUpstreamResponse> {
-    normalize_as(ChoiceForm::Message(EditBudget::new(names)), response, model, (choices, 0), meter)
+    normalize_as(ChoiceForm::Message(EditBudget::new(names)), response, model, (choices, None), meter)
 }
 
-/// Normalizes the completions of prompts. Their texts begin with the prompts, of which `echoed` bytes were not generated.
+/// Normalizes the completions of prompts. Their texts begin with those of `echo`.
 pub(crate) fn normalize_texts(
     response: &Bytes,
     model: &str,
     choices: u64,
-    echoed: u64,
+    echo: Option<EchoedPrompts>,
     meter: &mut TokenMeter,
 ) -> Result<Bytes, BadUpstreamResponse> {
-    normalize_as(ChoiceForm::Text, response, model, (choices, echoed), meter)
+    normalize_as(ChoiceForm::Text, response, model, (choices, echo), meter)
 }
 
 fn normalize_as(
     mut form: ChoiceForm,
     response: &Bytes,
     model: &str,
-    (choices, echoed): (u64, u64),
+    (choices, echo): (u64, Option<EchoedPrompts>),
     meter: &mut TokenMeter,
 ) -> Result<Bytes, BadUpstreamResponse> {
     let mut reader = Reader::new(response);
@@ -120,7 +121,7 @@ fn normalize_as(
     if text.choices == 0 {
         return Err(BadUpstreamResponse::Unexpected("the response has no choices"));
     }
-    text.all = text.all.saturating_sub(echoed);
+    text.leave_out(echo);
     let reported = usage.as_ref().and_then(|(_, reported)| reported.as_ref());
     meter.report_unary(reported, of_one_choice, &text);
     let (tokens, _) = meter.tokens();
@@ -273,6 +274,7 @@ fn normalize_message(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::completions;
     use domain::usage::Certainty;
 
     /// The response to a request for two choices.
@@ -353,6 +355,24 @@ mod tests {
         let value = normalized(&format!(r#"{{"choices":[{choice},{choice}]}}"#)).0.unwrap();
         let is_repeated = |index: usize| value["choices"][index]["message"].get("reasoning_content").is_some();
         assert_eq!([is_repeated(0), is_repeated(1)], [true, false]);
+    }
+
+    #[test]
+    fn prompts_that_are_repeated_are_not_completions() {
+        let completion = |request: &str, response: &str| {
+            let request = completions::parse(format!(r#"{{"model":"a/b","echo":true,{request}}}"#).into()).unwrap();
+            let (response, mut meter) = (Bytes::copy_from_slice(response.as_bytes()), TokenMeter::new(10));
+            normalize_texts(&response, "a/b", request.choices(), request.echo(), &mut meter).unwrap();
+            meter.tokens().0.completion
+        };
+        let choice = |text: &str| format!(r#"{{"text":"{text}","finish_reason":"stop"}}"#);
+        let two = [choice("a prompt of some words 1234567"), choice("a prompt of some words 1234")].join(",");
+        let without_usage = format!(r#"{{"choices":[{two}]}}"#);
+        assert_eq!(completion(r#""prompt":"a prompt of some words ","n":2"#, &without_usage), 2);
+        assert_eq!(completion(r#""prompt":[10001,10002,10003,10004,10005,10006],"n":2"#, &without_usage), 3);
+        let usage = r#""usage":{"prompt_tokens":6,"completion_tokens":0}"#;
+        let scored = format!(r#"{{"choices":[{}],{usage}}}"#, choice("a prompt of some words"));
+        assert_eq!(completion(r#""prompt":[1,2],"max_tokens":0"#, &scored), 0);
     }
 
     #[test]

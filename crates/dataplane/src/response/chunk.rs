@@ -34,7 +34,7 @@ pub(super) struct ChunkNormalizer {
     /// `id` and `created` of the first chunk, as JSON.
     id: Option<Vec<u8>>,
     created: Option<Vec<u8>>,
-    /// Choices whose role was sent, or whose first text.
+    /// One bit per choice: its role was sent, or, if choices are texts, its first text.
     roles: u128,
     /// One bit per choice: it has begun, and it has ended.
     started: u128,

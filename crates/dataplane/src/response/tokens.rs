@@ -9,7 +9,7 @@
 //! client that leaves pays at least for what it got.
 
 use super::usage::ReportedUsage;
-use crate::request::BYTES_PER_TOKEN;
+use crate::request::{BYTES_PER_TOKEN, EchoedPrompts};
 use domain::usage::{Certainty, Tokens};
 use fleet::Slot;
 
@@ -61,6 +61,8 @@ pub(super) struct UnaryText {
     /// Further choices that ended at the token limit, and their bytes.
     pub(super) cut: u64,
     pub(super) cut_bytes: u64,
+    /// The choices begin with their prompts.
+    pub(super) repeats_prompts: bool,
 }
 
 /// Counts the tokens of one response while it passes.
@@ -196,7 +198,9 @@ impl TokenMeter {
         if let Some(usage) = usage {
             self.note_prompt(usage, true);
         }
-        let reported = usage.and_then(ReportedUsage::completion).filter(|tokens| *tokens > 0 || text.all == 0);
+        // The length of repeated prompts is an estimate, which is no reason to doubt the engine.
+        let may_be_nothing = text.all == 0 || text.repeats_prompts;
+        let reported = usage.and_then(ReportedUsage::completion).filter(|tokens| *tokens > 0 || may_be_nothing);
         self.whole = Some(match reported {
             None => {
                 self.is_estimated |= text.choices > 0;
@@ -377,14 +381,22 @@ impl UnaryText {
         self.all += bytes;
     }
 
+    /// Leaves out prompts with which the choices begin, once all choices are counted.
+    pub(super) fn leave_out(&mut self, echo: Option<EchoedPrompts>) {
+        if let Some(echo) = echo {
+            self.repeats_prompts = true;
+            self.all = self.all.saturating_sub(echo.bytes_in(self.choices));
+        }
+    }
+
     /// The tokens of all choices if the first one has `tokens`: as many for each that was cut at the same limit, and
     /// for the others by their length, rounded so that it is not too few.
     fn tokens_of_all(&self, tokens: u64) -> u64 {
         let mut sum = tokens;
-        let mut bytes = self.all - self.first;
+        let mut bytes = self.all.saturating_sub(self.first);
         if self.first_is_cut {
             sum = sum.saturating_add(tokens.saturating_mul(self.cut));
-            bytes -= self.cut_bytes;
+            bytes = bytes.saturating_sub(self.cut_bytes);
         }
         let by_average = bytes.div_ceil(BYTES_PER_TOKEN);
         let by_first = bytes.saturating_mul(tokens).div_ceil(self.first.max(BYTES_PER_TOKEN));

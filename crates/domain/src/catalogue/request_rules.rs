@@ -7,6 +7,10 @@
 const GENERATION_MEMBERS: [&str; 7] =
     ["n_predict", "num_predict", "n_cmpl", "best_of", "use_beam_search", "num_beams", "max_new_tokens"];
 
+/// Members that replace the prompt with tensors: the gateway cannot count their tokens, and the engine deserializes them. No
+/// serverless model accepts them.
+const PROMPT_MEMBERS: [&str; 1] = ["prompt_embeds"];
+
 /// Members that control the engine rather than the response: adapters, places in the queue and in caches, addresses of
 /// other engines, code, and templates that run in the engine; and those that add far more to a response than its text:
 /// log-probabilities of the prompt or of the whole vocabulary, token ids, and the prompt itself.
@@ -67,6 +71,17 @@ impl RequestRules {
     pub fn refused(&self) -> impl Iterator<Item = &str> {
         let usual: &[&str] = if self.refused_members.is_none() { &ENGINE_MEMBERS } else { &[] };
         let own = self.refused_members.iter().flatten().map(String::as_str);
-        GENERATION_MEMBERS.into_iter().chain(usual.iter().copied()).chain(own)
+        GENERATION_MEMBERS.into_iter().chain(PROMPT_MEMBERS).chain(usual.iter().copied()).chain(own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_members_are_rejected_whatever_an_operator_allows() {
+        let rules = RequestRules { refused_members: Some(Vec::new()), media_urls: false };
+        assert_eq!(rules.refused().collect::<Vec<_>>(), [&GENERATION_MEMBERS[..], &PROMPT_MEMBERS].concat());
     }
 }

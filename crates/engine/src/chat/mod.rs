@@ -45,6 +45,7 @@ pub(crate) fn generation_requests(
         stops: stop_strings(request, syntax),
         logprobs: request.logprobs,
         scores_prompt: false,
+        scores_end: false,
     };
     Ok((0..request.choices).map(|index| request_for(prompt.clone(), index)).collect())
 }

@@ -40,6 +40,7 @@ pub(crate) fn generation_requests(
                 stops: request.stops.clone(),
                 logprobs: request.logprobs,
                 scores_prompt: request.scores_prompts(),
+                scores_end: true,
             });
         }
     }

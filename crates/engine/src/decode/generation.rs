@@ -24,6 +24,8 @@ pub(crate) struct GenerationRequest {
     pub logprobs: Option<usize>,
     /// Whether the tokens of the prompt get log probabilities, too.
     pub scores_prompt: bool,
+    /// Whether a token that ends the generation gets one, though it has no text.
+    pub scores_end: bool,
 }
 
 /// State of a generation.
@@ -41,6 +43,7 @@ pub(super) struct Generation {
     top: Option<usize>,
     /// The log probabilities of the prompt's tokens so far; `None` if they are not wanted, or were sent.
     scores: Option<Vec<Logprob>>,
+    scores_end: bool,
     /// Log probabilities of tokens whose text is still buffered.
     logprobs: Vec<Logprob>,
     events: mpsc::Sender<Event>,
@@ -68,6 +71,7 @@ impl Generation {
             text: Text::new(request.stops),
             top: request.logprobs,
             scores: request.scores_prompt.then(Vec::new),
+            scores_end: request.scores_end,
             logprobs: Vec::new(),
             events,
             arrived: Instant::now(),
@@ -132,13 +136,14 @@ impl Generation {
         let token = self.sampler.sample(context, row);
         self.generated += 1;
         self.record_time(metrics);
-        if vocabulary.is_eog(token) {
+        let is_end = vocabulary.is_eog(token);
+        if let Some(count) = self.top.filter(|_| !is_end || self.scores_end) {
+            self.logprobs.push(logprob(context.get_logits_ith(row), token, count));
+        }
+        if is_end {
             return Some(FinishReason::Stop);
         }
         self.tokens.push(token);
-        if let Some(count) = self.top {
-            self.logprobs.push(logprob(context.get_logits_ith(row), token, count));
-        }
         let text = self.text.push(&vocabulary.token_to_piece(token, false, None));
         let ended = if self.text.stopped() {
             Some(FinishReason::Stop)

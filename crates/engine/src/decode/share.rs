@@ -4,15 +4,36 @@
 pub(super) const PREFILL_ALONE: usize = 512;
 /// Prompt tokens per step while other generations are running; small, so that they keep their pace.
 pub(super) const PREFILL_SHARED: usize = 96;
+/// Tokens of scored prompts per step: each has a row of logits as long as the vocabulary.
+const PREFILL_SCORED: usize = 64;
 
-/// Prompt tokens per step while one of the prompts is scored: each has a row of logits as long as the vocabulary.
-pub(super) const PREFILL_SCORED: usize = 64;
+/// What a prompt needs of the next steps.
+pub(super) struct PromptNeed {
+    pub(super) tokens: usize,
+    pub(super) is_scored: bool,
+}
+
+/// Shares `budget` among prompts as [`share`] does. Scored prompts get at most [`PREFILL_SCORED`] together, and the others
+/// what these leave.
+///
+/// For example, 512 among a scored prompt of 400 and another one of 900 gives 64 and 448.
+pub(super) fn share_among_prompts(budget: usize, prompts: &[PromptNeed]) -> Vec<usize> {
+    let needs_of = |is_scored: bool| -> Vec<usize> {
+        prompts.iter().map(|need| if need.is_scored == is_scored { need.tokens } else { 0 }).collect()
+    };
+    let all: Vec<usize> = prompts.iter().map(|need| need.tokens).collect();
+    let fair = share(budget, &all);
+    let of_scored: usize = fair.iter().zip(prompts).filter(|(_, need)| need.is_scored).map(|(part, _)| part).sum();
+    let of_scored = of_scored.min(PREFILL_SCORED);
+    let (scored, others) = (share(of_scored, &needs_of(true)), share(budget - of_scored, &needs_of(false)));
+    scored.into_iter().zip(others).map(|(scored, other)| scored + other).collect()
+}
 
 /// Shares `budget` evenly among the needs; what small needs leave over is shared among the others.
 ///
 /// For example, 100 among 10, 400 and 400 gives 10, 45 and 45. No part exceeds its need, and nothing is left over while a
 /// need is unmet.
-pub(super) fn share(budget: usize, needs: &[usize]) -> Vec<usize> {
+fn share(budget: usize, needs: &[usize]) -> Vec<usize> {
     let mut parts = vec![0; needs.len()];
     let mut left = budget;
     loop {
@@ -32,7 +53,7 @@ pub(super) fn share(budget: usize, needs: &[usize]) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::share;
+    use super::{PromptNeed, share, share_among_prompts};
 
     #[test]
     fn the_budget_is_shared_evenly_and_spent_completely() {
@@ -48,5 +69,19 @@ mod tests {
         for (budget, needs, parts) in cases {
             assert_eq!(share(budget, needs), parts, "{budget} among {needs:?}");
         }
+    }
+
+    #[test]
+    fn only_scored_prompts_share_the_small_budget() {
+        let parts = |budget, needs: &[(usize, bool)]| {
+            let need = |&(tokens, is_scored): &(usize, bool)| PromptNeed { tokens, is_scored };
+            share_among_prompts(budget, &needs.iter().map(need).collect::<Vec<_>>())
+        };
+        assert_eq!(parts(512, &[(400, true), (900, false)]), [64, 448]);
+        assert_eq!(parts(512, &[(400, true), (900, false), (400, true)]), [32, 448, 32]);
+        assert_eq!(parts(96, &[(400, true), (400, false)]), [48, 48]);
+        assert_eq!(parts(512, &[(400, true), (0, false)]), [64, 0]);
+        assert_eq!(parts(512, &[(10, true), (900, false)]), [10, 502]);
+        assert_eq!(parts(512, &[(400, false), (400, false)]), [256, 256]);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::cache::{self, Sequence};
 use super::generation::Generation;
-use super::share::{PREFILL_ALONE, PREFILL_SCORED, PREFILL_SHARED, share};
+use super::share::{PREFILL_ALONE, PREFILL_SHARED, PromptNeed, share_among_prompts};
 use crate::metrics::Metrics;
 use crate::model::{Capacity, Model};
 use anyhow::Context;
@@ -169,10 +169,12 @@ impl<'model> Worker<'model> {
             let needs: Vec<usize> = self.running.iter().map(|running| self.pending(running)).collect();
             let decoding = needs.iter().filter(|need| **need == 1).count();
             let budget = if decoding == 0 { PREFILL_ALONE } else { PREFILL_SHARED };
-            let is_scoring = self.running.iter().any(|running| running.generation.is_scoring());
-            let budget = if is_scoring { PREFILL_SCORED } else { budget };
-            let prompts: Vec<usize> = needs.iter().map(|need| if *need == 1 { 0 } else { *need }).collect();
-            let parts = share(budget, &prompts);
+            let prompt = |(running, need): (&Running, &usize)| PromptNeed {
+                tokens: if *need == 1 { 0 } else { *need },
+                is_scored: running.generation.is_scoring(),
+            };
+            let prompts: Vec<PromptNeed> = self.running.iter().zip(&needs).map(prompt).collect();
+            let parts = share_among_prompts(budget, &prompts);
             let parts: Vec<usize> =
                 parts.iter().zip(&needs).map(|(part, need)| if *need == 1 { 1 } else { *part }).collect();
             if self.make_room(parts.iter().sum()) {

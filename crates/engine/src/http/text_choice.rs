@@ -22,16 +22,29 @@ pub(super) struct TextOptions {
 pub(super) struct Echo {
     pub(super) text: String,
     first: LlamaToken,
+    first_shown: SpecialTokens,
+}
+
+/// Whether special tokens are a part of the text.
+#[derive(Clone, Copy)]
+enum SpecialTokens {
+    Shown,
+    Hidden,
 }
 
 impl TextOptions {
     pub(super) fn new(request: &CompletionRequest, prompts: &[Vec<LlamaToken>], model: &Model) -> Self {
-        let echo = |(prompt, tokens): (&Prompt, &Vec<LlamaToken>)| Echo {
-            text: match prompt {
-                Prompt::Text(text) => text.clone(),
-                Prompt::Tokens(_) => text_of(tokens, model),
-            },
-            first: tokens.first().copied().unwrap_or(model.any_token()),
+        let bos = model.vocabulary().should_add_bos().then(|| model.vocabulary().bos());
+        let is_added =
+            |first: LlamaToken, text: &str| bos == Some(first) && !text.starts_with(&text_of(&[first], model));
+        let echo = |(prompt, tokens): (&Prompt, &Vec<LlamaToken>)| {
+            let first = tokens.first().copied().unwrap_or(model.any_token());
+            let (text, first_shown) = match prompt {
+                Prompt::Text(text) if is_added(first, text) => (text.clone(), SpecialTokens::Hidden),
+                Prompt::Text(text) => (text.clone(), SpecialTokens::Shown),
+                Prompt::Tokens(_) => (text_of(tokens, model), SpecialTokens::Shown),
+            };
+            Echo { text, first, first_shown }
         };
         let echoes = if request.echo { request.prompts.iter().zip(prompts).map(echo).collect() } else { Vec::new() };
         let with_logprobs = request.logprobs.is_some();
@@ -77,15 +90,20 @@ impl TextLogprobs {
     }
 
     pub(super) fn add_prompt(&mut self, echo: &Echo, logprobs: &[Logprob], model: &Model) {
-        self.add_token(echo.first, model);
+        self.add_token(echo.first, echo.first_shown, model);
         self.token_logprobs.push(None);
         self.top_logprobs.push(None);
-        self.add(logprobs, model);
+        self.add_tokens(logprobs, SpecialTokens::Shown, model);
     }
 
+    /// Adds what the model wrote, whose text has no special tokens.
     pub(super) fn add(&mut self, logprobs: &[Logprob], model: &Model) {
+        self.add_tokens(logprobs, SpecialTokens::Hidden, model);
+    }
+
+    fn add_tokens(&mut self, logprobs: &[Logprob], special: SpecialTokens, model: &Model) {
         for logprob in logprobs {
-            self.add_token(logprob.chosen.token, model);
+            self.add_token(logprob.chosen.token, special, model);
             self.token_logprobs.push(Some(finite(logprob.chosen.logprob)));
             let mut top = Map::new();
             // Two tokens may have the same text; the more likely one counts.
@@ -96,11 +114,10 @@ impl TextLogprobs {
         }
     }
 
-    fn add_token(&mut self, token: LlamaToken, model: &Model) {
+    fn add_token(&mut self, token: LlamaToken, special: SpecialTokens, model: &Model) {
         self.tokens.push(text_of(&[token], model));
         self.text_offset.push(self.offset);
-        // Special tokens are not a part of the text.
-        let shown = model.vocabulary().token_to_piece(token, false, None);
+        let shown = model.vocabulary().token_to_piece(token, matches!(special, SpecialTokens::Shown), None);
         self.offset += String::from_utf8_lossy(&shown).chars().count();
     }
 

@@ -62,8 +62,12 @@ fn join(shared: &Shared, body: &[u8]) -> Result<HttpResponse, RequestError> {
     let members = Members::new(&members);
     check_model(shared, members)?;
     members.required("tokens")?;
-    let ids = token_ids(members.list("tokens")?.unwrap_or_default(), "tokens", members)?;
+    let ids = members.list("tokens")?.unwrap_or_default();
     let model = &shared.state.serving()?.model;
+    if ids.len() > model.context_length {
+        return Err(RequestError::PromptTooLong { limit: model.context_length, prompt: ids.len(), param: "tokens" });
+    }
+    let ids = token_ids(ids, "tokens", members)?;
     let tokens = known_tokens(&ids, "tokens", model)?;
     Ok(response::json(StatusCode::OK, &json!({"prompt": text_of(&tokens, model)})))
 }

@@ -14,6 +14,12 @@ async fn complete(engine: &Engine, members: Value) -> Value {
     response.json()
 }
 
+/// The ids of the tokens of a text.
+async fn ids_of(engine: &Engine, text: &str) -> Vec<u64> {
+    let response = engine.client.post_json("/tokenize", json!({"model": CHAT, "prompt": text})).await;
+    serde_json::from_value(response.json()["tokens"].clone()).unwrap()
+}
+
 fn numbers(value: &Value) -> Vec<Option<f64>> {
     value.as_array().unwrap().iter().map(Value::as_f64).collect()
 }
@@ -72,6 +78,34 @@ async fn the_score_of_a_text_is_the_sum_of_what_each_token_adds() {
             None => assert!(top.values().all(|likelier| likelier.as_f64().unwrap() > score - TOLERANCE), "token {at}"),
         }
     }
+}
+
+#[tokio::test]
+async fn a_token_that_ends_the_text_has_a_score_and_no_text() {
+    let engine = Engine::chat(&[]).await;
+    let prompt = ids_of(&engine, "<|im_start|>user\nHi").await;
+    let end = ids_of(&engine, "<|im_end|>").await[0].to_string();
+    let call = json!({"prompt": prompt, "max_tokens": 1, "logprobs": 1, "echo": true, "logit_bias": {end: 100}});
+    let choice = complete(&engine, call).await["choices"][0].clone();
+    assert_eq!((&choice["text"], &choice["finish_reason"]), (&json!("<|im_start|>user\nHi"), &json!("stop")));
+    let logprobs = &choice["logprobs"];
+    let tokens: Vec<&str> =
+        logprobs["tokens"].as_array().unwrap().iter().map(|token| token.as_str().unwrap()).collect();
+    assert_eq!((tokens.len(), tokens.last()), (prompt.len() + 1, Some(&"<|im_end|>")));
+    let scores = numbers(&logprobs["token_logprobs"]);
+    assert_eq!(scores.len(), tokens.len());
+    assert!(scores.last().unwrap().is_some_and(|score| score < 0.0), "{scores:?}");
+    let before = |at: usize| tokens[..at].iter().map(|token| token.chars().count()).sum::<usize>();
+    let offsets: Vec<usize> = serde_json::from_value(logprobs["text_offset"].clone()).unwrap();
+    assert_eq!(offsets, (0..tokens.len()).map(before).collect::<Vec<_>>(), "special tokens are a part of the text");
+}
+
+#[tokio::test]
+async fn more_tokens_than_the_context_has_do_not_become_text() {
+    let engine = Engine::chat(&[]).await;
+    let body = json!({"model": CHAT, "tokens": vec![1; 100_000]});
+    let response = engine.client.post_json("/detokenize", body).await;
+    assert_eq!((response.status.as_u16(), &response.json()["error"]["param"]), (400, &json!("tokens")));
 }
 
 #[tokio::test]

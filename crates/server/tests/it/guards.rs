@@ -11,7 +11,7 @@ use crate::app::{TestApp, shown, text, wait_until};
 use crate::wire::Wire;
 
 /// All routes under `/v1`, and some that do not exist.
-const ROUTES: [(&str, &str); 31] = [
+const ROUTES: [(&str, &str); 32] = [
     ("POST", "/v1/chat/completions"),
     ("POST", "/v1/chat/completions/"),
     ("POST", "/v1/responses"),
@@ -22,6 +22,7 @@ const ROUTES: [(&str, &str); 31] = [
     ("POST", "/rerank"),
     ("POST", "/v2/rerank"),
     ("POST", "/v1/score"),
+    ("POST", "/score"),
     ("POST", "/v1/tokenize"),
     ("POST", "/tokenize"),
     ("POST", "/v1/detokenize"),

@@ -110,6 +110,16 @@ impl Exchange<'_> {
         self.throttled.map_or(Ok(()), |throttled| Err(SurfaceError::from(throttled).into()))
     }
 
+    /// Rejects a call if too many calls of the caller failed, unless it is for a dedicated endpoint.
+    pub(in crate::surface) fn check_attempts_before(
+        &self,
+        caller: &Caller,
+        request: &ParsedRequest,
+    ) -> Result<(), InferenceError> {
+        let may_pass = self.throttled.is_none() || self.surface.dataplane.is_dedicated(caller, request);
+        if may_pass { Ok(()) } else { self.check_attempts() }
+    }
+
     /// Begins the trace of a call, if it is traced.
     pub(in crate::surface) fn begin_trace(&mut self) {
         self.trace = self.surface.tracer.as_ref().and_then(|tracer| tracer.begin(self.headers));
@@ -150,9 +160,7 @@ impl Exchange<'_> {
         &mut self,
         Prepared { caller, request, dialect, save }: Prepared,
     ) -> Result<EdgeResponse, InferenceError> {
-        if self.throttled.is_some() && !self.surface.dataplane.is_dedicated(&caller, &request) {
-            self.check_attempts()?;
-        }
+        self.check_attempts_before(&caller, &request)?;
         let Self { surface, headers, .. } = self;
         let keep_alive = keep_alive(headers, surface.keep_alive)?;
         if let Some(trace) = &self.trace {
@@ -216,7 +224,7 @@ impl Exchange<'_> {
             shows_placement: false,
             session: None,
             tap: std::mem::take(&mut self.tap),
-            hold_timeout: self.surface.hold_timeout,
+            hold_timeout: hold_timeout(self.headers, self.surface.hold_timeout),
             keep_alive: None,
             error_event: self.format.event,
         }

@@ -123,10 +123,10 @@ impl Route<'_> {
             | Self::Embeddings
             | Self::Rerank
             | Self::RerankV2
-            | Self::Score => true,
-            Self::Tokenize
-            | Self::Detokenize
-            | Self::InputTokens
+            | Self::Score
+            | Self::Tokenize
+            | Self::Detokenize => true,
+            Self::InputTokens
             | Self::Response(_)
             | Self::ResponseItems(_)
             | Self::Models
@@ -235,6 +235,12 @@ mod tests {
         assert_eq!(route("/v1/responses/resp_1"), Route::Response("resp_1"));
         assert_eq!(route("/v1/responses/compact"), Route::Unknown);
         assert_eq!(route("/v1/responses/resp_1/input_items/"), Route::ResponseItems("resp_1"));
+        for of_endpoints in ["/v1/score", "/tokenize", "/v1/detokenize"] {
+            assert!(
+                route(of_endpoints).calls_model(),
+                "failed attempts do not stop a dedicated endpoint: {of_endpoints}"
+            );
+        }
         for unknown in ["/", "/v1", "/v1/completion", "/v2/models", "/v1/chat"] {
             assert_eq!(route(unknown), Route::Unknown, "{unknown}");
         }

@@ -50,7 +50,7 @@ pub(super) async fn tokenize(exchange: &mut Exchange<'_>, caller: Arc<Caller>) -
         tokens: raw(&tokenized.tokens)?,
         token_strs: tokenized.token_strs.as_ref().map(raw).transpose()?,
     });
-    Ok(respond(exchange, body, tokenized.rate_limits))
+    Ok(respond(exchange, held(body, tokenized.tokens), tokenized.rate_limits))
 }
 
 /// Turn tokens into text.
@@ -65,7 +65,7 @@ pub(super) async fn detokenize(
     let detokenized = exchange.surface.dataplane.detokenize(&mut call).await;
     let detokenized = end(exchange, &mut call, detokenized)?;
     let body = written(&DetokenizedText { prompt: raw(&detokenized.text)? });
-    Ok(respond(exchange, body, detokenized.rate_limits))
+    Ok(respond(exchange, held(body, detokenized.text), detokenized.rate_limits))
 }
 
 async fn begin(
@@ -75,6 +75,7 @@ async fn begin(
 ) -> Result<Call, InferenceError> {
     let WholeBody { bytes, memory } = exchange.read_body(&caller).await?;
     let request = exchange.surface.body_bounds.parse(bytes, &memory, parse).await?;
+    exchange.check_attempts_before(&caller, &request)?;
     Ok(exchange.side_call(caller, request))
 }
 
@@ -89,11 +90,28 @@ fn raw(json: &Bytes) -> Result<&RawValue, CallError> {
     serde_json::from_slice(json).map_err(|error| CallError::BadGateway { cause: error.to_string() })
 }
 
+/// A body, with the part of an engine's response that holds the memory of both.
+struct HeldBody {
+    body: Vec<u8>,
+    _source: Bytes,
+}
+
+impl AsRef<[u8]> for HeldBody {
+    fn as_ref(&self) -> &[u8] {
+        &self.body
+    }
+}
+
+/// The body, which keeps the memory of `source` until it has been sent.
+fn held(body: Vec<u8>, source: Bytes) -> Bytes {
+    Bytes::from_owner(HeldBody { body, _source: source })
+}
+
 fn written(body: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(body).expect("the body has only text keys")
 }
 
-fn respond(exchange: &mut Exchange<'_>, body: Vec<u8>, rate_limits: Option<RateLimitStatus>) -> EdgeResponse {
+fn respond(exchange: &mut Exchange<'_>, body: Bytes, rate_limits: Option<RateLimitStatus>) -> EdgeResponse {
     exchange.rate_limits = rate_limits;
     exchange.serve(json(StatusCode::OK, body))
 }

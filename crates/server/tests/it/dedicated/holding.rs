@@ -41,6 +41,19 @@ async fn a_call_to_a_suspended_endpoint_ends_in_the_plain_504() {
 }
 
 #[tokio::test]
+async fn tokens_of_a_suspended_endpoint_are_held_as_calls_are() {
+    let plant = Plant::start(1, "hold_timeout = \"1s\"").await;
+    suspended(&plant).await;
+    let started = Instant::now();
+    for (path, input) in [("/tokenize", json!({"prompt": "hi"})), ("/detokenize", json!({"tokens": [1]}))] {
+        let mut body = json!({"model": "dedicated/chat"});
+        body.as_object_mut().unwrap().extend(input.as_object().unwrap().clone());
+        assert_edge_timeout(&plant.client().post_json(path, body).await);
+    }
+    assert!(started.elapsed() >= Duration::from_secs(2), "nothing came before");
+}
+
+#[tokio::test]
 async fn a_client_may_shorten_the_hold_timeout_but_not_extend_it() {
     let plant = Plant::start(1, "hold_timeout = \"2s\"").await;
     suspended(&plant).await;

@@ -41,7 +41,7 @@ async fn what_an_engine_lacks_is_found_shown_and_rejected_until_it_changes() {
 
     let rejected = app.ask(with_tools()).await;
     assert_eq!(error_line(&rejected), "400 unsupported_parameter tools");
-    assert!(text(&rejected.json()["error"]["message"]).contains("it can: chat, "), "{}", rejected.text());
+    assert!(text(&rejected.json()["error"]["message"]).contains("it supports: chat, "), "{}", rejected.text());
     let mut without = with_tools();
     without["tool_choice"] = "none".into();
     assert_eq!(error_line(&app.ask(without).await), "400 invalid_value", "what is not needed is left to the engine");

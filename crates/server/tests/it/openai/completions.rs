@@ -122,6 +122,7 @@ async fn bad_requests_and_bad_responses_have_their_errors() {
         (json!({"prompt": "x".repeat(2_000_000)}), "400 context_length_exceeded prompt"),
         (json!({"prompt": "x", "model": EMBEDDING}), "422 invalid_value model"),
         (json!({"prompt": "x", "n_predict": 9}), "400 unsupported_parameter n_predict"),
+        (json!({"prompt": "x", "prompt_embeds": "AAAA"}), "400 unsupported_parameter prompt_embeds"),
     ] {
         assert_eq!(error_line(&complete(&app, members).await), expected);
     }

@@ -65,11 +65,14 @@ async fn scores_of_every_request_shape_are_a_list() {
     for engine in ["", ", engine = \"tei\""] {
         let app = start(engine).await;
         for (one, others) in shapes {
-            let response = compare(&app, "/v1/score", json!({one: "q", others: ["bb", "a"]})).await.json();
+            let call = json!({one: "q", others: ["bb", "a"], "priority": 1, "cache_salt": "x"});
+            let response = compare(&app, "/v1/score", call).await.json();
             let scores: Vec<&Value> =
                 response["data"].as_array().unwrap().iter().map(|entry| &entry["score"]).collect();
             assert_eq!((scores, &response["object"]), (vec![&json!(2), &json!(1)], &json!("list")), "{one}");
         }
+        let sent: Vec<Value> = app.engine().calls().iter().map(|call| call.json()).collect();
+        assert!(sent.iter().all(|body| body.as_object().unwrap().len() == 3), "unknown members are left out: {sent:?}");
         let events = app.usage(4).await;
         assert!(events.iter().all(|event| event.origin.surface == Some(CallSurface::Score)));
     }

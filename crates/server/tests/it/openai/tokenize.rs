@@ -18,7 +18,7 @@ async fn an_engine_with_a_tokenizer_turns_prompts_into_tokens_and_back() {
     let messages = json!([{"role": "user", "content": "hi"}]);
     let chat = app.client().post_json("/tokenize", json!({"model": CHAT, "messages": messages})).await;
     assert_eq!(chat.status_line(), "200 OK");
-    let text = app.client().post_json("/detokenize", json!({"model": CHAT, "tokens": [1, 2]})).await;
+    let text = app.client().post_json("/detokenize", json!({"model": CHAT, "tokens": [1, 2], "priority": 1})).await;
     assert_eq!(text.json(), json!({"prompt": "Hello "}));
     let sent: Vec<_> = app.engine().calls().iter().map(|call| (call.path.clone(), call.json())).collect();
     let expected = [
@@ -33,12 +33,23 @@ async fn an_engine_with_a_tokenizer_turns_prompts_into_tokens_and_back() {
 }
 
 #[tokio::test]
+async fn another_replica_is_asked_if_the_first_one_cannot_be_reached() {
+    let mut app = TestApp::setup().upstream("engine = \"vllm\"").engines(2).start().await;
+    app.engines[0].stop();
+    for body in [json!({"model": CHAT, "prompt": "hi"}), json!({"model": CHAT, "prompt": "again"})] {
+        assert_eq!(app.client().post_json("/tokenize", body).await.status_line(), "200 OK");
+    }
+    assert_eq!(app.engines[1].calls().len(), 2);
+}
+
+#[tokio::test]
 async fn errors_name_what_is_wrong() {
     let app = TestApp::setup().upstream("engine = \"vllm\"").context_length(1_000_000).start().await;
     let long = "x".repeat(1 << 20);
     for (path, members, expected) in [
         ("/tokenize", json!({}), "400 missing_parameter prompt"),
         ("/tokenize", json!({"prompt": ["a"]}), "422 invalid_value prompt"),
+        ("/tokenize", json!({"prompt": "a", "messages": []}), "400 invalid_payload prompt"),
         ("/tokenize", json!({"prompt": long}), "422 invalid_value prompt"),
         ("/detokenize", json!({"tokens": ["a"]}), "422 invalid_value tokens"),
         ("/detokenize", json!({"model": "x/y", "tokens": [1]}), "404 model_not_found model"),
@@ -55,5 +66,5 @@ async fn errors_name_what_is_wrong() {
     assert_eq!(error_line(&ask().await), "502 bad_gateway");
     let unknown = TestApp::start().await;
     let response = unknown.client().post_json("/tokenize", json!({"model": CHAT, "prompt": "hi"})).await;
-    assert_eq!(error_line(&response), "422 invalid_value model");
+    assert_eq!(error_line(&response), "400 unsupported_parameter model");
 }

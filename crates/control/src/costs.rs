@@ -1,7 +1,7 @@
 //! The costs of a workspace in a month: serverless calls per token, dedicated endpoints per GPU-hour.
 
 use crate::command_error::CommandError;
-use crate::gpu_costs::{self, days, tenures, until};
+use crate::gpu_costs::{days, tenures, until};
 use domain::gpu_time::GpuMillis;
 use domain::grouping::{Dimension, Group};
 use domain::quota::Account;
@@ -42,25 +42,18 @@ pub struct Costs {
     pub days: Vec<DayCosts>,
 }
 
-/// Whether a monthly budget bounds the workspace or its organization.
-pub async fn is_bounded(store: &Store, workspace: &WorkspaceId) -> Result<bool, CommandError> {
-    Ok(spend::is_bounded(store, workspace).await?)
-}
-
-/// The monthly budget of the workspace, or that of its organization if it has less left.
-pub async fn budget(store: &Store, workspace: &WorkspaceId, month: Month) -> Result<Option<Account>, CommandError> {
-    Ok(spend::tightest_account(store, workspace, month).await?)
-}
-
-/// The costs of a workspace's GPU-hours in a month that has begun.
-pub async fn of_gpus(
+/// The monthly budget of the workspace, or that of its organization if only that is spent or has less left. `None` for a month
+/// that is not the current one: what its budget was is not stored.
+pub async fn budget(
     store: &Store,
     workspace: &WorkspaceId,
     month: Month,
     now: Timestamp,
-) -> Result<NanoUsd, CommandError> {
-    let span = Span { from: month.start(), to: month.end() };
-    Ok(gpu_costs::report(store, Owner::Workspace(workspace), None, span, &[], now).await?.total.cost)
+) -> Result<Option<Account>, CommandError> {
+    if month != Month::of(now) {
+        return Ok(None);
+    }
+    Ok(spend::tightest_account(store, workspace, month).await?)
 }
 
 /// The costs of a month that has begun.

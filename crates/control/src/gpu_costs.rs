@@ -3,8 +3,8 @@
 use crate::command_error::CommandError;
 use crate::gpu_prices;
 use domain::gpu_costs::{Dimension, Group};
-use domain::gpu_time::{GpuBusy, GpuUsage, Hold, Measure, PriceSince};
-use domain::{Day, EndpointId, GpuType, ModelId, OrganizationId, Span, Timestamp, WorkspaceId};
+use domain::gpu_time::{self, GpuBusy, GpuUsage, Hold, Measure, PriceSince};
+use domain::{Day, EndpointId, GpuType, ModelId, Month, NanoUsd, OrganizationId, Span, Timestamp, WorkspaceId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use store::holds::{self, Owner};
 use store::{Store, gpu_busy};
@@ -60,8 +60,41 @@ pub(crate) fn until(span: Span, now: Timestamp) -> Span {
     Span { from: span.from, to: span.to.min(now).max(span.from) }
 }
 
+/// What the GPU-hours of an owner have cost in a month until `now`, by workspace. How busy the GPUs were is not read.
+pub(crate) async fn by_workspace(
+    store: &Store,
+    owner: Owner<'_>,
+    month: Month,
+    now: Timestamp,
+) -> Result<BTreeMap<WorkspaceId, NanoUsd>, CommandError> {
+    let span = until(Span { from: month.start(), to: month.end() }, now);
+    let mut costs: BTreeMap<WorkspaceId, NanoUsd> = BTreeMap::new();
+    for tenure in unmeasured(store, owner, span).await? {
+        *costs.entry(tenure.workspace).or_default() += gpu_time::cost(&tenure.holds, &tenure.prices, span, now);
+    }
+    Ok(costs)
+}
+
+/// [`by_workspace`], in the month of `now`.
+pub(crate) async fn this_month(
+    store: &Store,
+    owner: Owner<'_>,
+    now: Timestamp,
+) -> Result<BTreeMap<WorkspaceId, NanoUsd>, CommandError> {
+    by_workspace(store, owner, Month::of(now), now).await
+}
+
 /// The endpoints that held GPUs in a span.
 pub(crate) async fn tenures(store: &Store, owner: Owner<'_>, span: Span) -> Result<Vec<Tenure>, CommandError> {
+    let mut tenures = unmeasured(store, owner, span).await?;
+    for tenure in &mut tenures {
+        tenure.busy = gpu_busy::list(store, &tenure.endpoint, span).await?;
+    }
+    Ok(tenures)
+}
+
+/// [`tenures`], without the measurements.
+async fn unmeasured(store: &Store, owner: Owner<'_>, span: Span) -> Result<Vec<Tenure>, CommandError> {
     let mut tenures: BTreeMap<EndpointId, Tenure> = BTreeMap::new();
     let mut prices: HashMap<(ModelId, String), Vec<PriceSince>> = HashMap::new();
     for billed in holds::of_owner(store, owner, span).await? {
@@ -92,7 +125,7 @@ pub(crate) async fn tenures(store: &Store, owner: Owner<'_>, span: Span) -> Resu
             gpu_type: billed.gpu_type,
             holds: vec![billed.held.hold],
             prices: versions,
-            busy: gpu_busy::list(store, &endpoint, span).await?,
+            busy: BTreeMap::new(),
             endpoint: endpoint.clone(),
         };
         tenures.insert(endpoint, tenure);

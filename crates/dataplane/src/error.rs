@@ -4,6 +4,7 @@
 
 use crate::request::{MAX_RESPONSE_BYTES, UnsupportedParam};
 use dialects::{Failure, FailureKind};
+use domain::budget::BudgetPeriod;
 use domain::capabilities::{Capability, CapabilitySet};
 use domain::limits::{Exceeded, RateLimitStatus, Scope};
 use domain::quota::{Account, AccountOwner};
@@ -85,6 +86,9 @@ pub enum CallError {
     /// `retry_after_secs` is `None` for a budget that does not reset.
     #[error("{message}")]
     BudgetExceeded { message: String, retry_after_secs: Option<u64>, rate_limits: RateLimitStatus },
+    /// Enough of a budget is left, but running calls have reserved it.
+    #[error("{message}")]
+    BudgetReserved { message: String, rate_limits: RateLimitStatus },
     #[error("the quota cannot be checked right now; try again")]
     QuotaUnavailable { cause: String, rate_limits: RateLimitStatus },
     #[error("usage cannot be recorded right now; try again")]
@@ -92,6 +96,15 @@ pub enum CallError {
     /// The engine rejected the request, with its own message.
     #[error("{message}")]
     Rejected { status: UpstreamRejection, message: String, param: String, overflow: Option<ContextOverflow> },
+}
+
+/// A budget of which a call could not reserve what it needs.
+pub(crate) struct ShortBudget {
+    pub(crate) whose: String,
+    pub(crate) period: BudgetPeriod,
+    pub(crate) account: Account,
+    /// The call costs at least this many nano-dollars.
+    pub(crate) least: u64,
 }
 
 /// How a request exceeds the context of the model.
@@ -153,20 +166,21 @@ impl CallError {
         Self::QuotaExceeded { message, retry_after_secs: seconds, rate_limits }
     }
 
-    pub(crate) fn budget_exceeded(
-        whose: &str,
-        window: &str,
-        account: &Account,
-        end: Option<Timestamp>,
-        now: Timestamp,
-        rate_limits: RateLimitStatus,
-    ) -> Self {
-        let usd = |nanos: u64| NanoUsd::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX));
-        let (cap, used, reserved) = (usd(account.cap), usd(account.used), usd(account.reserved));
-        let when = end.map_or_else(|| "it does not reset".to_owned(), |end| format!("it resets at {end}"));
-        let message = format!(
-            "budget of {whose} reached (window `{window}`): {cap} USD, {used} used and {reserved} reserved by running calls; {when}"
+    pub(crate) fn short_of_budget(budget: &ShortBudget, now: Timestamp, rate_limits: RateLimitStatus) -> Self {
+        let ShortBudget { whose, period, account, least } = budget;
+        let (cap, used) = (NanoUsd::from_unsigned(account.cap), NanoUsd::from_unsigned(account.used));
+        let reserved = NanoUsd::from_unsigned(account.reserved);
+        let numbers = format!(
+            "(window `{}`): {cap} USD, {used} used and {reserved} reserved by running calls",
+            period.window.as_str()
         );
+        if !account.is_spent_for(*least) {
+            let message = format!("budget of {whose} is reserved {numbers}; retry when some of them have ended");
+            return Self::BudgetReserved { message, rate_limits };
+        }
+        let end = period.end();
+        let when = end.map_or_else(|| "it does not reset".to_owned(), |end| format!("it resets at {end}"));
+        let message = format!("budget of {whose} reached {numbers}; {when}");
         let retry_after_secs = end.map(|end| end.millis_since(now).div_ceil(1_000).max(1));
         Self::BudgetExceeded { message, retry_after_secs, rate_limits }
     }
@@ -195,7 +209,7 @@ impl CallError {
             Self::BadGateway { .. } | Self::NativeRouteMissing { .. } => "bad_gateway",
             Self::RateLimited { .. } => "rate_limit_exceeded",
             Self::QuotaExceeded { .. } => "quota_exceeded",
-            Self::BudgetExceeded { .. } => "budget_exceeded",
+            Self::BudgetExceeded { .. } | Self::BudgetReserved { .. } => "budget_exceeded",
             Self::QuotaUnavailable { .. } => "quota_unavailable",
             Self::JournalFull => "journal_full",
             Self::PromptTooLong { .. } | Self::Rejected { overflow: Some(_), .. } => "context_length_exceeded",
@@ -222,9 +236,11 @@ impl CallError {
     fn failure_kind(&self) -> FailureKind {
         match self {
             Self::PromptTooLong { .. } | Self::Rejected { overflow: Some(_), .. } => FailureKind::ContextOverflow,
-            Self::RateLimited { .. } | Self::TooManyCalls { .. } | Self::OrganizationBusy | Self::NoRoom => {
-                FailureKind::RateLimit
-            }
+            Self::RateLimited { .. }
+            | Self::BudgetReserved { .. }
+            | Self::TooManyCalls { .. }
+            | Self::OrganizationBusy
+            | Self::NoRoom => FailureKind::RateLimit,
             Self::QuotaExceeded { .. } | Self::BudgetExceeded { .. } => FailureKind::Quota,
             Self::NotServing { .. } | Self::Overloaded | Self::ServerBusy | Self::HoldQueueFull => {
                 FailureKind::Overloaded
@@ -253,6 +269,7 @@ impl CallError {
             Self::RateLimited { .. }
             | Self::QuotaExceeded { .. }
             | Self::BudgetExceeded { .. }
+            | Self::BudgetReserved { .. }
             | Self::NotServing { .. }
             | Self::EndpointFailed { .. }
             | Self::Overloaded
@@ -301,6 +318,7 @@ impl CallError {
             | Self::RateLimited { .. }
             | Self::QuotaExceeded { .. }
             | Self::BudgetExceeded { .. }
+            | Self::BudgetReserved { .. }
             | Self::QuotaUnavailable { .. }
             | Self::JournalFull => "",
         }

@@ -22,6 +22,11 @@ impl NanoUsd {
         Self(nanos)
     }
 
+    /// An unsigned amount, such as one of an account; at most the largest one.
+    pub fn from_unsigned(nanos: u64) -> Self {
+        Self(i64::try_from(nanos).unwrap_or(i64::MAX))
+    }
+
     pub const fn nanos(self) -> i64 {
         self.0
     }
@@ -163,6 +168,12 @@ mod tests {
         for bad in ["", "-1", "1.", ".5", "1e3", "0.0000000001", "1,5", "99999999999999999999"] {
             assert!(NanoUsd::parse(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn an_unsigned_amount_ends_at_the_largest_one() {
+        assert_eq!(NanoUsd::from_unsigned(7), NanoUsd::from_nanos(7));
+        assert_eq!(NanoUsd::from_unsigned(u64::MAX), NanoUsd::from_nanos(i64::MAX));
     }
 
     #[test]

@@ -29,8 +29,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// The API that a call was made through. `completions`, `rerank`, `score` and `batch` are names of the contract for
-    /// routes that do not exist yet.
+    /// The API that a call was made through. `batch` is a name of the contract for a route that does not exist yet.
     #[derive(PartialOrd, Ord)]
     pub enum CallSurface {
         Chat = "chat",

@@ -11,7 +11,6 @@ CREATE TABLE budget_leases (
     node_id TEXT NOT NULL,
     granted BIGINT NOT NULL,
     written BIGINT NOT NULL,
-    expires_at BIGINT NOT NULL,
     PRIMARY KEY (account, kind, starts_at, run_id)
 );
 CREATE INDEX budget_leases_by_run ON budget_leases (run_id);

@@ -73,13 +73,13 @@ pub(crate) fn money(row: &AnyRow, column: &str) -> Result<NanoUsd, StoreError> {
     Ok(NanoUsd::from_nanos(number(row, column)?))
 }
 
-/// An HTTP status.
 /// The columns `monthly_usd` and `own_monthly_usd`.
 pub(crate) fn monthly_budget(row: &AnyRow) -> Result<MonthlyBudget, StoreError> {
     let amount = |column| Ok::<_, StoreError>(optional_number(row, column)?.map(NanoUsd::from_nanos));
     Ok(MonthlyBudget { operator: amount("monthly_usd")?, administrators: amount("own_monthly_usd")? })
 }
 
+/// An HTTP status.
 pub(crate) fn status(row: &AnyRow) -> Result<u16, StoreError> {
     u16::try_from(number(row, "status")?).map_err(|_| corrupt("status"))
 }

@@ -48,6 +48,7 @@ pub async fn first_start(store: &Store, defaults: &Limits, now: Timestamp) -> Re
         own: OwnLimits::default(),
         lowered: OwnLimits::default(),
         monthly_usd: MonthlyBudget::NONE,
+        organization_has_budget: false,
         response_retention: None,
         version: 1,
         created_at: now,

@@ -2,11 +2,13 @@
 
 use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
-use crate::{entropy, snapshot};
+use crate::{entropy, gpu_costs, snapshot};
 use domain::monthly_budget::BudgetChange;
 use domain::workspace::check_name;
 use domain::workspace_edit::LimitChange;
 use domain::{MonthlyBudget, Organization, OrganizationId};
+use std::collections::BTreeMap;
+use store::holds::Owner;
 use store::organizations::{self, CountedOrganization, OrganizationColumn};
 use store::{Listing, Page, Store, spend, workspaces};
 
@@ -84,6 +86,12 @@ pub struct BoundChanges {
 /// Changes an organization.
 pub async fn set(command: Command<'_>, id: &OrganizationId, edit: Edit<'_>) -> Result<Organization, CommandError> {
     let name = edit.name.map(check_name).transpose()?;
+    // Read before the transaction, which would hold a second connection meanwhile.
+    let gpu_costs = if edit.own_monthly_usd.is_change() || edit.bounds.monthly_usd.is_change() {
+        gpu_costs::this_month(command.store, Owner::Organization(id), command.now).await?
+    } else {
+        BTreeMap::new()
+    };
     let mut tx = command.store.begin().await?;
     let current = organizations::lock(&mut tx, id).await?;
     let changed = Organization {
@@ -100,7 +108,8 @@ pub async fn set(command: Command<'_>, id: &OrganizationId, edit: Edit<'_>) -> R
     organizations::update(&mut tx, &changed, command.now).await?;
     if changed.monthly_usd != current.monthly_usd {
         for workspace in workspaces::all_of(&mut tx, id).await? {
-            spend::bound(&mut tx, &workspace.id, command.now).await?;
+            let gpu_cost = gpu_costs.get(&workspace.id).copied().unwrap_or_default();
+            spend::recount(&mut tx, &workspace, gpu_cost, command.now).await?;
         }
     }
     let is_renamed = edit.bounds == BoundChanges::default() && edit.own_monthly_usd == BudgetChange::Keep;

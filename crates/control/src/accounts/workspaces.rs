@@ -3,12 +3,14 @@
 use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
 use crate::keys::{self, DisabledKeys};
-use crate::{entropy, snapshot};
+use crate::{entropy, gpu_costs, snapshot};
 use domain::monthly_budget::BudgetChange;
 use domain::workspace::{Limits, OwnLimits, check_name};
 use domain::workspace_edit::{self, LimitChanges, RetentionChange};
 use domain::{Month, MonthlyBudget, OrganizationId, ResponseRetention, UserId, Workspace, WorkspaceId};
 use serde_json::json;
+use std::collections::BTreeMap;
+use store::holds::Owner;
 use store::{Conflict, ContentKeys, Page, Store, Tx, api_keys, organizations, spend, workspaces};
 
 /// The fields to change; `None` keeps the value. Fails if `version` is not the current one.
@@ -82,6 +84,7 @@ pub async fn create_within(
     let limit = owner.max_workspaces.unwrap_or(default_max);
     let existing = workspaces::all_of(&mut tx, organization).await?;
     new.own = workspace_edit::starting(&existing, defaults, &owner);
+    new.monthly_usd = workspace_edit::starting_budget(&existing);
     workspaces::insert_within(&mut tx, &new, limit, Month::of(command.now).start()).await?;
     join(command, &mut tx, &new).await?;
     finish_create(command, tx, new).await
@@ -100,6 +103,7 @@ fn new_workspace(
         own,
         lowered: OwnLimits::default(),
         monthly_usd: MonthlyBudget::NONE,
+        organization_has_budget: false,
         response_retention: None,
         version: 1,
         created_at: command.now,
@@ -150,6 +154,11 @@ pub async fn set(
     defaults: &Limits,
 ) -> Result<Workspace, CommandError> {
     let name = edit.name.map(check_name).transpose()?;
+    // Read before the transaction, which would hold a second connection meanwhile.
+    let gpu_costs = match edit.monthly_usd {
+        BudgetChange::Keep => BTreeMap::new(),
+        BudgetChange::Set(_) => gpu_costs::this_month(command.store, Owner::Workspace(id), command.now).await?,
+    };
     let mut tx = command.store.begin().await?;
     let current = workspaces::lock(&mut tx, id).await?;
     let version = edit.version.unwrap_or(current.version);
@@ -171,7 +180,8 @@ pub async fn set(
     let edited = Workspace { name, own, lowered, monthly_usd, response_retention, ..current.clone() };
     let changed = workspaces::update(&mut tx, edited, command.now).await?;
     if changed.monthly_usd != current.monthly_usd {
-        spend::bound(&mut tx, id, command.now).await?;
+        let gpu_cost = gpu_costs.get(id).copied().unwrap_or_default();
+        spend::recount(&mut tx, &changed, gpu_cost, command.now).await?;
     }
     let change = AuditedChange::new("workspace.set", Some(&current.organization), id.as_str())
         .before(snapshot::workspace(&current))

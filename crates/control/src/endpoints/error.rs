@@ -56,7 +56,7 @@ pub enum EndpointError {
 }
 
 fn budget_sentence(doing: &str, name: &EndpointName, budget: &Account) -> String {
-    let usd = |nanos: u64| NanoUsd::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX));
+    let usd = NanoUsd::from_unsigned;
     let whose = match budget.owner {
         AccountOwner::Workspace => "workspace",
         AccountOwner::Organization => "organization",

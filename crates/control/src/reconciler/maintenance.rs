@@ -1,11 +1,10 @@
 //! Periodic maintenance: sums of GPU-hours, a check of the ledger, and the pruning of old rows.
 
 use super::round::Round;
-use crate::costs;
 use crate::endpoints::find_differences;
-use domain::{Grain, Month, Timestamp};
+use domain::{Grain, Timestamp};
 use fleet::drivers::Driver;
-use store::{Fenced, StoreError, endpoint_events, endpoint_loads, gpu_usage, idempotency, replicas, spend};
+use store::{Fenced, StoreError, endpoint_events, endpoint_loads, gpu_usage, idempotency, replicas};
 
 const ROLL_UP_EVERY_MILLIS: u64 = 60_000;
 /// Bound of the hours that one round catches up after a long downtime.
@@ -13,8 +12,6 @@ const HOURS_PER_ROUND: usize = 48;
 /// For how long sealed hours are compared with the holds again.
 const LOOK_BACK_HOURS: i64 = 72;
 const PRUNE_EVERY_MILLIS: u64 = 3_600_000;
-/// How long the GPU-hours of a month are added up after its end.
-const GPU_COSTS_LATE_MILLIS: i64 = 5 * 60_000;
 /// How long ended replicas are listed; their holds are kept.
 const KEEP_REPLICAS_MILLIS: i64 = 7 * 24 * 3_600_000;
 /// Longer than any autoscaler window; older node reports are never read.
@@ -35,7 +32,6 @@ impl Maintenance {
         if due(self.rolled_up_at, ROLL_UP_EVERY_MILLIS) {
             self.rolled_up_at = Some(now);
             self.roll_up(round).await?;
-            write_gpu_costs(round).await?;
         }
         if due(self.pruned_at, PRUNE_EVERY_MILLIS) {
             self.pruned_at = Some(now);
@@ -59,27 +55,6 @@ impl Maintenance {
         }
         Ok(())
     }
-}
-
-/// Writes what the GPU-hours of workspaces with a monthly budget have cost this month. A month that has just ended is written
-/// once more, because its last minute is not.
-async fn write_gpu_costs<D: Driver + Clone>(round: &Round<'_, D>) -> Result<(), StoreError> {
-    let (store, now) = (&round.parts.store, round.now);
-    let just_ended = Month::of(now.plus_millis(-GPU_COSTS_LATE_MILLIS));
-    let months = [Some(Month::of(now)), Some(just_ended).filter(|month| *month != Month::of(now))];
-    for (workspace, organization) in spend::bounded(store).await? {
-        for month in months.into_iter().flatten() {
-            match costs::of_gpus(store, &workspace, month, now).await {
-                Ok(cost) => {
-                    let mut tx = Fenced::begin(store, round.epoch).await?;
-                    spend::set_gpu_cost(&mut tx, &workspace, &organization, month, cost).await?;
-                    tx.commit().await?;
-                }
-                Err(error) => tracing::warn!(%workspace, %error, "cannot add up the GPU-hours of a budget"),
-            }
-        }
-    }
-    Ok(())
 }
 
 async fn check_and_prune<D: Driver + Clone>(round: &Round<'_, D>) -> Result<(), StoreError> {

@@ -6,6 +6,7 @@
 
 mod autoscale;
 mod follower;
+mod gpu_costs;
 mod leader;
 mod maintenance;
 mod metrics;
@@ -18,6 +19,7 @@ mod simulation;
 mod snapshot;
 
 pub use follower::Follower;
+pub use gpu_costs::write_gpu_costs;
 pub use leader::resign;
 pub use metrics::Metrics;
 pub use reach::Reach;
@@ -83,12 +85,18 @@ impl<D: Driver + Clone> Reconciler<D> {
     }
 
     /// Starts the election, and the rounds while this node leads. The term is renewed beside the rounds, so that a slow round
-    /// does not lose it.
+    /// does not lose it. The GPU costs of budgets are written beside them, so that many workspaces do not delay a round.
     pub fn start(mut self, tasks: &Tasks) {
         let leadership = Leadership::default();
         let mut elector = Elector::new(&self.parts, leadership.clone());
         let election = tasks.every("leader election", LOOK_EVERY);
         tasks.spawn(election.run(async move || elector.tick().await));
+        let (store, now, leading) = (self.parts.store.clone(), self.parts.now, leadership.clone());
+        let gpu_costs = tasks.every("GPU costs of budgets", gpu_costs::PERIOD);
+        tasks.spawn(gpu_costs.run(async move || match leading.epoch() {
+            Some(epoch) => write_gpu_costs(&store, epoch, now()).await,
+            None => Ok(()),
+        }));
         let rounds = tasks.register(Loop::every("reconciler", ROUND).nudged_by(Arc::clone(&self.parts.nudge)));
         tasks.spawn(rounds.run(async move || self.round_if_leading(&leadership).await));
     }

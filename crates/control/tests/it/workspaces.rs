@@ -3,9 +3,10 @@ use crate::{DEFAULTS, NOW, command};
 use control::workspaces::KeysOfWorkspace;
 use control::workspaces::{self, Authority, Edit};
 use control::{Author, Command, CommandError, bootstrap, organizations};
+use domain::monthly_budget::BudgetChange;
 use domain::workspace::OwnLimits;
 use domain::workspace_edit::{LimitChange, LimitChanges};
-use domain::{Month, Workspace, WorkspaceId};
+use domain::{Month, MonthlyBudget, NanoUsd, Workspace, WorkspaceId};
 use serde_json::Value;
 use store::audit::{self, Filter};
 use store::{Conflict, Page, Store};
@@ -158,6 +159,24 @@ async fn a_new_workspace_has_no_more_than_the_operator_left_to_the_others() {
         }
         let lowered = OwnLimits { monthly_tokens: Some(7), ..OwnLimits::default() };
         assert_eq!(create().await.unwrap().own, lowered);
+
+        let give = async |id: &WorkspaceId, usd| {
+            let edit = Edit { monthly_usd: BudgetChange::Set(Some(NanoUsd::from_nanos(usd))), ..Edit::default() };
+            workspaces::set(command(&store), id, edit, Authority::Operator, &DEFAULTS).await.unwrap();
+        };
+        let mut existing = workspaces::list(&store, organization, Page::default()).await.unwrap();
+        let last = existing.pop().unwrap();
+        for (workspace, usd) in existing.iter().zip(1..) {
+            give(&workspace.id, usd).await;
+        }
+        let unbounded = create().await.unwrap();
+        assert_eq!(unbounded.monthly_usd, MonthlyBudget::NONE, "one has no budget");
+        for id in [&last.id, &unbounded.id] {
+            give(id, 50).await;
+        }
+        let bounded = create().await.unwrap().id;
+        let stored = workspaces::show(&store, &bounded).await.unwrap().monthly_usd;
+        assert_eq!((stored.operator, stored.administrators), (Some(NanoUsd::from_nanos(50)), None));
 
         // One is always left from which the limits are known.
         let empty = organizations::create(command(&store), "Empty").await.unwrap().id;

@@ -48,7 +48,7 @@ impl Quota {
                 all.push(self.reserve_from(self.lease_of_key(key, budget, now), need).await?);
             }
         }
-        if caller.spends_budget {
+        if caller.has_monthly_budget {
             all.push(self.reserve_from(self.lease_of_workspace(caller, Month::of(now)), need).await?);
         }
         Ok((!all.is_empty()).then(|| Box::new(BudgetReservations { price, all })))
@@ -58,7 +58,7 @@ impl Quota {
         let account = LeasedAccount::Budget { key: key.clone(), period: BudgetPeriod::of(budget.window, now) };
         let is_same = |lease: &LocalLease| lease.account == account;
         let lease = self.budget_leases().get_or_insert(key, is_same, || LocalLease::new(account.clone()));
-        lease.state().meet(budget.cap(now).nanos().unsigned_abs(), now);
+        lease.state().follow_cap(budget.cap(now).nanos().unsigned_abs(), now);
         lease
     }
 

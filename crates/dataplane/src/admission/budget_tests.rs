@@ -1,15 +1,17 @@
 //! Budgets of a key on a real store, at fixed times.
 
+use super::lease::LocalLease;
 use super::quota::QuotaError;
 use super::tests::{NOW, Node, wait_until};
 use super::*;
 use domain::budget::{Budget, BudgetPeriod, BudgetRaise, BudgetWindow, Budgets};
 use domain::endpoint::labels::Labels;
-use domain::quota::TokenBound;
+use domain::quota::{Account, TokenBound};
 use domain::usage::{Actor, Tokens};
 use domain::{ApiKey, KeyRestrictions, NanoUsd, Price, SecretHash, Segment};
 use std::time::{Duration, Instant};
 use store::api_keys;
+use store::leases::LeaseState;
 
 const DAY_MS: i64 = 86_400_000;
 /// One token costs a nano-dollar.
@@ -73,7 +75,7 @@ async fn reserve(
 }
 
 #[tokio::test]
-async fn every_budget_of_a_key_holds_and_starts_again_with_its_window() {
+async fn every_budget_of_a_key_holds_and_resets_with_its_window() {
     let node = Node::start(1_000).await;
     let soft = Budget { soft: true, ..budget(BudgetWindow::Day, 1) };
     let budgets = Budgets::new(vec![budget(BudgetWindow::Day, 100), budget(BudgetWindow::Total, 150), soft]).unwrap();
@@ -120,9 +122,81 @@ async fn the_leases_of_a_key_without_calls_end_when_the_store_has_its_events() {
     let period = BudgetPeriod::of(BudgetWindow::Total, NOW);
     let run = domain::RunId::new(NOW, 3);
     let lease = store::budgets::BudgetLeaseKey { key: &key.id, period, run: run.as_str(), node: "node_1" };
-    let returned = store::budgets::set_lease(&node.store, lease, 0, None, NOW, NOW).await.unwrap();
+    let returned = store::budgets::set_lease(&node.store, lease, 0, None, NOW).await.unwrap();
     assert_eq!(returned.granted, 0);
     // A task that returns what is free may still have it.
     wait_until("the lease has ended", async || renew().await == 0).await;
-    assert!(reserve(&node, &budgets, PRICE, 100, NOW).await.is_ok(), "it starts again");
+    assert!(reserve(&node, &budgets, PRICE, 100, NOW).await.is_ok(), "it can be leased again");
+}
+
+#[tokio::test]
+async fn what_a_lost_request_did_not_return_is_returned_by_a_later_round() {
+    let node = Node::start(1_000).await;
+    let budgets = Budgets::new(vec![budget(BudgetWindow::Total, 100)]).unwrap();
+    let key = save(&node, &budgets).await;
+    let quota = &node.admission.quota;
+    let reserved = async || store::budgets::spending(&node.store, &key, NOW).await.unwrap()[0].account.reserved;
+    let running = reserve(&node, &budgets, PRICE, 30, NOW).await.unwrap().unwrap();
+    let asked = quota.store_requests();
+    quota.lose_requests(true);
+    running.settle(Tokens { prompt: 20, completion: 0, cached: 0 }, Instant::now());
+    wait_until("10 were not returned", async || quota.store_requests() > asked).await;
+    quota.lose_requests(false);
+    assert_eq!(reserved().await, 30);
+    quota.renew_at(domain::Month::of(NOW), Instant::now()).await.unwrap();
+    assert_eq!(reserved().await, 20);
+    let asked = quota.store_requests();
+    quota.renew_at(domain::Month::of(NOW), Instant::now()).await.unwrap();
+    assert_eq!(quota.store_requests(), asked, "the store knows it now");
+}
+
+#[test]
+fn a_grant_that_was_asked_for_under_another_cap_is_not_used() {
+    let period = BudgetPeriod::of(BudgetWindow::Day, NOW);
+    let lease = LocalLease::new(LeasedAccount::Budget { key: domain::KeyId::new(NOW, 1), period });
+    let now = Instant::now();
+    let granted = |granted| LeaseState { granted, added: true, near_cap: false, account: Account::default() };
+    let mut state = lease.state();
+    state.follow_cap(1_000, NOW);
+    let change = state.begin_change();
+    state.granted(change, &granted(500), now + Duration::from_secs(60));
+    assert!(state.take(1, now).0);
+    let change = state.begin_change();
+    state.follow_cap(10, NOW);
+    state.granted(change, &granted(1_000), now + Duration::from_secs(60));
+    assert!(!state.take(1, now).0, "the cap was lowered while the store was asked");
+    let returned = state.release_free().unwrap();
+    assert_eq!(returned.believed, 1, "the store still had 1,000");
+}
+
+#[tokio::test]
+async fn a_call_may_be_retried_soon_if_running_calls_have_reserved_a_budget() {
+    let node = Node::start(1_000).await;
+    let budgets = Budgets::new(vec![budget(BudgetWindow::Day, 100)]).unwrap();
+    save(&node, &budgets).await;
+    let caller = Arc::new(Caller::clone(&node.caller).budgeted(&budgets));
+    let rejected = async |tokens| {
+        let bound = TokenBound { prompt: tokens, completion: 0, choices: 1 };
+        let error = node.admission.quota.reserve_budgets(&caller, PRICE, &bound, NOW).await.err().unwrap();
+        let per_minute = PerMinute { requests: 60, tokens: 6_000 };
+        let rate_limits = node.admission.rate_limiter.look(&caller.workspace, per_minute).await;
+        rejection(&caller, error, NOW, rate_limits)
+    };
+    let running = reserve(&node, &budgets, PRICE, 90, NOW).await.unwrap().unwrap();
+    let error = rejected(20).await;
+    assert!(matches!(error, CallError::BudgetReserved { .. }), "{error}");
+    assert!(error.to_string().contains("0.00000009 reserved by running calls; retry when"), "{error}");
+    let error = rejected(101).await;
+    assert!(matches!(error, CallError::BudgetExceeded { .. }), "more than the whole budget: {error}");
+    drop(running);
+}
+
+#[tokio::test]
+async fn only_tokens_of_a_quota_are_counted_as_overrun() {
+    let node = Node::start(1_000).await;
+    let budgets = Budgets::new(vec![budget(BudgetWindow::Total, 100)]).unwrap();
+    save(&node, &budgets).await;
+    let running = reserve(&node, &budgets, PRICE, 10, NOW).await.unwrap().unwrap();
+    running.settle(Tokens { prompt: 25, completion: 0, cached: 0 }, Instant::now());
+    assert_eq!(node.admission.quota.overrun_tokens(), 0, "15 nano-dollars are no tokens");
 }

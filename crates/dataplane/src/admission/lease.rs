@@ -7,6 +7,7 @@ use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use store::leases::LeaseState as StoredLease;
 
 const MINUTE: Duration = Duration::from_secs(60);
 /// How long a spent quota is remembered before the store is asked again.
@@ -74,7 +75,17 @@ pub(super) struct LeaseState {
     last_minute: u64,
     used_at: Option<Instant>,
     /// The cap of a budget and the time, of the last call.
-    terms: Option<(u64, Timestamp)>,
+    last_call: Option<(u64, Timestamp)>,
+    /// The store may hold more than the book: a request failed, or a free amount was given up only here.
+    is_unsure: bool,
+}
+
+/// A request to the store to change a lease.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LeaseChange {
+    /// The size of the lease when the store was asked.
+    pub(super) believed: u64,
+    cap: Option<u64>,
 }
 
 /// The store had fewer than `least` tokens left.
@@ -119,19 +130,43 @@ impl Drop for WaitingTokens {
 }
 
 impl LeaseState {
-    /// Notes the cap of a budget as a call at `now` knows it. If it has changed, the free amount is given up, so that the next
+    /// Follows the cap of a budget as a call at `now` knows it. If it has changed, the free amount is given up, so that the next
     /// reservation asks the store.
-    pub(super) fn meet(&mut self, cap: u64, now: Timestamp) {
-        if self.terms.is_some_and(|(known, _)| known != cap) {
-            self.book.give_up_free();
-            (self.valid_until, self.rejection) = (None, None);
+    pub(super) fn follow_cap(&mut self, cap: u64, now: Timestamp) {
+        if self.cap().is_some_and(|known| known != cap) {
+            self.distrust();
         }
-        self.terms = Some((cap, now));
+        self.last_call = Some((cap, now));
+    }
+
+    fn cap(&self) -> Option<u64> {
+        self.last_call.map(|(cap, _)| cap)
     }
 
     /// When the last call was made, by the clock of the store.
     pub(super) fn called_at(&self) -> Timestamp {
-        self.terms.map(|(_, at)| at).unwrap_or_default()
+        self.last_call.map(|(_, at)| at).unwrap_or_default()
+    }
+
+    /// Gives up the free amount, which the store holds until it is asked again.
+    fn distrust(&mut self) {
+        self.is_unsure |= self.book.give_up_free() > 0;
+        (self.valid_until, self.rejection) = (None, None);
+    }
+
+    /// Begins a request to the store, which ends with [`Self::granted`], [`Self::failed`] or a returned amount.
+    pub(super) fn begin_change(&mut self) -> LeaseChange {
+        self.is_unsure = false;
+        LeaseChange { believed: self.book.granted(), cap: self.cap() }
+    }
+
+    /// The request may have changed the lease in the store, or not.
+    pub(super) fn failed(&mut self) {
+        self.is_unsure = true;
+    }
+
+    pub(super) fn is_unsure(&self) -> bool {
+        self.is_unsure
     }
 
     /// Starts again after the lease has ended in the store.
@@ -141,7 +176,7 @@ impl LeaseState {
 
     /// Whether it holds nothing.
     pub(super) fn is_empty(&self) -> bool {
-        self.book == LeaseBook::default() && self.valid_until.is_none()
+        self.book == LeaseBook::default() && self.valid_until.is_none() && !self.is_unsure
     }
 
     /// Reserves the tokens if they are free. The second value says whether the lease should be raised now.
@@ -157,14 +192,17 @@ impl LeaseState {
         (taken, is_low)
     }
 
-    /// Records the size of the lease in the store, of which `added` tokens are new.
-    pub(super) fn granted(&mut self, granted: u64, near_cap: bool, added: u64, valid_until: Instant) {
-        self.book.set_granted(granted);
-        self.near_cap = near_cap;
-        self.low_mark = if near_cap { 0 } else { added / 2 };
+    /// Records the lease as the store has it now. What was asked for under another cap is not used.
+    pub(super) fn granted(&mut self, change: LeaseChange, stored: &StoredLease, valid_until: Instant) {
+        self.book.set_granted(stored.granted);
+        self.near_cap = stored.near_cap;
+        self.low_mark = if stored.near_cap { 0 } else { (stored.granted - change.believed) / 2 };
         self.valid_until = Some(valid_until);
         self.is_raising = false;
         self.rejection = None;
+        if self.cap() != change.cap {
+            self.distrust();
+        }
     }
 
     pub(super) fn not_raised(&mut self, now: Instant) {
@@ -197,10 +235,11 @@ impl LeaseState {
         (overrun, should_return)
     }
 
-    /// Releases the free tokens and returns the new size of the lease. `None` if nothing was free.
-    pub(super) fn release_free(&mut self) -> Option<u64> {
+    /// Releases the free tokens and begins a request with the new size of the lease. `None` if the store knows it.
+    pub(super) fn release_free(&mut self) -> Option<LeaseChange> {
         self.is_returning = false;
-        (self.book.give_up_free() > 0).then(|| self.book.granted())
+        let has_released = self.book.give_up_free() > 0;
+        (has_released || self.is_unsure).then(|| self.begin_change())
     }
 
     /// Tokens used in the last minute, or in the current one if that is more.

@@ -22,9 +22,10 @@ pub use rate_limiter::RateLimiter;
 pub(crate) use running::{RunningCall, RunningCount, TooManyCallsError};
 pub use running::{RunningCalls, RunningCounts};
 
-use crate::error::CallError;
+use crate::error::{CallError, ShortBudget};
 use crate::request::TokenEstimate;
 use charge::{Charge, Debit, Settlement};
+use domain::budget::{BudgetPeriod, BudgetWindow};
 use domain::limits::{PerMinute, RateLimitStatus};
 use domain::quota::AccountOwner;
 use domain::workspace::Limits;
@@ -82,7 +83,7 @@ impl Admission {
         let reservation = reserved.map_err(rejected)?;
         let mut granted = bound.clamped(reservation.amount).completion.min(bound.completion);
         let mut budgets = None;
-        if caller.budgets.is_some() || caller.spends_budget {
+        if caller.budgets.is_some() || caller.has_monthly_budget {
             let reserved = Box::pin(self.quota.reserve_budgets(caller, model.price_of(class), &bound, now)).await;
             budgets = reserved.map_err(rejected)?;
             granted = budgets.as_ref().map_or(granted, |budgets| granted.min(budgets.limit(&bound).completion));
@@ -112,18 +113,19 @@ impl Admission {
 
 fn rejection(caller: &Caller, error: QuotaError, now: Timestamp, rate_limits: RateLimitStatus) -> CallError {
     match error {
-        QuotaError::Spent { account, of } => match *of {
+        QuotaError::Spent { account, least, of } => match *of {
             LeasedAccount::Quota { month, .. } => CallError::quota_exceeded(caller, &account, month, now, rate_limits),
             LeasedAccount::Budget { key, period } => {
-                let window = period.window.as_str();
-                CallError::budget_exceeded(&format!("key {key}"), window, &account, period.end(), now, rate_limits)
+                let short = ShortBudget { whose: format!("key {key}"), period, account, least };
+                CallError::short_of_budget(&short, now, rate_limits)
             }
             LeasedAccount::Spend { workspace, organization, month } => {
                 let whose = match account.owner {
                     AccountOwner::Workspace => format!("workspace {workspace}"),
                     AccountOwner::Organization => format!("organization {organization}"),
                 };
-                CallError::budget_exceeded(&whose, "month", &account, Some(month.end()), now, rate_limits)
+                let period = BudgetPeriod { window: BudgetWindow::Month, start: month.start() };
+                CallError::short_of_budget(&ShortBudget { whose, period, account, least }, now, rate_limits)
             }
         },
         QuotaError::Unavailable { cause } => CallError::QuotaUnavailable { cause, rate_limits },

@@ -6,18 +6,19 @@
 //! rejection, so that a burst at the cap does not ask once per call. A lease that runs low is raised in the background
 //! before it is empty. Near the cap, unused tokens return to the store at once, so that other nodes can use them.
 
-use super::lease::{LeasedAccount, LocalLease, Rejection, WaitingTokens};
+use super::lease::{LeaseChange, LeasedAccount, LocalLease, Rejection, WaitingTokens};
 use super::lease_table::LeaseTable;
 use background::Tasks;
 use domain::quota::{Account, LeaseRequest, Need, TokenBound};
-use domain::{Caller, KeyId, Month, RunId, Timestamp, WorkspaceId};
+use domain::{Caller, KeyId, Month, NanoUsd, RunId, Timestamp, WorkspaceId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use store::budgets::{self, BudgetLeaseKey};
+use store::leases::{self, LeaseState};
 use store::quota::{self, LeaseKey};
 use store::spend::{self, SpendLeaseKey};
-use store::{Change, Store, StoreError, leases};
+use store::{Change, Store, StoreError};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedMutexGuard, oneshot};
 
@@ -37,8 +38,15 @@ const RETURN_DELAY: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 pub(super) enum QuotaError {
-    Spent { account: Account, of: Box<LeasedAccount> },
-    Unavailable { cause: String },
+    Spent {
+        account: Account,
+        /// The call needs at least this much.
+        least: u64,
+        of: Box<LeasedAccount>,
+    },
+    Unavailable {
+        cause: String,
+    },
 }
 
 /// The leases of this process.
@@ -58,12 +66,14 @@ struct Inner {
     of_workspaces: LeaseTable<WorkspaceId>,
     of_keys: LeaseTable<KeyId>,
     of_spend: LeaseTable<WorkspaceId>,
-    /// Tokens that engines used above the upper bound of a call.
+    /// Tokens that engines used above the upper bound of a call, of quotas only.
     overrun: AtomicU64,
     /// This run is about to end, and none of its leases may change any more.
     is_closed: AtomicBool,
     #[cfg(test)]
     store_requests: AtomicU32,
+    #[cfg(test)]
+    loses_requests: AtomicBool,
 }
 
 /// Tokens or nano-dollars reserved for one call. Unused ones are free again on drop.
@@ -112,6 +122,8 @@ impl Quota {
             is_closed: AtomicBool::new(false),
             #[cfg(test)]
             store_requests: AtomicU32::new(0),
+            #[cfg(test)]
+            loses_requests: AtomicBool::new(false),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -141,7 +153,8 @@ impl Quota {
     }
 
     async fn reserve_slowly(&self, lease: Arc<LocalLease>, need: Need) -> Result<Reservation, QuotaError> {
-        let spent = |account| Err(QuotaError::Spent { account, of: Box::new(lease.account.clone()) });
+        let spent =
+            |account| Err(QuotaError::Spent { account, least: need.least, of: Box::new(lease.account.clone()) });
         let mut tries = 0;
         loop {
             if let Some(account) = lease.state().known_spent(need.least, Instant::now()) {
@@ -194,8 +207,8 @@ impl Quota {
         _lock: OwnedMutexGuard<()>,
     ) -> Result<LeaseOutcome, StoreError> {
         let began = Instant::now();
-        let (believed, ask) = {
-            let state = lease.state();
+        let (change, ask) = {
+            let mut state = lease.state();
             let free = state.book.free();
             let ask = LeaseRequest {
                 wanted: need.total.max(lease.waiting()).saturating_sub(free),
@@ -203,13 +216,13 @@ impl Quota {
                 recent: state.recent(began),
                 nodes: self.inner.nodes.load(Ordering::Relaxed),
             };
-            (state.book.granted(), ask)
+            (state.begin_change(), ask)
         };
-        let leased = self.set_lease(&lease, believed, Some(&ask)).await;
+        let leased = self.set_lease(&lease, change, Some(&ask)).await;
         drop(waiting);
         let leased = leased.inspect_err(|_| lease.state().note_failure(Instant::now()))?;
         let mut state = lease.state();
-        state.granted(leased.granted, leased.near_cap, leased.granted - believed, began + LEASE_TTL);
+        state.granted(change, &leased, began + LEASE_TTL);
         let amount = need.total.min(state.book.free());
         if amount >= need.least && state.take(amount, began).0 {
             drop(state);
@@ -219,15 +232,31 @@ impl Quota {
         Ok(LeaseOutcome::Rejected(leased.account))
     }
 
+    /// Sets the lease in the store, or notes that it is not known whether that has happened.
     async fn set_lease(
+        &self,
+        lease: &LocalLease,
+        change: LeaseChange,
+        ask: Option<&LeaseRequest>,
+    ) -> Result<LeaseState, StoreError> {
+        let set = self.set_in_store(lease, change.believed, ask).await;
+        set.inspect_err(|_| lease.state().failed())
+    }
+
+    async fn set_in_store(
         &self,
         lease: &LocalLease,
         believed: u64,
         ask: Option<&LeaseRequest>,
-    ) -> Result<quota::LeaseState, StoreError> {
+    ) -> Result<LeaseState, StoreError> {
         let inner = &self.inner;
         #[cfg(test)]
-        inner.store_requests.fetch_add(1, Ordering::Relaxed);
+        {
+            inner.store_requests.fetch_add(1, Ordering::Relaxed);
+            if inner.loses_requests.load(Ordering::Relaxed) {
+                return Err(StoreError::Unavailable("the request was lost".into()));
+            }
+        }
         if inner.is_closed.load(Ordering::SeqCst) {
             return Err(StoreError::Unavailable("this node is shutting down".into()));
         }
@@ -239,11 +268,11 @@ impl Quota {
             LeasedAccount::Budget { key, period } => {
                 let called_at = lease.state().called_at();
                 let key = BudgetLeaseKey { key, period: *period, run: inner.run.as_str(), node: &inner.node };
-                budgets::set_lease(&inner.store, key, believed, ask, called_at, lease_expiry()).await
+                budgets::set_lease(&inner.store, key, believed, ask, called_at).await
             }
             LeasedAccount::Spend { workspace, month, .. } => {
                 let key = SpendLeaseKey { workspace, month: *month, run: inner.run.as_str(), node: &inner.node };
-                spend::set_lease(&inner.store, key, believed, ask, lease_expiry()).await
+                spend::set_lease(&inner.store, key, believed, ask).await
             }
         }
     }
@@ -254,19 +283,16 @@ impl Quota {
         self.inner.tasks.spawn(async move {
             let _lock = lease.store_lock.lock().await;
             let began = Instant::now();
-            let (believed, recent) = {
-                let state = lease.state();
-                (state.book.granted(), state.recent(began))
+            let (change, recent) = {
+                let mut state = lease.state();
+                (state.begin_change(), state.recent(began))
             };
             let nodes = quota.inner.nodes.load(Ordering::Relaxed);
             let ask = LeaseRequest { wanted: 0, least: 1, recent, nodes };
-            let leased = quota.set_lease(&lease, believed, Some(&ask)).await;
+            let leased = quota.set_lease(&lease, change, Some(&ask)).await;
             let mut state = lease.state();
             match leased {
-                Ok(leased) => {
-                    let added = leased.granted - believed;
-                    state.granted(leased.granted, leased.near_cap, added, began + LEASE_TTL);
-                }
+                Ok(leased) => state.granted(change, &leased, began + LEASE_TTL),
                 Err(error) => {
                     tracing::debug!(%error, "could not raise a quota lease");
                     state.not_raised(began);
@@ -278,10 +304,23 @@ impl Quota {
     fn settle(&self, lease: &Arc<LocalLease>, reserved: u64, used: u64, now: Instant) {
         let (overrun, should_return) = lease.state().settle(reserved, used, now);
         if overrun > 0 {
-            self.inner.overrun.fetch_add(overrun, Ordering::Relaxed);
+            self.note_overrun(lease, overrun);
         }
         if should_return {
             self.return_soon(lease);
+        }
+    }
+
+    /// Counts tokens of a quota. Nano-dollars of a budget are logged: most of them are the cost of counted tokens.
+    fn note_overrun(&self, lease: &LocalLease, overrun: u64) {
+        match lease.account {
+            LeasedAccount::Quota { .. } => {
+                self.inner.overrun.fetch_add(overrun, Ordering::Relaxed);
+            }
+            LeasedAccount::Budget { .. } | LeasedAccount::Spend { .. } => {
+                let usd = NanoUsd::from_unsigned(overrun);
+                tracing::warn!(%usd, budget = ?lease.account, "a call cost {usd} USD more than it had reserved of a budget");
+            }
         }
     }
 
@@ -294,11 +333,11 @@ impl Quota {
     }
 
     /// Returns the free tokens to the store. They are released locally first, so a lost write can only strand tokens,
-    /// never grant them twice.
+    /// never grant them twice, until a round of [`Quota::renew`] repeats it.
     async fn return_free(&self, lease: &LocalLease) {
         let _lock = lease.store_lock.lock().await;
-        let Some(granted) = lease.state().release_free() else { return };
-        if let Err(error) = self.set_lease(lease, granted, None).await {
+        let Some(change) = lease.state().release_free() else { return };
+        if let Err(error) = self.set_lease(lease, change, None).await {
             tracing::debug!(%error, "could not return the free tokens of a quota lease");
         }
     }
@@ -365,7 +404,11 @@ impl Quota {
         for lease in self.all() {
             lease.state().renewed(began + LEASE_TTL);
             let is_old = lease.account.month().is_some_and(|of| of != month);
-            if is_old || lease.state().is_idle(began, IDLE_TIMEOUT) {
+            let must_return = {
+                let state = lease.state();
+                is_old || state.is_unsure() || state.is_idle(began, IDLE_TIMEOUT)
+            };
+            if must_return {
                 self.return_free(&lease).await;
             }
         }
@@ -432,6 +475,11 @@ impl Quota {
     /// How often the store was asked to change a lease.
     pub(super) fn store_requests(&self) -> u32 {
         self.inner.store_requests.load(Ordering::Relaxed)
+    }
+
+    /// From now on, requests to change a lease fail or arrive.
+    pub(super) fn lose_requests(&self, lost: bool) {
+        self.inner.loses_requests.store(lost, Ordering::Relaxed);
     }
 }
 

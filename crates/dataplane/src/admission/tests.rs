@@ -57,6 +57,7 @@ impl Node {
             own: OwnLimits::default(),
             lowered: OwnLimits::default(),
             monthly_usd: MonthlyBudget::NONE,
+            organization_has_budget: false,
             response_retention: None,
             version: 1,
             created_at: NOW,

@@ -23,7 +23,7 @@ use cache::KeyCache;
 use domain::key::KeyText;
 use domain::limits::OwnPerMinute;
 use domain::usage::Actor;
-use domain::{ApiKey, Caller, KeyState, SecretHash, Segment, Timestamp, WorkspaceId};
+use domain::{ApiKey, Caller, KeyState, SecretHash, Segment, Timestamp, Workspace, WorkspaceId};
 use expected::Expected;
 use parking_lot::Mutex;
 use recent_changes::RecentChanges;
@@ -32,7 +32,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use store::{Change, Store, StoreError, aliases, api_keys, spend, workspaces};
+use store::{Change, Store, StoreError, aliases, api_keys, workspaces};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -198,15 +198,14 @@ impl KeyDirectory {
     async fn caller_of(&self, key: &ApiKey) -> Result<Arc<Caller>, IdentifyError> {
         let id = key.workspace.clone();
         let read = move |store: Store| async move {
-            let (workspace, aliases) = (workspaces::by_id(&store, &id).await?, aliases::list(&store, &id).await?);
-            Ok::<_, StoreError>((workspace, aliases, spend::is_bounded(&store, &id).await?))
+            Ok::<_, StoreError>((workspaces::by_id(&store, &id).await?, aliases::list(&store, &id).await?))
         };
-        let (workspace, aliases, spends_budget) = self.read(read).await?;
+        let (workspace, aliases) = self.read(read).await?;
         let actor = Actor::Key(key.id.clone());
         let caller = Caller {
             response_retention: workspace.as_ref().and_then(|workspace| workspace.response_retention),
+            has_monthly_budget: workspace.as_ref().is_some_and(Workspace::has_monthly_budget),
             workspace_limits: workspace.map(|workspace| workspace.stored_limits()).unwrap_or_default(),
-            spends_budget,
             key_limits: OwnPerMinute { requests: key.requests_per_minute, tokens: key.tokens_per_minute },
             ..Caller::new(key.organization.clone(), key.workspace.clone(), actor)
         };

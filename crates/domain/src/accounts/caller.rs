@@ -26,7 +26,7 @@ pub struct Caller {
     /// The budgets of the key; `None` if it has none.
     pub budgets: Option<Arc<Budgets>>,
     /// Whether its workspace or organization has a monthly budget.
-    pub spends_budget: bool,
+    pub has_monthly_budget: bool,
     /// The aliases of the workspace; `None` if it has none.
     pub aliases: Option<Arc<AliasTable<ModelRef>>>,
     /// How long the workspace's responses are stored; `None` if they are not.
@@ -47,7 +47,7 @@ impl Caller {
             key_limits,
             restrictions: None,
             budgets: None,
-            spends_budget: false,
+            has_monthly_budget: false,
             aliases: None,
             response_retention: None,
             cache_salt: OnceLock::new(),
@@ -78,7 +78,7 @@ impl Caller {
     /// The budgets in which a call reserves what it may cost.
     pub fn reserved_in(&self) -> ReservedIn {
         let of_key = self.budgets.as_ref().map(|budgets| budgets.windows()).unwrap_or_default();
-        if self.spends_budget { of_key.with_workspace() } else { of_key }
+        if self.has_monthly_budget { of_key.with_workspace() } else { of_key }
     }
 
     pub fn has(&self, permission: Permission) -> bool {

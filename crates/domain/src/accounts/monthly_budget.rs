@@ -36,6 +36,10 @@ impl BudgetChange {
         member.map_or(Self::Keep, Self::Set)
     }
 
+    pub const fn is_change(self) -> bool {
+        matches!(self, Self::Set(_))
+    }
+
     pub const fn apply(self, current: Option<NanoUsd>) -> Option<NanoUsd> {
         match self {
             Self::Keep => current,

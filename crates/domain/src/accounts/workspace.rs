@@ -67,6 +67,8 @@ pub struct Workspace {
     /// Lowered by administrators of the organization.
     pub lowered: OwnLimits,
     pub monthly_usd: MonthlyBudget,
+    /// Whether its organization has a monthly budget. It is read with the workspace and not written.
+    pub organization_has_budget: bool,
     /// How long responses are stored; `None` if they are not.
     pub response_retention: Option<ResponseRetention>,
     /// Incremented by every change; a change must name the version it read.
@@ -83,6 +85,11 @@ impl Workspace {
     /// The effective limits.
     pub fn limits(&self, defaults: &Limits) -> Limits {
         self.stored_limits().over(defaults)
+    }
+
+    /// Whether a monthly budget bounds its calls.
+    pub fn has_monthly_budget(&self) -> bool {
+        self.organization_has_budget || self.monthly_usd.cap().is_some()
     }
 
     pub const fn stored_limits(&self) -> StoredLimits {

@@ -3,6 +3,7 @@
 //! Each limit has two stored values: the operator's ceiling, and the administrators' value, which can only lower it. An
 //! administrator cannot exceed the ceiling. When the operator sets a limit, the administrators' value is dropped.
 
+use crate::monthly_budget::MonthlyBudget;
 use crate::organization::Organization;
 use crate::response_retention::ResponseRetention;
 use crate::workspace::{LimitSet, Limits, OwnLimits, Workspace, lower};
@@ -67,6 +68,12 @@ pub fn starting(existing: &[Workspace], defaults: &Limits, organization: &Organi
     let mut most = most.unwrap_or(*defaults);
     most.monthly_tokens = lower(most.monthly_tokens, organization.monthly_tokens);
     most.zip(*defaults).map(|(most, default)| (most < default).then_some(most))
+}
+
+/// The monthly budget with which it starts: the highest that the operator gave to an existing workspace, if each has one.
+pub fn starting_budget(existing: &[Workspace]) -> MonthlyBudget {
+    let amounts: Option<Vec<_>> = existing.iter().map(|workspace| workspace.monthly_usd.operator).collect();
+    MonthlyBudget { operator: amounts.and_then(|amounts| amounts.into_iter().max()), ..MonthlyBudget::NONE }
 }
 
 /// One limit of a workspace: the operator's value, the administrators' value, and the default.

@@ -107,6 +107,14 @@ impl Budgets {
         Ok(Self(budgets))
     }
 
+    /// The budgets of an edit at `now`. Raises that have ended are dropped, because a budget may be higher by now.
+    pub fn edited(mut budgets: Vec<Budget>, now: Timestamp) -> Result<Self, RestrictionError> {
+        for budget in &mut budgets {
+            budget.raise = budget.raise.filter(|raise| now < raise.until);
+        }
+        Self::new(budgets)
+    }
+
     pub fn all(&self) -> &[Budget] {
         &self.0
     }

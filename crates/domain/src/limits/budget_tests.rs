@@ -37,6 +37,14 @@ fn a_raise_ends_by_itself() {
 }
 
 #[test]
+fn a_raise_that_has_ended_does_not_keep_a_budget_from_being_changed() {
+    let until = moment("2026-11-20T00:00:00Z");
+    let raised = Budget { raise: Some(BudgetRaise { usd: usd("9"), until }), ..budget(BudgetWindow::Day, "10") };
+    assert!(Budgets::edited(vec![raised], until.plus_millis(-1)).is_err());
+    assert_eq!(Budgets::edited(vec![raised], until).unwrap().all(), [budget(BudgetWindow::Day, "10")]);
+}
+
+#[test]
 fn a_window_has_one_budget_of_each_kind() {
     let hard = budget(BudgetWindow::Day, "2");
     let soft = Budget { soft: true, ..hard };

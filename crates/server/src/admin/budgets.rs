@@ -19,8 +19,9 @@ pub(super) struct BudgetArgs {
 }
 
 impl BudgetArgs {
-    /// The budgets of a key that has `existing` ones; `None` if no flag was given. A budget replaces the one of its window.
-    pub(super) fn change(&self, existing: &Budgets) -> anyhow::Result<Option<Budgets>> {
+    /// The budgets at `now` of a key that has `existing` ones; `None` if no flag was given. A budget replaces the one of its
+    /// window.
+    pub(super) fn change(&self, existing: &Budgets, now: Timestamp) -> anyhow::Result<Option<Budgets>> {
         if self.budget.is_empty() && self.soft_budget.is_empty() && self.raise_budget.is_empty() {
             return Ok(None);
         }
@@ -36,7 +37,7 @@ impl BudgetArgs {
             };
             raised.raise = Some(*raise);
         }
-        Ok(Some(Budgets::new(all)?))
+        Ok(Some(Budgets::edited(all, now)?))
     }
 }
 

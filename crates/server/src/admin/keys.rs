@@ -328,7 +328,7 @@ async fn edit(context: &AdminContext<'_>, args: EditKeyArgs) -> anyhow::Result<S
     let key = args.selector.find(context).await?;
     let is_without = args.remove.contains(&RemovedSetting::Budgets);
     let before = if is_without { Budgets::none() } else { key.budgets.clone() };
-    let budgets = args.budgets.change(&before)?;
+    let budgets = args.budgets.change(&before, context.now)?;
     let change = KeyEdit {
         name: args.rename.as_deref(),
         expires_at: changed(&args.remove, RemovedSetting::ExpiresAt, args.expires_at),
@@ -363,7 +363,7 @@ async fn create(context: &AdminContext<'_>, flags: &NewKeyArgs) -> anyhow::Resul
         tokens_per_minute: flags.tokens_per_minute,
         restrictions,
         labels,
-        budgets: flags.budgets.change(&Budgets::none())?.unwrap_or_default(),
+        budgets: flags.budgets.change(&Budgets::none(), context.now)?.unwrap_or_default(),
     };
     let created = keys::create(context.command(), &flags.workspace, request, context.defaults).await?;
     context.show(&KeyView::once(created, context.now))

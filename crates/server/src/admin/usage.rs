@@ -87,7 +87,7 @@ pub(super) async fn run(context: &AdminContext<'_>, command: UsageCommand) -> an
             let month = args.month.unwrap_or_else(|| Month::of(context.now));
             workspaces::show(context.store, &args.workspace).await?;
             let found = costs::month(context.store, &args.workspace, month, context.now).await?;
-            let view = CostsView::new(&found, costs::budget(context.store, &args.workspace, month).await?);
+            let view = CostsView::new(&found, costs::budget(context.store, &args.workspace, month, context.now).await?);
             print(context, args.csv, &view, view.table(), view.total_rows())
         }
         UsageCommand::Invoice(args) => {

@@ -4,7 +4,7 @@ use super::session_cookie;
 use super::{CredentialError, Forbidden};
 use crate::surface_context::{SessionError, SurfaceContext};
 use control::sessions::ActiveSession;
-use control::{CommandError, CommandErrorKind, access, aliases, costs};
+use control::{CommandError, CommandErrorKind, access, aliases};
 use domain::session::SessionToken;
 use domain::usage::Actor;
 use domain::{Caller, Timestamp, WorkspaceId};
@@ -66,11 +66,10 @@ async fn act(context: &SurfaceContext, signed: &ActiveSession, named: Option<Str
         _ => error,
     })?;
     let aliases = aliases::list(&context.store, &workspace.id).await?;
-    let spends_budget = costs::is_bounded(&context.store, &workspace.id).await?;
     let caller = Caller {
         workspace_limits: workspace.stored_limits(),
         response_retention: workspace.response_retention,
-        spends_budget,
+        has_monthly_budget: workspace.has_monthly_budget(),
         ..Caller::new(workspace.organization, workspace.id, Actor::User(signed.user.id.clone()))
     };
     Ok(caller.with_aliases(aliases))

@@ -60,14 +60,14 @@ pub(crate) struct SpendingView {
     #[schema(value_type = String)]
     reserved_usd: NanoUsd,
     exceeded: bool,
-    /// When it starts again; null if it does not.
+    /// When it resets; null if it does not.
     #[schema(value_type = Option<String>, format = DateTime)]
     resets_at: Option<Timestamp>,
 }
 
-/// Reads the budgets of a key.
-pub(crate) fn budgets(views: Vec<BudgetView>) -> Result<Budgets, RestrictionError> {
-    Budgets::new(views.into_iter().map(Budget::from).collect())
+/// Reads the budgets of a key at `now`.
+pub(crate) fn budgets(views: Vec<BudgetView>, now: Timestamp) -> Result<Budgets, RestrictionError> {
+    Budgets::edited(views.into_iter().map(Budget::from).collect(), now)
 }
 
 impl From<Budget> for BudgetView {
@@ -106,7 +106,7 @@ impl From<BudgetWindowView> for BudgetWindow {
 
 impl From<&Spending> for SpendingView {
     fn from(Spending { budget, period, account }: &Spending) -> Self {
-        let usd = |nanos: u64| NanoUsd::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX));
+        let usd = NanoUsd::from_unsigned;
         // A soft budget has no leases; those of its window belong to the budget that rejects calls.
         let reserved = if budget.soft { 0 } else { account.reserved };
         Self {

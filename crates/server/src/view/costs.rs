@@ -25,7 +25,8 @@ pub(crate) struct CostsView {
     gpu_hours: String,
     /// Every day of the month that has begun, in UTC.
     days: Vec<DayCostsView>,
-    /// The monthly budget of the workspace, or that of its organization if it has less left; null if there is none.
+    /// The monthly budget of the workspace, or that of its organization if only that is spent or has less left; null if there is
+    /// none, and for past months.
     budget: Option<MonthlyBudgetView>,
 }
 
@@ -49,7 +50,7 @@ struct MonthlyBudgetView {
 
 impl From<Account> for MonthlyBudgetView {
     fn from(account: Account) -> Self {
-        let usd = |nanos: u64| NanoUsd::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX));
+        let usd = NanoUsd::from_unsigned;
         Self {
             of_organization: account.owner == AccountOwner::Organization,
             usd: usd(account.cap),

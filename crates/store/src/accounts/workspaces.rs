@@ -17,7 +17,9 @@ macro_rules! select {
         concat!(
             "SELECT w.id, w.organization_id, w.name, w.requests_per_minute, w.tokens_per_minute, w.monthly_tokens, \
              w.max_api_keys, w.lowered_requests_per_minute, w.lowered_tokens_per_minute, w.lowered_monthly_tokens, \
-             w.lowered_max_api_keys, w.monthly_usd, w.own_monthly_usd, w.response_retention_days, w.version, w.created_at FROM workspaces w ",
+             w.lowered_max_api_keys, w.monthly_usd, w.own_monthly_usd, w.response_retention_days, w.version, w.created_at, \
+             (SELECT COALESCE(o.monthly_usd, o.own_monthly_usd) FROM organizations o WHERE o.id = w.organization_id) \
+             AS shared_monthly_usd FROM workspaces w ",
             $rest
         )
     };
@@ -94,7 +96,8 @@ pub async fn insert(tx: &mut Tx, new: &Workspace) -> Result<(), StoreError> {
     organizations::lock(tx, &new.organization).await?;
     let insert = sqlx::query(
         "INSERT INTO workspaces (id, organization_id, name, requests_per_minute, tokens_per_minute, monthly_tokens, \
-         max_api_keys, version, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+         max_api_keys, version, created_at, monthly_usd, own_monthly_usd) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
     )
     .bind(new.id.as_str())
     .bind(new.organization.as_str())
@@ -104,15 +107,17 @@ pub async fn insert(tx: &mut Tx, new: &Workspace) -> Result<(), StoreError> {
     .bind(row::to_optional_number(new.own.monthly_tokens))
     .bind(row::to_optional_number(new.own.max_api_keys))
     .bind(row::to_number(new.version))
-    .bind(new.created_at.millis());
+    .bind(new.created_at.millis())
+    .bind(new.monthly_usd.operator.map(NanoUsd::nanos))
+    .bind(new.monthly_usd.administrators.map(NanoUsd::nanos));
     tx.execute(insert).await?;
     tx.announce(Change::Workspace(new.id.clone()), new.created_at);
     Ok(())
 }
 
-/// All workspaces of an organization.
+/// All workspaces of an organization, in the order in which transactions lock them.
 pub async fn all_of(tx: &mut Tx, organization: &OrganizationId) -> Result<Vec<Workspace>, StoreError> {
-    let query = sqlx::query(select!("WHERE w.organization_id = $1")).bind(organization.as_str());
+    let query = sqlx::query(select!("WHERE w.organization_id = $1 ORDER BY w.id")).bind(organization.as_str());
     tx.rows(query).await?.iter().map(workspace).collect()
 }
 
@@ -219,6 +224,7 @@ fn workspace(found: &AnyRow) -> Result<Workspace, StoreError> {
             max_api_keys: row::optional_count(found, "lowered_max_api_keys")?,
         },
         monthly_usd: row::monthly_budget(found)?,
+        organization_has_budget: row::optional_number(found, "shared_monthly_usd")?.is_some(),
         response_retention: retention(found)?,
         version: row::count(found, "version")?,
         created_at: row::moment(found, "created_at")?,

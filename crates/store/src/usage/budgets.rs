@@ -4,16 +4,17 @@
 //! the key's usage: the transaction that writes an event adds it to the sums and moves its cost from reserved to used at once.
 //! It locks leases after keys, as a grant does.
 
-use super::leases::LeaseRow;
-use super::quota::LeaseState;
+use super::leases::{LeaseRow, LeaseState};
 use super::spend;
-use crate::db::{Store, Tx};
+use crate::db::{Engine, Store, Tx};
 use crate::error::StoreError;
 use crate::row;
+use crate::values::{chunks, values_text};
 use domain::budget::{Budget, BudgetPeriod, Budgets};
-use domain::quota::{Account, AccountUnit, Lease, LeaseRequest, grant};
+use domain::quota::{Account, AccountUnit, Lease, LeaseRequest};
 use domain::usage::Actor;
 use domain::{ApiKey, KeyId, Month, Timestamp, UsageEvent};
+use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 use std::collections::BTreeMap;
 
@@ -58,25 +59,16 @@ pub async fn set_lease(
     believed: u64,
     ask: Option<&LeaseRequest>,
     now: Timestamp,
-    expires_at: Timestamp,
 ) -> Result<LeaseState, StoreError> {
     let mut tx = store.begin().await?;
     let cap = lock_cap(&mut tx, &lease, now).await?;
     let query = account_query(lease.key.as_str(), lease.period, lease.run);
     let found = tx.row(query).await?.ok_or_else(|| row::corrupt("budget_leases"))?;
-    let mut own = Lease { granted: believed, written: row::optional_count(&found, "written")?.unwrap_or(0) };
-    let others = row::count(&found, "reserved")?;
-    let mut account = account(&found, cap)?;
-    account.reserved = others + own.reserved();
-    let granted = ask.and_then(|ask| grant(&account, ask));
-    if let Some(granted) = granted {
-        own.granted += granted.tokens;
-        account.reserved = others + own.reserved();
-    }
-    lease.row().set(&mut tx, own.granted, expires_at).await?;
+    let own = Lease { granted: believed, written: row::optional_count(&found, "written")?.unwrap_or(0) };
+    let state = LeaseState::decide(own, account(&found, cap)?, None, ask);
+    lease.row().set(&mut tx, state.granted).await?;
     tx.commit().await?;
-    let near_cap = granted.is_none_or(|granted| granted.near_cap);
-    Ok(LeaseState { granted: own.granted, added: granted.is_some(), near_cap, account })
+    Ok(state)
 }
 
 /// Deletes a lease if the store has all events that it paid for. Returns whether it is gone.
@@ -103,14 +95,35 @@ pub async fn count(tx: &mut Tx, run: &str, inserted: &[&UsageEvent]) -> Result<(
             add(caller.workspace.as_str(), spend::KIND, Month::of(event.started_at).start());
         }
     }
-    for ((account, kind, starts_at), cost) in sums {
-        let written = sqlx::query(
-            "UPDATE budget_leases SET written = written + $5 \
-             WHERE account = $1 AND kind = $2 AND starts_at = $3 AND run_id = $4",
-        );
-        tx.execute(written.bind(account).bind(kind).bind(starts_at).bind(run).bind(cost)).await?;
+    let sums: Vec<_> = sums.into_iter().collect();
+    for chunk in chunks(&sums) {
+        let text = written_text(tx.engine(), chunk.len());
+        let written =
+            chunk.iter().fold(sqlx::query(AssertSqlSafe(text)), |written, ((account, kind, starts_at), cost)| {
+                written.bind(*account).bind(*kind).bind(*starts_at).bind(*cost)
+            });
+        tx.execute(written.bind(run)).await?;
     }
     Ok(())
+}
+
+/// Adds amounts to what is written of the leases of a run, which is bound last. On PostgreSQL, rows are locked in the order of
+/// accounts.
+fn written_text(engine: Engine, leases: usize) -> String {
+    let (rows, run) = (values_text(engine, 4, leases), leases * 4 + 1);
+    let lock = match engine {
+        Engine::Sqlite => "",
+        Engine::Postgres => "FOR UPDATE OF l",
+    };
+    format!(
+        "WITH spent (account, kind, starts_at, cost) AS ({rows}), \
+         own AS (SELECT l.account, l.kind, l.starts_at, l.run_id, spent.cost FROM budget_leases l \
+         JOIN spent ON spent.account = l.account AND spent.kind = l.kind AND spent.starts_at = l.starts_at \
+         WHERE l.run_id = ${run} ORDER BY l.account, l.kind, l.starts_at {lock}) \
+         UPDATE budget_leases SET written = budget_leases.written + own.cost FROM own \
+         WHERE budget_leases.account = own.account AND budget_leases.kind = own.kind \
+         AND budget_leases.starts_at = own.starts_at AND budget_leases.run_id = own.run_id"
+    )
 }
 
 /// What was spent of each budget of a key.

@@ -3,6 +3,7 @@
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::row;
+use domain::quota::{Account, Lease, LeaseRequest, grant_within};
 use domain::{Month, Timestamp};
 
 /// A lease of a budget: the account of a key or a workspace, the kind of its period and its start, and the run of a node.
@@ -16,14 +17,14 @@ pub(super) struct LeaseRow<'a> {
 }
 
 impl LeaseRow<'_> {
-    pub(super) async fn set(&self, tx: &mut Tx, granted: u64, expires_at: Timestamp) -> Result<(), StoreError> {
+    pub(super) async fn set(&self, tx: &mut Tx, granted: u64) -> Result<(), StoreError> {
         let upsert = sqlx::query(
-            "INSERT INTO budget_leases (account, kind, starts_at, run_id, node_id, granted, written, expires_at) \
-             VALUES ($1, $2, $3, $4, $5, $6, 0, $7) ON CONFLICT (account, kind, starts_at, run_id) \
-             DO UPDATE SET granted = excluded.granted, expires_at = excluded.expires_at",
+            "INSERT INTO budget_leases (account, kind, starts_at, run_id, node_id, granted, written) \
+             VALUES ($1, $2, $3, $4, $5, $6, 0) ON CONFLICT (account, kind, starts_at, run_id) \
+             DO UPDATE SET granted = excluded.granted",
         );
         let upsert = upsert.bind(self.account).bind(self.kind).bind(self.starts_at).bind(self.run).bind(self.node);
-        tx.execute(upsert.bind(row::to_number(granted)).bind(expires_at.millis())).await.map(drop)
+        tx.execute(upsert.bind(row::to_number(granted))).await.map(drop)
     }
 
     /// Deletes it if the store has all events that it paid for. Returns whether it is gone.
@@ -37,15 +38,46 @@ impl LeaseRow<'_> {
     }
 }
 
-/// Renews the leases of a run, and deletes those of the quota of months before `oldest`.
+/// The state of a lease after a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeaseState {
+    pub granted: u64,
+    /// Whether something was granted.
+    pub added: bool,
+    pub near_cap: bool,
+    /// The account, including this lease. If nothing was granted, the one that has too little left.
+    pub account: Account,
+}
+
+impl LeaseState {
+    /// Grants what `ask` gets of an account, and of one that several workspaces share. Both are without the lease.
+    pub(super) fn decide(
+        lease: Lease,
+        own: Account,
+        shared: Option<(Account, u32)>,
+        ask: Option<&LeaseRequest>,
+    ) -> Self {
+        let including =
+            |account: Account, lease: Lease| Account { reserved: account.reserved + lease.reserved(), ..account };
+        let shared = shared.map(|(shared, workspaces)| (including(shared, lease), workspaces));
+        let shared = shared.as_ref().map(|(shared, workspaces)| (shared, *workspaces));
+        let decided = ask.map(|ask| grant_within(&including(own, lease), shared, ask));
+        let grant = decided.and_then(Result::ok);
+        let lease = Lease { granted: lease.granted + grant.map_or(0, |grant| grant.tokens), ..lease };
+        let account = match decided {
+            Some(Err(spent)) => spent,
+            Some(Ok(_)) | None => including(own, lease),
+        };
+        let near_cap = grant.is_none_or(|grant| grant.near_cap);
+        Self { granted: lease.granted, added: grant.is_some(), near_cap, account }
+    }
+}
+
+/// Renews the leases of the quota of a run, and deletes those of months before `oldest`.
 pub async fn renew(store: &Store, run: &str, oldest: Month, expires_at: Timestamp) -> Result<(), StoreError> {
     let mut tx = store.begin().await?;
-    for renew in [
-        "UPDATE quota_leases SET expires_at = $2 WHERE run_id = $1",
-        "UPDATE budget_leases SET expires_at = $2 WHERE run_id = $1",
-    ] {
-        tx.execute(sqlx::query(renew).bind(run).bind(expires_at.millis())).await?;
-    }
+    let renew = sqlx::query("UPDATE quota_leases SET expires_at = $2 WHERE run_id = $1");
+    tx.execute(renew.bind(run).bind(expires_at.millis())).await?;
     let over = sqlx::query("DELETE FROM quota_leases WHERE run_id = $1 AND month < $2");
     tx.execute(over.bind(run).bind(i64::from(oldest.number()))).await?;
     tx.commit().await

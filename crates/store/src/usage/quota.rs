@@ -5,10 +5,11 @@
 //! grant the same tokens. Only its own run
 //! sets a lease, to an absolute amount; its used tokens grow with the events that reach the store.
 
+use super::leases::LeaseState;
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::{organizations, row};
-use domain::quota::{Account, AccountOwner, AccountUnit, Lease, LeaseRequest, grant_within};
+use domain::quota::{Account, AccountOwner, AccountUnit, Lease, LeaseRequest};
 use domain::workspace::lower;
 use domain::{Month, NanoUsd, Organization, OrganizationId, Timestamp, UsageEvent, Workspace, WorkspaceId};
 use sqlx::any::AnyRow;
@@ -21,17 +22,6 @@ pub struct LeaseKey<'a> {
     pub month: Month,
     pub run: &'a str,
     pub node: &'a str,
-}
-
-/// The state of a lease after a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LeaseState {
-    pub granted: u64,
-    /// Whether tokens were granted.
-    pub added: bool,
-    pub near_cap: bool,
-    /// The account, including this lease. If nothing was granted, the one that has too few tokens left.
-    pub account: Account,
 }
 
 /// Sets a lease to the amount that its run believes to have, plus what the account grants of `ask`.
@@ -62,24 +52,14 @@ pub async fn set_lease(
         }
     }
     own.granted = believed;
-    let mut account = Account { cap: caps.own, used, reserved: others + own.reserved(), ..Account::default() };
+    let account = Account { cap: caps.own, used, reserved: others, ..Account::default() };
     let shared = match &caps {
         Caps { organization: Some(organization), shared: Some(cap), .. } => {
-            let (shared, workspaces) = shared_account(&mut tx, organization, *cap, key).await?;
-            Some((Account { reserved: shared.reserved + own.reserved(), ..shared }, workspaces))
+            Some(shared_account(&mut tx, organization, *cap, key).await?)
         }
         _ => None,
     };
-    let shared = shared.as_ref().map(|(shared, workspaces)| (shared, *workspaces));
-    let granted = ask.map(|ask| grant_within(&account, shared, ask));
-    match granted {
-        Some(Ok(granted)) => {
-            own.granted += granted.tokens;
-            account.reserved = others + own.reserved();
-        }
-        Some(Err(spent)) => account = spent,
-        None => {}
-    }
+    let state = LeaseState::decide(own, account, shared, ask);
     let upsert = sqlx::query(
         "INSERT INTO quota_leases (workspace_id, month, run_id, node_id, granted, written, expires_at) \
          VALUES ($1, $2, $3, $4, $5, 0, $6) ON CONFLICT (workspace_id, month, run_id) \
@@ -89,13 +69,11 @@ pub async fn set_lease(
     .bind(i64::from(key.month.number()))
     .bind(key.run)
     .bind(key.node)
-    .bind(row::to_number(own.granted))
+    .bind(row::to_number(state.granted))
     .bind(expires_at.millis());
     tx.execute(upsert).await?;
     tx.commit().await?;
-    let granted = granted.and_then(Result::ok);
-    let near_cap = granted.is_none_or(|granted| granted.near_cap);
-    Ok(LeaseState { granted: own.granted, added: granted.is_some(), near_cap, account })
+    Ok(state)
 }
 
 /// Counts newly inserted events, in the transaction that inserted them.

@@ -7,14 +7,13 @@ use domain::{ApiKey, Caller, NanoUsd, Timestamp, UsageEvent, Workspace};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::budgets::{self, BudgetLeaseKey};
-use store::quota::LeaseState;
+use store::leases::LeaseState;
 use store::usage::UsageWriter;
 use store::{Store, api_keys, leases};
 use tokio::task::JoinSet;
 
 /// A tenth of a dollar.
 const CAP: u64 = 100_000_000;
-const LATER: Timestamp = Timestamp::from_millis(i64::MAX / 2);
 const ALL: [BudgetWindow; 3] = BudgetWindow::ALL;
 
 fn budget(window: BudgetWindow, nanos: u64) -> Budget {
@@ -42,7 +41,7 @@ fn lease<'a>(key: &'a ApiKey, window: BudgetWindow, run: &'a str) -> BudgetLease
 
 async fn ask(store: &Store, lease: BudgetLeaseKey<'_>, believed: u64, wanted: u64, now: Timestamp) -> LeaseState {
     let ask = LeaseRequest { wanted, least: wanted, recent: 0, nodes: 3 };
-    budgets::set_lease(store, lease, believed, Some(&ask), now, LATER).await.unwrap()
+    budgets::set_lease(store, lease, believed, Some(&ask), now).await.unwrap()
 }
 
 /// A call of the key that cost this much.
@@ -122,13 +121,36 @@ async fn the_cost_of_an_event_moves_from_reserved_to_used_once_where_it_was_rese
 
         let [day, month, total] = ALL.map(|window| lease(&key, window, "run_a"));
         assert!(!budgets::end_if_settled(&store, day).await.unwrap(), "20 may still be used");
-        budgets::set_lease(&store, day, 30, None, people::NOW, LATER).await.unwrap();
+        budgets::set_lease(&store, day, 30, None, people::NOW).await.unwrap();
         assert!(budgets::end_if_settled(&store, day).await.unwrap());
         assert_eq!(spent(&store, &key).await[0], (42, 0));
         leases::end_run(&store, "run_a").await.unwrap();
         assert_eq!(spent(&store, &key).await, [(42, 0), (42, 0), (44, 0)], "what was not used comes back");
         for lease in [month, total] {
             assert!(!budgets::end_if_settled(&store, lease).await.unwrap());
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_costs_of_many_leases_are_written_to_those_of_the_run_only() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        let mut events = Vec::new();
+        let mut keys = Vec::new();
+        for number in 0..9 {
+            let key = key(&store, &workspace, &ALL.map(|window| budget(window, CAP))).await;
+            for (run, window) in ["run_a", "run_b"].into_iter().flat_map(|run| ALL.map(|window| (run, window))) {
+                ask(&store, lease(&key, window, run), 0, 50, people::NOW).await;
+            }
+            events.push(event(&key, &workspace, number, 7, &ALL));
+            keys.push(key);
+        }
+        write(&store, "run_a", &events).await;
+        for key in &keys {
+            assert_eq!(spent(&store, key).await, [(7, 93); 3]);
+            assert!(!budgets::end_if_settled(&store, lease(key, BudgetWindow::Day, "run_b")).await.unwrap());
         }
     })
     .await;

@@ -42,6 +42,7 @@ pub(crate) fn new_workspace(organization: &Organization) -> Workspace {
         own: OwnLimits { monthly_tokens: Some(5_000), ..OwnLimits::default() },
         lowered: OwnLimits::default(),
         monthly_usd: MonthlyBudget::NONE,
+        organization_has_budget: false,
         response_retention: None,
         version: 1,
         created_at: NOW,

@@ -5,9 +5,10 @@ use domain::workspace::OwnLimits;
 use domain::{Month, Organization, Timestamp, UsageEvent, Workspace, WorkspaceId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use store::quota::{self, LeaseKey, LeaseState};
+use store::leases::{self, LeaseState};
+use store::quota::{self, LeaseKey};
 use store::usage::UsageWriter;
-use store::{Store, leases, organizations, workspaces};
+use store::{Store, organizations, workspaces};
 use tokio::task::JoinSet;
 
 const CAP: u64 = 100_000;

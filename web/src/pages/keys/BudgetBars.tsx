@@ -42,7 +42,7 @@ function BudgetBar({ spending }: { spending: BudgetSpending }) {
           {nanoUsd(reservedUsd) ? `, ${formatMoney(reservedUsd)} reserved` : ''}
         </Text>
         <Text size="sm" c="dimmed">
-          {resetsAt ? `Starts again on ${formatDay(resetsAt)}, 00:00 UTC` : 'Does not start again'}
+          {resetsAt ? `Resets on ${formatDay(resetsAt)}, 00:00 UTC` : 'Does not reset'}
         </Text>
       </Group>
       {exceeded ? (

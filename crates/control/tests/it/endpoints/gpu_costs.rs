@@ -1,12 +1,14 @@
 //! The contract's worked numbers of GPU-hours, costs and utilization; every grouping adds up to the total.
 
 use super::platform::{Platform, endpoint_ref, gpu_type};
-use crate::NOW;
 use crate::databases::on_both;
+use crate::{NOW, command};
 use control::gpu_costs::{GpuCostReport, report};
-use control::{costs, endpoints, gpu_prices, invoices};
+use control::reconciler::write_gpu_costs;
+use control::{costs, endpoints, gpu_prices, invoices, organizations};
 use domain::gpu_costs::Dimension;
 use domain::gpu_time::{GpuBusy, WINDOW_MILLIS};
+use domain::monthly_budget::BudgetChange;
 use domain::{Catalogue, Endpoint, Grain, Month, NanoUsd, ReplicaId, Span, Timestamp};
 use serde_json::json;
 use store::gpu_busy;
@@ -186,6 +188,34 @@ async fn every_grouping_adds_up_to_the_nano_dollar() {
         assert_eq!(of_endpoints, whole.cost.nanos(), "and so do the endpoints' own reports");
         let by_type = plant.costs(span, "gpuType", today().to).await;
         assert_eq!(by_type.lines[0].0.gpu_type, Some(gpu_type()));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn gpu_hours_count_in_a_budget_when_it_is_set_and_once_a_minute() {
+    on_both(async |_, store| {
+        let plant = Plant::new(store).await;
+        let (store, workspace) = (&plant.platform.store, &plant.platform.workspace);
+        let endpoint = plant.endpoint("chat", "1x").await;
+        plant.hold(&endpoint, at("02:00:00"), Some(at("04:00:00"))).await;
+        let own_monthly_usd = BudgetChange::Set(Some(NanoUsd::parse("100").unwrap()));
+        let edit = organizations::Edit { own_monthly_usd, ..Default::default() };
+        organizations::set(command(store), &workspace.organization, edit).await.unwrap();
+        let month = Month::of(NOW);
+        let used = async || {
+            let budget = costs::budget(store, &workspace.id, month, NOW).await.unwrap().unwrap();
+            NanoUsd::from_unsigned(budget.used).to_string()
+        };
+        assert_eq!(used().await, "5.00");
+        plant.hold(&endpoint, at("04:00:00"), Some(at("05:00:00"))).await;
+        let epoch = plant.platform.fenced().await.epoch();
+        write_gpu_costs(store, epoch, NOW).await.unwrap();
+        assert_eq!(used().await, "7.50");
+        let shown = costs::month(store, &workspace.id, month, NOW).await.unwrap();
+        assert_eq!(shown.total.cost.to_string(), "7.50");
+        let past = costs::budget(store, &workspace.id, month, month.end()).await.unwrap();
+        assert_eq!(past, None, "of another month than the current one");
     })
     .await;
 }

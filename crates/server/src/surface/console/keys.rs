@@ -162,7 +162,7 @@ pub(super) async fn create(
         tokens_per_minute: limit("tokensPerMinute", new.tokens_per_minute)?,
         restrictions: new.restrictions()?,
         labels: key_restrictions::key_labels(new.labels.unwrap_or_default())?,
-        budgets: budgets(new.budgets)?,
+        budgets: budgets(new.budgets, caller.now())?,
     };
     let created = keys::create(caller.command(), &caller.workspace.id, request, &caller.context.defaults).await?;
     Ok((StatusCode::CREATED, Json(KeyView::once(created, caller.now()))))
@@ -199,7 +199,7 @@ pub(super) async fn edit(
         allowed_models: edited(body.allowed_models.as_ref(), key_restrictions::allowed_models)?,
         allowed_ips: edited(body.allowed_ips.as_ref(), key_restrictions::allowed_ips)?,
         labels: body.labels.map(key_restrictions::key_labels).transpose()?,
-        budgets: body.budgets.map(budgets).transpose()?,
+        budgets: body.budgets.map(|views| budgets(views, caller.now())).transpose()?,
     };
     let edited = keys::edit(caller.command(), &caller.workspace.id, &id, change).await?;
     Ok(Json(KeyView::new(edited, caller.now())))

@@ -56,6 +56,7 @@ pub(in crate::surface) fn call_status(error: &CallError) -> StatusCode {
         CallError::RateLimited { .. }
         | CallError::QuotaExceeded { .. }
         | CallError::BudgetExceeded { .. }
+        | CallError::BudgetReserved { .. }
         | CallError::Overloaded
         | CallError::NoRoom
         | CallError::OrganizationBusy
@@ -135,6 +136,7 @@ impl InferenceError {
             Self::Call(
                 CallError::Overloaded
                 | CallError::NoRoom
+                | CallError::BudgetReserved { .. }
                 | CallError::TooManyCalls { .. }
                 | CallError::TooManyCounts { .. }
                 | CallError::OrganizationBusy
@@ -153,6 +155,7 @@ impl InferenceError {
                 CallError::RateLimited { rate_limits, .. }
                 | CallError::QuotaExceeded { rate_limits, .. }
                 | CallError::BudgetExceeded { rate_limits, .. }
+                | CallError::BudgetReserved { rate_limits, .. }
                 | CallError::QuotaUnavailable { rate_limits, .. },
             ) => Some(*rate_limits),
             _ => None,

@@ -35,7 +35,7 @@ impl MonthQuery {
 pub(crate) async fn show(caller: WorkspaceCaller, Params(query): Params<MonthQuery>) -> Result<Response, ConsoleError> {
     let (now, month, format) = query.read(&caller)?;
     let found = costs::month(caller.store(), &caller.workspace.id, month, now).await?;
-    let budget = costs::budget(caller.store(), &caller.workspace.id, month).await?;
+    let budget = costs::budget(caller.store(), &caller.workspace.id, month, now).await?;
     let view = CostsView::new(&found, budget);
     Ok(match format {
         ReportFormat::Json => Json(view).into_response(),

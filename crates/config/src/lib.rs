@@ -17,8 +17,8 @@ mod weights;
 
 pub use self::telemetry::TelemetryConfig;
 pub use catalogue::{
-    CatalogueEntry, Definition, EntryProblem, Exported, ModelRules, Why, extend_catalogue, read_definitions,
-    remove_nulls, write_definitions,
+    CatalogueEntry, Definition, EntryProblem, Exported, ModelRules, OPENAI_ENGINE, Why, extend_catalogue,
+    read_definitions, remove_nulls, write_definitions,
 };
 pub use oidc::OidcConfig;
 pub use problems::{Problem, Problems};

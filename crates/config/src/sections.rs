@@ -61,7 +61,7 @@ pub struct ServerConfig {
     pub operator_prefix: String,
     /// Where the catalogue comes from.
     pub catalogue: CatalogueMode,
-    /// Whether engines are asked what they can do, unless their model says otherwise; `None`: those whose kind is known.
+    /// Whether engines are probed for what they can do, unless their model says otherwise; `None`: those of a known kind.
     pub probe: Option<bool>,
     pub drain_timeout: Duration,
     /// Origins such as `https://app.example.com`, or `*` alone for any.

@@ -18,7 +18,7 @@ pub enum Author {
     CommandLine,
     /// The service itself, on its first start.
     FirstStart,
-    /// The service itself, which has asked an engine what it can do.
+    /// The service itself, which has probed an engine for what it can do.
     Probe,
 }
 

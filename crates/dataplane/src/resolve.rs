@@ -2,15 +2,14 @@
 
 use crate::capable;
 use crate::error::CallError;
-use crate::request::{Operation, ParsedRequest, PromptOverflow, RerankOptions, ScoreForm};
+use crate::request::{Operation, ParsedRequest, PromptOverflow};
 use crate::{Call, Dataplane};
 use domain::alias::AliasName;
-use domain::capabilities::{Capability, CapabilitySet};
-use domain::model::{Modality, RerankApi};
+use domain::model::Modality;
 use domain::{CallClass, Caller, EndpointName, ModelId, ModelRef, SaltSecret};
 use fleet::endpoints::Condition;
 use fleet::routes::Table;
-use fleet::{LiveEndpoint, Pool, Route};
+use fleet::{LiveEndpoint, Route};
 use json::InvalidParam;
 use std::sync::Arc;
 
@@ -63,7 +62,7 @@ impl Dataplane {
             let why = format!("names a model for {has}, not for {asked}");
             return Err(CallError::Invalid { param: "model".into(), why });
         }
-        capable::check(&route.pool, needs_at(&route.pool, request))?;
+        capable::check(&route.pool, request.needs, &call.dialect)?;
         if let Some(invalid) = lacking(&request.operation, &route) {
             return Err(invalid.into());
         }
@@ -188,15 +187,6 @@ impl Dataplane {
     }
 }
 
-/// What the engines must be able to do. Text Embeddings Inference scores on its route for reranking.
-fn needs_at(pool: &Pool, request: &ParsedRequest) -> CapabilitySet {
-    let is_score = matches!(&request.operation, Operation::Rerank(RerankOptions { form: ScoreForm::Score, .. }));
-    if is_score && pool.replicas().iter().any(|replica| replica.upstream.rerank_api == RerankApi::Tei) {
-        return CapabilitySet::EMPTY.with(Capability::Rerank);
-    }
-    request.needs
-}
-
 /// The member of a call that engines of the model would not obey. Any of them may get it.
 pub(crate) fn lacking(operation: &Operation, route: &Route) -> Option<InvalidParam> {
     let mut upstreams = route.pool.replicas().iter().map(|replica| &replica.upstream);
@@ -233,32 +223,4 @@ fn aliases<'a>(caller: &'a Caller, table: &'a Table) -> impl Iterator<Item = (&'
     let own = caller.aliases.iter().flat_map(|aliases| aliases.iter()).map(|(name, target)| (name, target.id()));
     let shared = table.aliases().filter(move |(name, _)| !is_hidden(name));
     own.chain(shared.map(|(name, route)| (name, route.model.id.clone())))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::request::{ParseError, rerank};
-    use domain::model::Upstream;
-    use fleet::Backend;
-
-    type Parser = fn(bytes::Bytes) -> Result<ParsedRequest, ParseError>;
-
-    #[test]
-    fn scores_need_the_route_that_the_engine_has_for_them() {
-        let pool = |api: RerankApi| {
-            let upstream = Upstream { rerank_api: api, ..Upstream::plain("http://127.0.0.1:1/v1", "x") };
-            Pool::new(vec![Arc::new(Backend::new("x", upstream).unwrap())])
-        };
-        let needs = |parse: Parser, members: &str, api| {
-            let request = parse(format!(r#"{{"model":"a/b",{members}}}"#).into()).unwrap();
-            needs_at(&pool(api), &request).iter().collect::<Vec<_>>()
-        };
-        let (score, sorted) = (r#""queries":"q","documents":["a"]"#, r#""query":"q","documents":["a"]"#);
-        assert_eq!(needs(rerank::parse_score, score, RerankApi::Vllm), [Capability::Score]);
-        assert_eq!(needs(rerank::parse_score, score, RerankApi::Tei), [Capability::Rerank]);
-        for api in [RerankApi::Vllm, RerankApi::Tei] {
-            assert_eq!(needs(rerank::parse, sorted, api), [Capability::Rerank]);
-        }
-    }
 }

@@ -12,6 +12,7 @@ use crate::response_memory::ResponseMemory;
 use crate::side_call::{MAX_REQUEST_BYTES, MAX_RESPONSE_BYTES, TIMEOUT, own_body, text_body};
 use crate::{Call, Dataplane, capable};
 use bytes::Bytes;
+use dialects::Dialect;
 use domain::capabilities::{Capability, CapabilitySet};
 use domain::limits::RateLimitStatus;
 use domain::model::EngineKind;
@@ -203,7 +204,7 @@ fn check_size(call: &Call, route: TokenizerRoute) -> Result<(), CallError> {
 
 /// Whether an engine of the model may have a tokenizer that can be asked. The formats depend on the kind of the engine.
 fn check_tokenizer(pool: &Pool, needs: CapabilitySet) -> Result<(), CallError> {
-    capable::check(pool, needs)?;
+    capable::check(pool, needs, &Dialect::Chat)?;
     if pool.replicas().is_empty() || pool.replicas().iter().any(|replica| has_tokenizer(replica)) {
         return Ok(());
     }

@@ -35,7 +35,7 @@ pub use accounts::{
     cache_salt, caller, invitation, key, key_restrictions, monthly_budget, organization, response_retention, session,
     user, workspace, workspace_edit,
 };
-pub use catalogue::{alias, capabilities, gpu_type, model};
+pub use catalogue::{alias, capabilities, engine_key, gpu_type, model};
 pub use costs::{forecast, gpu_costs, grouping};
 pub use limits::{attempts, budget, quota};
 

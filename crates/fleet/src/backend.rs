@@ -28,6 +28,15 @@ pub enum Health {
 /// Calls whose connections break within this time were probably lost with the same process.
 const LOST_TOGETHER: Duration = Duration::from_secs(1);
 
+/// Why what is known of an engine may be outdated. The later one includes the earlier one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Staleness {
+    /// A call was rejected for what the engine lacked: an operator may have given it other options.
+    CallRejected,
+    /// It was down.
+    Restarted,
+}
+
 /// Identifies a backend among all that this process has had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BackendId(u64);
@@ -61,8 +70,8 @@ pub struct Backend {
     reports_cached: AtomicBool,
     /// As far as it is known.
     capabilities: ArcSwap<Capabilities>,
-    /// Whether its capabilities may have changed since they were found.
-    is_doubted: AtomicBool,
+    /// Why its capabilities may have changed since they were found: 0 for no reason, else the [`Staleness`] plus one.
+    staleness: AtomicU8,
 }
 
 /// The parts of a request that are the same for all calls.
@@ -154,7 +163,7 @@ impl Backend {
             lost_at: Mutex::default(),
             reports_cached: AtomicBool::new(false),
             capabilities: ArcSwap::default(),
-            is_doubted: AtomicBool::new(false),
+            staleness: AtomicU8::new(0),
         })
     }
 
@@ -172,12 +181,13 @@ impl Backend {
     }
 
     /// Returns whether the health changed. A backend that was down has restarted, so its cache is empty, and its engine may
-    /// have other options.
+    /// have other options: what it lacked is not known until it was probed.
     pub fn set_health(&self, health: Health) -> bool {
         let has_changed = self.health.swap(health as u8, Ordering::Relaxed) != health as u8;
         if has_changed && health == Health::Down {
             self.prefixes(PrefixIndex::clear);
-            self.doubt_capabilities();
+            self.mark_stale(Staleness::Restarted);
+            self.capabilities.rcu(|known| known.without_missing());
         }
         has_changed
     }
@@ -196,14 +206,23 @@ impl Backend {
         self.capabilities.store(capabilities);
     }
 
-    /// Asks for a new look at its capabilities: it was down, or a call was rejected for what it lacks.
-    pub fn doubt_capabilities(&self) {
-        self.is_doubted.store(true, Ordering::Relaxed);
+    /// Notes that its capabilities may have changed, so that it is probed again.
+    pub fn mark_stale(&self, staleness: Staleness) {
+        self.staleness.fetch_max(staleness as u8 + 1, Ordering::Relaxed);
     }
 
-    /// Whether its capabilities were doubted since the last time.
-    pub fn take_doubt(&self) -> bool {
-        self.is_doubted.swap(false, Ordering::Relaxed)
+    /// Whether there is a reason that was not taken so far.
+    pub fn is_stale(&self) -> bool {
+        self.staleness.load(Ordering::Relaxed) != 0
+    }
+
+    /// Why its capabilities may have changed since the last call of this.
+    pub fn take_staleness(&self) -> Option<Staleness> {
+        match self.staleness.swap(0, Ordering::Relaxed) {
+            0 => None,
+            1 => Some(Staleness::CallRejected),
+            _ => Some(Staleness::Restarted),
+        }
     }
 
     /// Whether its responses say how many tokens of a prompt were cached, in their last usage at least.

@@ -1,82 +1,100 @@
-//! What engines can do, as the node found out that asked them.
+//! What engines can do, as the node found out that probed them.
 //!
-//! A row per engine, which nodes share: one of them asks, after it has claimed the row.
+//! A row per engine, which nodes share: one of them probes it, after it has claimed the row.
 
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::row;
 use domain::capabilities::{Capabilities, Capability, Support};
-use domain::{ModelId, Timestamp};
+use domain::{ModelId, Timestamp, engine_key};
 use serde::{Deserialize, Serialize};
 use sqlx::any::AnyRow;
 use std::collections::BTreeMap;
 
 /// The most engines that are read at once.
 const MAX_LISTED: i64 = 10_000;
+/// A time that no probe has.
+const NEVER: i64 = -1;
 
-/// The result of the last probe of an engine.
+/// The result of the last probes of an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineRecord {
-    /// Identifies the engine.
+    /// Identifies the engine, see [`engine_key`].
     pub engine: String,
-    /// The Model ID under which it was asked.
+    /// The Model ID under which it was probed.
     pub model: ModelId,
     pub version: Option<String>,
     pub capabilities: Capabilities,
-    /// Whether all questions were asked.
-    pub is_complete: bool,
-    pub asked_at: Timestamp,
+    /// Probes since the last one that made all of its calls.
+    pub failures: u32,
+    /// Names of the calls that ended an engine of this version.
+    pub fatal_calls: Vec<String>,
+    /// When the last probe began, whatever it has found.
+    pub probed_at: Timestamp,
+}
+
+impl EngineRecord {
+    /// Whether the last probe made all of its calls.
+    pub const fn is_complete(&self) -> bool {
+        self.failures == 0
+    }
+}
+
+/// An engine that a node is about to probe.
+#[derive(Debug, Clone, Copy)]
+pub struct EngineClaim<'a> {
+    pub engine: &'a str,
+    pub model: &'a ModelId,
+    /// The last probe that this node knows of.
+    pub last: Option<Timestamp>,
+    pub until: Timestamp,
 }
 
 /// Results since a moment, oldest first.
 pub async fn list_since(store: &Store, since: Timestamp) -> Result<Vec<EngineRecord>, StoreError> {
     let query = sqlx::query(
-        "SELECT engine, model, version, capabilities, is_complete, asked_at FROM engine_capabilities \
-         WHERE capabilities IS NOT NULL AND asked_at >= $1 ORDER BY asked_at, engine LIMIT $2",
+        "SELECT engine, model, version, capabilities, failures, fatal_calls, probed_at FROM engine_capabilities \
+         WHERE capabilities IS NOT NULL AND probed_at >= $1 ORDER BY probed_at, engine LIMIT $2",
     );
     store.rows(query.bind(since.millis()).bind(MAX_LISTED)).await?.iter().map(record).collect()
 }
 
-/// The results for a model, newest first.
-pub async fn list_of_model(store: &Store, model: &ModelId) -> Result<Vec<EngineRecord>, StoreError> {
-    let query = sqlx::query(
-        "SELECT engine, model, version, capabilities, is_complete, asked_at FROM engine_capabilities \
-         WHERE capabilities IS NOT NULL AND model = $1 ORDER BY asked_at DESC, engine LIMIT $2",
-    );
-    store.rows(query.bind(model.as_str()).bind(MAX_LISTED)).await?.iter().map(record).collect()
+/// The results for engines with these keys, oldest first.
+pub async fn list_of(store: &Store, keys: &[String]) -> Result<Vec<EngineRecord>, StoreError> {
+    let mut records = list_since(store, Timestamp::from_millis(0)).await?;
+    records.retain(|record| keys.iter().any(|key| engine_key::is_of(&record.engine, key)));
+    Ok(records)
 }
 
-/// Claims an engine until a moment. Returns whether no other node has claimed it.
-pub async fn claim(
-    tx: &mut Tx,
-    engine: &str,
-    model: &ModelId,
-    now: Timestamp,
-    until: Timestamp,
-) -> Result<bool, StoreError> {
+/// Claims an engine. Returns whether no other node has claimed it, or probed it since the node has read its row.
+pub async fn claim(tx: &mut Tx, claim: EngineClaim<'_>, now: Timestamp) -> Result<bool, StoreError> {
     let upsert = sqlx::query(
-        "INSERT INTO engine_capabilities (engine, model, asked_at, claimed_until) VALUES ($1, $2, $3, $4) \
+        "INSERT INTO engine_capabilities (engine, model, probed_at, claimed_until) VALUES ($1, $2, $3, $4) \
          ON CONFLICT (engine) DO UPDATE SET claimed_until = excluded.claimed_until \
-         WHERE engine_capabilities.claimed_until <= $3",
+         WHERE engine_capabilities.claimed_until <= $3 \
+         AND (engine_capabilities.capabilities IS NULL OR engine_capabilities.probed_at = $5)",
     );
-    let upsert = upsert.bind(engine).bind(model.as_str()).bind(now.millis()).bind(until.millis());
-    Ok(tx.execute(upsert).await? == 1)
+    let last = claim.last.map_or(NEVER, Timestamp::millis);
+    let upsert = upsert.bind(claim.engine).bind(claim.model.as_str()).bind(now.millis());
+    Ok(tx.execute(upsert.bind(claim.until.millis()).bind(last)).await? == 1)
 }
 
 /// Writes a result, and gives the claim back.
 pub async fn put(tx: &mut Tx, record: &EngineRecord) -> Result<(), StoreError> {
     let upsert = sqlx::query(
-        "INSERT INTO engine_capabilities (engine, model, version, capabilities, is_complete, asked_at, claimed_until) \
-         VALUES ($1, $2, $3, $4, $5, $6, $6) ON CONFLICT (engine) DO UPDATE SET model = excluded.model, \
-         version = excluded.version, capabilities = excluded.capabilities, is_complete = excluded.is_complete, \
-         asked_at = excluded.asked_at, claimed_until = excluded.claimed_until",
+        "INSERT INTO engine_capabilities \
+         (engine, model, version, capabilities, failures, fatal_calls, probed_at, claimed_until) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $7) ON CONFLICT (engine) DO UPDATE SET model = excluded.model, \
+         version = excluded.version, capabilities = excluded.capabilities, failures = excluded.failures, \
+         fatal_calls = excluded.fatal_calls, probed_at = excluded.probed_at, claimed_until = excluded.claimed_until",
     )
     .bind(record.engine.as_str())
     .bind(record.model.as_str())
     .bind(record.version.as_deref())
     .bind(to_json(&record.capabilities))
-    .bind(i64::from(record.is_complete))
-    .bind(record.asked_at.millis());
+    .bind(i64::from(record.failures))
+    .bind(serde_json::to_string(&record.fatal_calls).expect("it has only texts"))
+    .bind(record.probed_at.millis());
     tx.execute(upsert).await.map(drop)
 }
 
@@ -86,8 +104,9 @@ fn record(found: &AnyRow) -> Result<EngineRecord, StoreError> {
         model: row::parsed(found, "model", |text| ModelId::parse(text).ok())?,
         version: row::optional_text(found, "version")?,
         capabilities: row::parsed(found, "capabilities", from_json)?,
-        is_complete: row::flag(found, "is_complete")?,
-        asked_at: row::moment(found, "asked_at")?,
+        failures: row::small(found, "failures")?,
+        fatal_calls: row::parsed(found, "fatal_calls", |text| serde_json::from_str(text).ok())?,
+        probed_at: row::moment(found, "probed_at")?,
     })
 }
 

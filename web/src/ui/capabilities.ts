@@ -12,7 +12,6 @@ const LABELS: Record<string, string> = {
   rerank: 'Rerank',
   score: 'Score',
   tokenize: 'Tokenize',
-  batch: 'Batches',
   tools: 'Tools',
   streamed_tools: 'Tools in streams',
   parallel_tools: 'Several tools at once',

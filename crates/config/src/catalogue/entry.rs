@@ -5,10 +5,13 @@
 //! value of each member: it is what the API shows and what the hash of the catalogue covers.
 
 use super::table::{amount, api_only, share, texts};
-use domain::model::{EnginePool, Flavor, Launch, Model, RerankApi, Serving, Upstream};
+use domain::model::{EnginePool, Flavor, Launch, LimitName, Model, RerankApi, Serving, Upstream};
 use domain::{NanoUsd, PriceShare};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+/// The `engine` of an upstream that OpenAI runs, or that is as strict.
+pub const OPENAI_ENGINE: &str = "openai";
 
 /// A model without its id.
 #[derive(Clone, Default, PartialEq, Deserialize, Serialize, ToSchema)]
@@ -42,7 +45,8 @@ pub struct CatalogueEntry {
     pub share_prefix_cache: Option<bool>,
     /// Whether a stream whose replica is lost goes on at another one.
     pub failover: Option<bool>,
-    /// Default: true. Whether its engines are asked what they can do, with a few small calls.
+    /// Whether its engines are probed for what they can do, with a few small calls. Default (null): those of a kind that
+    /// Forebay can start, unless `probe` of `[server]` says otherwise for all.
     pub probe: Option<bool>,
     pub media_urls: Option<bool>,
     pub merge_system: Option<bool>,
@@ -94,9 +98,9 @@ pub struct UpstreamEntry {
     pub max_in_flight: Option<u64>,
     /// Default: `/health`.
     pub health_path: Option<String>,
-    /// Default: true.
+    /// Default: true; with `openai` as the engine, false.
     pub continuous_usage: Option<bool>,
-    /// `forebay-engine`, `vllm`, `sglang` or `llama-server`, if known.
+    /// `forebay-engine`, `vllm`, `sglang`, `llama-server`, `tei` or `openai`, if known.
     pub engine: Option<String>,
     /// The APIs that it speaks itself, `messages` and `responses`: their calls are passed through instead of translated.
     #[serde(default, deserialize_with = "texts")]
@@ -215,10 +219,11 @@ impl From<&Upstream> for UpstreamEntry {
             max_in_flight: upstream.max_in_flight.map(u64::from),
             health_path: Some(upstream.health_path.clone()),
             continuous_usage: Some(upstream.continuous_usage),
-            engine: match (upstream.engine, upstream.rerank_api) {
-                (Some(engine), _) => Some(engine.to_string()),
-                (None, api @ RerankApi::Tei) => Some(api.to_string()),
-                (None, RerankApi::Vllm) => None,
+            engine: match (upstream.engine, upstream.rerank_api, upstream.limit_name) {
+                (Some(engine), _, _) => Some(engine.to_string()),
+                (None, api @ RerankApi::Tei, _) => Some(api.to_string()),
+                (None, RerankApi::Vllm, LimitName::MaxCompletionTokens) => Some(OPENAI_ENGINE.to_owned()),
+                (None, RerankApi::Vllm, LimitName::MaxTokens) => None,
             },
             native: Some(upstream.native.iter().map(ToString::to_string).collect()),
         }
@@ -275,6 +280,20 @@ mod tests {
     use crate::{Config, Exported, write_definitions};
     use serde_json::{Value, json};
     use std::path::Path;
+
+    #[test]
+    fn a_server_of_openai_has_its_own_name_of_the_token_limit() {
+        let table = json!({"id": "openai/x", "upstreams": [{"url": "https://a/v1", "engine": "openai"}]});
+        let Value::Object(table) = table else { panic!("{table}") };
+        let text = write_definitions(&[Exported { table, has_keys: false, enabled: true }], &[]);
+        let config = Config::parse(&text, Path::new("/"), &|_| None).unwrap_or_else(|problems| panic!("{problems}"));
+        let model = config.catalogue.get("openai/x").unwrap();
+        let Serving::Upstreams(upstreams) = &model.serving else { panic!("{model:?}") };
+        let upstream = &upstreams[0];
+        let read = (upstream.limit_name, upstream.engine, upstream.continuous_usage);
+        assert_eq!(read, (LimitName::MaxCompletionTokens, None, false));
+        assert_eq!(UpstreamEntry::from(upstream).engine.as_deref(), Some("openai"));
+    }
 
     #[test]
     fn no_member_is_lost_between_a_table_and_the_entry_of_its_model() {

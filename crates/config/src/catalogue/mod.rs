@@ -10,7 +10,7 @@ mod stored;
 mod table;
 
 pub use definitions::{Definition, Exported, read_definitions, write_definitions};
-pub use entry::CatalogueEntry;
+pub use entry::{CatalogueEntry, OPENAI_ENGINE};
 pub use stored::ModelRules;
 pub use table::{EntryProblem, Why, remove_nulls};
 

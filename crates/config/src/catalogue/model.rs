@@ -1,12 +1,12 @@
 //! Entries as models: the range and the default of every member, and what members require of each other.
 
-use super::entry::{CatalogueEntry, EngineEntry, FlavorEntry, UpstreamEntry};
+use super::entry::{CatalogueEntry, EngineEntry, FlavorEntry, OPENAI_ENGINE, UpstreamEntry};
 use super::table::{EntryProblem, Why};
 use crate::sections::{http_url, is_plain_name};
 use crate::weights::HUB_REFERENCE;
 use domain::model::{
-    ChatTraits, DriverKind, EngineKind, EngineOptions, EnginePool, Flavor, ImageTokens, Launch, Modality, Model,
-    NativeApi, ReasoningNames, RequestRules, RerankApi, Serving, ThinkingSwitch, Upstream,
+    ChatTraits, DriverKind, EngineKind, EngineOptions, EnginePool, Flavor, ImageTokens, Launch, LimitName, Modality,
+    Model, NativeApi, ReasoningNames, RequestRules, RerankApi, Serving, ThinkingSwitch, Upstream,
 };
 use domain::money::{NanoUsd, Price};
 use domain::{GpuType, ModelId};
@@ -20,7 +20,7 @@ const DEFAULT_HEALTH_PATH: &str = "/health";
 const DEFAULT_PRECISION: &str = "auto";
 const DRIVERS: &str = "\"process\" or \"kubernetes\"";
 const ENGINES: &str = "\"forebay-engine\", \"vllm\", \"sglang\" or \"llama-server\"";
-const UPSTREAM_ENGINES: &str = "\"forebay-engine\", \"vllm\", \"sglang\", \"llama-server\" or \"tei\"";
+const UPSTREAM_ENGINES: &str = "\"forebay-engine\", \"vllm\", \"sglang\", \"llama-server\", \"tei\" or \"openai\"";
 const THINKING_SWITCHES: &str = "\"reasoning_effort\", \"enable_thinking\", \"thinking\", \"thinking_budget\", \
                                  \"thinking_token_budget\" or \"none\"";
 const REASONING_NAMES: &str = "\"both\" or \"as_is\"";
@@ -270,8 +270,10 @@ fn upstream_of(entry: &UpstreamEntry, id: Option<&ModelId>, checks: &Checks<'_>)
         let is_path = text.starts_with('/') && text.parse::<http::uri::PathAndQuery>().is_ok();
         is_path.then_some(text)
     });
+    // Neither is an engine that Forebay starts: each name stands for what is sent.
     let is_tei = entry.engine.as_deref() == Some(RerankApi::Tei.as_str());
-    let engine = match is_tei {
+    let is_openai = entry.engine.as_deref() == Some(OPENAI_ENGINE);
+    let engine = match is_tei || is_openai {
         true => None,
         false => checks.parsed("engine", &entry.engine, UPSTREAM_ENGINES, EngineKind::parse),
     };
@@ -282,9 +284,11 @@ fn upstream_of(entry: &UpstreamEntry, id: Option<&ModelId>, checks: &Checks<'_>)
         api_key: entry.api_key.clone(),
         max_in_flight,
         health_path: health_path.unwrap_or(DEFAULT_HEALTH_PATH).to_owned(),
-        continuous_usage: entry.continuous_usage.unwrap_or(true),
+        // OpenAI rejects members that it does not know.
+        continuous_usage: entry.continuous_usage.unwrap_or(!is_openai),
         engine,
         rerank_api: if is_tei { RerankApi::Tei } else { RerankApi::Vllm },
+        limit_name: if is_openai { LimitName::MaxCompletionTokens } else { LimitName::MaxTokens },
         native,
     })
 }

@@ -1,39 +1,34 @@
 //! Finds out what engines can do, and keeps it known to all nodes.
 //!
-//! Every node looks at its engines: at new ones, at those that were down, and at those that lack what a call needed. If one is
-//! due (`due`), the node claims it in the store, asks it (`fleet::probe`) and writes the result, which the others read. The
-//! calls belong to no workspace: they are neither metered nor billed.
+//! Every node looks at its engines: at new ones, and at those whose last result may be outdated. If a probe is due (`due`), the
+//! node claims the engine in the store, probes it (`look`) and writes the result, which the others read. The calls belong to
+//! no workspace: they are neither metered nor billed.
 
 mod due;
 mod engines;
+mod look;
 
-use crate::command::{AuditedChange, Author, Command};
-use domain::{ModelId, Timestamp};
+use domain::{Model, Timestamp, engine_key};
 use due::EngineView;
-use engines::AskedEngine;
-use fleet::backend::BackendId;
-use fleet::probe::{self, ModelServer};
+use engines::{ProbedEngine, Scope};
+use fleet::backend::{BackendId, Staleness};
 use fleet::{Connector, Endpoints, Routes};
-use serde_json::Value;
+use look::{Look, Looked};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use store::capabilities::{self, EngineRecord};
 use store::{Store, StoreError};
 use tokio::task::JoinSet;
 
 /// Period of [`CapabilityKeeper::round`].
 pub const PERIOD: Duration = Duration::from_secs(2);
-/// All questions to one engine.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(300);
-/// A node that ends in the middle of a probe blocks others for this long; so does an engine that shows nothing.
-const CLAIM_MILLIS: i64 = 10 * 60_000;
-/// Pause between two looks at an engine of which nothing is known.
-const RETRY: Duration = Duration::from_secs(30);
-/// Engines that one node asks at once.
-const MAX_PROBES: usize = 2;
-/// Results are read again for this time, because clocks of nodes differ.
-const OVERLAP_MILLIS: i64 = 60_000;
+/// The least time between two looks at an engine.
+const REST_MILLIS: u64 = 30_000;
+/// Engines that one node looks at at once.
+const MAX_LOOKS: usize = 2;
+/// Results are read again for this time: that of the longest probe, and the difference between the clocks of nodes.
+const OVERLAP_MILLIS: i64 = 6 * 60_000;
 
 /// The dependencies of the keeper.
 #[derive(Clone)]
@@ -42,8 +37,10 @@ pub struct CapabilityParts {
     pub routes: Routes,
     pub endpoints: Endpoints,
     pub connector: Connector,
-    /// Whether servers of an unknown kind are asked, too: they may be hosted services, which bill each call.
-    pub asks_unknown: bool,
+    /// Whether servers of an unknown kind are probed, too: they may be hosted services, which bill each call.
+    pub probes_unknown: bool,
+    /// The id of this node.
+    pub node: Arc<str>,
     pub now: fn() -> Timestamp,
 }
 
@@ -57,10 +54,21 @@ pub struct CapabilityKeeper {
     /// Backends that were looked at since they appeared.
     seen: HashSet<BackendId>,
     /// When engines were last looked at.
-    looked_at: HashMap<String, Instant>,
-    /// Engines that are asked now.
-    asked: HashSet<String>,
-    probes: JoinSet<(String, Result<Option<EngineRecord>, StoreError>)>,
+    looked_at: HashMap<String, Timestamp>,
+    /// The versions that they had then.
+    versions: HashMap<String, String>,
+    /// Engines whose results may be outdated, until a probe has made all of its calls.
+    stale: HashMap<String, Stale>,
+    /// Engines that are looked at now.
+    busy: HashSet<String>,
+    looks: JoinSet<(String, Result<Looked, StoreError>)>,
+}
+
+/// What is known of an engine may be outdated.
+#[derive(Debug, Clone, Copy)]
+struct Stale {
+    since: Timestamp,
+    why: Staleness,
 }
 
 impl CapabilityKeeper {
@@ -72,50 +80,56 @@ impl CapabilityKeeper {
             present: HashSet::new(),
             seen: HashSet::new(),
             looked_at: HashMap::new(),
-            asked: HashSet::new(),
-            probes: JoinSet::new(),
+            versions: HashMap::new(),
+            stale: HashMap::new(),
+            busy: HashSet::new(),
+            looks: JoinSet::new(),
         }
     }
 
     /// Reads the results of all nodes, applies them to the backends of this one, and looks at engines where it is needed.
     pub async fn round(&mut self) -> Result<(), StoreError> {
         self.collect()?;
-        let engines = engines::all(&self.parts.routes, &self.parts.endpoints, self.parts.asks_unknown);
+        let scope = Scope { probes_unknown: self.parts.probes_unknown, node: &self.parts.node };
+        let engines = engines::all(&self.parts.routes, &self.parts.endpoints, scope);
         self.read(&engines).await?;
-        self.looked_at.retain(|key, _| engines.contains_key(key));
-        self.known.retain(|key, _| engines.contains_key(key));
-        self.seen.retain(|id| engines.values().any(|engine| engine.backends.iter().any(|backend| backend.id == *id)));
+        self.forget_others(&engines);
+        self.note_staleness(&engines);
         for (key, engine) in &engines {
             self.apply(key, engine);
-            if self.probes.len() < MAX_PROBES && !self.asked.contains(key) {
+            if self.looks.len() < MAX_LOOKS && !self.busy.contains(key) {
                 self.look(key, engine);
             }
         }
         Ok(())
     }
 
-    /// Takes the results of probes that have ended.
+    /// Takes the results of looks that have ended.
     fn collect(&mut self) -> Result<(), StoreError> {
-        while let Some(ended) = self.probes.try_join_next() {
+        while let Some(ended) = self.looks.try_join_next() {
             let Ok((key, result)) = ended else { continue };
-            self.asked.remove(&key);
-            if let Some(record) = result? {
+            self.busy.remove(&key);
+            let Looked { version, record } = result?;
+            if let Some(version) = version {
+                self.versions.insert(key.clone(), version);
+            }
+            if let Some(record) = record {
                 self.known.insert(key, record);
             }
         }
         // One that panicked did not say its engine.
-        if self.probes.is_empty() {
-            self.asked.clear();
+        if self.looks.is_empty() {
+            self.busy.clear();
         }
         Ok(())
     }
 
     /// Reads new results; all of them if there are engines that this node has not had before.
-    async fn read(&mut self, engines: &HashMap<String, AskedEngine>) -> Result<(), StoreError> {
+    async fn read(&mut self, engines: &HashMap<String, ProbedEngine>) -> Result<(), StoreError> {
         let has_new = engines.keys().any(|key| !self.present.contains(key));
         let since = if has_new { Timestamp::from_millis(0) } else { self.read_until };
         for record in capabilities::list_since(&self.parts.store, since.plus_millis(-OVERLAP_MILLIS)).await? {
-            self.read_until = self.read_until.max(record.asked_at);
+            self.read_until = self.read_until.max(record.probed_at);
             if engines.contains_key(&record.engine) {
                 self.known.insert(record.engine.clone(), record);
             }
@@ -124,121 +138,75 @@ impl CapabilityKeeper {
         Ok(())
     }
 
-    fn apply(&self, key: &str, engine: &AskedEngine) {
+    fn forget_others(&mut self, engines: &HashMap<String, ProbedEngine>) {
+        self.looked_at.retain(|key, _| engines.contains_key(key));
+        self.versions.retain(|key, _| engines.contains_key(key));
+        self.known.retain(|key, _| engines.contains_key(key));
+        self.stale.retain(|key, _| engines.contains_key(key));
+        self.seen.retain(|id| engines.values().any(|engine| engine.backends.iter().any(|backend| backend.id == *id)));
+    }
+
+    /// Notes which results may be outdated, and which no longer are: only a probe that began later settles it.
+    fn note_staleness(&mut self, engines: &HashMap<String, ProbedEngine>) {
+        let now = (self.parts.now)();
+        for (key, engine) in engines {
+            for backend in &engine.backends {
+                let Some(why) = backend.take_staleness() else { continue };
+                // It may have another version now.
+                if why == Staleness::Restarted {
+                    self.seen.remove(&backend.id);
+                }
+                let stale = self.stale.entry(key.clone()).or_insert(Stale { since: now, why });
+                *stale = Stale { since: now, why: stale.why.max(why) };
+            }
+        }
+        let known = &self.known;
+        self.stale.retain(|key, stale| {
+            let settles = |record: &EngineRecord| record.is_complete() && record.probed_at > stale.since;
+            !known.get(key).is_some_and(settles)
+        });
+    }
+
+    /// After a restart, what the engine lacked is not known: it may have other options.
+    fn apply(&self, key: &str, engine: &ProbedEngine) {
         let Some(record) = self.known.get(key) else { return };
-        let outdated = engine.backends.iter().filter(|backend| *backend.capabilities() != record.capabilities);
-        let capabilities = Arc::new(record.capabilities.clone());
-        outdated.for_each(|backend| backend.set_capabilities(Arc::clone(&capabilities)));
+        let has_restarted = self.stale.get(key).is_some_and(|stale| stale.why == Staleness::Restarted);
+        let known = if has_restarted { record.capabilities.without_missing() } else { record.capabilities.clone() };
+        let known = Arc::new(known);
+        // One that has become stale in this moment is treated in the next round.
+        let outdated = engine.backends.iter().filter(|backend| !backend.is_stale() && backend.capabilities() != known);
+        outdated.for_each(|backend| backend.set_capabilities(Arc::clone(&known)));
     }
 
     /// Looks at an engine, if something new may be seen there.
-    fn look(&mut self, key: &str, engine: &AskedEngine) {
-        let Some(backend) = engine.ready() else { return };
+    fn look(&mut self, key: &str, engine: &ProbedEngine) {
+        let Some(backend) = engine.ready(&self.seen) else { return };
+        let now = (self.parts.now)();
+        let has_rested = self.looked_at.get(key).is_none_or(|at| now.millis_since(*at) >= REST_MILLIS);
+        let is_stale = self.stale.contains_key(key);
         let known = self.known.get(key).cloned();
-        let is_new = engine.backends.iter().any(|backend| !self.seen.contains(&backend.id));
-        let has_rested = self.looked_at.get(key).is_none_or(|at| at.elapsed() >= RETRY);
-        // All of them forget their doubts.
-        let is_doubted = engine.backends.iter().filter(|backend| backend.take_doubt()).count() > 0;
-        let is_old = known.as_ref().is_none_or(|known| due::is_old(known, (self.parts.now)()));
-        if !(is_new || is_doubted || (is_old && has_rested)) {
+        let version = self.versions.get(key).map(String::as_str);
+        let last_seen = EngineView { version, is_own: engine.is_own, is_stale };
+        let may_be_due = !self.seen.contains(&backend.id) || due::is_due(known.as_ref(), last_seen, now);
+        if !(has_rested && may_be_due) {
             return;
         }
-        self.seen.extend(engine.backends.iter().map(|backend| backend.id));
-        self.looked_at.insert(key.to_owned(), Instant::now());
-        self.asked.insert(key.to_owned());
+        self.seen.insert(backend.id);
+        self.looked_at.insert(key.to_owned(), now);
+        self.busy.insert(key.to_owned());
         let look = Look {
             parts: self.parts.clone(),
             key: key.to_owned(),
             engine: engine.clone(),
+            backend: Arc::clone(backend),
             known,
-            is_doubted,
-            server: ModelServer::new(
-                self.parts.connector.clone(),
-                backend.upstream.url.clone(),
-                backend.upstream.api_key.clone(),
-            ),
-            model: backend.upstream.model.clone(),
+            is_stale,
         };
-        self.probes.spawn(async move { (look.key.clone(), look.run().await) });
+        self.looks.spawn(async move { (look.key.clone(), look.run().await) });
     }
 }
 
-/// One look at an engine.
-struct Look {
-    parts: CapabilityParts,
-    key: String,
-    engine: AskedEngine,
-    known: Option<EngineRecord>,
-    is_doubted: bool,
-    server: ModelServer,
-    /// The name of the model at the server.
-    model: String,
-}
-
-impl Look {
-    /// Asks the engine if it is due. Returns the new result.
-    async fn run(self) -> Result<Option<EngineRecord>, StoreError> {
-        let version = self.server.version().await;
-        let now = (self.parts.now)();
-        let seen = EngineView { version: version.as_deref(), is_own: self.engine.is_own, is_doubted: self.is_doubted };
-        if !due::is_due(self.known.as_ref(), seen, now) {
-            return Ok(None);
-        }
-        let mut tx = self.parts.store.begin().await?;
-        let until = now.plus_millis(CLAIM_MILLIS);
-        let is_ours = capabilities::claim(&mut tx, &self.key, &self.engine.model, now, until).await?;
-        tx.commit().await?;
-        if !is_ours {
-            return Ok(None);
-        }
-        let server = self.server.clone().within(PROBE_TIMEOUT);
-        let learned = probe::learn(&server, &self.model, self.engine.context_length).await;
-        let replaces_more = !learned.is_complete && self.known.as_ref().is_some_and(|known| known.is_complete);
-        if learned.capabilities.present().is_empty() || replaces_more {
-            tracing::info!(model.id = %self.engine.model, "an engine of {} did not show what it can do", self.engine.model);
-            return Ok(None);
-        }
-        let record = EngineRecord {
-            engine: self.key.clone(),
-            model: self.engine.model.clone(),
-            version: version.or_else(|| self.known.as_ref().and_then(|known| known.version.clone())),
-            capabilities: learned.capabilities,
-            is_complete: learned.is_complete,
-            asked_at: (self.parts.now)(),
-        };
-        self.write(&record).await?;
-        Ok(Some(record))
-    }
-
-    /// Writes the result. A change of what was known is in the log and in the audit log.
-    async fn write(&self, record: &EngineRecord) -> Result<(), StoreError> {
-        let mut tx = self.parts.store.begin().await?;
-        capabilities::put(&mut tx, record).await?;
-        let model = &record.model;
-        match &self.known {
-            None => tracing::info!(model.id = %model, "an engine of {model} has shown what it can do"),
-            Some(known) => {
-                let changes = record.capabilities.changes_since(&known.capabilities);
-                if !changes.is_empty() {
-                    let changes = changes.join("; ");
-                    tracing::warn!(model.id = %model, "the capabilities of an engine of {model} have changed: {changes}");
-                    let command = Command { store: &self.parts.store, author: &Author::Probe, now: record.asked_at };
-                    let change =
-                        AuditedChange::new("model.capabilities", self.engine.organization.as_ref(), model.as_str());
-                    let change = change.detail(changes).before(shown(known)).after(shown(record));
-                    command.record(&mut tx, change).await?;
-                }
-            }
-        }
-        tx.commit().await
-    }
-}
-
-fn shown(record: &EngineRecord) -> Value {
-    serde_json::from_str(&capabilities::to_json(&record.capabilities)).unwrap_or_default()
-}
-
-/// The results for a model, newest first.
-pub async fn of_model(store: &Store, model: &ModelId) -> Result<Vec<EngineRecord>, StoreError> {
-    capabilities::list_of_model(store, model).await
+/// The results for the current engines of a serverless model, oldest first.
+pub async fn of_model(store: &Store, model: &Model) -> Result<Vec<EngineRecord>, StoreError> {
+    capabilities::list_of(store, &engine_key::of_model(model)).await
 }

@@ -7,6 +7,7 @@
 mod databases;
 
 mod bootstrap;
+mod capabilities;
 mod catalogue;
 mod endpoints;
 mod invitations;

@@ -133,9 +133,9 @@ impl Dataplane {
             return self.native_request(attempt, native, limit);
         }
         let Attempt { replica, call, cache_salt, continuation, .. } = attempt;
-        let Upstream { model, continuous_usage, engine, .. } = &replica.upstream;
+        let engine = &replica.upstream.engine;
         let limit = continuation.map_or_else(|| call.tap.limit(), |continuation| continuation.limit);
-        let mut edits: Edits<'_> = call.request.upstream_edits(model, *continuous_usage, limit);
+        let mut edits: Edits<'_> = call.request.edits_for(&replica.upstream, limit);
         match (engine, continuation) {
             (Some(engine), Some(continuation)) => call.request.continue_from(&continuation.text, *engine, &mut edits),
             (Some(engine), None) => call.request.continue_prompt(*engine, &mut edits),

@@ -23,6 +23,9 @@ const LOGPROB_BYTES: u64 = 64;
 const USUAL_COMPLETION: u64 = 16;
 /// Images whose dimensions are kept. Further ones count as most models count them.
 const MAX_IMAGES: usize = 1_024;
+/// Names of limits as they are written.
+const LIMIT: &str = "\"max_tokens\"";
+const COMPLETION_LIMIT: &str = "\"max_completion_tokens\"";
 /// The least completion that is expected, unless the call has a lower limit.
 const LEAST_EXPECTED: u64 = 256;
 
@@ -69,6 +72,14 @@ pub(crate) struct TokenEstimate {
 struct LimitMember {
     tokens: Option<u64>,
     span: Range<usize>,
+}
+
+impl LimitMember {
+    /// The range of its name, with quotes; `None` if the name is escaped.
+    fn name(&self, body: &[u8], name: &str) -> Option<Range<usize>> {
+        let before = body[..self.span.start].trim_ascii_end().strip_suffix(b":")?.trim_ascii_end();
+        before.ends_with(name.as_bytes()).then(|| before.len() - name.len()..before.len())
+    }
 }
 
 impl TokenEstimate {
@@ -304,6 +315,27 @@ impl TokenEstimate {
         }
     }
 
+    /// The same for a chat at a server that knows `max_completion_tokens` only: a limit of the client under the other name
+    /// is renamed. A call with both names keeps them, and the server rejects it as it does without the gateway.
+    pub(super) fn clamp_completion(
+        &self,
+        limit: Option<u64>,
+        model_end: usize,
+        body: &[u8],
+        edits: &mut Edits<'static>,
+    ) {
+        match (limit, self.limit_members().next()) {
+            (Some(limit), None) => edits.insert(model_end, format!(",{COMPLETION_LIMIT}:{limit}").into_bytes()),
+            (Some(limit), Some(_)) => self.clamp(limit, model_end, edits),
+            (None, _) => {}
+        }
+        if let (Some(member), None) = (&self.max_tokens, &self.max_completion_tokens)
+            && let Some(name) = member.name(body, LIMIT)
+        {
+            edits.replace(name, COMPLETION_LIMIT.as_bytes());
+        }
+    }
+
     fn limit_members(&self) -> impl Iterator<Item = &LimitMember> {
         self.limit_names().map(|(_, member)| member)
     }
@@ -335,6 +367,7 @@ fn read_limit(
 mod tests {
     use super::TokenEstimate;
     use crate::request::{ParsedRequest, chat, embeddings};
+    use domain::model::{LimitName, Upstream};
     use domain::quota::TokenBound;
     use fleet::routing::TokenRatio;
     use proptest::prelude::*;
@@ -524,6 +557,23 @@ mod tests {
         let absurd = parse(r#","max_tokens":9223372036854775807,"n":2"#).estimate;
         assert_eq!(absurd.bound(CONTEXT).completion, CONTEXT);
         assert_eq!(absurd.expected(CONTEXT, 60_000, Some(u64::MAX)).1, 2 * CONTEXT);
+    }
+
+    #[test]
+    fn a_limit_is_renamed_for_a_server_that_knows_one_name_only() {
+        let openai = Upstream { limit_name: LimitName::MaxCompletionTokens, ..Upstream::plain("http://a/v1", "b") };
+        let sent = |rest: &str, limit| {
+            let request = parse(rest);
+            let sent = request.edits_for(&openai, limit).apply(&request.body);
+            String::from_utf8(sent.to_vec()).unwrap()
+        };
+        assert!(sent("", Some(7)).starts_with(r#"{"model":"b","max_completion_tokens":7,"#));
+        assert!(!sent("", None).contains("max_"));
+        assert!(sent(r#","max_tokens" : 100"#, Some(7)).ends_with(r#","max_completion_tokens" : 7}"#));
+        assert!(sent(r#","max_tokens":5"#, None).ends_with(r#","max_completion_tokens":5}"#));
+        assert!(sent(r#","max_completion_tokens":100"#, Some(7)).ends_with(r#","max_completion_tokens":7}"#));
+        let both = r#","max_tokens":5,"max_completion_tokens":6"#;
+        assert!(sent(both, None).contains(both), "the server rejects it");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The edits that turn the client's body into the one sent to a model server.
 
 use super::{Operation, ParsedRequest};
-use domain::model::RerankApi;
+use domain::model::{LimitName, RerankApi, Upstream};
 use json::edits::Edits;
 
 /// The name of a member that engines know as `reasoning_content`.
@@ -13,6 +13,19 @@ impl ParsedRequest {
         if let Operation::Rerank(options) = &self.operation {
             options.translate(api, &self.body, edits);
         }
+    }
+
+    /// The edits for an upstream, with the name that it has for the token limit of a chat.
+    pub(crate) fn edits_for(&self, upstream: &Upstream, limit: Option<u64>) -> Edits<'static> {
+        let Upstream { model, continuous_usage, limit_name, .. } = upstream;
+        let is_renamed =
+            *limit_name == LimitName::MaxCompletionTokens && matches!(self.operation, Operation::Chat { .. });
+        if !is_renamed {
+            return self.upstream_edits(model, *continuous_usage, limit);
+        }
+        let mut edits = self.upstream_edits(model, *continuous_usage, None);
+        self.estimate.clamp_completion(limit, self.model_span.end, &self.body, &mut edits);
+        edits
     }
 
     /// Replaces the model with the upstream's own name, requests usage for every stream, and lowers the token limit per

@@ -16,8 +16,6 @@ named_enum! {
         Rerank = "rerank",
         Score = "score",
         Tokenize = "tokenize",
-        /// Whether it has an operation that batches of calls can have.
-        Batch = "batch",
         Tools = "tools",
         /// Arguments of tool calls are complete in streams, too.
         StreamedTools = "streamed_tools",
@@ -40,12 +38,6 @@ named_enum! {
         NativeMessages = "native_messages",
         NativeResponses = "native_responses",
     }
-}
-
-impl Capability {
-    /// The operations. All others concern chats.
-    pub const OPERATIONS: [Self; 7] =
-        [Self::Chat, Self::Completions, Self::Embeddings, Self::Rerank, Self::Score, Self::Tokenize, Self::Batch];
 }
 
 /// A set of capabilities.
@@ -163,6 +155,24 @@ impl Capabilities {
         self.present.is_empty() && self.missing.is_empty()
     }
 
+    /// Without what is missing: an engine that has restarted may have other options.
+    #[must_use]
+    pub fn without_missing(&self) -> Self {
+        Self { missing: CapabilitySet::EMPTY, ..self.clone() }
+    }
+
+    /// The findings of `newer`, and these where it has found nothing.
+    #[must_use]
+    pub fn updated_by(&self, newer: &Self) -> Self {
+        let mut updated = self.clone();
+        for capability in newer.present.or(newer.missing).iter() {
+            updated.set(capability, newer.get(capability));
+            updated.notes.remove(&capability);
+        }
+        updated.notes.extend(newer.notes.clone());
+        updated
+    }
+
     /// What replicas together can do. A capability is there if one replica has it and none lacks it, and missing if all
     /// lack it: a call may come to any of them.
     pub fn of_all<'a>(replicas: impl IntoIterator<Item = &'a Self>) -> Self {
@@ -231,6 +241,18 @@ mod tests {
         assert_eq!(with_unknown.get(Chat), Support::Yes);
         assert_eq!(with_unknown.missing(), CapabilitySet::EMPTY, "the other one may have them");
         assert!(Capabilities::of_all([]).is_empty());
+    }
+
+    #[test]
+    fn newer_findings_replace_older_ones_and_leave_the_others() {
+        use Capability::{Chat, Images, Tools};
+        let mut before = known(&[Chat, Tools], &[Images]);
+        before.note(Images, "text only");
+        let after = before.updated_by(&known(&[Images], &[Tools]));
+        assert_eq!(after, known(&[Chat, Images], &[Tools]), "with no note of what is outdated");
+        assert_eq!(before.updated_by(&Capabilities::default()), before);
+        assert!(before.without_missing().missing().is_empty());
+        assert_eq!(before.without_missing().get(Images), Support::Unknown);
     }
 
     #[test]

@@ -109,7 +109,7 @@ pub struct Model {
     pub share_prefix_cache: bool,
     /// Whether a stream continues at another replica if its own fails.
     pub failover: bool,
-    /// Whether its engines are asked what they can do; `None`: as the server's configuration says.
+    /// Whether its engines are probed for what they can do; `None`: as the configuration of the server says.
     pub probe: Option<bool>,
     pub chat: ChatTraits,
     pub rules: RequestRules,
@@ -191,6 +191,8 @@ pub struct Upstream {
     pub engine: Option<EngineKind>,
     /// How the engine compares texts.
     pub rerank_api: RerankApi,
+    /// The name of a chat's token limit there.
+    pub limit_name: LimitName,
     /// The APIs besides chat that the engine speaks itself. Their calls are passed through instead of translated.
     pub native: Vec<NativeApi>,
 }
@@ -204,6 +206,18 @@ named_enum! {
         Vllm = "vllm",
         /// That of Hugging Face's Text Embeddings Inference, which Forebay does not start.
         Tei = "tei",
+    }
+}
+
+named_enum! {
+    /// The member of a chat that limits the tokens of its completion.
+    #[derive(Default)]
+    pub enum LimitName {
+        /// Every engine knows it.
+        #[default]
+        MaxTokens = "max_tokens",
+        /// The newer models of OpenAI reject the other one.
+        MaxCompletionTokens = "max_completion_tokens",
     }
 }
 
@@ -236,6 +250,7 @@ impl Upstream {
             continuous_usage: false,
             engine: None,
             rerank_api: RerankApi::default(),
+            limit_name: LimitName::default(),
             native: Vec::new(),
         }
     }

@@ -3,11 +3,16 @@
 //! Missing is only what the engine rejects, or what its successful response disproves: a small model that calls no tool
 //! may have an engine that can. Everything else stays unknown.
 
-use super::questions::Question;
+use super::calls::ProbeCall;
 use domain::capabilities::{Capabilities, Capability, Support};
 use http::StatusCode;
 use serde_json::Value;
 use std::collections::BTreeMap;
+
+/// How engines say that they cannot do something.
+const UNSUPPORTED: [&str; 3] = ["not support", "unsupported", "no endpoints found"];
+/// How they say that a prompt does not fit.
+const TOO_LONG: [&str; 4] = ["context length", "context size", "context window", "maximum model length"];
 
 /// A response.
 #[derive(Debug, Clone)]
@@ -16,11 +21,16 @@ pub(super) struct Reply {
     pub(super) body: Vec<u8>,
 }
 
-/// The responses so far. A question without one is absent.
-#[derive(Debug, Default)]
-pub(super) struct Evidence(pub(super) BTreeMap<Question, Reply>);
+/// What a model has shown.
+#[derive(Debug)]
+pub(super) struct Evidence {
+    /// The responses so far. A call without one is absent.
+    pub(super) replies: BTreeMap<ProbeCall, Reply>,
+    /// As configured; that of the engine may be another.
+    pub(super) context_length: u64,
+}
 
-/// What a response says about the question.
+/// What a response says about its call.
 enum Verdict {
     /// A success, and its JSON; null for a stream.
     Served(Value),
@@ -33,9 +43,14 @@ enum Verdict {
 }
 
 impl Reply {
-    /// Whether further questions are pointless now: a missing key, a limit, an engine that still loads.
-    pub(super) fn ends_the_probe(&self) -> bool {
-        matches!(self.status.as_u16(), 401..=403 | 429 | 502..=504)
+    /// Whether further calls are pointless now: a limit, an engine that still loads, or a key or a gateway with which not
+    /// even the first call works. Hosted services reject single operations with 403.
+    pub(super) fn ends_the_probe(&self, call: ProbeCall) -> bool {
+        match self.status.as_u16() {
+            429 | 503 => true,
+            401..=403 | 502 | 504 => call == ProbeCall::Chat,
+            _ => false,
+        }
     }
 
     fn json(&self) -> Value {
@@ -61,22 +76,23 @@ pub(super) fn message_of(body: &Value) -> Option<String> {
 }
 
 impl Evidence {
-    fn verdict(&self, question: Question) -> Verdict {
-        let Some(reply) = self.0.get(&question) else { return Verdict::Inconclusive };
+    fn verdict(&self, call: ProbeCall) -> Verdict {
+        let Some(reply) = self.replies.get(&call) else { return Verdict::Inconclusive };
         if reply.status.is_success() {
             return Verdict::Served(reply.json());
         }
         let message = reply.message();
         let words = message.to_lowercase();
         let has = |phrases: &[&str]| phrases.iter().any(|phrase| words.contains(phrase));
-        // A wrong name says nothing about the engine.
-        if words.contains("model") && has(&["does not exist", "not found", "no model"]) {
+        let is_misnamed = words.contains("model") && has(&["does not exist", "not found", "no model"]);
+        // Neither a wrong name nor a context that is too small says anything about what was to be shown.
+        if is_misnamed || (call != ProbeCall::Overflow && has(&TOO_LONG)) {
             return Verdict::Inconclusive;
         }
         match reply.status.as_u16() {
             400 | 413 | 415 | 422 => Verdict::Rejected(message),
             // llama-server rejects with 500 and 501.
-            404 | 405 | 500 | 501 if has(&["not support", "unsupported", "no endpoints found", "requires"]) => {
+            404 | 405 | 500 | 501 if has(&UNSUPPORTED) || (call.has_tools() && words.contains("requires")) => {
                 Verdict::Rejected(message)
             }
             404 | 405 | 501 => Verdict::NoRoute,
@@ -85,18 +101,18 @@ impl Evidence {
     }
 
     /// An operation that shows itself in a successful response.
-    fn operation(&self, question: Question, is_shown: impl Fn(&Value) -> bool) -> Support {
-        match self.verdict(question) {
+    fn operation(&self, call: ProbeCall, is_shown: impl Fn(&Value) -> bool) -> Support {
+        match self.verdict(call) {
             Verdict::Served(body) if is_shown(&body) => Support::Yes,
             Verdict::NoRoute => Support::No,
-            Verdict::Rejected(message) if says_unsupported(&message) => Support::No,
+            Verdict::Rejected(message) if is_unsupported(&message) => Support::No,
             Verdict::Served(_) | Verdict::Rejected(_) | Verdict::Inconclusive => Support::Unknown,
         }
     }
 
     /// A property of chats. The plain chat was accepted, so a rejection is about the property.
-    fn property(&self, question: Question, is_shown: impl Fn(&Value) -> bool) -> Support {
-        match self.verdict(question) {
+    fn property(&self, call: ProbeCall, is_shown: impl Fn(&Value) -> bool) -> Support {
+        match self.verdict(call) {
             Verdict::Served(body) if is_shown(&body) => Support::Yes,
             Verdict::Rejected(_) => Support::No,
             Verdict::Served(_) | Verdict::NoRoute | Verdict::Inconclusive => Support::Unknown,
@@ -104,22 +120,22 @@ impl Evidence {
     }
 
     /// The events of a successful stream.
-    fn events(&self, question: Question) -> Option<Vec<Value>> {
-        let reply = self.0.get(&question).filter(|reply| reply.status.is_success())?;
+    fn events(&self, call: ProbeCall) -> Option<Vec<Value>> {
+        let reply = self.replies.get(&call).filter(|reply| reply.status.is_success())?;
         Some(reply.events())
     }
 
-    fn message(&self, question: Question) -> Value {
-        match self.verdict(question) {
+    fn message(&self, call: ProbeCall) -> Value {
+        match self.verdict(call) {
             Verdict::Served(body) => body["choices"][0]["message"].clone(),
             Verdict::Rejected(_) | Verdict::NoRoute | Verdict::Inconclusive => Value::Null,
         }
     }
 }
 
-fn says_unsupported(message: &str) -> bool {
+fn is_unsupported(message: &str) -> bool {
     let words = message.to_lowercase();
-    ["not support", "unsupported", "requires", "not available"].iter().any(|phrase| words.contains(phrase))
+    words.contains("not available") || UNSUPPORTED.iter().any(|phrase| words.contains(phrase))
 }
 
 /// What the engine can do.
@@ -133,16 +149,16 @@ pub(super) fn judge(evidence: &Evidence) -> Capabilities {
         judge_streams(evidence, &mut found);
         judge_prompts(evidence, &mut found);
         let has_logprobs = |body: &Value| !list(&body["choices"][0]["logprobs"]["content"]).is_empty();
-        found.set(Capability::Logprobs, evidence.property(Question::Logprobs, has_logprobs));
-        found.set(Capability::Images, evidence.property(Question::Image, |body| body["choices"][0].is_object()));
+        found.set(Capability::Logprobs, evidence.property(ProbeCall::Logprobs, has_logprobs));
+        found.set(Capability::Images, evidence.property(ProbeCall::Image, |body| body["choices"][0].is_object()));
         let is_message = |body: &Value| body["type"] == "message";
-        found.set(Capability::NativeMessages, evidence.operation(Question::Messages, is_message));
+        found.set(Capability::NativeMessages, evidence.operation(ProbeCall::Messages, is_message));
         let is_response = |body: &Value| body["object"] == "response";
-        found.set(Capability::NativeResponses, evidence.operation(Question::Responses, is_response));
+        found.set(Capability::NativeResponses, evidence.operation(ProbeCall::Responses, is_response));
     }
-    for (capability, question) in [(Capability::Images, Question::Image), (Capability::Tools, Question::Tools)] {
+    for (capability, call) in [(Capability::Images, ProbeCall::Image), (Capability::Tools, ProbeCall::Tools)] {
         if found.get(capability) == Support::No {
-            found.note(capability, &evidence.0.get(&question).map(Reply::message).unwrap_or_default());
+            found.note(capability, &evidence.replies.get(&call).map(Reply::message).unwrap_or_default());
         }
     }
     found
@@ -150,35 +166,33 @@ pub(super) fn judge(evidence: &Evidence) -> Capabilities {
 
 fn judge_operations(evidence: &Evidence, found: &mut Capabilities) {
     let is_chat = |body: &Value| body["choices"][0]["message"].is_object();
-    found.set(Capability::Chat, evidence.operation(Question::Chat, is_chat));
+    found.set(Capability::Chat, evidence.operation(ProbeCall::Chat, is_chat));
     let is_text = |body: &Value| body["choices"][0]["text"].is_string();
-    found.set(Capability::Completions, evidence.operation(Question::Completion, is_text));
+    found.set(Capability::Completions, evidence.operation(ProbeCall::Completion, is_text));
     let is_vector = |body: &Value| body["data"][0]["embedding"].is_array();
-    found.set(Capability::Embeddings, evidence.operation(Question::Embedding, is_vector));
-    let rerank = evidence.operation(Question::Rerank, |body| body["results"][0]["relevance_score"].is_number());
-    let tei = evidence.operation(Question::TeiRerank, |body| body[0]["score"].is_number());
-    found.set(
-        Capability::Rerank,
-        match (rerank, tei) {
-            (Support::Yes, _) | (_, Support::Yes) => Support::Yes,
-            (Support::No, Support::No) => Support::No,
-            (Support::No | Support::Unknown, Support::No | Support::Unknown) => Support::Unknown,
-        },
-    );
-    found.set(Capability::Score, evidence.operation(Question::Score, |body| body["data"][0]["score"].is_number()));
-    found.set(Capability::Tokenize, evidence.operation(Question::Tokenize, |body| body["tokens"].is_array()));
-    let batched = [Capability::Chat, Capability::Completions, Capability::Embeddings];
-    if batched.into_iter().any(|operation| found.get(operation) == Support::Yes) {
-        found.set(Capability::Batch, Support::Yes);
+    found.set(Capability::Embeddings, evidence.operation(ProbeCall::Embedding, is_vector));
+    let (rerank, score) = comparisons(evidence);
+    found.set(Capability::Rerank, rerank);
+    found.set(Capability::Score, score);
+    found.set(Capability::Tokenize, evidence.operation(ProbeCall::Tokenize, |body| body["tokens"].is_array()));
+}
+
+/// Rerank and score. Text Embeddings Inference has one route, which serves both.
+fn comparisons(evidence: &Evidence) -> (Support, Support) {
+    if evidence.replies.contains_key(&ProbeCall::TeiRerank) {
+        let support = evidence.operation(ProbeCall::TeiRerank, |body| body[0]["score"].is_number());
+        return (support, support);
     }
+    let rerank = evidence.operation(ProbeCall::Rerank, |body| body["results"][0]["relevance_score"].is_number());
+    (rerank, evidence.operation(ProbeCall::Score, |body| body["data"][0]["score"].is_number()))
 }
 
 /// Tools are there if the engine has called one, and missing if it rejects them both as a choice and as a must.
 fn judge_tools(evidence: &Evidence, found: &mut Capabilities) {
-    let calls = |question| list(&evidence.message(question)["tool_calls"]);
-    let is_rejected = |question| matches!(evidence.verdict(question), Verdict::Rejected(_));
-    let (chosen, forced) = (calls(Question::Tools), calls(Question::ForcedTool));
-    if is_rejected(Question::Tools) && is_rejected(Question::ForcedTool) {
+    let calls = |call| list(&evidence.message(call)["tool_calls"]);
+    let is_rejected = |call| matches!(evidence.verdict(call), Verdict::Rejected(_));
+    let (chosen, forced) = (calls(ProbeCall::Tools), calls(ProbeCall::ForcedTool));
+    if is_rejected(ProbeCall::Tools) && is_rejected(ProbeCall::ForcedTool) {
         for capability in [Capability::Tools, Capability::StreamedTools, Capability::ParallelTools] {
             found.set(capability, Support::No);
         }
@@ -190,14 +204,19 @@ fn judge_tools(evidence: &Evidence, found: &mut Capabilities) {
     if chosen.len() > 1 || forced.len() > 1 {
         found.set(Capability::ParallelTools, Support::Yes);
     }
-    let Some(events) = evidence.events(Question::StreamedTool) else { return };
+    let Some(events) = evidence.events(ProbeCall::StreamedTool) else { return };
     let whole = |arguments: &String| serde_json::from_str::<Value>(arguments).is_ok_and(|value| is_filled(&value));
     let forced_arguments: Vec<String> =
         forced.iter().filter_map(|call| call["function"]["arguments"].as_str().map(str::to_owned)).collect();
     let streamed = streamed_arguments(&events);
     if !streamed.is_empty() && streamed.iter().all(whole) {
         found.set(Capability::StreamedTools, Support::Yes);
-    } else if !forced_arguments.is_empty() && forced_arguments.iter().all(whole) && !is_cut(&events) {
+    } else if !streamed.is_empty()
+        && !forced_arguments.is_empty()
+        && forced_arguments.iter().all(whole)
+        && !is_cut(&events)
+        && !has_error(&events)
+    {
         found.set(Capability::StreamedTools, Support::No);
         found.note(Capability::StreamedTools, "arguments are lost in streams: set stream_tools = false");
     }
@@ -224,9 +243,13 @@ fn is_cut(events: &[Value]) -> bool {
     events.iter().any(|event| event["choices"][0]["finish_reason"] == "length")
 }
 
+fn has_error(events: &[Value]) -> bool {
+    events.iter().any(|event| !event["error"].is_null())
+}
+
 fn judge_reasoning(evidence: &Evidence, found: &mut Capabilities) {
-    for question in [Question::Chat, Question::Schema, Question::Tools, Question::Prompt] {
-        let message = evidence.message(question);
+    for call in [ProbeCall::Chat, ProbeCall::Schema, ProbeCall::Tools, ProbeCall::Prompt] {
+        let message = evidence.message(call);
         let names = ["reasoning_content", "reasoning"];
         let name = names.into_iter().find(|name| message[name].as_str().is_some_and(|text| !text.is_empty()));
         if let Some(name) = name {
@@ -240,45 +263,45 @@ fn judge_reasoning(evidence: &Evidence, found: &mut Capabilities) {
             break;
         }
     }
-    let prompt_tokens = |question| match evidence.verdict(question) {
+    let prompt_tokens = |call| match evidence.verdict(call) {
         Verdict::Served(body) => body["usage"]["prompt_tokens"].as_u64(),
         Verdict::Rejected(_) | Verdict::NoRoute | Verdict::Inconclusive => None,
     };
-    let (with, without) = (prompt_tokens(Question::WithReasoning), prompt_tokens(Question::WithoutReasoning));
+    let (with, without) = (prompt_tokens(ProbeCall::WithReasoning), prompt_tokens(ProbeCall::WithoutReasoning));
     if let Some((with, without)) = with.zip(without) {
         let support = if with > without { Support::Yes } else { Support::No };
         found.set(Capability::ReasoningRead, support);
     }
 }
 
-/// The first question is asked as engines think by themselves, the second one without thinking.
+/// The first call is made as engines think by themselves, the second one without thinking.
 fn judge_schemas(evidence: &Evidence, found: &mut Capabilities) {
     let is_valid = |body: &Value| {
         let text = body["choices"][0]["message"]["content"].as_str().unwrap_or_default();
         serde_json::from_str::<Value>(text.trim()).is_ok_and(|value| value["number"].is_i64())
     };
-    let usual = evidence.property(Question::Schema, is_valid);
+    let usual = evidence.property(ProbeCall::Schema, is_valid);
     if found.get(Capability::Reasoning) != Support::Yes {
         found.set(Capability::JsonSchema, usual);
         return;
     }
     found.set(Capability::JsonSchemaThinking, usual);
-    let plain = evidence.property(Question::PlainSchema, is_valid);
+    let plain = evidence.property(ProbeCall::PlainSchema, is_valid);
     // The switch may be what was rejected.
     let plain = if plain == Support::No && usual != Support::No { usual } else { plain };
     found.set(Capability::JsonSchema, if usual == Support::Yes { Support::Yes } else { plain });
 }
 
 fn judge_streams(evidence: &Evidence, found: &mut Capabilities) {
-    if let Some(events) = evidence.events(Question::Stream) {
+    if let Some(events) = evidence.events(ProbeCall::Stream) {
         let has_usage = events.iter().any(|event| event["usage"]["completion_tokens"].is_number());
         found.set(Capability::StreamUsage, if has_usage { Support::Yes } else { Support::No });
-    } else if matches!(evidence.verdict(Question::Stream), Verdict::Rejected(_)) {
+    } else if matches!(evidence.verdict(ProbeCall::Stream), Verdict::Rejected(_)) {
         found.set(Capability::StreamUsage, Support::No);
     }
-    match (evidence.events(Question::InvalidStream), evidence.verdict(Question::InvalidStream)) {
+    match (evidence.events(ProbeCall::InvalidStream), evidence.verdict(ProbeCall::InvalidStream)) {
         (Some(events), _) => {
-            let error = events.iter().any(|event| !event["error"].is_null());
+            let error = has_error(&events);
             found.set(Capability::StreamErrors, if error { Support::Yes } else { Support::No });
             found.note(Capability::StreamErrors, if error { "as an event" } else { "an invalid schema is ignored" });
         }
@@ -291,7 +314,7 @@ fn judge_streams(evidence: &Evidence, found: &mut Capabilities) {
 }
 
 fn judge_prompts(evidence: &Evidence, found: &mut Capabilities) {
-    if let Verdict::Served(body) = evidence.verdict(Question::RepeatedPrompt) {
+    if let Verdict::Served(body) = evidence.verdict(ProbeCall::RepeatedPrompt) {
         let support = match body["usage"]["prompt_tokens_details"]["cached_tokens"].as_u64() {
             Some(0) => Support::Unknown,
             Some(_) => Support::Yes,
@@ -299,12 +322,16 @@ fn judge_prompts(evidence: &Evidence, found: &mut Capabilities) {
         };
         found.set(Capability::CachedTokens, support);
     }
-    match evidence.verdict(Question::Overflow) {
+    match evidence.verdict(ProbeCall::Overflow) {
         Verdict::Rejected(message) => {
             found.set(Capability::OverflowErrors, Support::Yes);
             found.note(Capability::OverflowErrors, &message);
         }
-        Verdict::Served(_) => found.set(Capability::OverflowErrors, Support::No),
+        // With more tokens than configured, the context is longer than the operator says.
+        Verdict::Served(body) => match body["usage"]["prompt_tokens"].as_u64() {
+            Some(tokens) if tokens <= evidence.context_length => found.set(Capability::OverflowErrors, Support::No),
+            Some(_) | None => {}
+        },
         Verdict::NoRoute | Verdict::Inconclusive => {}
     }
 }

@@ -1,17 +1,17 @@
 //! Responses of real engines, shortened, and what they say about them.
 
+use super::calls::ProbeCall::{self, *};
 use super::judge::{Evidence, Reply, judge};
-use super::questions::Question::{self, *};
 use domain::capabilities::{Capabilities, Capability, CapabilitySet, Support};
 use http::StatusCode;
 
-type Recorded = (Question, u16, &'static str);
+type Recorded = (ProbeCall, u16, &'static str);
 
 fn judged(recorded: &[Recorded]) -> Capabilities {
-    let reply = |(question, status, body): &Recorded| {
-        (*question, Reply { status: StatusCode::from_u16(*status).unwrap(), body: body.as_bytes().to_vec() })
+    let reply = |(call, status, body): &Recorded| {
+        (*call, Reply { status: StatusCode::from_u16(*status).unwrap(), body: body.as_bytes().to_vec() })
     };
-    judge(&Evidence(recorded.iter().map(reply).collect()))
+    judge(&Evidence { replies: recorded.iter().map(reply).collect(), context_length: 2_048 })
 }
 
 fn names(set: CapabilitySet) -> String {
@@ -45,14 +45,13 @@ const VLLM: &[Recorded] = &[
     (Completion, 200, COMPLETION),
     (Embedding, 404, FASTAPI_404),
     (Rerank, 404, FASTAPI_404),
-    (TeiRerank, 404, FASTAPI_404),
     (Score, 404, FASTAPI_404),
     (Tokenize, 200, r#"{"count":31,"max_model_len":2048,"tokens":[1,2,3]}"#),
     (Stream, 200, STREAM),
     (Tools, 200, HELLO),
     (ForcedTool, 200, CALLED),
     (StreamedTool, 200, STREAMED_CALL),
-    (Question::Schema, 200, SCHEMA),
+    (ProbeCall::Schema, 200, SCHEMA),
     (
         InvalidStream,
         200,
@@ -89,18 +88,13 @@ const LLAMA_SERVER: &[Recorded] = &[
         501,
         r#"{"error":{"code":501,"message":"This server does not support reranking. Start it with `--reranking`","type":"not_supported_error"}}"#,
     ),
-    (
-        TeiRerank,
-        501,
-        r#"{"error":{"code":501,"message":"This server does not support reranking. Start it with `--reranking`","type":"not_supported_error"}}"#,
-    ),
     (Score, 404, r#"{"error":{"code":404,"message":"File Not Found","type":"not_found_error"}}"#),
     (Tokenize, 200, r#"{"tokens":[19556]}"#),
     (Stream, 200, STREAM),
     (Tools, 200, HELLO),
     (ForcedTool, 200, CALLED),
     (StreamedTool, 200, STREAMED_CALL),
-    (Question::Schema, 200, SCHEMA),
+    (ProbeCall::Schema, 200, SCHEMA),
     (
         InvalidStream,
         400,
@@ -137,14 +131,13 @@ const FOREBAY_ENGINE: &[Recorded] = &[
         r#"{"error":{"message":"`model` is not supported: it generates text, it has no embeddings","code":"unsupported_parameter"}}"#,
     ),
     (Rerank, 404, UNKNOWN_PATH),
-    (TeiRerank, 404, UNKNOWN_PATH),
     (Score, 404, UNKNOWN_PATH),
     (Tokenize, 200, r#"{"count":31,"max_model_len":2048,"tokens":[1,2,3]}"#),
     (Stream, 200, STREAM),
     (Tools, 200, HELLO),
     (ForcedTool, 200, CALLED),
     (StreamedTool, 200, STREAMED_CALL),
-    (Question::Schema, 200, SCHEMA),
+    (ProbeCall::Schema, 200, SCHEMA),
     (
         InvalidStream,
         422,
@@ -172,9 +165,16 @@ const VECTORS: &[Recorded] = &[
     (Completion, 404, FASTAPI_404),
     (Embedding, 200, r#"{"data":[{"index":0,"embedding":[0.1,0.2]}]}"#),
     (Rerank, 404, FASTAPI_404),
-    (TeiRerank, 200, r#"[{"index":0,"score":0.99}]"#),
     (Score, 200, r#"{"data":[{"index":0,"score":0.8}]}"#),
     (Tokenize, 422, r#"{"detail":"messages: field required"}"#),
+];
+
+/// Text Embeddings Inference with a model that compares texts.
+const TEI: &[Recorded] = &[
+    (Chat, 404, ""),
+    (Completion, 404, ""),
+    (Embedding, 424, r#"{"error":"model is not an embedding model","error_type":"Backend"}"#),
+    (TeiRerank, 200, r#"[{"index":0,"score":0.99}]"#),
 ];
 
 #[test]
@@ -183,25 +183,26 @@ fn recorded_responses_show_what_engines_can_do() {
         (
             "vllm",
             VLLM,
-            "chat completions tokenize batch tools streamed_tools json_schema logprobs stream_usage cached_tokens \
+            "chat completions tokenize tools streamed_tools json_schema logprobs stream_usage cached_tokens \
              overflow_errors stream_errors native_messages native_responses",
             "embeddings rerank score images",
         ),
         (
             "llama-server",
             LLAMA_SERVER,
-            "chat completions tokenize batch tools streamed_tools json_schema logprobs stream_usage overflow_errors \
+            "chat completions tokenize tools streamed_tools json_schema logprobs stream_usage overflow_errors \
              stream_errors",
             "embeddings rerank score images native_messages native_responses",
         ),
         (
             "forebay-engine",
             FOREBAY_ENGINE,
-            "chat completions tokenize batch tools streamed_tools json_schema logprobs stream_usage cached_tokens overflow_errors \
+            "chat completions tokenize tools streamed_tools json_schema logprobs stream_usage cached_tokens overflow_errors \
              stream_errors",
             "embeddings rerank score images native_messages native_responses",
         ),
-        ("embeddings", VECTORS, "embeddings rerank score batch", "chat completions"),
+        ("embeddings", VECTORS, "embeddings score", "chat completions rerank"),
+        ("text-embeddings-inference", TEI, "rerank score", "chat completions"),
     ] {
         let found = judged(recorded);
         assert_eq!(
@@ -221,6 +222,9 @@ const THOUGHT: &str =
 const NO_PARSER: &str = r#"{"error":{"message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","type":"BadRequestError","code":400}}"#;
 const LOST: &str = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"get_weather\",\"arguments\":\"{\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\n";
 const CUT: &str = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{\"}}]},\"finish_reason\":\"length\"}]}\n\n";
+const FAILED: &str = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{\"}}]}}]}\n\ndata: {\"error\":{\"message\":\"out of memory\"}}\n\n";
+const LONGER: &str = r#"{"choices":[{"message":{"content":"Hello"}}],"usage":{"prompt_tokens":2571}}"#;
+const TOO_LONG: &str = r#"{"error":{"message":"This model's maximum context length is 512 tokens."}}"#;
 const TWO_CALLS: &str =
     r#"{"choices":[{"message":{"tool_calls":[{"function":{"arguments":"{}"}},{"function":{"arguments":"{}"}}]}}]}"#;
 const TAGGED: &str = r#"{"choices":[{"message":{"content":"<think>\nThe user"}}]}"#;
@@ -242,16 +246,19 @@ fn single_capabilities_are_judged_by_what_disproves_them() {
         (C::StreamedTools, No, &[(ForcedTool, 200, CALLED), (StreamedTool, 200, LOST)]),
         (C::StreamedTools, Unknown, &[(ForcedTool, 200, CALLED), (StreamedTool, 200, CUT)]),
         (C::StreamedTools, Unknown, &[(ForcedTool, 200, HELLO), (StreamedTool, 200, LOST)]),
+        // A tool that was not called, and a stream that failed, lose nothing.
+        (C::StreamedTools, Unknown, &[(ForcedTool, 200, CALLED), (StreamedTool, 200, STREAM)]),
+        (C::StreamedTools, Unknown, &[(ForcedTool, 200, CALLED), (StreamedTool, 200, FAILED)]),
         (C::Reasoning, Unknown, &[]),
-        (C::Reasoning, Yes, &[(Question::Schema, 200, THOUGHT)]),
+        (C::Reasoning, Yes, &[(ProbeCall::Schema, 200, THOUGHT)]),
         (C::Reasoning, No, &[(Prompt, 200, TAGGED)]),
         (C::ReasoningRead, Yes, &[(WithReasoning, 200, UNCACHED), (WithoutReasoning, 200, HELLO)]),
         (C::ReasoningRead, No, &[(WithReasoning, 200, HELLO), (WithoutReasoning, 200, HELLO)]),
         (C::ReasoningRead, Unknown, &[(WithReasoning, 200, HELLO), (WithoutReasoning, 400, "{}")]),
-        (C::JsonSchema, No, &[(Question::Schema, 400, "{}")]),
-        (C::JsonSchema, Unknown, &[(Question::Schema, 200, HELLO)]),
-        (C::JsonSchema, Yes, &[(Question::Schema, 200, THOUGHT), (PlainSchema, 200, SCHEMA)]),
-        (C::JsonSchemaThinking, Unknown, &[(Question::Schema, 200, THOUGHT), (PlainSchema, 200, SCHEMA)]),
+        (C::JsonSchema, No, &[(ProbeCall::Schema, 400, "{}")]),
+        (C::JsonSchema, Unknown, &[(ProbeCall::Schema, 200, HELLO)]),
+        (C::JsonSchema, Yes, &[(ProbeCall::Schema, 200, THOUGHT), (PlainSchema, 200, SCHEMA)]),
+        (C::JsonSchemaThinking, Unknown, &[(ProbeCall::Schema, 200, THOUGHT), (PlainSchema, 200, SCHEMA)]),
         // An engine that ignores the member is not rejected for it.
         (C::Logprobs, Unknown, &[(Logprobs, 200, HELLO)]),
         (C::Logprobs, No, &[(Logprobs, 400, "{}")]),
@@ -261,6 +268,15 @@ fn single_capabilities_are_judged_by_what_disproves_them() {
         (C::StreamErrors, No, &[(InvalidStream, 200, STREAM)]),
         (C::CachedTokens, No, &[(RepeatedPrompt, 200, UNCACHED)]),
         (C::OverflowErrors, No, &[(Overflow, 200, HELLO)]),
+        // The context of the engine is longer than the operator says.
+        (C::OverflowErrors, Unknown, &[(Overflow, 200, LONGER)]),
+        // A context that is too small says nothing about what was to be shown.
+        (C::Images, Unknown, &[(Image, 400, TOO_LONG)]),
+        (C::OverflowErrors, Yes, &[(Overflow, 400, TOO_LONG)]),
+        // Words of the error say nothing about other properties.
+        (C::Images, Unknown, &[(Image, 500, r#"{"error":"the request requires more memory"}"#)]),
+        (C::Images, Unknown, &[(Image, 403, "{}")]),
+        (C::Completions, Unknown, &[(Completion, 400, r#"{"error":{"message":"requires `suffix`"}}"#)]),
         // A wrong name of the model says nothing about the engine.
         (C::Completions, Unknown, &[(Completion, 404, r#"{"error":{"message":"The model `x` does not exist."}}"#)]),
         (C::Completions, Unknown, &[(Completion, 200, "<html>")]),

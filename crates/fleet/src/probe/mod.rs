@@ -1,14 +1,15 @@
-//! Asks model servers what they are and what they can do.
+//! Asks model servers what they are, and probes what they can do.
 //!
-//! `server` sends requests and reads how a server describes itself; `questions` are the small calls that show what it can do,
-//! `judge` decides that by the responses, and `ask` sends one question after another.
+//! `server` sends requests and reads how a server describes itself; `calls` are the small calls that show what it can do,
+//! `judge` decides that by the responses, and `learn` makes one call after another.
 
-mod ask;
+mod calls;
 mod judge;
 #[cfg(test)]
 mod judge_tests;
-mod questions;
+mod learn;
 mod server;
 
-pub use ask::{Learned, learn};
+pub use calls::ProbedModel;
+pub use learn::{Learned, learn};
 pub use server::{CallOutcome, CallResponse, Description, ModelServer, OfferedModel, ProbeError};

@@ -3,17 +3,20 @@
 //! The address is the operator's. Requests are bounded in time and size, and no redirect is followed. Of a response, only
 //! known members and the message of an error in JSON are passed on: the address may belong to another kind of service.
 
+use super::calls::{Route, rename_limit};
 use super::judge::{Reply, message_of};
-use super::questions::Route;
-use domain::model::{EngineKind, Modality, RerankApi};
+use domain::model::{EngineKind, LimitName, Modality, RerankApi};
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
+use http1::client::OnceError;
 use outbound::{Address, Connector, OutboundError};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-const QUESTION_TIMEOUT: Duration = Duration::from_secs(5);
-/// The first call may load the model. All requests to a server together have this time.
-const TOTAL_TIMEOUT: Duration = Duration::from_secs(60);
+const DESCRIPTION_TIMEOUT: Duration = Duration::from_secs(5);
+/// The first call may load the model. All requests to a server together have this time, too, unless they are a probe.
+const CALL_TIMEOUT: Duration = Duration::from_secs(60);
+/// The name of a token limit that servers ask for which do not accept the usual one.
+const OTHER_LIMIT: LimitName = LimitName::MaxCompletionTokens;
 const MAX_MODELS: usize = 500;
 const MAX_TEXT_CHARS: usize = 300;
 const HEALTH_PATH: &str = "/health";
@@ -32,6 +35,8 @@ pub struct ModelServer {
     /// As in the configuration, such as `http://127.0.0.1:9001/v1`.
     pub url: String,
     key: Option<String>,
+    /// Of a single call.
+    call_timeout: Duration,
     /// The end of all requests.
     deadline: Instant,
 }
@@ -63,6 +68,28 @@ pub enum ProbeError {
     Unexpected(String),
 }
 
+/// A request without a response that can be read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SendError {
+    /// No connection.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The connection ended before the response did.
+    #[error("{0}")]
+    Broken(String),
+    /// The response is too slow or too long.
+    #[error("{0}")]
+    Unreadable(String),
+    #[error("not all responses arrived within {limit:?}", limit = CALL_TIMEOUT)]
+    Deadline,
+}
+
+impl From<SendError> for ProbeError {
+    fn from(error: SendError) -> Self {
+        Self::Unreachable(error.to_string())
+    }
+}
+
 /// The result of one call.
 #[derive(Debug)]
 pub struct CallOutcome {
@@ -79,18 +106,25 @@ pub struct CallResponse {
     pub completion_tokens: Option<u64>,
     /// Whether usage is in every chunk of a stream.
     pub continuous_usage: bool,
+    /// The name of the token limit that the server has accepted.
+    pub limit_name: LimitName,
 }
 
 impl ModelServer {
     /// A server that can be called for a minute from now.
     pub fn new(connector: Connector, url: String, key: Option<String>) -> Self {
-        Self { connector, url, key, deadline: Instant::now() + TOTAL_TIMEOUT }
+        Self { connector, url, key, call_timeout: CALL_TIMEOUT, deadline: Instant::now() + CALL_TIMEOUT }
     }
 
     /// The same server, to be called for this time.
     #[must_use]
     pub fn within(self, total: Duration) -> Self {
         Self { deadline: Instant::now() + total, ..self }
+    }
+
+    #[cfg(test)]
+    pub(super) fn with_call_timeout(self, call_timeout: Duration) -> Self {
+        Self { call_timeout, ..self }
     }
 
     /// Asks for models, engine, version and health. An address without `/v1` gets it if only that one has models.
@@ -111,23 +145,23 @@ impl ModelServer {
         }
         let list: Value = serde_json::from_slice(&models.body)
             .map_err(|_| ProbeError::Unexpected(format!("GET {route}: the response is not JSON")))?;
-        let (health, metrics) = (format!("{origin}{HEALTH_PATH}"), format!("{origin}/metrics"));
-        let (health, version, metrics) = tokio::join!(self.get(&health), self.version(), self.get(&metrics));
+        let named = engine_of(&list);
+        let health = self.get_beside(HEALTH_PATH, named);
+        let (health, version, metrics) = tokio::join!(health, self.version(named), self.get_beside("/metrics", named));
         let body_of = |reply: Result<Reply, ProbeError>| reply.ok().filter(|reply| reply.status.is_success());
         let metrics = body_of(metrics).map(|reply| String::from_utf8_lossy(&reply.body).into_owned());
         Ok(Description {
             models: models_of(&list),
-            engine: engine_of(&list).or_else(|| engine_of_metrics(metrics.as_deref().unwrap_or_default())),
+            engine: named.or_else(|| engine_of_metrics(metrics.as_deref().unwrap_or_default())),
             version,
             health_path: body_of(health).map(|_| HEALTH_PATH),
         })
     }
 
-    /// The version of the engine, if it says one.
-    pub async fn version(&self) -> Option<String> {
-        let origin = origin_of(&self.url);
+    /// The version of the engine, if it says one. `engine` is its kind, if known.
+    pub async fn version(&self, engine: Option<EngineKind>) -> Option<String> {
         for (path, member) in VERSION_PATHS {
-            let reply = self.get(&format!("{origin}{path}")).await.ok()?;
+            let reply = self.get_beside(path, engine).await.ok()?;
             if let Some(version) = version_of(&reply, member) {
                 return Some(version);
             }
@@ -135,13 +169,13 @@ impl ModelServer {
         None
     }
 
-    /// One call that shows what the server can do.
-    pub(super) async fn ask(&self, route: &Route, body: &Value) -> Result<Reply, ProbeError> {
+    /// One call of a probe.
+    pub(super) async fn ask(&self, route: &Route, body: &Value) -> Result<Reply, SendError> {
         let url = match route {
             Route::Api(route) => format!("{}{route}", self.url),
             Route::Root(route) => format!("{}{route}", self.url.strip_suffix(API_PATH).unwrap_or(&self.url)),
         };
-        self.send(Method::POST, &url, body.to_string().into_bytes(), TOTAL_TIMEOUT).await
+        self.send(Method::POST, &url, body.to_string().into_bytes(), self.call_timeout, self.key.as_deref()).await
     }
 
     /// A call with one token: a chat, or an embedding if the server does not accept the chat.
@@ -157,18 +191,26 @@ impl ModelServer {
     /// A streamed chat, read to its end.
     pub async fn chat(&self, model: &str, prompt: &str, max_tokens: u32) -> CallOutcome {
         let began = Instant::now();
-        let body = |options: Value| {
-            let messages = json!([{"role": "user", "content": prompt}]);
-            json!({"model": model, "messages": messages, "max_tokens": max_tokens, "stream": true, "stream_options": options})
-        };
-        let continuous = body(json!({"include_usage": true, "continuous_usage_stats": true}));
-        let mut reply = self.post("/chat/completions", &continuous).await;
+        let messages = json!([{"role": "user", "content": prompt}]);
+        let options = json!({"include_usage": true, "continuous_usage_stats": true});
+        let mut body = json!({
+            "model": model, "messages": messages, "max_tokens": max_tokens, "stream": true, "stream_options": options,
+        });
+        let mut reply = self.post("/chat/completions", &body).await;
         // Some servers reject members that they do not know.
-        if reply.as_ref().is_ok_and(|reply| [400, 422].contains(&reply.status.as_u16())) {
-            reply = self.post("/chat/completions", &body(json!({"include_usage": true}))).await;
+        if is_rejected(&reply) {
+            body["stream_options"] = json!({"include_usage": true});
+            reply = self.post("/chat/completions", &body).await;
+        }
+        let mut limit_name = LimitName::MaxTokens;
+        // OpenAI names the member that it wants instead.
+        if is_rejected(&reply) && reply.as_ref().is_ok_and(|reply| reply.message().contains(OTHER_LIMIT.as_str())) {
+            limit_name = OTHER_LIMIT;
+            rename_limit(&mut body, limit_name);
+            reply = self.post("/chat/completions", &body).await;
         }
         let result = reply.and_then(|reply| match reply.status.is_success() {
-            true => read_events(&reply),
+            true => read_events(&reply).map(|response| CallResponse { limit_name, ..response }),
             false => Err(ProbeError::Unexpected(problem_of(&reply))),
         });
         CallOutcome { modality: Modality::Chat, duration: began.elapsed(), result }
@@ -195,8 +237,7 @@ impl ModelServer {
             RerankApi::Vllm => self.post("/rerank", &json!({"model": model, "query": text, "documents": [text]})).await,
             RerankApi::Tei => {
                 let root = self.url.strip_suffix("/v1").unwrap_or(&self.url);
-                let body = json!({"query": text, "texts": [text]}).to_string().into_bytes();
-                self.send(Method::POST, &format!("{root}/rerank"), body, TOTAL_TIMEOUT).await
+                self.post_to(&format!("{root}/rerank"), &json!({"query": text, "texts": [text]})).await
             }
         };
         let result = reply.and_then(|reply| {
@@ -210,16 +251,41 @@ impl ModelServer {
     }
 
     async fn get(&self, url: &str) -> Result<Reply, ProbeError> {
-        self.send(Method::GET, url, Vec::new(), QUESTION_TIMEOUT).await
+        let reply = self.send(Method::GET, url, Vec::new(), DESCRIPTION_TIMEOUT, self.key.as_deref()).await;
+        Ok(reply?)
+    }
+
+    /// A response from beside the API, where engines describe themselves.
+    async fn get_beside(&self, path: &str, engine: Option<EngineKind>) -> Result<Reply, ProbeError> {
+        let url = format!("{}{path}", origin_of(&self.url));
+        Ok(self.send(Method::GET, &url, Vec::new(), DESCRIPTION_TIMEOUT, self.key_beside(engine)).await?)
+    }
+
+    /// The key for routes beside the API. With an unusual path, the host may have other services, too: these get it only if
+    /// the server is known as an engine.
+    fn key_beside(&self, engine: Option<EngineKind>) -> Option<&str> {
+        let is_usual = self.url[origin_of(&self.url).len()..] == *API_PATH;
+        self.key.as_deref().filter(|_| engine.is_some() || is_usual)
     }
 
     async fn post(&self, route: &str, body: &Value) -> Result<Reply, ProbeError> {
-        let url = format!("{}{route}", self.url);
-        self.send(Method::POST, &url, body.to_string().into_bytes(), TOTAL_TIMEOUT).await
+        self.post_to(&format!("{}{route}", self.url), body).await
     }
 
-    async fn send(&self, method: Method, url: &str, body: Vec<u8>, timeout: Duration) -> Result<Reply, ProbeError> {
-        let unusable = |_| ProbeError::Unreachable("the address or the key cannot be used in a request".to_owned());
+    async fn post_to(&self, url: &str, body: &Value) -> Result<Reply, ProbeError> {
+        let body = body.to_string().into_bytes();
+        Ok(self.send(Method::POST, url, body, self.call_timeout, self.key.as_deref()).await?)
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        url: &str,
+        body: Vec<u8>,
+        timeout: Duration,
+        key: Option<&str>,
+    ) -> Result<Reply, SendError> {
+        let unusable = |_| SendError::Unreachable("the address or the key cannot be used in a request".to_owned());
         let mut request = Request::builder().method(method).uri(url).body(body).map_err(unusable)?;
         let headers = request.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -227,7 +293,7 @@ impl ModelServer {
             let (name, version) = ANTHROPIC_VERSION;
             headers.insert(name, version);
         }
-        if let Some(key) = &self.key {
+        if let Some(key) = key {
             let bearer =
                 HeaderValue::from_str(&format!("Bearer {key}")).map_err(http::Error::from).map_err(unusable)?;
             headers.insert(header::AUTHORIZATION, bearer);
@@ -235,17 +301,24 @@ impl ModelServer {
         let limit = timeout.min(self.deadline.saturating_duration_since(Instant::now()));
         let response = outbound::call_within(limit, self.connector.clone(), request).await;
         let response = response.map_err(|error| match error {
-            OutboundError::Timeout(_) if limit < timeout => {
-                ProbeError::Unreachable(format!("not all responses arrived within {TOTAL_TIMEOUT:?}"))
-            }
+            OutboundError::Timeout(_) if limit < timeout => SendError::Deadline,
             OutboundError::Connect(cause) => {
                 let host = Address::parse(url).map_or_else(|_| url.to_owned(), |address| address.authority);
-                ProbeError::Unreachable(format!("{host} is unreachable: {}", outbound::in_words(&cause)))
+                SendError::Unreachable(format!("{host} is unreachable: {}", outbound::in_words(&cause)))
             }
-            error => ProbeError::Unreachable(with_cause(&error)),
+            OutboundError::Address => SendError::Unreachable(error.to_string()),
+            OutboundError::Exchange(OnceError::Connection(_)) => SendError::Broken(with_cause(&error)),
+            OutboundError::Timeout(_) | OutboundError::Exchange(OnceError::TooLarge(_)) => {
+                SendError::Unreadable(with_cause(&error))
+            }
         })?;
         Ok(Reply { status: response.status(), body: response.into_body() })
     }
+}
+
+/// Whether the server does not accept the request as it is.
+fn is_rejected(reply: &Result<Reply, ProbeError>) -> bool {
+    reply.as_ref().is_ok_and(|reply| [400, 422].contains(&reply.status.as_u16()))
 }
 
 /// An error and what caused it, such as a refused connection.
@@ -357,6 +430,7 @@ fn read_events(reply: &Reply) -> Result<CallResponse, ProbeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use testkit::fake_engine::{FakeEngine, Script};
 
     #[test]
     fn models_and_engines_are_recognized_by_their_lists() {
@@ -397,6 +471,7 @@ mod tests {
             prompt_tokens: Some(3),
             completion_tokens: Some(2),
             continuous_usage: true,
+            limit_name: LimitName::MaxTokens,
         };
         assert_eq!(events(stream), Ok(expected));
         let at_the_end = stream.lines().skip(2).collect::<Vec<_>>().join("\n");
@@ -432,6 +507,30 @@ mod tests {
         let late = "not all responses arrived within 60s";
         assert_eq!(server.describe().await.unwrap_err().to_string(), late);
         assert_eq!(server.call_once("x").await.result.unwrap_err().to_string(), late);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_wants_another_name_of_the_limit_gets_it() {
+        let engine = FakeEngine::start().await;
+        let message = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.";
+        for _ in 0..2 {
+            let error_message = Some(message.to_owned());
+            engine.push(Script { status: Some(400), error_message, ..Script::default() });
+        }
+        let response = ModelServer::new(Connector::default(), engine.url(), None).call_once("x").await.result.unwrap();
+        assert_eq!(response.limit_name, LimitName::MaxCompletionTokens);
+        let sent = engine.calls()[2].json();
+        assert_eq!((&sent["max_completion_tokens"], sent.get("max_tokens")), (&json!(1), None));
+    }
+
+    #[test]
+    fn beside_another_path_only_a_known_engine_gets_the_key() {
+        let key = |url: &str, engine| {
+            let server = ModelServer::new(Connector::default(), url.to_owned(), Some("secret".to_owned()));
+            server.key_beside(engine).is_some()
+        };
+        assert!(key("http://a/v1", None) && key("http://a/openai/v1", Some(EngineKind::Vllm)));
+        assert!(!key("http://a/openai/v1", None) && !key("http://a", None));
     }
 
     #[test]

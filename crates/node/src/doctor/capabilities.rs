@@ -1,8 +1,8 @@
-//! Shows what engines have shown that they can do, and warns of what can be improved.
+//! Lists what the current engines of models can do, and warns of what can be improved.
 
 use super::finding::Finding;
 use domain::capabilities::{Capabilities, Capability, CapabilitySet, Support};
-use domain::{Catalogue, Model, Timestamp};
+use domain::{Catalogue, Model, Timestamp, engine_key};
 use store::Store;
 use store::capabilities::{self, EngineRecord};
 
@@ -16,7 +16,9 @@ pub(super) async fn check(catalogue: &Catalogue, store: Option<&Store>) -> Vec<F
     // A store that was not migrated yet has no results; its own check says so.
     let Ok(records) = capabilities::list_since(store, Timestamp::from_millis(0)).await else { return Vec::new() };
     let of_model = |model: &Model| {
-        let own: Vec<&EngineRecord> = records.iter().filter(|record| record.model == model.id).collect();
+        let keys = engine_key::of_model(model);
+        let is_own = |record: &&EngineRecord| keys.iter().any(|key| engine_key::is_of(&record.engine, key));
+        let own: Vec<&EngineRecord> = records.iter().filter(is_own).collect();
         judge(model, &own)
     };
     catalogue
@@ -30,6 +32,9 @@ pub(super) async fn check(catalogue: &Catalogue, store: Option<&Store>) -> Vec<F
 fn judge(model: &Model, records: &[&EngineRecord]) -> Option<Finding> {
     let last = records.last()?;
     let known = Capabilities::of_all(records.iter().map(|record| &record.capabilities));
+    if known.is_empty() {
+        return None;
+    }
     let version = last.version.as_ref().map(|version| format!(" ({version})")).unwrap_or_default();
     let what = format!("{}{version} can {}; cannot {}", model.id, listed(known.present()), listed(known.missing()));
     let remedy = remedy(model, &known);
@@ -72,13 +77,16 @@ mod tests {
             model: model.id.clone(),
             version: Some("0.32.0".to_owned()),
             capabilities: known,
-            is_complete: true,
-            asked_at: Timestamp::from_millis(0),
+            failures: 0,
+            fatal_calls: Vec::new(),
+            probed_at: Timestamp::from_millis(0),
         };
         let found = judge(&model, &[&record]).unwrap();
         assert_eq!((found.level, &*found.what), (Level::Warning, "acme/x (0.32.0) can chat; cannot streamed_tools"));
         model.chat.gathers_tools = true;
         assert_eq!(judge(&model, &[&record]).unwrap().level, Level::Ok);
         assert_eq!(judge(&model, &[]), None);
+        let failed = EngineRecord { capabilities: Capabilities::default(), failures: 1, ..record };
+        assert_eq!(judge(&model, &[&failed]), None, "a probe that has found nothing");
     }
 }

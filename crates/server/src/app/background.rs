@@ -120,7 +120,8 @@ fn watch_fleet(parts: &Parts, loops: &Tasks) {
             routes: parts.routes.clone(),
             endpoints: parts.endpoints.clone(),
             connector: parts.connector.clone(),
-            asks_unknown: parts.config.server.probe == Some(true),
+            probes_unknown: parts.config.server.probe == Some(true),
+            node: parts.node.id().into(),
             now: clock::now,
         });
         loops.spawn(loops.every("capabilities", capabilities::PERIOD).run(async move || keeper.round().await));

@@ -1,7 +1,8 @@
 //! A hosted provider with OpenAI's API: another gateway, over TLS, with a key and with limits of its own.
 
 use http::StatusCode;
-use serde_json::Value;
+use serde_json::{Value, json};
+use testkit::fake_engine::{FakeEngine, Script};
 
 use crate::app::{CHAT, TestApp, chat, error_line};
 use crate::lifecycle::certificate;
@@ -55,4 +56,24 @@ async fn a_provider_is_called_over_tls_with_its_key_and_its_limits_are_not_the_c
     let seconds: u64 = limited.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=60).contains(&seconds), "as the provider says: {seconds}");
     assert_eq!(app.model_status(HOSTED).await, "available", "a limit is not a failure");
+}
+
+#[tokio::test]
+async fn the_limit_of_a_call_has_the_name_that_openai_wants() {
+    let provider = FakeEngine::start().await;
+    provider.script(Script { refused: vec!["max_tokens".to_owned()], ..Script::default() });
+    let table = format!(
+        "[[models]]\nid = \"{HOSTED}\"\nupstreams = [{{ url = \"{}\", engine = \"openai\" }}]\n",
+        provider.url()
+    );
+    let app = TestApp::setup().table(&table).start().await;
+    let mut limited = to(HOSTED);
+    limited["max_tokens"] = 5.into();
+    for body in [to(HOSTED), limited] {
+        let served = app.ask(body).await;
+        assert_eq!(served.status, StatusCode::OK, "{}", served.text());
+    }
+    let sent: Vec<Value> = provider.calls().iter().map(|call| call.json()["max_completion_tokens"].clone()).collect();
+    assert!(sent[0].is_u64(), "the gateway's own limit: {sent:?}");
+    assert_eq!(sent[1], json!(5), "that of the client");
 }

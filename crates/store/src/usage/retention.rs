@@ -71,7 +71,7 @@ impl RowKind {
             Self::EngineHours => ("engine_hours", "replica, hour", "hour < $1", None),
             Self::EngineCounters => ("engine_counters", "replica, source", "read_at < $1", None),
             Self::NodeRequests => ("node_requests", "id", "requested_at < $1", None),
-            Self::EngineCapabilities => ("engine_capabilities", "engine", "asked_at < $1", None),
+            Self::EngineCapabilities => ("engine_capabilities", "engine", "probed_at < $1", None),
         };
         Table { name, key, is_old, resolution }
     }

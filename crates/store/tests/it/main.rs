@@ -7,6 +7,7 @@ mod attempts;
 mod audit;
 mod bill_check;
 mod budgets;
+mod capabilities;
 mod catalogue;
 mod changes;
 mod databases;

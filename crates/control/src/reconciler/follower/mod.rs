@@ -9,7 +9,7 @@ use background::{Loop, Tasks};
 use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::endpoint::state::Admission;
 use domain::model::{ChatTraits, DriverKind, EngineKind, Flavor, Model, ModelId, Upstream, usual_switch};
-use domain::{Endpoint, EndpointId};
+use domain::{Catalogue, Endpoint, EndpointId};
 use fleet::drivers::Driver;
 use fleet::endpoints::{Condition, EndpointUpdate};
 use report::Reporter;
@@ -74,9 +74,7 @@ impl<D: Driver> Follower<D> {
         };
         let route = |replica: &Replica| Some((route(replica)?, self.parts.driver.key(&name_of(replica))));
         let catalogue = self.parts.routes.catalogue();
-        let update = |endpoint: &Endpoint| {
-            update_of(endpoint, catalogue.get(endpoint.model.as_str()).map(AsRef::as_ref), &live, route)
-        };
+        let update = |endpoint: &Endpoint| update_of(endpoint, &catalogue, &live, route);
         self.parts.endpoints.apply(all.iter().map(update).collect());
         Ok(())
     }
@@ -97,14 +95,16 @@ impl<D: Driver> Follower<D> {
     }
 }
 
-/// `model` is that of the catalogue, unless it was removed from it; `route` is the address of a replica, and its key.
+/// `route` is the address of a replica, and its key.
 fn update_of(
     endpoint: &Endpoint,
-    model: Option<&Model>,
+    catalogue: &Catalogue,
     live: &[Replica],
     route: impl Fn(&Replica) -> Option<(String, Option<String>)>,
 ) -> EndpointUpdate {
     let id = endpoint.name.model_id();
+    // The model may have been removed from the catalogue.
+    let model: Option<&Model> = catalogue.get(endpoint.model.as_str()).map(AsRef::as_ref);
     let serves = |replica: &&Replica| replica.endpoint == endpoint.id && replica.is_serving();
     let drains = |replica: &&Replica| replica.endpoint == endpoint.id && replica.state() == ReplicaState::Draining;
     let replicas = live.iter().filter(serves).filter_map(|replica| {
@@ -125,6 +125,8 @@ fn update_of(
             failover: model.is_some_and(|model| model.failover),
             probe: model.and_then(|model| model.probe),
             chat: chat_traits(model, &endpoint.shape.flavor),
+            // That of new replicas: its options identify the engine.
+            flavors: vec![endpoint.shape.effective(&endpoint.model, catalogue).into_owned().flavor],
             ..Model::plain(id.clone())
         }),
         condition: condition(endpoint),

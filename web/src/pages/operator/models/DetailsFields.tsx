@@ -27,6 +27,12 @@ const THINKING = [
   { value: 'none', label: 'None' },
 ]
 
+const PROBES = [
+  { value: '', label: 'Default: engines of a known kind' },
+  { value: 'on', label: 'On' },
+  { value: 'off', label: 'Off' },
+]
+
 const REASONING_NAMES = [
   { value: 'both', label: 'reasoning and reasoning_content' },
   { value: 'as_is', label: 'As the engine writes it' },
@@ -86,10 +92,13 @@ export function DetailsFields({ part }: Props) {
           description="Faster for equal system prompts, but one tenant can measure whether another sent the same prompt"
           {...checkbox('sharePrefixCache')}
         />
-        <Checkbox
-          label="Ask servers what they can do"
-          description="A few small calls, once per version; a hosted provider bills you for them"
-          {...checkbox('probe')}
+        <Select
+          label="Probe servers"
+          description="A few small calls show what they can do; a hosted provider bills you for them"
+          maw={360}
+          data={PROBES}
+          allowDeselect={false}
+          {...input('probe')}
         />
         {fields.modality === 'chat' ? <ChatFields part={part} /> : null}
       </Folded>

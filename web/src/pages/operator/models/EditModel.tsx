@@ -29,7 +29,8 @@ export function EditModel({ model }: { model: OperatorModel }) {
     send: ({ read, upstreams, ...details }) => editModel(model.id, editOf(read, details, upstreams)),
     onSuccess: (saved) => {
       form.setValues(fieldsOf(saved))
-      queries.setQueryData(operatorModelQuery(model.id).queryKey, (known) => ({ ...saved, usedBy: known?.usedBy }))
+      // A saved record lacks what only the page of a single model has, such as its uses and capabilities.
+      queries.setQueryData(operatorModelQuery(model.id).queryKey, (known) => ({ ...known, ...saved }))
       void refreshModels(queries)
       void queries.invalidateQueries(pricesQuery(model.id))
       notifications.show({ title: 'Model saved', message: 'All nodes apply the change within a second.' })

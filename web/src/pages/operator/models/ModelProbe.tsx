@@ -5,7 +5,15 @@ import type { CapabilityRow } from '../../../ui/capabilities'
 import { Panel } from '../../../ui/Panel'
 import { Time } from '../../../ui/Time'
 
-/** What the engines of the model have shown when they were asked. */
+/** Why nothing is known. */
+function reasonOf({ probe, replicas }: OperatorModel): string {
+  if (probe === false) return 'Its servers are not probed.'
+  if (replicas.length === 0) return 'Nothing is known: the model has no servers.'
+  if (probe) return 'Nothing is known yet. Servers are probed once they respond.'
+  return 'Nothing is known yet. Without a setting, only servers whose engine is a known kind are probed.'
+}
+
+/** What the engines of the model have shown when they were probed. */
 export function ModelProbe({ model }: { model: OperatorModel }) {
   const rows = (model.capabilities ?? []) as CapabilityRow[]
   const isKnown = rows.some(({ support }) => support !== 'unknown')
@@ -14,17 +22,15 @@ export function ModelProbe({ model }: { model: OperatorModel }) {
       <Stack gap="sm">
         {model.probeResult ? (
           <Text size="sm" c="dimmed">
-            Asked <Time value={model.probeResult.at} />
+            Probed <Time value={model.probeResult.at} />
             {model.probeResult.engineVersion ? `, version ${model.probeResult.engineVersion}` : ''}
-            {model.probeResult.isComplete ? '' : '; some questions had no response'}
+            {model.probeResult.isComplete ? '' : '; not all calls were made, so it is repeated'}
           </Text>
         ) : null}
         {isKnown ? (
           <CapabilityTable rows={rows} />
         ) : (
-          <Text c="dimmed">
-            {model.probe ? 'Nothing is known yet. Servers are asked once they respond.' : 'Its servers are not asked.'}
-          </Text>
+          <Text c="dimmed">{reasonOf(model)}</Text>
         )}
       </Stack>
     </Panel>

@@ -16,6 +16,7 @@ const ENGINES = [
   { value: 'sglang', label: 'SGLang' },
   { value: 'llama-server', label: 'llama-server' },
   { value: 'tei', label: 'Text Embeddings Inference' },
+  { value: 'openai', label: 'OpenAI' },
 ]
 
 /** Says why a key cannot be entered. */

@@ -23,7 +23,7 @@ const model = {
   outputPer1m: '0.4',
   batchDiscount: '1',
   sharePrefixCache: false,
-  probe: true,
+  probe: null,
   failover: false,
   mediaUrls: false,
   mergeSystem: true,
@@ -76,6 +76,19 @@ describe('fields of a model', () => {
       reasoningNames: 'as_is',
       streamTools: false,
     })
+  })
+
+  it.each([
+    [null, ''],
+    [true, 'on'],
+    [false, 'off'],
+  ] as const)('have three states of the probe: %s', (probe, field) => {
+    const own = { ...model, probe }
+    expect(detailsOf(own).probe).toBe(field)
+    expect(hasChanges(editOf(own, detailsOf(own), upstreamsOf(own)))).toBe(false)
+    expect(editOf(model, { ...detailsOf(model), probe: field }, upstreamsOf(model))).toEqual(
+      probe === null ? { version: 7 } : { version: 7, probe },
+    )
   })
 
   it('keep what the form does not show, and the stored key unless it is typed or removed', () => {

@@ -5,6 +5,9 @@ import type { ModelEdit, NewModel, OperatorModel, OperatorUpstream } from '../..
 const MODALITIES = ['chat', 'embedding', 'rerank'] as const
 export type Modality = (typeof MODALITIES)[number]
 
+/** Whether servers are probed. Empty: those whose engine is a known kind, or as the server is configured. */
+export type ProbeSwitch = '' | 'on' | 'off'
+
 /** What clients see of a model. Empty text means the default. */
 export type DetailFields = {
   name: string
@@ -16,7 +19,7 @@ export type DetailFields = {
   /** A share of the prices, for batches and flex calls. */
   batchDiscount: string
   sharePrefixCache: boolean
-  probe: boolean
+  probe: ProbeSwitch
   /** Undefined: by the prefix of the id. */
   optimized: boolean | undefined
   /** Chat only, as the next ones. */
@@ -55,7 +58,7 @@ export const EMPTY_DETAILS: DetailFields = {
   outputPer1m: '',
   batchDiscount: '',
   sharePrefixCache: false,
-  probe: true,
+  probe: '',
   optimized: undefined,
   failover: false,
   mediaUrls: false,
@@ -78,6 +81,12 @@ export const EMPTY_UPSTREAM: UpstreamFields = {
   rest: undefined,
 }
 
+/** Null or absent stands for the default. */
+const probeSwitchOf = (probe: boolean | null | undefined): ProbeSwitch => {
+  if (probe === null || probe === undefined) return ''
+  return probe ? 'on' : 'off'
+}
+
 export const detailsOf = (model: OperatorModel): DetailFields => ({
   name: model.name,
   modality: MODALITIES.find((known) => known === model.modality) ?? 'chat',
@@ -87,7 +96,7 @@ export const detailsOf = (model: OperatorModel): DetailFields => ({
   outputPer1m: model.outputPer1m,
   batchDiscount: model.batchDiscount,
   sharePrefixCache: model.sharePrefixCache,
-  probe: model.probe,
+  probe: probeSwitchOf(model.probe),
   optimized: model.optimized,
   failover: model.failover,
   mediaUrls: model.mediaUrls,
@@ -120,7 +129,7 @@ export const toDetails = (fields: DetailFields) => ({
   outputPer1m: fields.outputPer1m.trim() || null,
   batchDiscount: fields.batchDiscount.trim() || null,
   sharePrefixCache: fields.sharePrefixCache,
-  probe: fields.probe ? null : false,
+  probe: fields.probe === '' ? null : fields.probe === 'on',
   optimized: fields.optimized ?? null,
   ...(fields.modality === 'chat'
     ? {

@@ -47,7 +47,7 @@ pub(crate) struct OperatorModelView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     capabilities: Option<Vec<CapabilityView>>,
-    /// The last probe of its engines. Only in the response about a single model; null without one.
+    /// The last probe of its engines. Only in the response about a single model; absent if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     probe_result: Option<ProbeResultView>,
@@ -144,13 +144,13 @@ pub(crate) struct ProbeResultView {
     at: Timestamp,
     /// The version of the engine, if it says one.
     engine_version: Option<String>,
-    /// Whether all questions were asked.
+    /// Whether all calls were made. If not, it is repeated.
     is_complete: bool,
 }
 
 impl From<&EngineRecord> for ProbeResultView {
     fn from(record: &EngineRecord) -> Self {
-        Self { at: record.asked_at, engine_version: record.version.clone(), is_complete: record.is_complete }
+        Self { at: record.probed_at, engine_version: record.version.clone(), is_complete: record.is_complete() }
     }
 }
 

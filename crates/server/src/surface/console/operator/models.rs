@@ -66,8 +66,11 @@ pub(crate) async fn show(
     let commands = model.map_or_else(Vec::new, |model| CommandView::of(model, snapshot.rules().cluster()));
     let route = caller.context.catalogue.routes().table().get(id.as_str()).cloned();
     let known = route.map(|route| route.pool.capabilities()).unwrap_or_default();
-    let probes = capabilities::of_model(caller.store(), &id).await.map_err(CommandError::from)?;
-    Ok(Json(view.with_details(UsesView::new(aliases, uses), commands, &known, probes.first())))
+    let probes = match model {
+        Some(model) => capabilities::of_model(caller.store(), model).await.map_err(CommandError::from)?,
+        None => Vec::new(),
+    };
+    Ok(Json(view.with_details(UsesView::new(aliases, uses), commands, &known, probes.last())))
 }
 
 /// Create a model in the store. It is served at once.

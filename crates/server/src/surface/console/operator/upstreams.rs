@@ -3,9 +3,9 @@
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Id, Operator, Payload};
 use axum::Json;
-use config::http_url;
+use config::{OPENAI_ENGINE, http_url};
 use domain::ModelId;
-use domain::model::Modality;
+use domain::model::{LimitName, Modality};
 use fleet::backend::Health;
 use fleet::probe::{CallOutcome, Description, ModelServer, OfferedModel, ProbeError};
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ pub(crate) struct ProbeView {
     reachable: bool,
     /// Why the server cannot be used.
     error: Option<String>,
-    /// `forebay-engine`, `vllm`, `sglang` or `llama-server`, if recognized.
+    /// `forebay-engine`, `vllm`, `sglang`, `llama-server` or `openai`, if recognized.
     engine: Option<&'static str>,
     version: Option<String>,
     health_path: Option<&'static str>,
@@ -121,18 +121,24 @@ pub(crate) async fn probe(
     let reachable = !matches!(described, Err(ProbeError::Unreachable(_)));
     let (Description { models, engine, version, health_path }, error) = split(described);
     let first = || models.first().map(|model| model.id.clone());
-    let call = match body.model.or_else(first).filter(|_| reachable) {
+    let (call, limit_name) = match body.model.or_else(first).filter(|_| reachable) {
         Some(model) => {
             let outcome = server.call_once(&model).await;
-            Some(CallView::new(model, outcome))
+            let limit_name = outcome.result.as_ref().map(|response| response.limit_name).unwrap_or_default();
+            (Some(CallView::new(model, outcome)), limit_name)
         }
-        None => None,
+        None => (None, LimitName::default()),
+    };
+    let engine = match (engine, limit_name) {
+        (Some(engine), _) => Some(engine.as_str()),
+        (None, LimitName::MaxCompletionTokens) => Some(OPENAI_ENGINE),
+        (None, LimitName::MaxTokens) => None,
     };
     Ok(Json(ProbeView {
         url: server.url,
         reachable,
         error,
-        engine: engine.map(|engine| engine.as_str()),
+        engine,
         version,
         health_path,
         models: models.into_iter().map(OfferedModelView::from).collect(),

@@ -54,7 +54,8 @@ impl Dataplane {
             }
             Err(_) => None,
         };
-        let tokens = counted.unwrap_or_else(|| call.request.estimate.likely_prompt());
+        let estimate = || call.request.estimate.likely_prompt_within(target.route().model.context_length);
+        let tokens = counted.unwrap_or_else(estimate);
         Ok(CountedTokens { tokens, is_estimate: counted.is_none(), rate_limits: admission.rate_limits })
     }
 

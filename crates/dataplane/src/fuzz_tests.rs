@@ -1,7 +1,8 @@
 //! Fuzz targets for the bodies of clients and of model servers, with serde_json as the reference.
 
 use crate::request::{
-    EmbeddingOptions, Encoding, ParseError, ParsedRequest, SessionContext, StreamOptions, chat, embeddings,
+    BYTES_PER_TOKEN, EmbeddingOptions, Encoding, ParseError, ParsedRequest, SessionContext, StreamOptions, chat,
+    embeddings,
 };
 use crate::response::chat_stream::ChatStream;
 use crate::response::native::NativeEvents;
@@ -9,7 +10,7 @@ use crate::response::native::tests::{messages, responses};
 use crate::response::{self, TokenMeter, upstream_error};
 use bytes::Bytes;
 use dialects::Dialect;
-use domain::model::{EngineKind, ReasoningNames};
+use domain::model::{EngineKind, ImageTokens, ReasoningNames};
 use fuzz::Fuzz;
 use serde_json::{Map, Value};
 
@@ -110,11 +111,14 @@ fn check_request(bytes: &[u8], parsed: Result<ParsedRequest, ParseError>) {
         return;
     }
     assert_eq!(members["model"], Value::from(request.model.as_str()));
-    // An empty member counts as a digest of eight bytes.
-    assert!(request.fingerprint("tenant", SessionContext::default()).bytes() <= 8 * text.len() as u64);
+    // An empty member counts as a digest of eight bytes, an image by its dimensions.
+    let images = memchr::memmem::find_iter(text, "image_url").count() as u64;
+    let most = 8 * text.len() as u64 + images * ImageTokens::default().most * BYTES_PER_TOKEN;
+    assert!(request.fingerprint("tenant", SessionContext::default()).bytes() <= most);
     let limit = request.estimate.limit_to_send(7);
     for engine in [EngineKind::ForebayEngine, EngineKind::Vllm, EngineKind::Sglang, EngineKind::LlamaServer] {
         let mut edits = request.upstream_edits("up", true, limit);
+        request.name_reasoning(Some(engine), &mut edits);
         request.isolate_cache(engine, "5a17", &mut edits);
         let length = edits.length(request.body.len());
         let sent = edits.apply(&request.body);

@@ -76,6 +76,7 @@ impl Dataplane {
 /// The client's request, with the engine's own name of the model.
 pub(crate) fn own_body(replica: &Backend, request: &ParsedRequest) -> Vec<Bytes> {
     let mut edits = request.upstream_edits(&replica.upstream.model, false, None);
+    request.name_reasoning(replica.upstream.engine, &mut edits);
     if let Some(engine) = replica.upstream.engine {
         request.continue_prompt(engine, &mut edits);
     }

@@ -1,4 +1,5 @@
 use super::*;
+use domain::model::EngineKind::{ForebayEngine, LlamaServer, Sglang, Vllm};
 use domain::model::RequestRules;
 use proptest::prelude::*;
 
@@ -241,19 +242,33 @@ fn sent(body: &str, running: bool) -> serde_json::Value {
 }
 
 #[test]
-fn reasoning_that_is_sent_back_has_the_name_that_every_engine_knows() {
-    let messages = |members: &str| {
+fn reasoning_that_is_sent_back_has_the_name_that_the_engine_reads() {
+    let messages = |members: &str, engine| {
         let body = format!(r#"{{"model":"acme/tiny","messages":[{{"role":"user","content":"hi"}},{{{members}}}]}}"#);
-        sent(&body, false)["messages"][1].clone()
+        let request = read(&body).unwrap();
+        let mut edits = request.upstream_edits("up", false, None);
+        request.name_reasoning(engine, &mut edits);
+        let sent: serde_json::Value = serde_json::from_slice(&edits.apply(&request.body)).unwrap();
+        sent["messages"][1].clone()
     };
-    let renamed = messages(r#""reasoning":"hm","role":"assistant","content":"x""#);
-    assert_eq!(renamed, serde_json::json!({"role": "assistant", "content": "x", "reasoning_content": "hm"}));
-    for kept in [
-        r#""role":"assistant","reasoning":"a","reasoning_content":"b""#,
-        r#""role":"assistant","reasoning":null"#,
-        r#""role":"user","content":"x","reasoning":"a""#,
-    ] {
-        assert_eq!(messages(kept), serde_json::from_str::<serde_json::Value>(&format!("{{{kept}}}")).unwrap());
+    let all = [None, Some(Vllm), Some(Sglang), Some(LlamaServer), Some(ForebayEngine)];
+    for engine in all {
+        let (own, other) = ("reasoning", "reasoning_content");
+        let (own, other) = if engine == Some(Vllm) { (own, other) } else { (other, own) };
+        for sent in [own, other] {
+            let renamed = messages(&format!(r#""{sent}":"hm","role":"assistant","content":"x""#), engine);
+            let expected = serde_json::json!({"role": "assistant", "content": "x", own: "hm"});
+            assert_eq!(renamed, expected, "{sent} at {engine:?}");
+        }
+        for kept in [
+            r#""role":"assistant","reasoning":"a","reasoning_content":"b""#,
+            r#""role":"assistant","reasoning":null"#,
+            r#""role":"assistant","reasoning_content":["a"]"#,
+            r#""role":"user","content":"x","reasoning":"a""#,
+        ] {
+            let expected: serde_json::Value = serde_json::from_str(&format!("{{{kept}}}")).unwrap();
+            assert_eq!(messages(kept, engine), expected, "{engine:?}");
+        }
     }
 }
 

@@ -260,6 +260,16 @@ impl TokenEstimate {
         self.text_bytes().div_ceil(BYTES_PER_TOKEN).saturating_add(counted)
     }
 
+    /// [`Self::likely_prompt`] at a model with this context length.
+    pub(crate) fn likely_prompt_within(&self, context_length: u64) -> u64 {
+        self.media_within(context_length, self.likely_prompt())
+    }
+
+    /// No engine reads more media than its context has room for.
+    fn media_within(&self, context_length: u64, prompt: u64) -> u64 {
+        if self.opaque { prompt.min(context_length) } else { prompt }
+    }
+
     fn text_bytes(&self) -> u64 {
         self.prompt_bytes.saturating_sub(self.opaque_bytes)
     }
@@ -283,8 +293,7 @@ impl TokenEstimate {
         let completion = per_choice.saturating_mul(self.choices.max(1));
         let counted = self.media_tokens.saturating_add(self.token_ids.unwrap_or(0));
         let prompt = (self.text_bytes() / BYTES_PER_TOKEN).saturating_add(counted);
-        // No engine reads more media than its context has room for.
-        let prompt = if self.opaque { prompt.min(context_length) } else { prompt };
+        let prompt = self.media_within(context_length, prompt);
         (prompt.saturating_add(completion), completion)
     }
 
@@ -518,6 +527,7 @@ mod tests {
         let body = format!(r#"{{"model":"a/b","max_tokens":5,"messages":[{{"role":"user","content":[{video}]}}]}}"#);
         let estimate = chat::parse(body.into()).unwrap().estimate;
         assert_eq!(estimate.expected(CONTEXT, 1_000_000, None).0, CONTEXT + 5, "at most the context");
+        assert_eq!(estimate.likely_prompt_within(CONTEXT), CONTEXT, "also if it is counted");
     }
 
     #[test]

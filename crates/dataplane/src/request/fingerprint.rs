@@ -4,7 +4,8 @@
 //! `cache_control` make no difference. Text is hashed as it is written in the body, with its escapes; media and JSON values
 //! count by a digest. All of this is read again from the body, and only for calls to a model with several replicas.
 
-use super::{Operation, ParsedRequest};
+use super::{BYTES_PER_TOKEN, Operation, ParsedRequest, image};
+use domain::model::ImageTokens;
 use fleet::routing::fingerprint::{SessionName, seed};
 use fleet::{Fingerprint, FingerprintBuilder};
 use foldhash::quality::FixedState;
@@ -12,7 +13,7 @@ use json::{JsonError, RawStr, Reader, ValueKind};
 use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
 
-/// What a part other than text counts for at most, in bytes of text: an image has about as many tokens.
+/// What a part other than text and images counts for at most, in bytes of text.
 const MEDIA_BYTES: u64 = 1 << 10;
 /// Ends a role or a text, so that they cannot run into each other.
 const SEPARATOR: &[u8] = &[0];
@@ -24,6 +25,8 @@ pub(super) struct FingerprintMembers {
     pub(super) tools: Range<usize>,
     /// The value of `prompt_cache_key`.
     pub(super) session: Range<usize>,
+    /// How the model counts images.
+    pub(super) images: ImageTokens,
 }
 
 /// What is known of the session of a call besides its body.
@@ -51,10 +54,10 @@ impl ParsedRequest {
             }
         };
         let SessionContext { workspace, header } = session;
-        let FingerprintMembers { tools, session: own } = &self.fingerprint_members;
+        let FingerprintMembers { tools, session: own, images } = &self.fingerprint_members;
         let salt = self.cache.salt_text().map_or(&[][..], |span| &self.body[span]);
         let builder = FingerprintBuilder::new(seed(tenant, salt), tools.len() + self.prompt.len());
-        let mut prompt = Prompt { builder };
+        let mut prompt = Prompt { builder, images: *images };
         // The body was checked before, so that reading it again does not fail.
         let _ = prompt.tools(&self.body[tools.clone()]);
         let _ =
@@ -66,6 +69,7 @@ impl ParsedRequest {
 
 struct Prompt {
     builder: FingerprintBuilder,
+    images: ImageTokens,
 }
 
 type Read<T> = Result<T, JsonError>;
@@ -133,17 +137,24 @@ impl Prompt {
         if reader.kind()? != ValueKind::Object {
             return reader.skip();
         }
-        let mut media = Digest::default();
+        let start = reader.position();
+        let (mut media, mut is_image) = (Digest::default(), false);
         reader.object(|reader, name, _| {
             match name.raw() {
                 b"text" if reader.kind()? == ValueKind::String => self.text(reader.string()?),
                 b"type" | b"cache_control" => reader.skip()?,
-                _ => media.add_member(name, digest(reader)?),
+                other => {
+                    is_image |= other == b"image_url";
+                    media.add_member(name, digest(reader)?);
+                }
             }
             Ok::<(), JsonError>(())
         })?;
         if media.bytes > 0 {
-            self.builder.digest(media.hash, media.bytes.min(MEDIA_BYTES));
+            // As many tokens as everywhere else, in bytes of text.
+            let of_image = || self.images.of(image::size(reader.since(start))) * BYTES_PER_TOKEN;
+            let bytes = if is_image { of_image() } else { media.bytes.min(MEDIA_BYTES) };
+            self.builder.digest(media.hash, bytes);
         }
         Ok(())
     }
@@ -223,6 +234,7 @@ fn hash(value: impl Hash) -> u64 {
 mod tests {
     use super::super::chat;
     use super::*;
+    use domain::model::ChatTraits;
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
@@ -284,7 +296,25 @@ mod tests {
             assert!(others[at + 1..].iter().all(|other| shared(one, other) == 0), "{at}");
         }
         assert_eq!(image("a"), image("a"));
-        assert!(image(&"a".repeat(1 << 20)).bytes() < 6_000, "an image does not count for its bytes");
+        assert!(image(&"a".repeat(1 << 20)).bytes() < 8_000, "an image does not count for its bytes");
+    }
+
+    #[test]
+    fn an_image_has_as_many_tokens_as_the_model_counts() {
+        // 640 by 480 pixels.
+        let part =
+            r#"{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAoAAAAHg"}}"#;
+        let request = |content: &str, images| {
+            let body = format!(r#"{{"model":"a/b","messages":[{{"role":"user","content":{content}}}]}}"#);
+            let mut request = chat::parse(body.into()).unwrap();
+            request.adapt_to(ChatTraits { images, ..ChatTraits::default() });
+            request.fingerprint("", SessionContext::default()).bytes()
+        };
+        let usual = ImageTokens::default();
+        for (images, tokens) in [(usual, 23 * 18), (ImageTokens { square: 14, most: 256 }, 256)] {
+            let added = request(&format!("[{part}]"), images) - request("[]", images);
+            assert_eq!(added, tokens * BYTES_PER_TOKEN);
+        }
     }
 
     #[test]

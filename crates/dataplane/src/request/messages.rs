@@ -18,14 +18,15 @@ const ROLES: [&str; 6] = ["developer", "system", "user", "assistant", "tool", "f
 
 /// Names that are changed on the way to an engine: each change takes memory.
 const MAX_RENAMED: usize = 1_024;
+/// Bytes around a name.
+const QUOTES: usize = 2;
 
-/// Checks `messages` and returns their range; `None` if they are null. Notes where the name of a member `reasoning` begins
-/// that engines know as `reasoning_content`.
+/// Checks `messages` and returns their range; `None` if they are null. Notes the names of reasoning, with their quotes.
 pub(super) fn check(
     reader: &mut Reader<'_>,
     checks: &mut Checks,
     estimate: &mut TokenEstimate,
-    reasoning_names: &mut Vec<usize>,
+    reasoning_names: &mut Vec<Range<usize>>,
 ) -> Result<Option<Range<usize>>, JsonError> {
     let kind = reader.kind()?;
     let start = reader.position();
@@ -53,20 +54,20 @@ pub(super) fn check(
     Ok(Some(start..reader.position()))
 }
 
-/// Returns where the name of `reasoning` begins, if the message has only that.
+/// Returns the name of its reasoning, if it has only one.
 fn check_message(
     reader: &mut Reader<'_>,
     checks: &mut Checks,
     path: &Path<'_>,
     estimate: &mut TokenEstimate,
-) -> Result<Option<usize>, JsonError> {
+) -> Result<Option<Range<usize>>, JsonError> {
     if !checks.is_object(reader, path)? {
         return Ok(None);
     }
     let mut role = None;
     let mut has_content = false;
     let mut has_call_id = false;
-    let (mut reasoning, mut has_both) = (None, false);
+    let (mut reasoning, mut is_ambiguous) = (None, false);
     reader.object(|reader, name, name_at| {
         if name.is("role") {
             let path = Path::Member(path, "role");
@@ -94,10 +95,11 @@ fn check_message(
             return checks.text(reader, &Path::Member(path, "name")).map(drop);
         }
         match name.raw() {
-            b"reasoning" if reader.kind()? == ValueKind::String => {
-                has_both |= reasoning.replace(name_at).is_some();
+            raw @ (b"reasoning" | b"reasoning_content") => {
+                let is_text = reader.kind()? == ValueKind::String;
+                let is_second = reasoning.replace(name_at..name_at + raw.len() + QUOTES).is_some();
+                is_ambiguous |= !is_text || is_second;
             }
-            b"reasoning_content" => has_both = true,
             _ => {}
         }
         reader.skip()
@@ -110,7 +112,7 @@ fn check_message(
     } else if role == Some(Role::Tool) && !has_call_id {
         checks.missing(&Path::Member(path, "tool_call_id"));
     }
-    Ok(reasoning.filter(|_| role == Some(Role::Assistant) && !has_both))
+    Ok(reasoning.filter(|_| role == Some(Role::Assistant) && !is_ambiguous))
 }
 
 fn role_of(text: &[u8]) -> Role {

@@ -71,8 +71,8 @@ pub struct ParsedRequest {
     model_span: Range<usize>,
     /// The range of `messages`, `prompt` or `input` in the body.
     prompt: Range<usize>,
-    /// Where names of members `reasoning` begin that become `reasoning_content`, which every engine knows.
-    reasoning_names: Vec<usize>,
+    /// The names of reasoning in messages of the assistant, which become the engine's own.
+    reasoning_names: Vec<Range<usize>>,
     pub(crate) operation: Operation,
     pub(crate) estimate: TokenEstimate,
     cache: CacheMembers,
@@ -293,6 +293,7 @@ impl ParsedRequest {
     /// Prepares the request for a model with these traits.
     pub(crate) fn adapt_to(&mut self, traits: ChatTraits) {
         self.estimate.count_images(traits.images);
+        self.fingerprint_members.images = traits.images;
         if traits.reasoning_names == ReasoningNames::AsIs {
             self.reasoning_names.clear();
         }

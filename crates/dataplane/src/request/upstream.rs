@@ -1,11 +1,8 @@
 //! The edits that turn the client's body into the one sent to a model server.
 
 use super::{Operation, ParsedRequest};
-use domain::model::{LimitName, RerankApi, Upstream};
+use domain::model::{EngineKind, LimitName, RerankApi, Upstream};
 use json::edits::Edits;
-
-/// The name of a member that engines know as `reasoning_content`.
-const REASONING: &str = "\"reasoning\"";
 
 impl ParsedRequest {
     /// Names the texts of a comparison as the engine does.
@@ -15,17 +12,31 @@ impl ParsedRequest {
         }
     }
 
-    /// The edits for an upstream, with the name that it has for the token limit of a chat.
+    /// The edits for an upstream, with the names that it has for reasoning and for the token limit of a chat.
     pub(crate) fn edits_for(&self, upstream: &Upstream, limit: Option<u64>) -> Edits<'static> {
-        let Upstream { model, continuous_usage, limit_name, .. } = upstream;
+        let Upstream { model, continuous_usage, limit_name, engine, .. } = upstream;
         let is_renamed =
             *limit_name == LimitName::MaxCompletionTokens && matches!(self.operation, Operation::Chat { .. });
-        if !is_renamed {
-            return self.upstream_edits(model, *continuous_usage, limit);
+        let mut edits = self.upstream_edits(model, *continuous_usage, limit.filter(|_| !is_renamed));
+        if is_renamed {
+            self.estimate.clamp_completion(limit, self.model_span.end, &self.body, &mut edits);
         }
-        let mut edits = self.upstream_edits(model, *continuous_usage, None);
-        self.estimate.clamp_completion(limit, self.model_span.end, &self.body, &mut edits);
+        self.name_reasoning(*engine, &mut edits);
         edits
+    }
+
+    /// Names reasoning that is sent back as the engine reads it: vLLM has called it `reasoning` since 0.12 and treats the other
+    /// name as deprecated; others, and unknown ones, read `reasoning_content`.
+    pub(crate) fn name_reasoning(&self, engine: Option<EngineKind>, edits: &mut Edits<'_>) {
+        let own = match engine {
+            Some(EngineKind::Vllm) => &br#""reasoning""#[..],
+            Some(EngineKind::Sglang | EngineKind::LlamaServer | EngineKind::ForebayEngine) | None => {
+                br#""reasoning_content""#
+            }
+        };
+        for name in self.reasoning_names.iter().filter(|name| self.body[(*name).clone()] != *own) {
+            edits.replace(name.clone(), own);
+        }
     }
 
     /// Replaces the model with the upstream's own name, requests usage for every stream, and lowers the token limit per
@@ -33,9 +44,6 @@ impl ParsedRequest {
     pub(crate) fn upstream_edits(&self, model: &str, running_usage: bool, limit: Option<u64>) -> Edits<'static> {
         let mut edits = Edits::default();
         edits.replace(self.model_span.clone(), json::quote(model));
-        for start in &self.reasoning_names {
-            edits.replace(*start..start + REASONING.len(), &br#""reasoning_content""#[..]);
-        }
         if let Some(limit) = limit {
             self.estimate.clamp(limit, self.model_span.end, &mut edits);
         }

@@ -65,7 +65,7 @@ named_enum! {
     /// The names of the reasoning in chat requests and responses.
     #[derive(Default)]
     pub enum ReasoningNames {
-        /// Responses have it as `reasoning` and as `reasoning_content`; engines get the latter.
+        /// Responses have it as `reasoning` and as `reasoning_content`; engines get their own name of it.
         #[default]
         Both = "both",
         /// As the engine or the client writes it.

@@ -112,9 +112,10 @@ test-cluster: ## Gateways by Helm and replicas on two real nodes: kubelet, conta
 	@tests/cluster/test-cluster $(SCENARIOS)
 
 VLLM ?= .cache/vllm
-test-engines: ## Real engines: llama.cpp's server (Debian sid's, unpacked once; needs root) and vLLM on the CPU (6 GB, once; VLLM=.cache/vllm)
+test-engines: ## Before every release, real engines: llama.cpp's server (Debian sid's, unpacked once; needs root) and vLLM on the CPU (6 GB, once; VLLM=.cache/vllm)
 	@scripts/system-packages test-engines
 	@scripts/fetch-models
+	@scripts/test-dependencies clients
 	@tests/engines/install_vllm.py "$(VLLM)" data/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf
 	@echo "==> Building the binaries used by the tests"
 	$(LINTED) cargo build --workspace --bins
@@ -122,6 +123,14 @@ test-engines: ## Real engines: llama.cpp's server (Debian sid's, unpacked once; 
 	@$(LINTED) scripts/with-llama-server $(if $(NEXTEST),cargo nextest run --package server --no-tests fail --run-ignored only \
 		-E 'test(/^metering::real::/)',cargo test --package server --test it metering::real:: -- --ignored)
 	@FOREBAY_TEST_VLLM="$(abspath $(VLLM))" scripts/with-llama-server python3 -B tests/engines/run.py
+
+test-proxies: ## Cold starts of two minutes through nginx and HAProxy with their default timeouts: SDKs and agents, with keep_alive and without
+	@scripts/system-packages test-proxies
+	@scripts/test-dependencies clients
+	@echo "==> Building the binaries used by the tests"
+	$(LINTED) cargo build --workspace --bins
+	@echo "==> Cold starts behind proxies"
+	@.cache/clients/python/bin/python -B tests/proxies/run.py
 
 test-caches: ## Every step that fills a cache, with empty caches, such as the build of Kubernetes and of mdBook (half an hour)
 	@scripts/system-packages test-caches

@@ -2,10 +2,11 @@
 Agents have different tools for it; the first known one is called.
 
 It speaks only chat completions, in pieces as small as engines send them, and counts what it has served: `GET /state`.
-`POST /reset` starts from zero, with a list of faults for the next calls that have tools.
+`POST /reset` starts from zero, with a list of faults for the next calls that have tools. As a program: agent_engine.py PORT
 """
 
 import json
+import sys
 import threading
 import time
 import uuid
@@ -16,7 +17,6 @@ TASK = "WRITE THE FILE "
 CONTENT = "written by the agent\n"
 DONE = "The file is written."
 PIECE_LEN = 7
-
 
 
 def shell(path):
@@ -39,8 +39,8 @@ WEATHER = "get_weather"
 class AgentEngine(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, port=0):
+        super().__init__(("127.0.0.1", port), Handler)
         self.lock = threading.Lock()
         self.served = []  # tokens of every response that was sent whole
         self.requests = 0
@@ -181,3 +181,7 @@ def start():
     server = AgentEngine()
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
+
+
+if __name__ == "__main__":
+    AgentEngine(port=int(sys.argv[1])).serve_forever()

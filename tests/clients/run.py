@@ -15,11 +15,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 import agent_engine  # noqa: E402
+import agents  # noqa: E402
 import echo_engine  # noqa: E402
-from testbed import FOREBAY, ROOT, Testbed, log_of  # noqa: E402
-
-NODE = ROOT / ".cache/clients/node"
-MODULES = NODE / "node_modules"
+from testbed import FOREBAY, Testbed, log_of  # noqa: E402
 
 SUITE_TIMEOUT_SECS = 300
 
@@ -113,13 +111,10 @@ def run(name, testbed):
         "FOREBAY_CONFIG": gateway.config,
         "FOREBAY_DATA_DIR": gateway.dataDir,
         "FOREBAY_WORKSPACE": gateway.workspaceId,
-        "CLAUDE_CODE": str(MODULES / "@anthropic-ai/claude-code-linux-x64/claude"),
-        "CODEX": str(MODULES / "@openai/codex/vendor/x86_64-unknown-linux-musl/bin/codex"),
-        "OPENCODE": str(MODULES / "opencode-linux-x64/bin/opencode"),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     command = SUITES[name]
-    cwd = NODE if name == "Node" else HERE
+    cwd = agents.NODE if name == "Node" else HERE
     try:
         done = subprocess.run(
             command, cwd=cwd, env=environment, timeout=SUITE_TIMEOUT_SECS, text=True,

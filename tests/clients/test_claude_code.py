@@ -1,36 +1,19 @@
-"""Runs Claude Code against a running forebay. Started by scripts/test-clients.
-
-The program gets a home of its own, and every address that it could reach is this machine.
-"""
+"""Runs Claude Code against a running forebay. Started by scripts/test-clients."""
 
 import json
-import os
 import unittest
 
 import agent_engine
+import agents
 import anthropic
-from agent_test import TOO_LONG, AgentTest, engine
-from agent_test import BASE_URL as OPENAI_BASE_URL
-
-BASE_URL = OPENAI_BASE_URL.removesuffix("/v1")
-CLAUDE = os.environ["CLAUDE_CODE"]
+from agent_test import BASE_URL, TOO_LONG, AgentTest, engine
 
 MODEL = "claude-forebay"
 
 
 class ClaudeCode(AgentTest):
     def run_agent(self, key=None):
-        command = [CLAUDE, "-p", self.task, "--permission-mode", "acceptEdits", "--output-format", "json"]
-        environment = self.environment(
-            ANTHROPIC_BASE_URL=BASE_URL,
-            ANTHROPIC_AUTH_TOKEN=key or self.key,
-            ANTHROPIC_MODEL=MODEL,
-            ANTHROPIC_DEFAULT_HAIKU_MODEL=MODEL,
-            CLAUDE_CODE_MAX_CONTEXT_TOKENS="200000",
-            CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
-            DISABLE_AUTOUPDATER="1",
-        )
-        return json.loads(self.run_program(command, environment))
+        return json.loads(self.run_program(*agents.claude_code(self.home, BASE_URL, key or self.key, MODEL, self.task)))
 
     def assert_file_is_written(self, result):
         self.assert_file_has_content(result)
@@ -60,7 +43,7 @@ class ClaudeCode(AgentTest):
 
     def test_it_waits_for_a_limit(self):
         key = self.admin("keys", "create", "--name", "limited", "--requests-per-minute", "30")["key"]
-        client = anthropic.Anthropic(base_url=BASE_URL, api_key=key, max_retries=0)
+        client = anthropic.Anthropic(base_url=BASE_URL.removesuffix("/v1"), api_key=key, max_retries=0)
         self.addCleanup(client.close)
         with self.assertRaises(anthropic.RateLimitError):
             for _ in range(60):

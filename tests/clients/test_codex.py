@@ -1,51 +1,22 @@
-"""Runs Codex against a running forebay. Started by scripts/test-clients.
-
-The program gets a home of its own, and every address that it could reach is this machine.
-"""
+"""Runs Codex against a running forebay. Started by scripts/test-clients."""
 
 import json
-import os
 import unittest
 
 import agent_engine
+import agents
 from agent_test import BASE_URL, TOO_LONG, AgentTest, engine
 import openai
 
-CODEX = os.environ["CODEX"]
-
 # Codex knows it, and sends it tools in the conversation, in namespaces, and custom ones.
 KNOWN_MODEL = "gpt-6-sol"
-CONFIG = f"""
-model = "forebay-agent"
-model_provider = "forebay"
-model_context_window = 200000
-approval_policy = "never"
-sandbox_mode = "danger-full-access"
-check_for_update_on_startup = false
-
-[analytics]
-enabled = false
-
-[model_providers.forebay]
-name = "Forebay"
-base_url = "{BASE_URL}"
-env_key = "FOREBAY_API_KEY"
-wire_api = "responses"
-"""
 
 
 class Codex(AgentTest):
-    def setUp(self):
-        super().setUp()
-        folder = self.home / ".codex"
-        folder.mkdir()
-        (folder / "config.toml").write_text(CONFIG)
-
     def run_agent(self, *arguments, key=None):
         """The events of a turn."""
-        command = [CODEX, "exec", "--skip-git-repo-check", "--json", *arguments]
-        lines = self.run_program(command, self.environment(FOREBAY_API_KEY=key or self.key)).splitlines()
-        return [json.loads(line) for line in lines if line.startswith("{")]
+        program = agents.codex(self.home, BASE_URL, key or self.key, "forebay-agent", *arguments)
+        return agents.codex_events(self.run_program(*program))
 
     def assert_file_is_written(self, events):
         self.assert_file_has_content(events)

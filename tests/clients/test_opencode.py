@@ -1,16 +1,11 @@
-"""Runs OpenCode against a running forebay, through each of the APIs that it speaks. Started by scripts/test-clients.
-
-The program gets a home of its own, and every address that it could reach is this machine.
-"""
+"""Runs OpenCode against a running forebay, through each of the APIs that it speaks. Started by scripts/test-clients."""
 
 import json
-import os
 import unittest
 
 import agent_engine
-from agent_test import BASE_URL, NOWHERE, AgentTest
-
-OPENCODE = os.environ["OPENCODE"]
+import agents
+from agent_test import BASE_URL, AgentTest
 
 # The packages of the AI SDK that are built into the program, by API.
 PROVIDERS = {"responses": "@ai-sdk/openai", "messages": "@ai-sdk/anthropic", "chat": "@ai-sdk/openai-compatible"}
@@ -36,14 +31,15 @@ def config(api):
 class OpenCode(AgentTest):
     def run_agent(self, api):
         (self.work / "opencode.json").write_text(json.dumps(config(api)))
-        environment = self.environment(
+        environment = agents.environment(
+            self.home,
             FOREBAY_API_KEY=self.key,
-            HTTP_PROXY=NOWHERE,
+            HTTP_PROXY=agents.NOWHERE,
             OPENCODE_DISABLE_AUTOUPDATE="1",
             OPENCODE_DISABLE_MODELS_FETCH="1",
             OPENCODE_DISABLE_LSP_DOWNLOAD="1",
         )
-        return self.run_program([OPENCODE, "run", "--format", "json", self.task], environment)
+        return self.run_program([agents.OPENCODE, "run", "--format", "json", self.task], environment)
 
     def test_a_tool_loop_changes_a_file_through_every_api(self):
         for api in PROVIDERS:

@@ -6,6 +6,7 @@ Prints two matrices engine × capability: what calls through the gateway show, w
 and what the gateway finds out by itself, for docs/capabilities.md. FOREBAY_TEST_VLLM is the folder of install_vllm.py.
 """
 
+import copy
 import http.client
 import json
 import os
@@ -20,17 +21,23 @@ import threading
 import time
 import urllib.parse
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(TESTS), str(TESTS / "clients")]
 
+import agents  # noqa: E402
 import testbed  # noqa: E402
-from testbed import ROOT, Testbed, send, wait_until  # noqa: E402
+from testbed import ROOT, Testbed, admin, send, wait_until  # noqa: E402
 
 testbed.TIMEOUT_SECS = 300
 GGUF = ROOT / "data/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf"
 START_SECONDS = 600
+CONTEXT = 2048
+# What agents say before the first turn has up to 30,000 tokens. The model was not trained for that, but it computes them.
+AGENT_CONTEXT = 49_152
 # The bill check reads counters every ten seconds.
 READ_SECONDS = 60
 PROBE_SECONDS = 300
+AGENT_SECONDS = 600
 MODEL = """
 [[models]]
 id = "{id}"
@@ -58,7 +65,7 @@ def check(what, holds, seen=""):
 
 
 class Gateway:
-    """A gateway with models of these tables."""
+    """A gateway with models of these tables, as a workspace sees it."""
 
     def __init__(self, bed, tables, environment=None, **members):
         self.bed, self.at = bed, bed.gateway(tables, environment=environment or {}, **members)
@@ -66,8 +73,16 @@ class Gateway:
         session = send(f"{self.at.url}/api/session", {"email": self.at.email, "password": self.at.password})
         self.console = {"cookie": session.headers["set-cookie"].split(";")[0]}
 
-    def call(self, path, body=None, method=None):
-        return send(f"{self.at.url}{path}", body, self.headers, method)
+    def other_workspace(self):
+        """The same gateway for another workspace of the organization."""
+        workspace = admin(self.at, "workspaces", "create", "--organization", self.at.organizationId, "--name", "other")["id"]
+        key = admin(self.at, "keys", "create", "--workspace", workspace, "--name", "other")["key"]
+        other = copy.copy(self)
+        other.headers = {"authorization": f"Bearer {key}"}
+        return other
+
+    def call(self, path, body=None, method=None, **headers):
+        return send(f"{self.at.url}{path}", body, self.headers | headers, method)
 
     def chat(self, model="test/engine", messages=QUESTION, **members):
         body = {"model": model, "messages": messages, "max_tokens": 8} | members
@@ -110,10 +125,13 @@ class Gateway:
             if total == before:
                 return total["promptTokens"], total["completionTokens"]
 
-    def last_request(self):
-        """Of the bill."""
+    def last_requests(self, count):
+        """Of the bill, newest first."""
         self.billed()
-        return self.read(f"/api/workspaces/{self.at.workspaceId}/requests?limit=1")["data"][0]
+        return self.read(f"/api/workspaces/{self.at.workspaceId}/requests?limit={count}")["data"]
+
+    def last_request(self):
+        return self.last_requests(1)[0]
 
 
 # ---- capabilities: each returns whether the engine behind the gateway has it
@@ -248,14 +266,15 @@ LACKING = {
 class Vllm:
     """vLLM with the starter model, on a port that it keeps when it is started again."""
 
-    def __init__(self, home, work):
-        self.home, self.work, self.port, self.process = pathlib.Path(home), work, free_port(), None
+    def __init__(self, home, work, context=CONTEXT, options=()):
+        self.home, self.port, self.process = pathlib.Path(home), free_port(), None
+        self.log, self.context, self.options = work / f"vllm-{self.port}.log", context, options
 
     @staticmethod
     def environment():
         return {
             "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1",
-            "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1",
+            "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "VLLM_ALLOW_LONG_MAX_MODEL_LEN": "1",
         }
 
     @property
@@ -264,12 +283,13 @@ class Vllm:
 
     def start(self):
         options = [
-            "--served-model-name", "smol", "--host", "127.0.0.1", "--port", self.port, "--max-model-len", 2048, "--enforce-eager",
+            "--served-model-name", "smol", "--host", "127.0.0.1", "--port", self.port,
+            "--max-model-len", self.context, "--enforce-eager",
             "--enable-prompt-tokens-details", "--enable-auto-tool-choice", "--tool-call-parser", "hermes",
-            "--chat-template", self.home / "template.jinja",
+            "--chat-template", self.home / "template.jinja", *self.options,
         ]
         command = [self.home / "venv/bin/vllm", "serve", self.home / "smol", *options]
-        with open(self.work / "vllm.log", "ab") as log:
+        with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [str(part) for part in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=os.environ | self.environment(), start_new_session=True,
@@ -278,7 +298,7 @@ class Vllm:
 
     def _is_up(self):
         if self.process.poll() is not None:
-            raise Failure(f"vLLM has ended: {(self.work / 'vllm.log').read_text()[-3000:]}")
+            raise Failure(f"vLLM has ended: {self.log.read_text()[-3000:]}")
         try:
             return send(f"http://127.0.0.1:{self.port}/health").status == 200
         except OSError:
@@ -316,6 +336,9 @@ def probed(bed, table):
     gateway = Gateway(bed, table, server='drain_timeout = "1s"\nprobe = true')
     model = lambda: gateway.read("/api/operator/models/test%2Fengine")
     wait_until("the gateway has asked the engine", lambda: model().get("probeResult"), PROBE_SECONDS)
+    # What the store has is read by the route a moment later.
+    known = lambda: [one for one in model()["capabilities"] if one["support"] != "unknown"]
+    wait_until("the gateway knows what the engine can do", known, PROBE_SECONDS)
     seen = model()
     bed.stop(gateway.at)
     if not seen["probeResult"]["isComplete"]:
@@ -401,6 +424,139 @@ def check_shared_server(gateway, engine):
     check("they share a row", [row["replica"] for row in rows] == ["test/engine#1"], rows)
 
 
+def check_salts(gateway, engine):
+    """Workspaces share no cached prompt, neither with each other nor with calls past the gateway"""
+    # Of their own: other checks have left theirs in the cache.
+    prompt = [{"role": "user", "content": "A ship sails past the island, where nobody has lived for a hundred years. " * 20}]
+    other = gateway.other_workspace()
+
+    def cached(workspace, **members):
+        return cached_of(workspace.chat(messages=prompt, **members))
+
+    seen = [cached(gateway), cached(gateway), cached(other), cached(other)]
+    check(f"each workspace finds its own prompt only: {seen}", [tokens > 0 for tokens in seen] == [False, True] * 2, seen)
+    seen = [cached(gateway, cache_salt="mine"), cached(gateway, cache_salt="mine"), cached(other, cache_salt="mine")]
+    check(f"its own salt divides its cache further: {seen}", [tokens > 0 for tokens in seen] == [False, True, False], seen)
+    body = {"model": "smol", "messages": prompt, "max_tokens": 8}
+    direct = cached_of(send(f"{engine.url}/chat/completions", body))
+    check("a call past the gateway finds nothing", direct == 0, direct)
+
+
+def cached_of(response):
+    return (response.json()["usage"].get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+
+
+def check_native(bed, engine):
+    """vLLM's own Messages and Responses are passed through, and billed as it counts"""
+    table = MODEL.format(id="test/native", url=engine.url, model="smol", engine="vllm", context=CONTEXT)
+    native = table.replace('engine = "vllm"', 'engine = "vllm", native = ["messages", "responses"]')
+    gateway = Gateway(bed, native + "share_prefix_cache = true\n")
+    calls = {
+        "/v1/messages": {"model": "test/native", "messages": QUESTION, "max_tokens": 8},
+        "/v1/responses": {"model": "test/native", "input": "What is the weather in Paris?", "max_output_tokens": 16},
+    }
+    before = gateway.billed(), engine.counters(), engine.log.read_text()
+    for path, body in calls.items():
+        whole, stream = gateway.call(path, body), gateway.call(path, body | {"stream": True})
+        check(f"{path} is served, and streamed", whole.status == stream.status == 200, whole.text + stream.text)
+        end = "event: message_stop" if path.endswith("messages") else "event: response.completed"
+        check("the stream is whole", end in stream.text or "event: response.incomplete" in stream.text, stream.text[-300:])
+    wait_until("vLLM is idle", engine.is_idle, 60)
+    after = gateway.billed(), engine.counters(), engine.log.read_text()
+    served = {path: after[2].count(f"POST {path} ") - before[2].count(f"POST {path} ") for path in calls}
+    check(f"vLLM has served them as they are: {served}", set(served.values()) == {2}, served)
+    billed, counted = ([new - old for new, old in zip(after[part], before[part])] for part in (0, 1))
+    check(f"the bill is what vLLM counted: {billed}", billed == counted, (billed, counted))
+    bed.stop(gateway.at)
+
+
+def check_failover(bed, engine, second):
+    """With two replicas, conversations return to theirs, and streams go on at the other one after kill -9"""
+    table = MODEL.format(id="test/engine", url=engine.url, model="smol", engine="vllm", context=CONTEXT)
+    both = table.replace("upstreams = [{", f'upstreams = [{{ url = "{second.url}", model = "smol", engine = "vllm" }}, {{')
+    gateway = Gateway(bed, both + "failover = true\n")
+
+    def converse(number):
+        """Five turns; the replica of each."""
+        messages = [{"role": "user", "content": f"Story {number}. The wind blows from the north over the old harbour. " * 25}]
+        for turn in range(5):
+            said = message_of(gateway.chat(messages=messages, user=f"{number}/{turn}")).get("content")
+            messages += [{"role": "assistant", "content": said}, {"role": "user", "content": "Go on, please."}]
+
+    threads = [threading.Thread(target=converse, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    calls = gateway.last_requests(20)
+    cached = [call["cachedTokens"] for call in calls]
+    check("all turns are billed", len(calls) == 20 and {call["status"] for call in calls} == {200}, calls)
+    replicas = {call["replica"] for call in calls}
+    check("both replicas have conversations", len(replicas) == 2, replicas)
+    returned = sum(tokens > 0 for tokens in cached)
+    check(f"{returned} of 16 turns found their conversation in the cache of its replica", returned == 16, cached)
+
+    tokens, ends = 300, []
+
+    def read_stream():
+        options = {"include_usage": True}
+        chunks = gateway.stream(max_tokens=tokens, ignore_eos=True, stream_options=options)
+        ends.append((chunks[-1]["usage"]["completion_tokens"], len({chunk["id"] for chunk in chunks})))
+
+    before = gateway.usage()
+    threads = [threading.Thread(target=read_stream) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    wait_until("the second replica has streams", lambda: second.counters()[1] and not second.is_idle(), 60)
+    time.sleep(2)
+    second.stop()
+    for thread in threads:
+        thread.join()
+    check("every stream is whole, with one id", ends == [(tokens, 1)] * 6, ends)
+    moved = sum(call["failovers"] for call in gateway.last_requests(6))
+    check(f"{moved} of 6 have moved", 0 < moved < 6, moved)
+    after = gateway.usage()
+    billed = [after[name] - before[name] for name in ("requests", "completionTokens")]
+    check("each is billed once", billed == [6, 6 * tokens], billed)
+    certain = {call["certainty"] for call in gateway.last_requests(6)}
+    check("the bill is exact", certain == {"exact"}, certain)
+    bed.stop(gateway.at)
+
+
+def check_agents(bed, engine, work):
+    """Claude Code and Codex complete a turn: more than that cannot be expected of this model"""
+    table = MODEL.format(id="test/agent", url=engine.url, model="smol", engine="vllm", context=AGENT_CONTEXT)
+    gateway = Gateway(bed, table)
+
+    def run(name, command, environment):
+        done = subprocess.run(
+            command, cwd=environment["HOME"], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=AGENT_SECONDS,
+        )
+        check(f"{name} ends well", done.returncode == 0, (done.stdout + done.stderr)[-2000:])
+        return done.stdout
+
+    def home(name):
+        (work / name).mkdir()
+        return work / name
+
+    common = (f"{gateway.at.url}/v1", gateway.at.apiKey, "test/agent")
+    before = gateway.billed(), engine.counters()
+    program = agents.claude_code(home("claude-code"), *common, "Say hello.", context=AGENT_CONTEXT)
+    result = json.loads(run("Claude Code", *program))
+    check("Claude Code's turn is complete", result["subtype"] == "success" and not result["is_error"], result)
+    program = agents.codex(home("codex"), *common, "Say hello.", context=AGENT_CONTEXT)
+    events = agents.codex_events(run("Codex", *program))
+    check("Codex' turn is complete", events[-1]["type"] == "turn.completed", events[-3:])
+    wait_until("vLLM is idle", engine.is_idle, 60)
+    after = gateway.billed(), engine.counters()
+    billed, counted = ([new - old for new, old in zip(after[part], before[part])] for part in (0, 1))
+    check(f"the bill is what vLLM counted: {billed}", billed == counted, (billed, counted))
+    statuses = {call["status"] for call in gateway.last_requests(100)}
+    check("no call has failed", statuses == {200}, statuses)
+    bed.stop(gateway.at)
+
+
 def check_restart(gateway, engine):
     """A vLLM that gets SIGTERM keeps no stream, and is billed again once it is back"""
     ends = []
@@ -432,6 +588,9 @@ def check_restart(gateway, engine):
 
 
 DEDICATED = """
+[drivers.process]
+slots = {{ "local/cpu" = 1 }}
+
 [allotment_defaults]
 "local/cpu" = 1
 
@@ -467,6 +626,62 @@ def replica_of(home):
     return None
 
 
+def check_life_cycle(gateway, home):
+    """kill -9, suspend, scale to zero, wake"""
+    endpoint = lambda **change: gateway.call("/v1/endpoints/vllm", change or None, "PATCH" if change else "GET").json()
+    is_gone = lambda: replica_of(home) is None
+    is_served = lambda: gateway.chat(model="dedicated/vllm").status == 200
+
+    def timed(what, call):
+        since = time.monotonic()
+        holds = call()
+        check(f"{what}, after {time.monotonic() - since:.0f} s", holds, endpoint())
+
+    killed = replica_of(home)[0]
+    group = processes_below(killed)
+    os.kill(killed, signal.SIGKILL)
+    wait_until("its other processes end", lambda: not any(map(is_running, group)), 30)
+    check(f"kill -9 of its API server leaves none of its {len(group)} other processes", True)
+    wait_until("the replica is replaced", lambda: not is_gone(), 60)
+    timed("a call is held for the next replica", is_served)
+    check("which is another process", replica_of(home)[0] != killed)
+
+    suspended = gateway.call("/v1/endpoints/vllm/suspend", method="POST")
+    check("it is suspended", suspended.status in (200, 202), suspended.text)
+    wait_until("its processes end", is_gone, 150)
+    held = gateway.call("/v1/chat/completions", {"model": "dedicated/vllm", "messages": QUESTION}, **{"x-hold-timeout": "2"})
+    check("a call is held and does not wake it", held.status == 504 and is_gone(), held.text)
+    check("it resumes", gateway.call("/v1/endpoints/vllm/resume", {}).status in (200, 202))
+    timed("it serves", is_served)
+
+    changed = endpoint(minReplicas=0, maxReplicas=1, scaleToZeroWindowSeconds=60)
+    check("it may scale to zero", changed.get("minReplicas") == 0, changed)
+    wait_until("it is at zero", lambda: endpoint()["state"] == "scaled-to-zero" and is_gone(), 240)
+    timed("a call wakes it", is_served)
+
+
+def is_running(pid):
+    """Not also once it has ended and its parent has not asked for its status."""
+    try:
+        return (pathlib.Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def processes_below(pid):
+    children = {}
+    for status in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(status.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        children.setdefault(parent, []).append(int(status.parent.name))
+    found = list(children.get(pid, []))
+    for child in found:
+        found += children.get(child, [])
+    return found
+
+
 def check_dedicated(bed, home):
     """A dedicated endpoint with engine = "vllm" calls tools, is closed to others, and leaves no process behind"""
     path = f"{home}/venv/bin:{os.environ['PATH']}"
@@ -488,6 +703,7 @@ def check_dedicated(bed, home):
     direct = send(f"http://127.0.0.1:{port}/v1/models")
     check("its port rejects calls without its key", direct.status == 401, direct.text)
     check("the key is not in its command", "--api-key" not in command, command)
+    check_life_cycle(gateway, home)
     bed.stop(gateway.at, "INT")
     wait_until("no process of the replica is left", lambda: replica_of(home) is None, 60)
     check("no process is left", True)
@@ -495,24 +711,35 @@ def check_dedicated(bed, home):
 
 def test_vllm(bed, work, found, asked):
     home = os.environ["FOREBAY_TEST_VLLM"]
-    engine = Vllm(home, work)
+    engine, second = Vllm(home, work), Vllm(home, work)
+    # It writes few words, so that turns of agents end.
+    for_agents = Vllm(home, work, AGENT_CONTEXT, ["--override-generation-config", '{"max_new_tokens": 48}'])
+    table = lambda id: MODEL.format(id=id, url=engine.url, model="smol", engine="vllm", context=CONTEXT)
+
+    def perform(step, *arguments):
+        print(f"  {step.__doc__}", flush=True)
+        step(*arguments)
+
     try:
         engine.start()
-        tables = [MODEL.format(id=id, url=engine.url, model="smol", engine="vllm", context=2048) for id in ("test/engine", "test/same")]
-        asked["vllm"] = probed(bed, tables[0])
-        gateway = Gateway(bed, "".join(tables))
+        asked["vllm"] = probed(bed, table("test/engine"))
+        gateway = Gateway(bed, table("test/engine") + table("test/same"))
         note_capabilities("vllm", gateway, found)
-        for step in (check_rejections, check_cut_streams):
-            print(f"  {step.__doc__}")
-            step(gateway)
-        for step in (check_bill, check_shared_server, check_restart):
-            print(f"  {step.__doc__}")
-            step(gateway, engine)
+        perform(check_rejections, gateway)
+        perform(check_cut_streams, gateway)
+        for step in (check_bill, check_salts, check_shared_server, check_restart):
+            perform(step, gateway, engine)
         bed.stop(gateway.at)
-    finally:
+        perform(check_native, bed, engine)
+        second.start()
+        perform(check_failover, bed, engine, second)
         engine.stop()
-    print(f"  {check_dedicated.__doc__}")
-    check_dedicated(bed, home)
+        for_agents.start()
+        perform(check_agents, bed, for_agents, work)
+    finally:
+        for each in (engine, second, for_agents):
+            each.stop()
+    perform(check_dedicated, bed, home)
 
 
 def test_forebay_engine(bed, _work, found, asked):

@@ -44,7 +44,7 @@ pub use endpoints::{
 pub use error::{Conflict, StoreError};
 pub use keys::content_keys::{ContentKeyError, ContentKeys};
 pub use keys::{api_keys, content_keys, key_list, secrets};
-pub use listing::{Listing, Order, SortBy, SortColumn};
+pub use listing::{Cursor, Listing, Order, SortBy, SortColumn, SortExpression, SortValue, SortedRow};
 pub use migrate::{Migrated, Schema};
 pub use page::Page;
 pub use usage::journal::{Journal, JournalReader};

@@ -1,9 +1,14 @@
 //! Lists that are searched and sorted by the database, page by page.
 //!
-//! A cursor is the id of a page's last row in any order: the values that it is sorted by are read from that row again. Example
-//! of a page by name: `… AND (LOWER(k.name), k.id) > (SELECT LOWER(k.name), k.id FROM api_keys k WHERE k.id = $cursor)`.
+//! A cursor is the id of a page's last row and, if the list is sorted, the value that the row was sorted by: the next page
+//! is found even if the row was changed or deleted since. Example of a page by name:
+//! `… AND (LOWER(k.name), k.id) > (LOWER($value), $id)`.
 
+use crate::db::Query;
 use crate::page::Page;
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use std::fmt;
 
 /// What a list can be sorted by.
 pub trait SortBy: Copy + Send + Sync + 'static {
@@ -20,8 +25,77 @@ pub trait SortColumn: SortBy {
     const ID: &'static str;
     /// The condition that a row is found, in which `$search` is a pattern for `LIKE` in lower case.
     const FOUND: &'static str;
-    /// Its value, which must not be NULL: NULL is neither before nor after anything.
-    fn expression(self) -> &'static str;
+    fn expression(self) -> SortExpression;
+}
+
+/// The value of a column, as SQL. It must not be NULL, which is neither before nor after anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SortExpression {
+    Number(&'static str),
+    Text(&'static str),
+    /// A text whose upper and lower case are equal.
+    IgnoringCase(&'static str),
+}
+
+impl SortExpression {
+    fn column(self) -> String {
+        match self {
+            Self::Number(sql) | Self::Text(sql) => sql.to_owned(),
+            Self::IgnoringCase(sql) => format!("LOWER({sql})"),
+        }
+    }
+
+    fn parameter(self, number: usize) -> String {
+        match self {
+            Self::Number(_) | Self::Text(_) => format!("${number}"),
+            Self::IgnoringCase(_) => format!("LOWER(${number})"),
+        }
+    }
+
+    /// Reads a value of this type from a cursor.
+    pub fn parse(self, text: &str) -> Option<SortValue<'_>> {
+        match self {
+            Self::Number(_) => text.parse().ok().map(SortValue::Number),
+            Self::Text(_) | Self::IgnoringCase(_) => Some(SortValue::Text(text)),
+        }
+    }
+}
+
+/// The value of a row in its sorted list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SortValue<'a> {
+    Number(i64),
+    Text(&'a str),
+}
+
+/// A row of a list that is sorted by `C`.
+pub trait SortedRow<C> {
+    /// Its [`SortColumn::expression`], which [`SortExpression::parse`] reads.
+    fn sort_value(&self, by: C) -> String;
+}
+
+/// The last row of a page: `usr_01h…`, or `usr_01h….em9lQGV4YW1wbGUuY29t` with the value that it was sorted by.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cursor {
+    pub id: String,
+    pub value: Option<String>,
+}
+
+impl Cursor {
+    pub fn parse(text: &str) -> Option<Self> {
+        let Some((id, value)) = text.split_once('.') else { return Some(Self { id: text.to_owned(), value: None }) };
+        let value = String::from_utf8(BASE64_URL_SAFE_NO_PAD.decode(value).ok()?).ok()?;
+        // PostgreSQL rejects zero bytes in texts.
+        (!value.contains('\0')).then(|| Self { id: id.to_owned(), value: Some(value) })
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.id)?;
+        let Some(value) = &self.value else { return Ok(()) };
+        write!(formatter, ".{}", BASE64_URL_SAFE_NO_PAD.encode(value))
+    }
 }
 
 /// The order of a list.
@@ -47,29 +121,48 @@ pub struct Listing<'a, C> {
     /// A part of a name; everything if empty.
     pub search: &'a str,
     pub order: Option<Order<C>>,
+    /// What the last row of the page before was sorted by. Without it, the value is read from the row, which must then still
+    /// exist.
+    pub after: Option<SortValue<'a>>,
 }
 
 impl<'a, C> From<Page<'a>> for Listing<'a, C> {
     fn from(page: Page<'a>) -> Self {
-        Self { page, search: "", order: None }
+        Self { page, search: "", order: None, after: None }
     }
 }
 
-impl<C: SortColumn> Listing<'_, C> {
-    /// The conditions, the order and the limit. Needs [`Self::pattern`], the cursor and the limit as parameters, `first` and
-    /// the next two.
+impl<'a, C: SortColumn> Listing<'a, C> {
+    /// The conditions, the order and the limit, whose parameters [`Self::bind`] binds from the number `first` on.
     pub(crate) fn clauses(&self, first: usize) -> String {
         let (found, id, table) = (Self::found(first), C::ID, C::TABLE);
-        let (cursor, limit) = (first + 1, first + 2);
+        let (cursor, limit, value) = (first + 1, first + 2, first + 3);
         let Some(Order { by, descending }) = self.order else {
             return format!("{found} AND {id} > ${cursor} ORDER BY {id} LIMIT ${limit}");
         };
-        let (after, direction, by) =
-            if descending { ("<", "DESC", by.expression()) } else { (">", "ASC", by.expression()) };
+        let (after, direction) = if descending { ("<", "DESC") } else { (">", "ASC") };
+        let column = by.expression().column();
+        let last = match self.after {
+            Some(_) => format!("({}, ${cursor})", by.expression().parameter(value)),
+            None => format!("(SELECT {column}, {id} FROM {table} WHERE {id} = ${cursor})"),
+        };
         format!(
-            "{found} AND (${cursor} = '' OR ({by}, {id}) {after} (SELECT {by}, {id} FROM {table} WHERE {id} = ${cursor})) \
-             ORDER BY {by} {direction}, {id} {direction} LIMIT ${limit}"
+            "{found} AND (${cursor} = '' OR ({column}, {id}) {after} {last}) \
+             ORDER BY {column} {direction}, {id} {direction} LIMIT ${limit}"
         )
+    }
+
+    /// Binds the parameters of [`Self::clauses`]: three, and a fourth if there is a value to begin after.
+    pub(crate) fn bind<'q>(&self, query: Query<'q>) -> Query<'q>
+    where
+        'a: 'q,
+    {
+        let query = query.bind(self.pattern()).bind(self.page.cursor()).bind(self.page.limit());
+        match self.after.filter(|_| self.order.is_some()) {
+            Some(SortValue::Number(number)) => query.bind(number),
+            Some(SortValue::Text(text)) => query.bind(text),
+            None => query,
+        }
     }
 
     /// The condition that a row is found, whose pattern is the parameter `number`.
@@ -118,8 +211,8 @@ mod tests {
         const ID: &'static str = "r.id";
         const FOUND: &'static str = "LOWER(r.name) LIKE $search OR r.id LIKE $search";
 
-        fn expression(self) -> &'static str {
-            "LOWER(r.name)"
+        fn expression(self) -> SortExpression {
+            SortExpression::IgnoringCase("r.name")
         }
     }
 
@@ -133,8 +226,15 @@ mod tests {
     }
 
     #[test]
-    fn a_sorted_page_begins_after_the_row_of_its_cursor() {
+    fn a_sorted_page_begins_after_the_value_of_its_cursor() {
         let order = Order::parse("-name");
+        let after = SortExpression::IgnoringCase("r.name").parse("Zoe");
+        let listing = Listing::<Name> { order, after, ..Page::after("row_1", 5).into() };
+        assert_eq!(
+            listing.clauses(2),
+            "(LOWER(r.name) LIKE $2 ESCAPE '\\' OR r.id LIKE $2 ESCAPE '\\') AND ($3 = '' OR \
+             (LOWER(r.name), r.id) < (LOWER($5), $3)) ORDER BY LOWER(r.name) DESC, r.id DESC LIMIT $4"
+        );
         let listing = Listing::<Name> { order, ..Page::first(5).into() };
         assert_eq!(
             listing.clauses(2),
@@ -142,6 +242,25 @@ mod tests {
              (LOWER(r.name), r.id) < (SELECT LOWER(r.name), r.id FROM rows r WHERE r.id = $3)) \
              ORDER BY LOWER(r.name) DESC, r.id DESC LIMIT $4"
         );
+    }
+
+    #[test]
+    fn a_cursor_is_read_as_it_was_written() {
+        for (value, text) in [
+            (None, "usr_1"),
+            (Some("1767225600000"), "usr_1.MTc2NzIyNTYwMDAwMA"),
+            (Some("zoë / 50 %"), "usr_1.em_DqyAvIDUwICU"),
+            (Some(""), "usr_1."),
+        ] {
+            let cursor = Cursor { id: "usr_1".to_owned(), value: value.map(str::to_owned) };
+            assert_eq!(cursor.to_string(), text);
+            assert_eq!(Cursor::parse(text), Some(cursor));
+        }
+        for bad in ["usr_1.%", "usr_1.AA", "usr_1._w", "usr_1.MQ==", "usr_1.MQ.MQ"] {
+            assert_eq!(Cursor::parse(bad), None, "{bad}");
+        }
+        assert_eq!(SortExpression::Number("k.created_at").parse("-5"), Some(SortValue::Number(-5)));
+        assert_eq!(SortExpression::Number("k.created_at").parse("x"), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::change::Change;
 use crate::db::{Store, Tx};
 use crate::error::{Conflict, StoreError};
-use crate::listing::{Listing, SortBy, SortColumn};
+use crate::listing::{Listing, SortBy, SortColumn, SortExpression, SortedRow};
 use crate::page::Page;
 use crate::{row, workspaces};
 use domain::{NanoUsd, Organization, OrganizationId, Timestamp};
@@ -71,12 +71,27 @@ impl SortColumn for OrganizationColumn {
     const ID: &'static str = "o.id";
     const FOUND: &'static str = "LOWER(o.name) LIKE $search OR o.id LIKE $search";
 
-    fn expression(self) -> &'static str {
+    fn expression(self) -> SortExpression {
         match self {
-            Self::Name => "LOWER(o.name)",
-            Self::Created => "o.created_at",
-            Self::Members => "(SELECT COUNT(*) FROM organization_members m WHERE m.organization_id = o.id)",
-            Self::Workspaces => "(SELECT COUNT(*) FROM workspaces w WHERE w.organization_id = o.id)",
+            Self::Name => SortExpression::IgnoringCase("o.name"),
+            Self::Created => SortExpression::Number("o.created_at"),
+            Self::Members => {
+                SortExpression::Number("(SELECT COUNT(*) FROM organization_members m WHERE m.organization_id = o.id)")
+            }
+            Self::Workspaces => {
+                SortExpression::Number("(SELECT COUNT(*) FROM workspaces w WHERE w.organization_id = o.id)")
+            }
+        }
+    }
+}
+
+impl SortedRow<OrganizationColumn> for CountedOrganization {
+    fn sort_value(&self, by: OrganizationColumn) -> String {
+        match by {
+            OrganizationColumn::Name => self.organization.name.clone(),
+            OrganizationColumn::Created => self.organization.created_at.millis().to_string(),
+            OrganizationColumn::Members => self.members.to_string(),
+            OrganizationColumn::Workspaces => self.workspaces.to_string(),
         }
     }
 }
@@ -87,8 +102,7 @@ pub async fn list_counted(
     listing: Listing<'_, OrganizationColumn>,
 ) -> Result<Vec<CountedOrganization>, StoreError> {
     let text = format!("{} WHERE {}", select_counted!(""), listing.clauses(1));
-    let query = sqlx::query(AssertSqlSafe(text)).bind(listing.pattern());
-    let query = query.bind(listing.page.cursor()).bind(listing.page.limit());
+    let query = listing.bind(sqlx::query(AssertSqlSafe(text)));
     store.rows(query).await?.iter().map(counted).collect()
 }
 

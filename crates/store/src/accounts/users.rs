@@ -3,7 +3,7 @@
 use crate::change::Change;
 use crate::db::{Store, Tx};
 use crate::error::{Conflict, StoreError};
-use crate::listing::{Listing, SortBy, SortColumn};
+use crate::listing::{Listing, SortBy, SortColumn, SortExpression, SortedRow};
 use crate::page::Page;
 use crate::values::{chunks, values_text};
 use crate::{known_origins, organizations, row, sessions};
@@ -104,10 +104,19 @@ impl SortColumn for UserColumn {
          OR EXISTS (SELECT 1 FROM organization_members m JOIN organizations o ON o.id = m.organization_id \
          WHERE m.user_id = users.id AND LOWER(o.name) LIKE $search)";
 
-    fn expression(self) -> &'static str {
+    fn expression(self) -> SortExpression {
         match self {
-            Self::Email => "LOWER(COALESCE(users.shared_email, users.email))",
-            Self::Created => "users.created_at",
+            Self::Email => SortExpression::IgnoringCase("COALESCE(users.shared_email, users.email)"),
+            Self::Created => SortExpression::Number("users.created_at"),
+        }
+    }
+}
+
+impl SortedRow<UserColumn> for User {
+    fn sort_value(&self, by: UserColumn) -> String {
+        match by {
+            UserColumn::Email => self.email.to_string(),
+            UserColumn::Created => self.created_at.millis().to_string(),
         }
     }
 }
@@ -116,8 +125,7 @@ impl SortColumn for UserColumn {
 pub async fn list(store: &Store, listing: impl Into<Listing<'_, UserColumn>>) -> Result<Vec<User>, StoreError> {
     let listing = listing.into();
     let text = format!("{} WHERE {}", select!(""), listing.clauses(1));
-    let query = sqlx::query(AssertSqlSafe(text)).bind(listing.pattern());
-    let query = query.bind(listing.page.cursor()).bind(listing.page.limit());
+    let query = listing.bind(sqlx::query(AssertSqlSafe(text)));
     let mut users = store.rows(query).await?.iter().map(user).collect::<Result<Vec<_>, _>>()?;
     let ids: Vec<UserId> = users.iter().map(|user| user.id.clone()).collect();
     for chunk in chunks(&ids) {

@@ -4,7 +4,7 @@ use super::read::{endpoint, select};
 use super::shape;
 use crate::db::{Query, Store};
 use crate::error::StoreError;
-use crate::listing::{Listing, Order, SortBy, SortColumn};
+use crate::listing::{Listing, Order, SortBy, SortColumn, SortExpression};
 use crate::page::Page;
 use crate::row;
 use domain::endpoint::{Shape, State};
@@ -62,14 +62,14 @@ impl SortColumn for EndpointColumn {
     const ID: &'static str = "e.id";
     const FOUND: &'static str = "LOWER(e.name) LIKE $search OR LOWER(e.model) LIKE $search";
 
-    fn expression(self) -> &'static str {
+    fn expression(self) -> SortExpression {
         match self {
-            Self::Name => "e.name",
-            Self::State => "e.state",
-            Self::Model => "e.model",
-            Self::CommittedGpus => "e.committed_gpus",
-            Self::LastRequest => "COALESCE(e.last_request_at, 0)",
-            Self::Created => "e.created_at",
+            Self::Name => SortExpression::Text("e.name"),
+            Self::State => SortExpression::Text("e.state"),
+            Self::Model => SortExpression::Text("e.model"),
+            Self::CommittedGpus => SortExpression::Number("e.committed_gpus"),
+            Self::LastRequest => SortExpression::Number("COALESCE(e.last_request_at, 0)"),
+            Self::Created => SortExpression::Number("e.created_at"),
         }
     }
 }
@@ -90,10 +90,12 @@ pub async fn list(
         return Ok(Vec::new());
     }
     let page = Page::after(filter.before.map_or("", EndpointId::as_str), limit);
-    let listing = Listing { page, search: filter.search, order: Some(filter.order.unwrap_or(NEWEST_FIRST)) };
+    let order = Some(filter.order.unwrap_or(NEWEST_FIRST));
+    // The row of a deleted endpoint stays, so its value can be read from it.
+    let listing = Listing { page, search: filter.search, order, after: None };
     let text = format!("{}{LISTED}{}AND {}", select!(""), with_labels(&filter, 7), listing.clauses(4));
-    let query = bind(sqlx::query(AssertSqlSafe(text)), workspace, &filter).bind(listing.pattern());
-    let query = bind_labels(query.bind(page.cursor()).bind(page.limit()), &filter);
+    let query = listing.bind(bind(sqlx::query(AssertSqlSafe(text)), workspace, &filter));
+    let query = bind_labels(query, &filter);
     store.rows(query).await?.iter().map(endpoint).collect()
 }
 

@@ -3,7 +3,7 @@
 use super::api_keys::api_key;
 use crate::db::{Query, Store};
 use crate::error::StoreError;
-use crate::listing::{Listing, SortBy, SortColumn};
+use crate::listing::{Listing, SortBy, SortColumn, SortExpression, SortedRow};
 use crate::row;
 use domain::user::Email;
 use domain::{ApiKey, OrganizationId, Timestamp, UserId, WorkspaceId};
@@ -87,12 +87,23 @@ impl SortColumn for KeyColumn {
     const ID: &'static str = "k.id";
     const FOUND: &'static str = "LOWER(k.name) LIKE $search OR 'sk-' || s.segment LIKE $search";
 
-    fn expression(self) -> &'static str {
+    fn expression(self) -> SortExpression {
         match self {
-            Self::Name => "LOWER(k.name)",
-            Self::Created => "k.created_at",
-            Self::LastUsed => "COALESCE(k.last_used_at, 0)",
-            Self::Expires => "COALESCE(k.expires_at, 9223372036854775807)",
+            Self::Name => SortExpression::IgnoringCase("k.name"),
+            Self::Created => SortExpression::Number("k.created_at"),
+            Self::LastUsed => SortExpression::Number("COALESCE(k.last_used_at, 0)"),
+            Self::Expires => SortExpression::Number("COALESCE(k.expires_at, 9223372036854775807)"),
+        }
+    }
+}
+
+impl SortedRow<KeyColumn> for ListedKey {
+    fn sort_value(&self, by: KeyColumn) -> String {
+        match by {
+            KeyColumn::Name => self.key.name.clone(),
+            KeyColumn::Created => self.key.created_at.millis().to_string(),
+            KeyColumn::LastUsed => self.key.last_used_at.map_or(0, Timestamp::millis).to_string(),
+            KeyColumn::Expires => self.key.expires_at.map_or(i64::MAX, Timestamp::millis).to_string(),
         }
     }
 }
@@ -120,8 +131,7 @@ pub async fn list(
 ) -> Result<Vec<ListedKey>, StoreError> {
     let listing = listing.into();
     let text = format!("{COLUMNS} {ROWS} AND {} AND {}", of(filter), listing.clauses(5));
-    let query = bind(sqlx::query(AssertSqlSafe(text)), filter).bind(listing.pattern());
-    let query = query.bind(listing.page.cursor()).bind(listing.page.limit());
+    let query = listing.bind(bind(sqlx::query(AssertSqlSafe(text)), filter));
     store.rows(query).await?.iter().map(listed_key).collect()
 }
 

@@ -2,8 +2,8 @@ use crate::databases::on_both;
 use crate::people::{self, NOW, later};
 use crate::retries::when_available;
 use domain::{ApiKey, KeyId, KeyState, SecretHash, Segment, Workspace};
-use store::key_list::{self, CreatedBy, KeyFilter, KeysOf};
-use store::{Conflict, Listing, Order, Page, Store, StoreError, api_keys};
+use store::key_list::{self, CreatedBy, KeyColumn, KeyFilter, KeysOf};
+use store::{Conflict, Listing, Order, Page, SortColumn, SortedRow, Store, StoreError, api_keys};
 use tokio::task::JoinSet;
 
 async fn create(store: &Store, workspace: &Workspace, limit: u64) -> Result<(), StoreError> {
@@ -189,7 +189,7 @@ async fn keys_are_searched_sorted_and_counted() {
         }
         let all = all_of(&workspace);
         let names = async |filter, search, sort, page| {
-            let listing = Listing { page, search, order: Order::parse(sort) };
+            let listing = Listing { page, search, order: Order::parse(sort), after: None };
             let found = key_list::list(&store, filter, listing).await.unwrap();
             found.into_iter().map(|one| one.key.name).collect::<Vec<_>>()
         };
@@ -200,14 +200,18 @@ async fn keys_are_searched_sorted_and_counted() {
         assert_eq!(names(all, "LT", "", whole).await, ["Delta"]);
         assert_eq!(names(all, "%", "", whole).await, ["50%"]);
 
-        // The values of all keys are equal, so their ids decide.
-        for sort in ["-name", "createdAt", "-lastUsedAt", "expiresAt"] {
-            let (mut paged, mut cursor) = (Vec::new(), String::new());
+        // Where the values of all keys are equal, their ids decide.
+        for sort in ["name", "-name", "createdAt", "-lastUsedAt", "expiresAt"] {
+            let order: Option<Order<KeyColumn>> = Order::parse(sort);
+            let (mut paged, mut last) = (Vec::new(), None::<(String, String)>);
             loop {
-                let listing = Listing { page: Page::after(&cursor, 3), search: "", order: Order::parse(sort) };
+                let after = last.as_ref().zip(order);
+                let after = after.and_then(|((_, value), order)| order.by.expression().parse(value));
+                let page = Page::after(last.as_ref().map_or("", |(id, _)| id.as_str()), 3);
+                let listing = Listing { page, search: "", order, after };
                 let found = key_list::list(&store, all, listing).await.unwrap();
-                let Some(last) = found.last() else { break };
-                cursor = last.key.id.to_string();
+                let Some(end) = found.last() else { break };
+                last = order.map(|order| (end.key.id.to_string(), end.sort_value(order.by)));
                 paged.extend(found.into_iter().map(|one| one.key.name));
             }
             assert_eq!(paged, names(all, "", sort, whole).await, "{sort}");

@@ -65,7 +65,7 @@ async fn find(
     page: &PageRequest,
     search: &KeySearch,
 ) -> Result<(Vec<ListedKey>, Option<u64>), ConsoleError> {
-    let listing = search.to_listing(page);
+    let listing = search.to_listing(page)?;
     let found = keys::list(store, filter, listing).await?;
     let total = if search.count { Some(keys::count(store, filter, listing).await?) } else { None };
     Ok((found, total))
@@ -84,7 +84,7 @@ pub(super) async fn list_of_organization(
     let filter = selected.of(KeysOf::Organization(&member.organization));
     let (found, total) = find(member.store(), filter, &page, &search).await?;
     let view = |one| OrganizationKeyView::new(one, member.now());
-    Ok(Json(List::new(found, &page, |one| one.key.id.to_string(), view).with_total(total)))
+    Ok(Json(List::new(found, &page, |one| search.cursor(one, &one.key.id), view).with_total(total)))
 }
 
 /// The keys of a workspace in any state, oldest first.
@@ -100,5 +100,5 @@ pub(super) async fn list(
     let filter = selected.of(KeysOf::Workspace(&caller.workspace.id));
     let (found, total) = find(caller.store(), filter, &page, &search).await?;
     let view = |one: ListedKey| KeyView::new(one.key, caller.now());
-    Ok(Json(List::new(found, &page, |one| one.key.id.to_string(), view).with_total(total)))
+    Ok(Json(List::new(found, &page, |one| search.cursor(one, &one.key.id), view).with_total(total)))
 }

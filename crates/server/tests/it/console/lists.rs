@@ -72,6 +72,36 @@ async fn keys_organizations_users_and_models_are_searched_and_sorted() {
 }
 
 #[tokio::test]
+async fn a_sorted_list_goes_on_after_the_last_row_of_a_page_was_deleted_or_renamed() {
+    let app = TestApp::start().await;
+    let operator = Person::operator(&app).await;
+    for name in ["Bee", "cat", "Dog", "Emu"] {
+        operator.make("/api/organizations", json!({"name": name})).await;
+    }
+    let path = "/api/operator/organizations?sort=name&limit=2";
+    for (delete, expected) in [(true, ["Default", "Dog"]), (false, ["Dog", "Emu"])] {
+        let page = operator.read(path).await;
+        let (last, cursor) = (&page["data"][1], text(&page["nextCursor"]));
+        if delete {
+            let path = format!("/api/organizations/{}", text(&last["id"]));
+            assert_eq!(operator.delete(&path).await.status, 204, "{last}");
+        } else {
+            let path = format!("/api/operator/organizations/{}", text(&last["id"]));
+            assert_eq!(operator.patch(&path, json!({"name": "Aal"})).await.status, 200, "{last}");
+        }
+        let next = operator.read(&format!("{path}&cursor={cursor}")).await;
+        let names: Vec<&str> = next["data"].as_array().unwrap().iter().map(|one| text(&one["name"])).collect();
+        assert_eq!(names, expected, "{last}");
+    }
+    for cursor in ["org_1.%25", "org_1.AA", "org%271.MQ"] {
+        let page = operator.get(&format!("{path}&cursor={cursor}")).await;
+        assert_eq!(error_of(&page), "422 invalid_value cursor", "{cursor}");
+    }
+    let of_another_order = "/api/operator/organizations?sort=members&cursor=org_1.Q2F0";
+    assert_eq!(error_of(&operator.get(of_another_order).await), "422 invalid_value cursor");
+}
+
+#[tokio::test]
 async fn an_invalid_search_is_rejected_with_its_field() {
     let app = TestApp::start().await;
     let operator = Person::operator(&app).await;

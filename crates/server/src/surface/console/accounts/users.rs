@@ -51,10 +51,10 @@ pub(crate) async fn list(
     page: PageRequest,
     search: UserSearch,
 ) -> Result<Json<List<UserView>>, ConsoleError> {
-    let (store, listing) = (caller.store(), search.to_listing(&page));
+    let (store, listing) = (caller.store(), search.to_listing(&page)?);
     let found = users::list(store, listing).await?;
     let total = if search.count { Some(users::count(store, listing).await?) } else { None };
-    Ok(Json(List::new(found, &page, |user| user.id.to_string(), UserView::from).with_total(total)))
+    Ok(Json(List::new(found, &page, |user| search.cursor(user, &user.id), UserView::from).with_total(total)))
 }
 
 /// Create a user.

@@ -6,13 +6,14 @@ use axum::extract::{FromRequestParts, Query};
 use http::request::Parts;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use store::{Listing, Order, Page, SortBy};
+use store::{Cursor, Listing, Order, Page, SortBy, SortColumn, SortedRow};
 use utoipa::{IntoParams, ToSchema};
 
 const DEFAULT_LIMIT: u32 = 100;
 const MAX_LIMIT: u32 = 500;
-/// The longest cursor is an id.
-const MAX_CURSOR: usize = 64;
+/// The longest cursor has an id and a name.
+const MAX_CURSOR: usize = 640;
+const MAX_ID: usize = 64;
 const MAX_SEARCH: usize = 100;
 
 /// A page of a list, and the cursor of the next one; null at the end.
@@ -67,7 +68,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
 #[into_params(parameter_in = Query)]
 struct PageQuery {
     /// `nextCursor` of the page before.
-    #[param(required = false, nullable = false, max_length = 64)]
+    #[param(required = false, nullable = false, max_length = 640)]
     cursor: Option<String>,
     /// The size of the page.
     #[param(required = false, nullable = false, value_type = Option<u32>, minimum = 1, maximum = 500)]
@@ -76,19 +77,23 @@ struct PageQuery {
 
 /// The page of a list, checked.
 pub(crate) struct PageRequest {
-    cursor: String,
+    cursor: Cursor,
     pub(crate) limit: u32,
 }
 
 impl PageRequest {
     pub(crate) fn to_page(&self) -> Page<'_> {
-        Page::after(&self.cursor, self.limit + 1)
+        Page::after(&self.cursor.id, self.limit + 1)
     }
 
     /// The id before the page; `None` at the start.
     pub(crate) fn cursor(&self) -> Option<&str> {
-        (!self.cursor.is_empty()).then_some(self.cursor.as_str())
+        (!self.cursor.id.is_empty()).then_some(self.cursor.id.as_str())
     }
+}
+
+fn invalid_cursor() -> ConsoleError {
+    ConsoleError::invalid("cursor", "not a cursor of this list")
 }
 
 impl IntoParams for PageRequest {
@@ -104,11 +109,11 @@ impl<S: Send + Sync> FromRequestParts<S> for PageRequest {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ConsoleError> {
         let Params(query) = Params::<PageQuery>::from_request_parts(parts, state).await?;
-        let cursor = query.cursor.unwrap_or_default();
+        let text = query.cursor.unwrap_or_default();
         let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-        if cursor.len() > MAX_CURSOR || !cursor.bytes().all(is_valid) {
-            return Err(ConsoleError::invalid("cursor", "not a cursor of this list"));
-        }
+        let cursor = Cursor::parse(&text)
+            .filter(|cursor| text.len() <= MAX_CURSOR && cursor.id.len() <= MAX_ID && cursor.id.bytes().all(is_valid))
+            .ok_or_else(invalid_cursor)?;
         Ok(Self { cursor, limit: limit(&query.limit)?.unwrap_or(DEFAULT_LIMIT) })
     }
 }
@@ -136,10 +141,10 @@ impl WholeOrPage {
     pub(crate) fn cut<T>(&self, mut rows: Vec<T>, id: impl Fn(&T) -> &str) -> Result<List<T>, ConsoleError> {
         if let Some(cursor) = non_empty(&self.cursor) {
             let last = rows.iter().position(|row| id(row) == cursor);
-            let last = last.ok_or_else(|| ConsoleError::invalid("cursor", "not a cursor of this list"))?;
+            let last = last.ok_or_else(invalid_cursor)?;
             rows.drain(..=last);
         }
-        let page = PageRequest { cursor: String::new(), limit: limit(&self.limit)?.unwrap_or(u32::MAX) };
+        let page = PageRequest { cursor: Cursor::default(), limit: limit(&self.limit)?.unwrap_or(u32::MAX) };
         Ok(List::new(rows, &page, |row| id(row).to_owned(), |row| row))
     }
 }
@@ -166,11 +171,22 @@ pub(crate) struct Search<C> {
     pub(crate) count: bool,
 }
 
-impl<C: SortBy> Search<C> {
-    pub(crate) fn to_listing<'a>(&'a self, page: &'a PageRequest) -> Listing<'a, C> {
-        Listing { page: page.to_page(), search: &self.text, order: self.order }
+impl<C: SortColumn> Search<C> {
+    pub(crate) fn to_listing<'a>(&'a self, page: &'a PageRequest) -> Result<Listing<'a, C>, ConsoleError> {
+        let after = match (self.order, &page.cursor.value) {
+            (Some(order), Some(value)) => Some(order.by.expression().parse(value).ok_or_else(invalid_cursor)?),
+            (None, _) | (_, None) => None,
+        };
+        Ok(Listing { page: page.to_page(), search: &self.text, order: self.order, after })
     }
 
+    /// The cursor of the page after `row`.
+    pub(crate) fn cursor(&self, row: &impl SortedRow<C>, id: &impl ToString) -> String {
+        Cursor { id: id.to_string(), value: self.order.map(|order| row.sort_value(order.by)) }.to_string()
+    }
+}
+
+impl<C: SortBy> Search<C> {
     fn unknown_order() -> ConsoleError {
         ConsoleError::invalid("sort", &format!("not one of {}, with `-` before it or not", Self::names()))
     }

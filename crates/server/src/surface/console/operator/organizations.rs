@@ -74,14 +74,15 @@ pub(crate) async fn list(
     page: PageRequest,
     search: OrganizationSearch,
 ) -> Result<Json<List<OperatorOrganizationView>>, ConsoleError> {
-    let (store, listing) = (caller.store(), search.to_listing(&page));
+    let (store, listing) = (caller.store(), search.to_listing(&page)?);
     let found = organizations::list_counted(store, listing).await?;
     let total = if search.count { Some(organizations::count(store, listing).await?) } else { None };
     let mut views = Vec::with_capacity(found.len());
     for one in found {
-        views.push(view(&caller, one).await?);
+        let cursor = search.cursor(&one, &one.organization.id);
+        views.push((cursor, view(&caller, one).await?));
     }
-    Ok(Json(List::new(views, &page, |one| one.id.clone(), |one| one).with_total(total)))
+    Ok(Json(List::new(views, &page, |(cursor, _)| cursor.clone(), |(_, view)| view).with_total(total)))
 }
 
 /// One organization.

@@ -16,7 +16,11 @@ setup('create sample data', async ({ page, forebay }) => {
   const api = page.request
   const people = `/api/organizations/${forebay.organizationId}/invitations`
   await mutate(api, 'POST', people, { email: 'grace@example.com', role: 'admin' })
-  await mutate(api, 'POST', people, { email: 'linus@example.com', role: 'member' })
+  await mutate(api, 'POST', people, {
+    email: 'linus@example.com',
+    role: 'member',
+    workspaceIds: [forebay.workspaceId],
+  })
   const user = { password: 'a password of some length', organizationId: forebay.organizationId, role: 'member' }
   await mutate(api, 'POST', '/api/users', { email: 'ada@example.com', ...user })
   await mutate(api, 'POST', '/api/workspaces', { name: 'Research' })

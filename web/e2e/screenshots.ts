@@ -72,7 +72,8 @@ test('screenshots for the README', async ({ page }) => {
 
 test('screenshot of an invitation', async ({ page, signedOut, forebay }) => {
   const path = `/api/organizations/${forebay.organizationId}/invitations`
-  const body = { email: `mary-${Date.now()}@example.com`, role: 'member' }
+  const email = `mary-${Date.now()}@example.com`
+  const body = { email, role: 'member', workspaceIds: [forebay.workspaceId] }
   const { url, id } = await mutate(page.request, 'POST', path, body)
   await shoot(signedOut, { name: 'invitation', path: new URL(url).pathname + new URL(url).hash })
   await mutate(page.request, 'DELETE', `${path}/${id}`)

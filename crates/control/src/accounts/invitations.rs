@@ -59,6 +59,13 @@ pub async fn create(
             why: "an invitation can include at most 100 workspaces",
         });
     }
+    // Administrators belong to all workspaces. A member without one could do nothing.
+    if request.role == Role::Member && request.workspaces.is_empty() {
+        return Err(CommandError::BadValue {
+            field: "workspaceIds",
+            why: "a member belongs to at least one workspace",
+        });
+    }
     let token = entropy::token();
     let invitation = Invitation {
         id: InvitationId::new(command.now, entropy::for_id()),

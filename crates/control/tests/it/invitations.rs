@@ -2,18 +2,24 @@ use crate::databases::on_both;
 use crate::{DEFAULTS, NOW, command, session_command};
 use control::invitations::{self, AcceptedBy, InvitationRequest};
 use control::sessions::{self, ActiveSession, Origin};
-use control::{CommandError, bootstrap, organizations, sign_in, users};
+use control::{CommandError, bootstrap, organizations, sign_in, users, workspaces};
 use domain::invitation::LIFETIME_MILLIS;
 use domain::user::Role;
 use domain::{OrganizationId, Timestamp, WorkspaceId};
 use store::Store;
 
+pub(crate) async fn new_workspace(store: &Store, organization: &OrganizationId) -> WorkspaceId {
+    workspaces::create_for_others(command(store), organization, "Work").await.unwrap().id
+}
+
+/// Invites a member to workspaces, or to a new one.
 async fn invite(
     store: &Store,
     organization: &OrganizationId,
     email: &str,
     workspaces: Vec<WorkspaceId>,
 ) -> Result<String, CommandError> {
+    let workspaces = if workspaces.is_empty() { vec![new_workspace(store, organization).await] } else { workspaces };
     let request = InvitationRequest { email, role: Role::Member, workspaces };
     invitations::create(command(store), organization, request).await.map(|created| created.token)
 }
@@ -55,6 +61,20 @@ async fn an_invitation_creates_one_account_and_expires() {
         );
         assert_eq!(accept(&store, &token, Some("good enough"), NOW).await.unwrap_err().code(), "not_found");
         assert_eq!(invitations::preview(&store, &token, NOW).await.err().unwrap().code(), "not_found");
+    })
+    .await;
+}
+
+/// SPEC 2.1: "A user belongs to one or more workspaces".
+#[tokio::test]
+async fn a_member_is_invited_to_at_least_one_workspace() {
+    on_both(async |_, store| {
+        let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
+        let request = |role| InvitationRequest { email: "eve@example.com", role, workspaces: vec![] };
+        let member = invitations::create(command(&store), &first.organization.id, request(Role::Member)).await;
+        let refused = member.err().unwrap();
+        assert_eq!((refused.code(), refused.field()), ("invalid_value", Some("workspaceIds")));
+        invitations::create(command(&store), &first.organization.id, request(Role::Admin)).await.unwrap();
     })
     .await;
 }

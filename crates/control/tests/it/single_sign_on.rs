@@ -1,4 +1,5 @@
 use crate::databases::on_both;
+use crate::invitations::new_workspace;
 use crate::{DEFAULTS, LIFETIMES, NOW, command, session_command};
 use control::invitations::{self, AcceptedBy, InvitationRequest};
 use control::members::KeysOfMember;
@@ -35,7 +36,11 @@ async fn with_password(store: &Store, email: &str, password: &str) -> Result<Act
 
 /// An administrator of the organization invites the address and accepts the invitation.
 async fn squat(store: &Store, organization: &OrganizationId, email: &str, role: Role) -> ActiveSession {
-    let request = InvitationRequest { email, role, workspaces: vec![] };
+    let workspaces = match role {
+        Role::Admin => Vec::new(),
+        Role::Member => vec![new_workspace(store, organization).await],
+    };
+    let request = InvitationRequest { email, role, workspaces };
     let created = invitations::create(command(store), organization, request).await.unwrap();
     let by = AcceptedBy::Account { password: Some("attacker's password"), signed_in: None };
     invitations::accept(session_command(store, &Origin::default(), NOW), &created.token, by).await.unwrap()
@@ -76,7 +81,8 @@ async fn the_owner_of_an_address_takes_over_an_account_that_an_invitation_create
         assert!(actions(&store, &theirs).await.contains(&"member.remove".to_owned()));
 
         // A later invitation joins the proven account, and a later sign-in takes nothing away.
-        let request = InvitationRequest { email: "ceo@example.com", role: Role::Member, workspaces: vec![] };
+        let workspaces = vec![new_workspace(&store, &theirs).await];
+        let request = InvitationRequest { email: "ceo@example.com", role: Role::Member, workspaces };
         let invited = invitations::create(command(&store), &theirs, request).await.unwrap();
         let (origin, again) = (Origin::default(), enter(&store, "ceo@example.com", &["platform"], &mapping).await);
         let signed_in = again.unwrap();

@@ -18,8 +18,8 @@ async fn every_change_is_logged_with_actor_action_address_and_record() {
     admin.act(&format!("{path}/enable")).await;
     admin.delete(&path).await;
     admin.delete(&path).await;
-    let invitation =
-        admin.make(&format!("{organization}/invitations"), json!({"email": "x@y", "role": "member"})).await;
+    let body = json!({"email": "x@y", "role": "member", "workspaceIds": [app.workspace().as_str()]});
+    let invitation = admin.make(&format!("{organization}/invitations"), body).await;
     admin.delete(&format!("{organization}/invitations/{}", text(&invitation["id"]))).await;
     let made = admin.make("/api/workspaces", json!({"name": "w"})).await;
     admin.delete(&format!("/api/workspaces/{}", text(&made["id"]))).await;

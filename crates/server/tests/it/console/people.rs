@@ -13,6 +13,8 @@ async fn an_invitation_is_accepted_once() {
     let admin = Person::new(&app, "ada", "admin").await;
     let invitations = format!("{}/invitations", organization(&app));
     let body = json!({"email": "Eve@Example.com", "role": "member", "workspaceIds": [app.workspace().as_str()]});
+    let nowhere = admin.post(&invitations, json!({"email": "eve@example.com", "role": "member"})).await;
+    assert_eq!(error_of(&nowhere), "422 invalid_value workspaceIds");
     let made = admin.make(&invitations, body).await;
     let url = text(&made["url"]);
     assert!(url.starts_with(&format!("http://{}/invitation#", app.forebay.public)), "{url}");
@@ -55,7 +57,8 @@ async fn an_invited_person_creates_an_account_beside_one_that_another_user_prepa
         Person::of_organization(&app, "mallory", &format!("{other} --role admin")).await,
     );
     let invite = async |person: &Person, organization: &str| {
-        let body = json!({"email": "eve@example.com", "role": "member"});
+        let workspace = person.make("/api/workspaces", json!({"name": "Work"})).await;
+        let body = json!({"email": "eve@example.com", "role": "member", "workspaceIds": [workspace["id"]]});
         let made = person.make(&format!("/api/organizations/{organization}/invitations"), body).await;
         text(&made["url"]).split_once('#').unwrap().1.to_owned()
     };

@@ -21,7 +21,7 @@ pub(crate) struct NewInvitation {
     email: String,
     #[schema(value_type = RoleView)]
     role: Role,
-    /// Workspaces to put the new member into.
+    /// Workspaces to put the new member into: at least one, unless the role is `admin`.
     #[serde(default)]
     #[schema(required = false, max_items = 100)]
     workspace_ids: Vec<String>,

@@ -20,7 +20,8 @@ pub async fn list(store: &Store, workspace: &WorkspaceId) -> Result<Vec<(AliasNa
 pub struct AliasChange<'a> {
     pub name: &'a str,
     pub model: &'a str,
-    /// The target that the author of the change knows; `Some(None)` if there was no such alias. `None` is not checked.
+    /// The target that the author of the change knows; `Some(None)` if there was no such alias. `None` creates an alias, and
+    /// replaces no other target.
     pub replaces: Option<Option<&'a str>>,
 }
 
@@ -51,7 +52,11 @@ pub async fn set(
     let owner = workspaces::lock(&mut tx, workspace).await?;
     let known = aliases::list_in(&mut tx, workspace).await?;
     let before = known.iter().find(|(known, _)| *known == name).map(|(_, target)| target);
-    if replaces.is_some_and(|expected| expected.map(str::to_owned) != before.map(ToString::to_string)) {
+    let conflicts = match replaces {
+        Some(expected) => expected.map(str::to_owned) != before.map(ToString::to_string),
+        None => before.is_some_and(|before| *before != target),
+    };
+    if conflicts {
         return Err(CommandError::AliasChanged { current: before.cloned() });
     }
     if before.is_none() && known.len() >= MAX_ALIASES {

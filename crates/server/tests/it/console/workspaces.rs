@@ -184,12 +184,16 @@ async fn aliases_of_a_workspace_come_after_model_ids_and_before_those_of_the_cat
         assert_eq!(error_of(&put(name, model).await), problem, "{name} {model}");
     }
     // SPEC 7.3: a setting that another administrator just changed is a conflict.
-    for replaces in [json!(null), json!("acme/embed")] {
-        let body = json!({"model": "acme/embed", "replaces": replaces});
+    for body in [
+        json!({"model": "acme/embed"}),
+        json!({"model": "acme/embed", "replaces": null}),
+        json!({"model": "acme/embed", "replaces": "acme/embed"}),
+    ] {
         let late = admin.put(&format!("{path}/claude-x"), body).await;
         assert_eq!(error_of(&late), "409 version_conflict");
         assert_eq!(late.json()["current"]["model"], "acme/tiny");
     }
+    assert_eq!(put("claude-x", "acme/tiny").await.status, 200, "it is what it was");
     let body = json!({"model": "acme/tiny", "replaces": "acme/tiny"});
     assert_eq!(admin.put(&format!("{path}/claude-x"), body).await.status, 200);
     let expected = json!([{"name": "a/b*", "model": "dedicated/mine"}, {"name": "claude-x", "model": "acme/tiny"}]);

@@ -34,7 +34,7 @@ pub(crate) struct AliasTarget {
     /// A Model ID of the catalogue, or `dedicated/<name>`.
     model: String,
     /// The model that the alias means now, null if there is no such alias. If it differs, the alias stays as it is: 409
-    /// `version_conflict`. Not checked if absent.
+    /// `version_conflict`. Absent, the alias must be new, or mean `model` already.
     #[serde(default, deserialize_with = "null_or_value")]
     #[schema(value_type = Option<String>)]
     replaces: Option<Option<String>>,

@@ -157,7 +157,8 @@ mod tests {
     use super::*;
     use crate::peers::PeerTable;
     use bytes::Bytes;
-    use http::Response;
+    use domain::{RequestId, Timestamp};
+    use http::{Response, StatusCode};
     use http_body_util::Empty;
     use http1::RequestHeadError;
     use hyper_util::rt::TokioExecutor;
@@ -218,9 +219,70 @@ mod tests {
     }
 
     fn peer(limits: ConnectionLimits, responses: mpsc::Sender<Pieces>) -> Peer<TestService> {
+        peer_of(limits, TestService { responses })
+    }
+
+    fn peer_of<V>(limits: ConnectionLimits, service: V) -> Peer<V> {
         let (address, heads) = (IpAddr::from(Ipv4Addr::LOCALHOST), Arc::new(HeadBudget::new(0)));
         let _counted = limits.peers.admit(address).unwrap();
-        Peer { address, service: Arc::new(TestService { responses }), heads, limits, _counted }
+        Peer { address, service: Arc::new(service), heads, limits, _counted }
+    }
+
+    /// Panics at `/bug`. The envelope is the path of a request.
+    struct BuggyService;
+
+    impl Service for BuggyService {
+        type Relayed = Relayed;
+
+        async fn respond(self: Arc<Self>, head: RequestHead, _: Incoming, _: IpAddr) -> EdgeResponse<Relayed> {
+            assert_ne!(head.uri.path(), "/bug", "the bug of a handler");
+            Response::new(Body::from("served")).into()
+        }
+
+        fn reject_head(&self, _: RequestHeadError, _: IpAddr) -> EdgeResponse<Relayed> {
+            self.panicked("unreadable")
+        }
+
+        type Envelope = &'static str;
+
+        fn envelope(head: &RequestHead) -> &'static str {
+            if head.uri.path() == "/bug" { "envelope of /bug" } else { "another envelope" }
+        }
+
+        fn panicked(&self, envelope: &'static str) -> EdgeResponse<Relayed> {
+            let mut response = Response::new(Body::from(envelope));
+            *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+            EdgeResponse { request_id: Some(RequestId::new(Timestamp::from_millis(0), 1)), ..response.into() }
+        }
+
+        fn sweep(&self) {}
+
+        fn cut_streams(&self) {}
+    }
+
+    /// What the client receives until it ends with `end`.
+    async fn read_until(stream: &mut DuplexStream, end: &str) -> String {
+        let mut text = Vec::new();
+        while !text.ends_with(end.as_bytes()) {
+            let read = stream.read_buf(&mut text).await.unwrap();
+            assert_ne!(read, 0, "{}", String::from_utf8_lossy(&text));
+        }
+        String::from_utf8(text).unwrap()
+    }
+
+    /// SPEC 7.2: the envelope is on every 5xx, with `x-request-id`.
+    #[tokio::test]
+    async fn a_panic_of_a_handler_is_a_response_in_its_envelope_and_concerns_no_other_request() {
+        let (mut ours, theirs) = tokio::io::duplex(1 << 16);
+        let (_stop, stopping) = watch::channel(false);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(serve_http1(theirs, peer_of(limits(Duration::from_secs(10)), BuggyService), stopping));
+        ours.write_all(b"GET /bug HTTP/1.1\r\nhost: h\r\n\r\n").await.unwrap();
+        let response = read_until(&mut ours, "\r\n\r\nenvelope of /bug").await;
+        assert!(response.starts_with("HTTP/1.1 500 ") && response.contains("\r\nx-request-id: req_"), "{response}");
+        ours.write_all(b"GET / HTTP/1.1\r\nhost: h\r\n\r\n").await.unwrap();
+        let response = read_until(&mut ours, "\r\n\r\nserved").await;
+        assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
     }
 
     #[tokio::test]

@@ -313,15 +313,23 @@ pub(crate) fn health() -> Response<Body> {
 
 #[cfg(test)]
 mod tests {
+    use super::starting::StartingSurface;
     use super::*;
 
+    /// SPEC 7.2: the envelope is on every 5xx, with `x-request-id`, also after a panic.
     #[test]
-    fn every_surface_has_an_envelope_of_its_own_for_what_went_wrong() {
-        let id = RequestId::new(Timestamp::from_millis(0), 1);
+    fn every_surface_has_an_envelope_of_its_own_for_a_handler_that_panicked() {
+        let surface = StartingSurface {
+            ids: Arc::new(RequestIds::new().unwrap()),
+            cors: Cors::new(Vec::new()),
+            console_url: "http://forebay".to_owned(),
+            strict_transport: false,
+        };
         let envelope = |path: &str| {
             let head =
                 RequestHead { method: http::Method::POST, uri: path.parse().unwrap(), headers: Headers::default() };
-            let response = Envelope::of(&head).encode(SurfaceError::Internal, "http://forebay", &id);
+            let EdgeResponse { response, request_id, .. } = surface.panicked(StartingSurface::envelope(&head));
+            assert_eq!((response.status(), request_id.is_some()), (StatusCode::INTERNAL_SERVER_ERROR, true), "{path}");
             let Body::Whole(Some(body)) = response.into_body() else { panic!("not in memory") };
             let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
             ["/error/code", "/code", "/extensions/code", "/error/type"]

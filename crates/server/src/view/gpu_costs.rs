@@ -96,7 +96,7 @@ impl From<GpuCostReport> for GpuCostsView {
 }
 
 impl GpuCostsView {
-    /// Column names, then the lines, without the total.
+    /// Column names, then the lines, without the total. A utilization that was not measured is empty.
     pub(crate) fn table(&self) -> Vec<Vec<String>> {
         let header = self.dimensions.iter().flat_map(|dimension| match dimension {
             Dimension::Day => &["day"][..],
@@ -119,8 +119,9 @@ impl GpuCostsView {
             };
             cells.extend(members.into_iter().map(|member| member.clone().unwrap_or_default()));
         }
-        let GpuCostsTotal { gpu_hours, cost_usd, utilization, .. } = &line.amounts;
-        cells.extend([gpu_hours.clone(), cost_usd.clone(), utilization.to_string()]);
+        let GpuCostsTotal { gpu_hours, cost_usd, utilization, utilization_measured } = &line.amounts;
+        let utilization = if *utilization_measured { utilization.to_string() } else { String::new() };
+        cells.extend([gpu_hours.clone(), cost_usd.clone(), utilization]);
         cells
     }
 }

@@ -87,6 +87,7 @@ async fn gpu_hours_cost_by_endpoint_and_type_for_those_who_may_see_them() {
     assert_eq!(outsider.read(&costs).await["total"]["gpuHours"], "0.0", "one of another workspace does not");
     let table = admin.get(&format!("{costs}?groupBy=day,endpoint&format=csv")).await.text();
     assert!(table.starts_with("day,endpointId,endpoint,gpuHours,costUsd,utilization\r\n"), "{table}");
+    assert!(table.lines().nth(1).unwrap().ends_with(','), "not measured is not 0: {table}");
     let workspace = format!("/api/workspaces/{}", app.workspace());
     assert!(nanos(&member.read(&format!("{workspace}/costs")).await["dedicated"]["costUsd"]) > 0);
     let invoice = member.read(&format!("{workspace}/invoice")).await;

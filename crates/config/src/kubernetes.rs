@@ -6,7 +6,7 @@ use super::weights::HUB_REFERENCE;
 use domain::GpuType;
 use domain::model::{DriverKind, EngineKind, Flavor, Launch};
 use fleet::drivers::kubernetes::settings::{
-    Access, Callers, Egress, Fetch, GpuNodes, Images, Quantity, Settings, Toleration, Volume, Weights,
+    Access, Callers, Egress, Fetch, GpuMetrics, GpuNodes, Images, Quantity, Settings, Toleration, Volume, Weights,
 };
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -19,6 +19,8 @@ const PRE_STOP_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=Durati
 const TOLERANCE_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=HOUR;
 const PORT_RANGE: RangeInclusive<u64> = 1..=65_535;
 const DEFAULT_PORT: u16 = 8000;
+/// Of the DCGM exporter.
+const DEFAULT_METRICS_PORT: u16 = 9400;
 /// The largest that Kubernetes takes.
 const USER_RANGE: RangeInclusive<u64> = 0..=2_147_483_647;
 const DEFAULT_USER: u32 = 10_001;
@@ -53,6 +55,7 @@ pub(super) fn read(drivers: &Section<'_>) -> Option<Settings> {
             .and_then(|user| user.try_into().ok())
             .unwrap_or(DEFAULT_USER),
         read_only_root: section.boolean("read_only_root").unwrap_or(true),
+        gpu_metrics: read_gpu_metrics(&section),
     })
 }
 
@@ -159,6 +162,22 @@ fn read_callers(section: &Section<'_>) -> Option<Callers> {
         section.report(section.line("callers"), "callers", what);
     }
     Some(Callers { pods, namespace: callers.parsed("namespace", NAME, object_name), networks })
+}
+
+/// `None` without such a table.
+fn read_gpu_metrics(section: &Section<'_>) -> Option<GpuMetrics> {
+    section.entry("gpu_metrics")?;
+    let metrics = section.section("gpu_metrics");
+    metrics.require("selector", "\"app=nvidia-dcgm-exporter\"");
+    let selector = metrics.parsed("selector", "labels such as \"app=nvidia-dcgm-exporter\"", |text| {
+        text.split_once('=').is_some_and(|(key, value)| !key.is_empty() && !value.is_empty()).then(|| text.to_owned())
+    });
+    let port = metrics.integer("port", PORT_RANGE).and_then(|port| port.try_into().ok());
+    Some(GpuMetrics {
+        selector: selector.unwrap_or_default(),
+        port: port.unwrap_or(DEFAULT_METRICS_PORT),
+        namespace: metrics.parsed("namespace", NAME, object_name),
+    })
 }
 
 /// `None` if everything may be reached.

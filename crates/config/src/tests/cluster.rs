@@ -18,6 +18,7 @@ fn the_cluster_of_the_example_is_valid_when_uncommented() {
     assert_eq!(cluster.drain, Duration::from_secs(120));
     assert_eq!(cluster.gpus["nvidia/h100-sxm-80gb"].resource, "nvidia.com/gpu");
     assert_eq!(cluster.weights.fetch.unwrap().argv.len(), 3);
+    assert_eq!(cluster.gpu_metrics.unwrap().namespace.as_deref(), Some("gpu-operator"));
     assert!(parse("[drivers.process]\n").unwrap().drivers.kubernetes.is_none());
 }
 
@@ -126,6 +127,27 @@ fn replicas_are_not_root_unless_the_file_says_so() {
     let root = settings("run_as_user = 0\nread_only_root = false");
     assert_eq!((root.run_as_user, root.read_only_root), (0, false));
     assert!(problems("[drivers.kubernetes]\nrun_as_user = -1").contains("run_as_user"));
+}
+
+#[test]
+fn gpus_are_measured_where_the_file_names_an_exporter() {
+    let metrics = |text: &str| {
+        let text = format!("[drivers.kubernetes]\n{text}");
+        parse(&text).unwrap_or_else(|problems| panic!("{problems}")).drivers.kubernetes.unwrap().gpu_metrics
+    };
+    assert_eq!(metrics(""), None);
+    let found = metrics("gpu_metrics = { selector = \"app.kubernetes.io/name=dcgm-exporter\" }").unwrap();
+    assert_eq!((found.selector.as_str(), found.port), ("app.kubernetes.io/name=dcgm-exporter", 9_400));
+    assert_eq!(found.namespace, None);
+    for (text, problem) in [
+        ("gpu_metrics = {}", "selector: is missing"),
+        ("gpu_metrics = { selector = \"dcgm\" }", "\"dcgm\" is not labels"),
+        ("gpu_metrics = { selector = \"a=b\", port = 0 }", "port: "),
+        ("gpu_metrics = { selector = \"a=b\", colour = 1 }", "colour"),
+    ] {
+        let found = problems(&format!("[drivers.kubernetes]\n{text}\n"));
+        assert!(found.contains(problem), "{text}: {found}");
+    }
 }
 
 #[test]

@@ -1,8 +1,11 @@
-//! Samples how busy the GPUs of this node's replicas are.
+//! Samples how busy the GPUs of this node's replicas are, and on the leader those of the cluster's.
 
 use super::{Instruments, MeterParts};
+use crate::retention::leads;
+use domain::endpoint::replica::Replica;
 use domain::gpu_busy::{Samples, of_cpu_time};
 use domain::gpu_time::GpuBusy;
+use domain::model::DriverKind;
 use domain::{EndpointId, ReplicaId};
 use fleet::drivers::ReplicaName;
 use std::collections::HashMap;
@@ -23,8 +26,9 @@ pub(super) struct BusyMeter {
     samples: Samples,
 }
 
-/// A replica of this node and its GPUs.
+/// A replica and its GPUs.
 struct Held {
+    driver: DriverKind,
     replica: ReplicaId,
     endpoint: EndpointId,
     gpus: Vec<String>,
@@ -40,8 +44,11 @@ impl BusyMeter {
             return;
         }
         let now = (parts.now)();
-        let cards: HashMap<String, u32> =
-            parts.instruments.gpu_busy().await.into_iter().map(|(card, busy)| (card.to_string(), busy)).collect();
+        let mut reported = parts.instruments.gpu_busy().await;
+        if self.held.iter().any(|held| held.driver == DriverKind::Kubernetes) {
+            reported.extend(parts.instruments.gpu_busy_in_cluster().await);
+        }
+        let cards: HashMap<String, u32> = reported.into_iter().map(|(card, busy)| (card.to_string(), busy)).collect();
         let mut cpu = HashMap::new();
         for held in &self.held {
             let on_processors = held.gpus.iter().any(|gpu| gpu.starts_with(PROCESSORS));
@@ -79,11 +86,16 @@ impl BusyMeter {
             return Ok(());
         }
         let live = replicas::list_live(&parts.store).await?;
-        let here = live.into_iter().filter(|replica| replica.node.as_deref() == Some(parts.node.as_str()));
-        self.held = here
-            .filter(|replica| !replica.gpu_ids.is_empty())
-            .map(|replica| Held { replica: replica.id, endpoint: replica.endpoint, gpus: replica.gpu_ids })
-            .collect();
+        let in_cluster = |replica: &Replica| replica.driver == DriverKind::Kubernetes;
+        let leads = live.iter().any(in_cluster) && leads(&parts.store, &parts.node).await?;
+        let is_ours = |replica: &Replica| match replica.driver {
+            DriverKind::Process => replica.node.as_deref() == Some(parts.node.as_str()),
+            DriverKind::Kubernetes => leads,
+        };
+        let held =
+            |Replica { driver, id, endpoint, gpu_ids, .. }| Held { driver, replica: id, endpoint, gpus: gpu_ids };
+        let ours = live.into_iter().filter(is_ours);
+        self.held = ours.filter(|replica| !replica.gpu_ids.is_empty()).map(held).collect();
         self.refreshed_at = Some(Instant::now());
         Ok(())
     }

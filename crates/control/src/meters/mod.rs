@@ -34,6 +34,9 @@ pub trait Instruments: Send + Sync + 'static {
     /// How busy each GPU is, in percent.
     fn gpu_busy(&self) -> impl Future<Output = Vec<(DeviceId, u32)>> + Send;
 
+    /// The same of the replicas in the cluster, as far as it measures their GPUs.
+    fn gpu_busy_in_cluster(&self) -> impl Future<Output = Vec<(DeviceId, u32)>> + Send;
+
     fn cpu_time(&self, replica: &ReplicaName) -> impl Future<Output = Option<Duration>> + Send;
 
     fn metrics(&self, replica: &ReplicaName) -> impl Future<Output = Result<EngineMetrics, LoadError>> + Send;
@@ -42,6 +45,13 @@ pub trait Instruments: Send + Sync + 'static {
 impl Instruments for Drivers {
     async fn gpu_busy(&self) -> Vec<(DeviceId, u32)> {
         self.process.gpu_busy().await
+    }
+
+    async fn gpu_busy_in_cluster(&self) -> Vec<(DeviceId, u32)> {
+        match &self.kubernetes {
+            Some(cluster) => cluster.gpu_busy().await,
+            None => Vec::new(),
+        }
     }
 
     async fn cpu_time(&self, replica: &ReplicaName) -> Option<Duration> {

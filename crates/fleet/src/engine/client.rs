@@ -10,13 +10,13 @@ use tokio::net::TcpStream;
 /// Metrics of an engine with many histograms take a few hundred KiB.
 const MAX_RESPONSE_BYTES: usize = 8 << 20;
 
-pub(super) struct EngineResponse {
-    pub(super) status: StatusCode,
-    pub(super) body: Bytes,
+pub(crate) struct EngineResponse {
+    pub(crate) status: StatusCode,
+    pub(crate) body: Bytes,
 }
 
 impl Engine {
-    pub(super) async fn get(&self, path: &str, timeout: Duration) -> Result<EngineResponse, String> {
+    pub(crate) async fn get(&self, path: &str, timeout: Duration) -> Result<EngineResponse, String> {
         self.send(Method::GET, path, Bytes::new(), timeout).await
     }
 

@@ -14,7 +14,7 @@ mod load;
 mod metric_names;
 mod metrics;
 pub mod options;
-mod prometheus;
+pub(crate) mod prometheus;
 pub mod token_counters;
 
 pub use command::{BuiltInEngine, CommandError};

@@ -4,15 +4,15 @@
 const MOST: f64 = 1e18;
 
 /// A line such as `name{label="value",…} 1.5 [timestamp]`.
-pub(super) struct Sample<'a> {
-    pub(super) name: &'a str,
+pub(crate) struct Sample<'a> {
+    pub(crate) name: &'a str,
     labels: &'a str,
-    pub(super) value: f64,
+    pub(crate) value: f64,
 }
 
 impl<'a> Sample<'a> {
     /// `None` for comments, and for values that are negative or absurd.
-    pub(super) fn parse(line: &'a str) -> Option<Self> {
+    pub(crate) fn parse(line: &'a str) -> Option<Self> {
         let line = line.trim();
         if line.starts_with('#') {
             return None;
@@ -28,7 +28,7 @@ impl<'a> Sample<'a> {
     }
 
     /// The value of a label, as written: escapes are not decoded.
-    pub(super) fn label(&self, label: &str) -> Option<&'a str> {
+    pub(crate) fn label(&self, label: &str) -> Option<&'a str> {
         let mut rest = self.labels;
         while let Some((name, value)) = rest.split_once("=\"") {
             let end = closing_quote(value)?;

@@ -8,7 +8,7 @@ use control::meters::{Instruments, MeterParts, Meters};
 use control::series::{self, LineName, NamedValues, SeriesQuery, SeriesReport, SeriesValue};
 use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::gpu_time::WINDOW_MILLIS;
-use domain::model::{EnginePool, Model, Serving, Upstream};
+use domain::model::{DriverKind, EnginePool, Model, Serving, Upstream};
 use domain::series::{Division, Metric, Step};
 use domain::{Catalogue, Endpoint, Grain, ModelId, NanoUsd, ReplicaId, Retention, Span, Timestamp};
 use fleet::drivers::{DeviceId, ReplicaName};
@@ -36,6 +36,10 @@ struct Panel {
 impl Instruments for Panel {
     async fn gpu_busy(&self) -> Vec<(DeviceId, u32)> {
         self.busy.lock().unwrap().clone()
+    }
+
+    async fn gpu_busy_in_cluster(&self) -> Vec<(DeviceId, u32)> {
+        vec![(DeviceId::slot("rep_in_cluster", 0), 90), (DeviceId::slot("rep_in_cluster", 1), 30)]
     }
 
     async fn cpu_time(&self, _: &ReplicaName) -> Option<Duration> {
@@ -68,18 +72,22 @@ fn known(endpoint: &Endpoint) -> EndpointUpdate {
 
 /// An endpoint with one ready replica on two GPUs of this node.
 async fn running(platform: &Platform) -> (Endpoint, ReplicaId) {
+    running_on(platform, DriverKind::Process, "here", ["GPU-a", "GPU-b"]).await
+}
+
+async fn running_on(platform: &Platform, driver: DriverKind, node: &str, gpus: [&str; 2]) -> (Endpoint, ReplicaId) {
     platform.create("chat", "2x", json!({})).await.unwrap();
     let endpoint = platform.show("chat").await;
     let new = Replica::new(ReplicaId::new(NOW, 1), endpoint.id.clone(), NOW);
     let mut replica = new.restored(ReplicaState::Ready);
-    replica.node = Some("here".into());
+    (replica.driver, replica.node) = (driver, Some(node.into()));
     (replica.started_at, replica.ready_at) = (Some(NOW), Some(NOW));
     let mut tx = platform.fenced().await;
     let hold = NewHold {
         replica: &replica.id,
         endpoint: &endpoint,
-        node: "here",
-        gpus: &["GPU-a".to_owned(), "GPU-b".to_owned()],
+        node,
+        gpus: &gpus.map(str::to_owned),
         price_per_gpu_hour: NanoUsd::ZERO,
         started_at: NOW,
     };
@@ -258,6 +266,32 @@ async fn the_queues_of_models_with_several_replicas_are_shown_apart_from_workspa
         };
         let report = series::report(&platform.store, &platform.workspace.id, &query, &KEPT, NOW).await.unwrap();
         assert!(report.lines.is_empty(), "a workspace does not see the load of others");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn gpus_in_a_cluster_are_measured_by_the_leader_alone() {
+    on_both(async |_, store| {
+        let platform = Platform::new(store, 8).await;
+        let gpus = ["rep_in_cluster#0", "rep_in_cluster#1"];
+        let (endpoint, _) = running_on(&platform, DriverKind::Kubernetes, "gpu-node", gpus).await;
+        // The platform leads as `me`.
+        for node in ["me", "other", "gpu-node"] {
+            let mut meters = meters(&platform, node, Routes::default(), Endpoints::default());
+            for round in 1..=2 {
+                meters.round(round).await.unwrap();
+            }
+        }
+        let query = BusyQuery {
+            workspace: Some(&endpoint.workspace),
+            by_endpoint: true,
+            span: Span { from: NOW.plus_millis(-3_600_000), to: NOW.plus_millis(3_600_000) },
+            step_millis: WINDOW_MILLIS,
+            max_rows: 10,
+        };
+        let windows = gpu_busy::measured(&platform.store, query).await.unwrap();
+        assert_eq!((windows.len(), windows[0].busy_millionths, windows[0].samples), (1, 600_000, 4));
     })
     .await;
 }

@@ -83,6 +83,10 @@ impl KubernetesDriver {
         match self.never {}
     }
 
+    pub async fn gpu_busy(&self) -> Vec<(DeviceId, u32)> {
+        match self.never {}
+    }
+
     pub fn list_logs(&self) -> Vec<PodLog> {
         match self.never {}
     }

@@ -4,6 +4,7 @@
 //! leader creates and deletes them. The driver keeps no state that it could not read from the cluster again.
 
 mod api;
+mod gpu_metrics;
 mod gpus;
 mod image_waits;
 mod logs;
@@ -27,6 +28,7 @@ use api::mirror::{Mirror, spaced};
 use api::requests::Requests;
 use domain::Timestamp;
 use domain::model::Modality;
+use gpu_metrics::GpuMeter;
 use gpus::AllPods;
 use image_waits::ImageWaits;
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -70,6 +72,8 @@ struct Shared {
     changed: Arc<Notify>,
     logs: Logs,
     all_pods: AllPods,
+    /// `None` unless GPUs are measured.
+    gpu_meter: Option<GpuMeter>,
     requests: Arc<Requests>,
     image_waits: ImageWaits,
     /// The store's time.
@@ -97,6 +101,9 @@ impl KubernetesDriver {
         let requests = Arc::new(Requests::default());
         let nodes = Nodes::new(node_mirror, settings.node_lost_after, Arc::clone(&requests));
         let all_pods = AllPods::new(Api::all(client.clone()), Arc::clone(&requests));
+        let metrics = settings.gpu_metrics.clone();
+        let gpu_meter =
+            metrics.map(|metrics| GpuMeter::new(metrics, client.clone(), &namespace, Arc::clone(&requests)));
         let policies = Policies::new(client, &namespace, &settings, Arc::clone(&requests));
         let logs = Logs::new(pods.clone(), Arc::clone(&requests));
         let shared = Shared {
@@ -109,6 +116,7 @@ impl KubernetesDriver {
             changed,
             logs,
             all_pods,
+            gpu_meter,
             requests,
             image_waits: ImageWaits::default(),
             now,

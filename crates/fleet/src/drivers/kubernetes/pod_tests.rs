@@ -32,6 +32,7 @@ pub(super) fn settings() -> Settings {
         egress: None,
         run_as_user: 10_001,
         read_only_root: true,
+        gpu_metrics: None,
     }
 }
 

@@ -39,6 +39,18 @@ pub struct Settings {
     pub run_as_user: u32,
     /// Whether replicas cannot write to the file system of their image.
     pub read_only_root: bool,
+    /// Where GPUs are measured; `None` if they are not.
+    pub gpu_metrics: Option<GpuMetrics>,
+}
+
+/// The Pods of NVIDIA's DCGM exporter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GpuMetrics {
+    /// Labels as in `kubectl get pods --selector`.
+    pub selector: String,
+    pub port: u16,
+    /// `None` for all namespaces.
+    pub namespace: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -43,16 +43,16 @@ pub use error::{CallError, ContextOverflow, UpstreamRejection};
 pub use tokenize::{Detokenized, TokenizedPrompt};
 
 use admission::{Admission, RunningCalls};
-use domain::SaltSecret;
+use background::Turns;
 use domain::limits::RateLimitStatus;
 use domain::model::CallTimeouts;
+use domain::{OrganizationId, SaltSecret};
 use fleet::{Connector, Endpoints, Routes};
 use quarantine::Quarantine;
 use resolve::Target;
 use response_memory::BodyMemory;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::Semaphore;
 use upstream::Connections;
 use waiting::Waits;
 
@@ -67,8 +67,8 @@ pub struct Dataplane {
     salt_secret: SaltSecret,
     quarantine: Quarantine,
     memory: Arc<dyn BodyMemory>,
-    /// For large responses, which are normalized on another thread, one at a time.
-    normalizing: Arc<Semaphore>,
+    /// For large responses, which are normalized on another thread, one at a time and in turns of organizations.
+    normalizing: Turns<OrganizationId>,
     waits: Waits,
     waiting_flex_calls: RunningCalls,
 }
@@ -134,7 +134,7 @@ impl Dataplane {
             salt_secret,
             quarantine,
             memory,
-            normalizing: Arc::new(Semaphore::new(1)),
+            normalizing: Turns::new(1),
             waits: Waits::default(),
             waiting_flex_calls,
         }

@@ -11,12 +11,11 @@ use crate::upstream::Exchange;
 use crate::{Call, Dataplane};
 use bytes::Bytes;
 use dialects::Dialect;
-use domain::CallClass;
 use domain::model::ReasoningNames;
+use domain::{CallClass, OrganizationId};
 use http1::LargeBuffer;
-use std::sync::Arc;
 
-/// A larger response is normalized on another thread.
+/// A response that is larger, with what it repeats of the request, is normalized on another thread.
 const NORMALIZE_INLINE: usize = 128 << 10;
 /// The copies of a response that exist while it becomes a stream: as read, normalized, in chunks, and what a translation
 /// keeps and writes.
@@ -30,13 +29,14 @@ impl Dataplane {
     ) -> Result<UpstreamResponse, AttemptError> {
         let Attempt { call, prompt, context_length, .. } = attempt;
         let mut memory = ResponseMemory::new(&*self.memory, &call.caller.organization);
-        // The response will repeat parts of the request.
-        let echo = call.dialect.echo_bytes();
+        let echo = echo_bytes(call);
+        // Before anything is read, because a response that arrives in one piece takes none while it is collected.
+        memory.grow_for(echo).map_err(|missing| AttemptError::Final(missing.into()))?;
         let whole = exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, |bytes| memory.grow_for(echo + bytes));
         let whole = whole.await.map_err(collect_error)?;
         let mut meter = TokenMeter::new(prompt);
         let (is_native, is_flex) = (attempt.native().is_some(), call.class == CallClass::Flex);
-        let normalized = if whole.len() <= NORMALIZE_INLINE {
+        let normalized = if whole.len() + echo <= NORMALIZE_INLINE {
             let Call { request, dialect, .. } = call;
             let (operation, choices, echo) = (&request.operation, request.choices(), request.echo());
             let (reasoning_names, id) = (attempt.reasoning_names, call.tap.request_id().as_str());
@@ -61,13 +61,15 @@ impl Dataplane {
         let Attempt { call, context_length, .. } = attempt;
         let mut stream = stream_of(attempt, options);
         let mut memory = KeptMemory::new(self.memory.grant(&call.caller.organization));
-        let echo = call.dialect.echo_bytes();
+        let echo = echo_bytes(call);
+        memory.grow_for(echo).map_err(|missing| AttemptError::Final(missing.into()))?;
         let grow = |bytes: usize| memory.grow_for(GATHERED_COPIES * bytes + echo);
         let whole = exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, grow).await.map_err(collect_error)?;
-        let passed = if whole.len() <= NORMALIZE_INLINE {
+        let passed = if whole.len() + echo <= NORMALIZE_INLINE {
             stream.pass_whole(&whole)
         } else {
-            let passed = self.elsewhere(move || (stream.pass_whole(&whole), stream)).await;
+            let organization = &call.caller.organization;
+            let passed = self.elsewhere(organization, move || (stream.pass_whole(&whole), stream)).await;
             let (passed, back) = passed.map_err(|error| bad_response(error, TokenMeter::default(), context_length))?;
             stream = back;
             passed
@@ -94,7 +96,7 @@ impl Dataplane {
         let (is_native, reasoning_names) = (attempt.native().is_some(), attempt.reasoning_names);
         let is_flex = *class == CallClass::Flex;
         let mut counting = meter.clone();
-        let normalized = self.elsewhere(move || {
+        let normalized = self.elsewhere(&attempt.call.caller.organization, move || {
             let (operation, dialect, id) = (&operation, &dialect, id.as_str());
             let expected = Expected { operation, choices, echo, id, reasoning_names, dialect, is_native, is_flex };
             let response = normalize(&whole, &model, &expected, &mut counting);
@@ -105,18 +107,25 @@ impl Dataplane {
         response
     }
 
-    /// Works on another thread, one response at a time: nothing else on this core would be served meanwhile.
+    /// Works on another thread, one response at a time: nothing else on this core would be served meanwhile. An organization
+    /// waits for its own responses first, so that one with many large ones does not delay others.
     async fn elsewhere<T: Send + 'static>(
         &self,
+        organization: &OrganizationId,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, BadUpstreamResponse> {
-        let turn = Arc::clone(&self.normalizing).acquire_owned().await.expect("the semaphore is never closed");
+        let turn = self.normalizing.take(organization).await;
         let done = tokio::task::spawn_blocking(move || {
             let _turn = turn;
             work()
         });
         done.await.map_err(|_| BadUpstreamResponse::Unexpected("the response could not be read"))
     }
+}
+
+/// The bytes of the request that its response repeats, beside what the engine returns.
+fn echo_bytes(call: &Call) -> usize {
+    call.dialect.echo_bytes() + call.request.operation.echo_bytes()
 }
 
 /// The request, as far as it decides how the response is read.

@@ -118,6 +118,14 @@ impl Operation {
             Self::Embeddings(_) | Self::Rerank(_) => None,
         }
     }
+
+    /// The most bytes of the request that the response repeats, beside what the engine returns.
+    pub(crate) fn echo_bytes(&self) -> usize {
+        match self {
+            Self::Chat { .. } | Self::Completions(_) | Self::Embeddings(_) => 0,
+            Self::Rerank(options) => options.echo_bytes(),
+        }
+    }
 }
 
 /// A request of another API, as one of chat.

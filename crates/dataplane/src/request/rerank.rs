@@ -58,6 +58,18 @@ impl RerankOptions {
         Some(InvalidParam { param: param.into(), why: why.into() })
     }
 
+    /// The most bytes of documents that the response repeats.
+    pub(super) fn echo_bytes(&self) -> usize {
+        match &self.form {
+            ScoreForm::Rerank { top, documents: Some(documents) } => {
+                let longest = documents.iter().map(Bytes::len).max().unwrap_or(0);
+                let all: usize = documents.iter().map(Bytes::len).sum();
+                all.min(longest.saturating_mul(*top))
+            }
+            ScoreForm::Rerank { documents: None, .. } | ScoreForm::Score => 0,
+        }
+    }
+
     /// Names the members as the engine does.
     pub(super) fn translate(&self, api: RerankApi, body: &[u8], edits: &mut Edits<'_>) {
         match api {
@@ -411,6 +423,17 @@ mod tests {
         assert_eq!(sent(&request, RerankApi::Vllm), expected);
         let Operation::Rerank(options) = request.operation else { panic!("not a comparison") };
         assert_eq!(options.lacking(RerankApi::Tei).unwrap().param, "max_tokens_per_doc");
+    }
+
+    #[test]
+    fn what_the_response_repeats_is_known_before_it_arrives() {
+        let echo = |members: &str| {
+            let body = format!(r#"{{"model":"a/b","query":"q","documents":["abc","d",{{"text":"e"}}]{members}}}"#);
+            parse(body.into()).unwrap().operation.echo_bytes()
+        };
+        assert_eq!(echo(""), 0);
+        assert_eq!(echo(r#","return_documents":true"#), 5 + 3 + 3);
+        assert_eq!(echo(r#","return_documents":true,"top_n":1"#), 5, "one of them, at most the longest");
     }
 
     #[test]

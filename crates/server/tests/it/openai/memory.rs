@@ -172,6 +172,31 @@ async fn a_response_that_is_not_streamed_takes_memory_from_the_budget() {
 }
 
 #[tokio::test]
+async fn documents_that_a_response_repeats_take_memory_before_it_is_read() {
+    let engines = TestApp::start().await;
+    let upstream = format!("{{ url = \"{}\", model = \"ranker\", engine = \"tei\" }}", engines.engine().url());
+    let model = format!("[[models]]\nid = \"acme/rerank\"\nmodality = \"rerank\"\nupstreams = [ {upstream} ]");
+    let little = "body_limit = \"1MiB\"\nmemory_budget = \"1MiB\"";
+    let app = TestApp::setup().edge(little).table(&model).start_beside(&engines).await;
+    // Twice as many bytes as there are. The engine returns only scores.
+    let documents = vec!["x".repeat(1 << 10); 520];
+    let call = json!({"model": "acme/rerank", "query": "q", "documents": documents});
+    let with = |members: serde_json::Value| {
+        let mut body = call.clone();
+        body.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        body
+    };
+    let client = app.client();
+    let rerank = async |body: serde_json::Value| client.post_json("/rerank", body).await;
+    assert_eq!(rerank(call.clone()).await.status_line(), "200 OK");
+    assert_eq!(error_line(&rerank(with(json!({"return_documents": true}))).await), "503 server_busy");
+    let best = rerank(with(json!({"return_documents": true, "top_n": 1}))).await;
+    assert_eq!(best.status_line(), "200 OK");
+    assert_eq!(best.json()["results"].as_array().unwrap().len(), 1);
+    wait_for_use(&app, 0).await;
+}
+
+#[tokio::test]
 async fn a_running_stream_keeps_memory_for_what_it_repeats() {
     let app = TestApp::start().await;
     app.engine().push(Script { stall_after: Some(1), chunks: 3, ..Script::default() });

@@ -30,8 +30,9 @@ impl Dataplane {
                 (permit, route.model.context_length)
             }
         };
-        let unseen = call.request.unseen_completion(context_length);
-        call.tap.keep(permit.generating(call.request.choices(), unseen).counting(running, room));
+        let most = call.request.estimate.bound(context_length).all_completions();
+        let permit = permit.generating(call.request.choices(), most, call.request.asks_for_stream());
+        call.tap.keep(permit.counting(running, room));
         Ok(())
     }
 

@@ -177,6 +177,21 @@ impl UsageTap {
         self.note(|record| (record.tokens, record.certainty) = (tokens, certainty));
     }
 
+    /// The client has not read the stream for this time, after `completion` tokens. What the engine has probably generated
+    /// since then counts, if it is more than what was passed.
+    pub(crate) fn went_on_unread(&mut self, time: Duration, completion: u64) {
+        if let Some(call) = &mut self.0
+            && call.record.certainty != Certainty::Void
+        {
+            let (more, most) = call.generated_within(time);
+            let probable = completion.saturating_add(more).min(most);
+            if probable > call.record.tokens.completion {
+                call.record.tokens.completion = probable;
+                call.record.certainty = Certainty::Estimated;
+            }
+        }
+    }
+
     /// The id of a call that has not settled.
     pub fn request_id(&self) -> &RequestId {
         &self.running().record.request
@@ -319,11 +334,17 @@ impl RunningCall {
         }
     }
 
-    /// The tokens that a response which is not streamed probably had after this time, at the pace of the model.
+    /// The tokens that a response which is not streamed probably had after this time.
     fn estimated_completion(&self, time: Duration) -> u64 {
-        let (Some(permit), Some(route)) = (&self.permit, &self.record.model) else { return 0 };
-        let of_all_choices = route.pool.pace().tokens_within(time).saturating_mul(permit.choices());
-        of_all_choices.min(permit.unseen_completion())
+        let unseen = self.permit.as_ref().map_or(0, |permit| permit.unseen_completion());
+        self.generated_within(time).0.min(unseen)
+    }
+
+    /// The tokens that an engine probably generates for the call within this time, at the pace of the model, and the most
+    /// that it may generate at all.
+    fn generated_within(&self, time: Duration) -> (u64, u64) {
+        let (Some(permit), Some(route)) = (&self.permit, &self.record.model) else { return (0, 0) };
+        (route.pool.pace().tokens_within(time).saturating_mul(permit.choices()), permit.most_completion())
     }
 }
 

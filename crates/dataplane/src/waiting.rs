@@ -44,12 +44,26 @@ pub(crate) enum WaitEnd {
 #[derive(Clone, Default)]
 pub(crate) struct Waits(Arc<Shared>);
 
-#[derive(Default)]
 struct Shared {
     list: Mutex<List>,
     /// How many waits were ended early. A call looks at its entry only if this has changed.
     ended: AtomicU64,
     cut: watch::Sender<bool>,
+    started: Instant,
+    /// Milliseconds from `started` until the last tick: a clock that costs less than that of the system.
+    ticked: AtomicU64,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self {
+            list: Mutex::default(),
+            ended: AtomicU64::new(0),
+            cut: watch::Sender::default(),
+            started: Instant::now(),
+            ticked: AtomicU64::new(0),
+        }
+    }
 }
 
 #[derive(Default)]
@@ -89,8 +103,14 @@ impl Waits {
 }
 
 impl Shared {
+    fn note_time(&self, now: Instant) {
+        let millis = now.saturating_duration_since(self.started).as_millis();
+        self.ticked.store(u64::try_from(millis).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
     /// Looks at all calls, and returns whether there are any.
     fn tick(&self, now: Instant) -> bool {
+        self.note_time(now);
         let mut list = self.list.lock();
         for entry in list.entries.iter_mut().flatten() {
             if entry.look(now) {
@@ -140,6 +160,16 @@ impl Wait {
         Self::new(&self.waits)
     }
 
+    /// The time, at most about a [`TICK`] ago.
+    pub(crate) fn now(&self) -> Instant {
+        let shared = &self.waits.0;
+        match self.index {
+            // As long as there is an entry, the list is looked at.
+            Some(_) => shared.started + Duration::from_millis(shared.ticked.load(Ordering::Relaxed)),
+            None => Instant::now(),
+        }
+    }
+
     /// To be polled whenever there is nothing to read; must always be polled by the same task.
     pub(crate) fn poll(&mut self, cx: &Context<'_>, replica: &Arc<Backend>, what: WaitFor) -> Poll<WaitEnd> {
         let shared = &self.waits.0;
@@ -179,6 +209,7 @@ impl Wait {
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
             list.is_ticking = true;
+            shared.note_time(Instant::now());
             let shared = Arc::clone(shared);
             runtime.spawn(async move {
                 loop {
@@ -260,11 +291,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_task_looks_at_all_waiting_calls() {
+    async fn one_task_looks_at_all_waiting_calls_and_keeps_the_time() {
         let (waits, replica) = (Waits::default(), replica());
         let mut wait = Wait::new(&waits);
         let until = Instant::now();
+        assert!(wait.now() >= until);
         let end = std::future::poll_fn(|cx| wait.poll(cx, &replica, WaitFor::Response { until })).await;
         assert_eq!(end, WaitEnd::TimedOut);
+        let began = Instant::now();
+        let is_later = async {
+            while wait.now() < began {
+                tokio::time::sleep(TICK / 10).await;
+            }
+        };
+        tokio::time::timeout(40 * TICK, is_later).await.expect("the time goes on while a call waits");
+        assert!(wait.now() <= Instant::now());
     }
 }

@@ -56,7 +56,9 @@ pub(crate) struct Permit {
     charged_completion: u64,
     /// The number of responses that the engine generates at the same time.
     choices: u64,
-    /// The most tokens that an engine can generate before its response says how many they are.
+    /// The most tokens that an engine can generate.
+    most_completion: u64,
+    /// Those that it can generate before its response says how many they are.
     unseen_completion: u64,
     metered: Option<Metered>,
     /// Counts the call at its dedicated endpoint until the permit is dropped.
@@ -87,6 +89,7 @@ impl Permit {
             limit,
             charged_completion,
             choices: 1,
+            most_completion: 0,
             unseen_completion: 0,
             metered: Some(metered),
             _visit: None,
@@ -103,6 +106,7 @@ impl Permit {
             limit,
             charged_completion,
             choices: 1,
+            most_completion: 0,
             unseen_completion: 0,
             metered: None,
             _visit: Some(visit),
@@ -117,17 +121,24 @@ impl Permit {
         self
     }
 
-    /// The engine generates this many choices, and up to `unseen` tokens before its response says how many they are.
-    pub(crate) fn generating(mut self, choices: u64, unseen: u64) -> Self {
+    /// The engine generates this many choices and up to `most` tokens. Of a stream, each chunk says how many they are; else
+    /// all are unseen until the end.
+    pub(crate) fn generating(mut self, choices: u64, most: u64, is_stream: bool) -> Self {
         self.choices = choices.max(1);
         let granted = self.limit.unwrap_or(u64::MAX).saturating_mul(self.choices);
-        self.unseen_completion = unseen.min(granted);
+        self.most_completion = most.min(granted);
+        self.unseen_completion = if is_stream { 0 } else { self.most_completion };
         self
     }
 
     /// The number of responses that the engine generates at the same time.
     pub(crate) fn choices(&self) -> u64 {
         self.choices
+    }
+
+    /// The most tokens that an engine can generate.
+    pub(crate) fn most_completion(&self) -> u64 {
+        self.most_completion
     }
 
     /// The most tokens that an engine can generate before its response says how many they are.

@@ -11,6 +11,7 @@ use domain::quota::{Account, TokenBound};
 use domain::usage::{Actor, Certainty, Tokens};
 use domain::workspace::OwnLimits;
 use domain::{KeyId, ModelId, Month, MonthlyBudget, Organization, OrganizationId, RunId, Workspace, WorkspaceId};
+use fleet::{Pool, Route};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -122,6 +123,13 @@ enum Step {
     Ended(FailedAttempt),
     /// An engine has counted this prompt and completion.
     Counted(u64, u64),
+    /// The client has not read for this many seconds, since the stream began.
+    Unread(u64),
+}
+
+/// The tokens of [`Step::Unread`], at the pace of a model of which nothing is known.
+fn written_unread(seconds: u64) -> u64 {
+    (20 * seconds).min(500)
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -131,6 +139,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         (1..100_u64).prop_map(Step::Written),
         end.prop_map(Step::Ended),
         (1..100_u64, 0..900_u64).prop_map(|(prompt, completion)| Step::Counted(prompt, completion)),
+        (1..100_u64).prop_map(Step::Unread),
     ];
     prop::collection::vec(step, 0..5)
 }
@@ -154,11 +163,14 @@ fn least_used(steps: &[Step], expected: u64) -> u64 {
             Step::Ended(FailedAttempt::Rejected) => least = least.max(written.take().unwrap_or(0)),
             Step::Ended(FailedAttempt::Failed) => least = least.max(written.take().map_or(0, |_| expected)),
             Step::Ended(FailedAttempt::ClientsEnd) => {}
-            Step::Counted(prompt, completion) => counted = Some(prompt + completion),
+            Step::Counted(prompt, completion) => counted = Some((prompt, completion)),
+            Step::Unread(seconds) => {
+                counted = counted.map(|(prompt, completion)| (prompt, completion.max(written_unread(seconds))));
+            }
         }
     }
     let unfinished = if written.is_some() { expected } else { 0 };
-    counted.unwrap_or(least.max(unfinished))
+    counted.map(|(prompt, completion)| prompt + completion).unwrap_or(least.max(unfinished))
 }
 
 #[test]
@@ -182,7 +194,9 @@ fn no_way_to_end_a_call_gives_back_more_than_what_was_not_used() {
         let permit = own.admission.admit(&own.caller, &model, &estimate, asked(request.clone()));
         let permit = runtime.block_on(permit).map_err(|error| TestCaseError::fail(error.to_string()))?;
         let mut tap = UsageTap::open(Arc::new(NoSink), request, "chat", NOW);
-        tap.keep(permit);
+        tap.keep(permit.generating(1, 500, true));
+        let route = Arc::new(Route { model: Arc::new(model.clone()), pool: Pool::new(Vec::new()) });
+        tap.note(|record| record.model = Some(route));
         for step in &steps {
             match *step {
                 Step::Written(prompt) => tap.prompt_was_sent(prompt),
@@ -191,6 +205,7 @@ fn no_way_to_end_a_call_gives_back_more_than_what_was_not_used() {
                     record.tokens = Tokens { prompt, completion, cached: 0 };
                     record.certainty = Certainty::Exact;
                 }),
+                Step::Unread(seconds) => tap.went_on_unread(Duration::from_secs(seconds), 0),
             }
         }
         tap.settle(outcome);

@@ -25,6 +25,10 @@ use moving::Moving;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
+/// A client that takes nothing for this long does not read. Meanwhile the gateway takes nothing from the engine, which may
+/// go on: sockets have room for much text.
+const UNREAD_AFTER: Duration = Duration::from_secs(1);
+
 /// A stream to the client. Dropped early, it closes the connection to the replica.
 pub struct StreamBody {
     /// The events that were read before the response began.
@@ -46,6 +50,16 @@ pub struct StreamBody {
     kept: Option<Box<dyn KeptCall>>,
     /// Set while the stream moves to another replica.
     moving: Option<Moving>,
+    /// Set from the first piece that the client has not taken until all was passed that the engine has sent.
+    behind: Option<Behind>,
+}
+
+/// The client has something to take, and the engine may have written more than was passed.
+#[derive(Clone, Copy)]
+struct Behind {
+    since: Instant,
+    /// The tokens that were passed until then.
+    completion: u64,
 }
 
 /// The parts of a call that a stream keeps until it ends.
@@ -89,6 +103,7 @@ impl StreamBody {
             idle: Duration::MAX,
             kept: None,
             moving: None,
+            behind: None,
         }
     }
 
@@ -106,6 +121,7 @@ impl StreamBody {
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if let Some(first) = self.first.take() {
+            self.handed_over();
             return Poll::Ready(Some(first));
         }
         let mut failed = self.error.take();
@@ -133,6 +149,7 @@ impl StreamBody {
                     return Poll::Ready(None);
                 }
                 let Poll::Ready(data) = exchange.poll_data(cx) else {
+                    self.behind = None;
                     let (Some(wait), Some(context)) = (&mut self.wait, &self.context) else { return Poll::Pending };
                     match ready!(wait.poll(cx, context.slot.replica(), WaitFor::Event)) {
                         WaitEnd::Down | WaitEnd::TimedOut => {
@@ -174,8 +191,24 @@ impl StreamBody {
         } else if let Some(context) = &mut self.context {
             context.tap.progress(&self.stream.meter);
             self.limit_text();
+            self.handed_over();
         }
         Poll::Ready(Some(written))
+    }
+
+    /// A piece goes to the client now. If it does not take it, this body is not polled.
+    fn handed_over(&mut self) {
+        if self.behind.is_none() {
+            let since = self.wait.as_ref().map_or_else(Instant::now, Wait::now);
+            self.behind = Some(Behind { since, completion: self.stream.meter.completion() });
+        }
+    }
+
+    /// How long the client has not read, and the tokens that were passed until then, if the engine may have gone on.
+    fn unread(&self) -> Option<(Duration, u64)> {
+        let behind = self.behind.filter(|_| self.exchange.is_some() && !self.stream.is_finished())?;
+        let time = Instant::now().saturating_duration_since(behind.since);
+        (time >= UNREAD_AFTER).then_some((time, behind.completion))
     }
 
     /// Takes memory for what the translation keeps.
@@ -244,6 +277,7 @@ impl StreamBody {
     }
 
     fn settle(&mut self, outcome: Outcome) {
+        let unread = if outcome == Outcome::ClientGone { self.unread() } else { None };
         if let Some(context) = &mut self.context
             && context.tap.is_open()
         {
@@ -252,6 +286,9 @@ impl StreamBody {
                 self.stream.meter.assume_cached(&context.slot);
             }
             context.tap.meter(&self.stream.meter);
+            if let Some((time, completion)) = unread {
+                context.tap.went_on_unread(time, completion);
+            }
             context.tap.settle(outcome);
         }
     }
@@ -266,7 +303,8 @@ fn exchange_error(error: &ExchangeError) -> CallError {
 
 impl Drop for StreamBody {
     fn drop(&mut self) {
-        // A client that disconnects pays for what was generated so far. Has no effect on a settled tap.
+        // A client that disconnects pays for what was generated so far, also if it did not read it. Has no effect on a
+        // settled tap.
         self.settle(Outcome::ClientGone);
         if self.stream.is_done() {
             self.drain_exchange();

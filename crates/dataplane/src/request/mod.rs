@@ -223,12 +223,6 @@ impl ParsedRequest {
         tokens.min(self.estimate.bound(context_length).prompt)
     }
 
-    /// The most tokens that an engine can generate before its response says how many they are: all of them, unless it is
-    /// streamed.
-    pub(crate) fn unseen_completion(&self, context_length: u64) -> u64 {
-        if self.asks_for_stream() { 0 } else { self.estimate.bound(context_length).all_completions() }
-    }
-
     /// The member with which the response of a model with this context is too large, if it is not streamed.
     pub(crate) fn oversized(&self, context_length: u64) -> Option<&'static str> {
         match &self.operation {

@@ -1,6 +1,7 @@
 //! The usage event that a call leaves in the store, however it ended.
 
 use crate::app::{CHAT, EMBEDDING, TIMEOUT, TestApp, chat, error_line, stream, wait_until};
+use crate::wire::{Wire, post};
 use bytes::Bytes;
 use domain::UsageEvent;
 use http::Method;
@@ -81,6 +82,31 @@ async fn a_client_that_disconnects_pays_for_what_was_generated_until_then() {
     }
     drop(opened);
     assert_eq!(line(&event_of(&app).await), "499 client_gone exact 10+3(0) 22000");
+}
+
+#[tokio::test]
+async fn a_stream_that_its_client_did_not_read_is_billed_by_the_pace_of_the_model() {
+    let app = TestApp::setup().edge("client_stall_timeout = \"2s\"").start().await;
+    // A model writes 20 tokens per second until it is known better, so the limit of the call is reached.
+    let mut body = stream("hi");
+    body["max_tokens"] = json!(30);
+    app.engine().push(Script { chunks: 30, text: "x".repeat(400_000), ..Script::default() });
+    let mut wire = Wire::open(app.forebay.public).await;
+    wire.send(post(&app, "", body.to_string())).await;
+    wire.wait_for("data: ").await;
+    let event = event_of(&app).await;
+    assert_eq!((&*event.code, event.certainty.as_str(), event.tokens.completion), ("client_gone", "estimated", 30));
+
+    // One that waits for its engine pays for what it got.
+    app.engine().push(Script { chunks: 9, stall_after: Some(3), ..Script::default() });
+    let mut opened = app.open_stream(stream("hi")).await;
+    for _ in 0..4 {
+        opened.next_event().await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    drop(opened);
+    let events = app.usage(2).await;
+    assert!(events.iter().any(|event| line(event) == "499 client_gone exact 10+3(0) 22000"), "{events:?}");
 }
 
 /// Sends a call, and disconnects once the engine has it and has not responded.

@@ -3,12 +3,12 @@
 //! After five failures in a row it opens for 1 s. Then one trial call is allowed: success closes the breaker, failure opens
 //! it for twice as long, up to 30 s. Unreachable backends are handled by their health; this is for bad responses.
 //!
-//! Some requests make any engine fail. So bad responses open the breaker only if several callers saw them; those of a single
-//! one make it suspect, and then a single bad response to a health probe takes the backend down. A bad response to a trial
+//! Some requests make any engine fail. So bad responses open the breaker only if several organizations saw them: an
+//! organization can have many workspaces. Those of a single one make it suspect, and then a single bad response to a health probe takes the backend down. A bad response to a trial
 //! leaves the next trial to the next call, until the trial of another caller fails as well; and a trial without any result
 //! keeps others from one for 30 s at most.
 
-use domain::WorkspaceId;
+use domain::OrganizationId;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::time::{Duration, Instant};
 
@@ -22,12 +22,12 @@ const MAX_OPEN_TIME: Duration = Duration::from_secs(30);
 pub enum Witness {
     /// The connection was lost, which needs no second opinion.
     Connection,
-    /// Got a bad response, or none in time. A number that stands for the caller.
+    /// Got a bad response, or none in time. A number that stands for the caller's organization.
     Caller(u64),
 }
 
 impl Witness {
-    pub fn workspace(id: &WorkspaceId) -> Self {
+    pub fn organization(id: &OrganizationId) -> Self {
         let mut hasher = DefaultHasher::new();
         hasher.write(id.as_bytes());
         Self::Caller(hasher.finish())

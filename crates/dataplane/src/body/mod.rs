@@ -76,7 +76,7 @@ impl StreamContext {
             .tap
             .caller()
             .filter(|_| !is_lost)
-            .map_or(Witness::Connection, |caller| Witness::workspace(&caller.workspace));
+            .map_or(Witness::Connection, |caller| Witness::organization(&caller.organization));
         self.slot.replica().failed(seen_by, Instant::now());
     }
 }

@@ -381,7 +381,7 @@ pub(crate) fn record_failure(replica: &Backend, error: &AttemptError, caller: &C
         AttemptError::Bad(_)
         | AttemptError::TimedOutWhole { .. }
         | AttemptError::Final(CallError::UpstreamTimeout { .. }) => {
-            replica.failed(Witness::workspace(&caller.workspace), Instant::now());
+            replica.failed(Witness::organization(&caller.organization), Instant::now());
         }
         AttemptError::Untranslatable { .. } => replica.succeeded(),
         AttemptError::LocalFailure(cause) => tracing::error!(cause, "could not open a connection"),

@@ -162,25 +162,38 @@ async fn a_stream_that_an_engine_refuses_is_rejected_and_no_failure_of_the_engin
     assert_eq!(app.model_status(CHAT).await, "available");
 }
 
-/// A client of another workspace.
+/// A client of another workspace of the same organization.
 fn second_workspace(app: &TestApp) -> Client {
-    let organization = text(&app.forebay.bootstrap()["organizationId"]).to_owned();
+    workspace_in(app, text(&app.forebay.bootstrap()["organizationId"]))
+}
+
+/// A client of another organization.
+fn second_organization(app: &TestApp) -> Client {
+    workspace_in(app, text(&app.admin("organizations create --name other")["id"]))
+}
+
+fn workspace_in(app: &TestApp, organization: &str) -> Client {
     let workspace = app.admin(&format!("workspaces create --organization {organization} --name other"));
     let key = app.admin(&format!("keys create --workspace {} --name other", text(&workspace["id"])));
     app.client_with(text(&key["key"]))
 }
 
 #[tokio::test]
-async fn one_workspace_alone_does_not_shut_an_engine() {
+async fn one_organization_alone_does_not_shut_an_engine() {
     let app = TestApp::setup().engines(2).start().await;
     app.engines.iter().for_each(|engine| engine.script(failing(500)));
-    for number in 0..12 {
-        assert_eq!(error_line(&app.chat(&format!("{number}")).await), "502 bad_gateway");
+    let call = async |client: &Client, number: i32| {
+        error_line(&client.post_json("/chat/completions", chat(&format!("{number}"))).await)
+    };
+    for client in [app.client(), second_workspace(&app)] {
+        for number in 0..12 {
+            assert_eq!(call(&client, number).await, "502 bad_gateway");
+        }
     }
-    assert_eq!(app.model_status(CHAT).await, "available");
-    let other = second_workspace(&app);
+    assert_eq!(app.model_status(CHAT).await, "available", "all of its workspaces are one witness");
+    let other = second_organization(&app);
     for number in 0..6 {
-        other.post_json("/chat/completions", chat(&format!("{number}"))).await;
+        call(&other, number).await;
     }
     assert_eq!(app.model_status(CHAT).await, "degraded");
 }
@@ -373,7 +386,7 @@ async fn a_session_returns_to_its_engine_while_nothing_else_decides() {
 async fn an_engine_that_keeps_failing_gets_no_calls_for_a_while() {
     let app = TestApp::setup().engines(2).start().await;
     app.engines[0].script(failing(500));
-    let other = second_workspace(&app);
+    let other = second_organization(&app);
     for index in 0..20 {
         assert_eq!(other.post_json("/chat/completions", chat(&format!("{index}"))).await.status, 200);
         assert_eq!(chats_served(&app, 1).await, 1);

@@ -32,6 +32,8 @@ pub struct WholeBody {
 /// Bytes of a body for which there is room beyond what has arrived, or as many as have arrived if that is more. What a
 /// client only announces takes no memory.
 const WINDOW: u64 = 64 << 10;
+/// The same for clients whose caller is not known yet: a sign-in is small, and all of them share little memory.
+const CLIENT_WINDOW: u64 = 1 << 10;
 /// The fewest bytes that a client must send within a third of the time for its body.
 const LEAST_PROGRESS: u64 = 16 << 10;
 const PROGRESS_PARTS: u32 = 3;
@@ -139,13 +141,14 @@ impl BodyBounds {
 
     /// Reads a body that has not arrived completely. `announced` is 0 if its length is unknown.
     async fn collect(&self, body: &mut Incoming, announced: u64, memory: &mut MemoryGrant) -> Result<Bytes, BodyError> {
+        let window = window_of(memory.holder());
         // All of a shorter one is taken at once.
-        let _announced = (announced > WINDOW).then(|| self.memory.announce(memory.holder(), announced)).transpose()?;
+        let _announced = (announced > window).then(|| self.memory.announce(memory.holder(), announced)).transpose()?;
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let most = if announced == 0 { self.limit } else { announced };
         let mut pace = Pace::new(self.read_timeout);
         let first = loop {
-            let room = room_after(body.buffered() as u64, most);
+            let room = room_after(body.buffered() as u64, most, window);
             memory.grow_body_to(room)?;
             match pace.rest(body, usize::try_from(room).unwrap_or(usize::MAX)).await? {
                 BodyRest::Part => {}
@@ -153,7 +156,7 @@ impl BodyBounds {
                 BodyRest::End => break Bytes::new(),
             }
         };
-        make_room(memory, first.len(), most)?;
+        make_room(memory, first.len(), most, window)?;
         if body.is_over() && first.len() <= limit {
             memory.shrink_to(first.len() as u64);
             return Ok(first);
@@ -162,7 +165,7 @@ impl BodyBounds {
         while whole.len() <= limit {
             match pace.next(body, whole.len()).await? {
                 Some(more) => {
-                    make_room(memory, whole.len() + more.len(), most)?;
+                    make_room(memory, whole.len() + more.len(), most, window)?;
                     whole.extend_from_slice(&more);
                 }
                 None => {
@@ -175,16 +178,23 @@ impl BodyBounds {
     }
 }
 
+const fn window_of(holder: &Holder) -> u64 {
+    match holder {
+        Holder::Organization(_) | Holder::People(_) | Holder::User(_) => WINDOW,
+        Holder::Client(_) => CLIENT_WINDOW,
+    }
+}
+
 /// The room for a body of at most `most` bytes, of which this much has arrived.
-fn room_after(arrived: u64, most: u64) -> u64 {
-    (arrived + arrived.max(WINDOW)).min(most.max(arrived))
+fn room_after(arrived: u64, most: u64, window: u64) -> u64 {
+    (arrived + arrived.max(window)).min(most.max(arrived))
 }
 
 /// Makes sure that there is room for what has arrived.
-fn make_room(memory: &mut MemoryGrant, arrived: usize, most: u64) -> Result<(), BodyError> {
+fn make_room(memory: &mut MemoryGrant, arrived: usize, most: u64, window: u64) -> Result<(), BodyError> {
     let arrived = arrived as u64;
     if arrived > memory.bytes() {
-        memory.grow_body_to(room_after(arrived, most))?;
+        memory.grow_body_to(room_after(arrived, most, window))?;
     }
     Ok(())
 }

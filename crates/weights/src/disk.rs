@@ -13,6 +13,15 @@ pub fn free_disk(folder: &Path) -> Option<u64> {
     found.f_bavail.checked_mul(found.f_frsize)
 }
 
+/// The space that a download of an engine leaves free on the volume of a folder: [`DISK_RESERVE`], or a fiftieth of a smaller
+/// volume, which may have been made for these weights.
+pub fn engine_reserve(folder: &Path) -> u64 {
+    let place = folder.ancestors().find(|folder| folder.exists());
+    let found = place.and_then(|place| statvfs(place).ok());
+    let size = found.map_or(0, |found| found.f_blocks.saturating_mul(found.f_frsize));
+    DISK_RESERVE.min(size / 50)
+}
+
 /// A size with one decimal.
 pub fn rough(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB")];

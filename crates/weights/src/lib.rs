@@ -13,7 +13,7 @@ mod reference;
 mod repository;
 
 pub use cache::{HubCache, or_gone};
-pub use disk::{DISK_RESERVE, free_disk, rough};
+pub use disk::{DISK_RESERVE, engine_reserve, free_disk, rough};
 pub use fetch::{FetchError, Phase, Selection, Watcher, fetch};
 pub use hub::{DEFAULT_HUB, HUB_VARIABLE, Hub, HubError, TOKEN_VARIABLE};
 pub use proxy::{ProxyError, ProxyRules};

@@ -192,6 +192,13 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     options.best_of = best_of.unwrap_or(options.choices);
     options.streaming = stream.then_some(stream_options);
     options.check_choices(&mut checks);
+    others.add_costly([
+        ("best_of", options.best_of > options.choices),
+        // With it, log-probabilities are those of the prompt, too, which the engine computes again.
+        ("echo", options.echo),
+        ("logprobs", estimate.logprobs > 0),
+        ("suffix", options.has_suffix),
+    ]);
     let invalid = checks.finish()?;
     let mut estimate = estimate.with_prompts(&prompts, options.best_of.max(options.choices));
     estimate.echoes = options.echo;
@@ -218,6 +225,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domain::model::RequestRules;
     use domain::quota::TokenBound;
     use fleet::routing::TokenRatio;
 
@@ -227,6 +235,21 @@ mod tests {
 
     fn param(members: &str) -> String {
         read(members).invalid.map_or_else(|| "fine".into(), |invalid| invalid.param)
+    }
+
+    #[test]
+    fn a_model_can_refuse_members_that_the_gateway_knows() {
+        let own = RequestRules { refused_members: Some(vec!["echo".into(), "seed".into()]), ..RequestRules::default() };
+        let refused = |members: &str, rules: &RequestRules| {
+            let unsupported = read(&format!(r#""prompt":"hi",{members}"#)).unsupported(rules);
+            unsupported.map_or_else(|| "fine".into(), |unsupported| unsupported.param)
+        };
+        for (members, by_own) in
+            [(r#""echo":true,"logprobs":1"#, "echo"), (r#""echo":false"#, "fine"), (r#""logprobs":1"#, "fine")]
+        {
+            assert_eq!(refused(members, &own), by_own, "{members}");
+            assert_eq!(refused(members, &RequestRules::default()), "fine", "{members}");
+        }
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub(super) struct OtherMembers {
     names: Vec<String>,
     /// `service_tier` is `flex`. Engines get it, too, and do nothing with it.
     pub(super) is_flex: bool,
+    /// Members that the gateway knows and that cost an engine more than the text. Only a model's own list refuses them.
+    costly: Vec<&'static str>,
 }
 
 impl OtherMembers {
@@ -57,9 +59,17 @@ impl OtherMembers {
         Ok((reader.position() - start) as u64)
     }
 
+    /// Adds members that the gateway knows, each with whether the request asks for it.
+    pub(super) fn add_costly<const N: usize>(&mut self, members: [(&'static str, bool); N]) {
+        self.costly.extend(members.into_iter().filter_map(|(name, is_asked)| is_asked.then_some(name)));
+    }
+
     /// The first member that the rules do not allow, in any case: not every model server distinguishes it.
     pub(super) fn refused_by(&self, rules: &RequestRules) -> Option<&str> {
         let is_refused = |name: &&String| rules.refused().any(|refused| folds_to(name.as_bytes(), refused));
-        self.names.iter().find(is_refused).map(String::as_str)
+        let own = || rules.refused_members.iter().flatten();
+        let is_refused_here = |name: &&'static str| own().any(|refused| refused == name);
+        let other = self.names.iter().find(is_refused).map(String::as_str);
+        other.or_else(|| self.costly.iter().copied().find(is_refused_here))
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use weights::{
     DEFAULT_HUB, FetchError, HUB_VARIABLE, Hub, HubCache, HubError, HubReference, ProxyRules, Repository,
-    RepositoryFile, Selection, TOKEN_VARIABLE,
+    RepositoryFile, Selection, TOKEN_VARIABLE, engine_reserve,
 };
 
 /// Attempts to read the hub's description.
@@ -31,7 +31,7 @@ pub(super) async fn fetch(
     let lock = cache.lock(&reference.repository).await.map_err(unreadable)?;
     // Another engine may have downloaded it meanwhile.
     if cache.find(reference).is_none() {
-        Download { reference, hub: open_hub(), cache: &cache, progress }.run().await?;
+        Download { reference, hub: open_hub(), cache: &cache, cache_dir, progress }.run().await?;
     }
     drop(lock);
     let not_found = || not_fetched(reference, "it does not name a file");
@@ -50,6 +50,7 @@ struct Download<'a> {
     reference: &'a HubReference,
     hub: Hub,
     cache: &'a HubCache,
+    cache_dir: &'a Path,
     progress: &'a (dyn Fn(f32) + Sync),
 }
 
@@ -65,8 +66,7 @@ impl Download<'_> {
             commit: &found.commit,
             files: &files,
             is_whole: self.reference.file.is_none(),
-            // The disk may be a volume that is just large enough.
-            reserve: 0,
+            reserve: engine_reserve(self.cache_dir),
         };
         let unreadable = |cause| WeightsError::Unreadable { path: self.reference.to_string().into(), cause };
         let bar = DownloadBar::new(self.reference, self.cache, &selection, self.progress).map_err(unreadable)?;

@@ -18,7 +18,9 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 
 {{- define "forebay.image" -}}
-{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- with .Values.image }}
+{{- if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
+{{- end }}
 {{- end }}
 
 {{- /* "true" if gateways run replicas as Pods: only then they get a token and permissions. */}}
@@ -29,7 +31,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- /* The configuration. Unless it names the callers of replicas, the gateways of this release are. */}}
 {{- define "forebay.config" -}}
 {{ .Values.config }}
-{{- if and (contains "[drivers.kubernetes]" .Values.config) (not (contains "[drivers.kubernetes.callers]" .Values.config)) }}
+{{- if and (contains "[drivers.kubernetes" .Values.config) (not (contains "[drivers.kubernetes.callers]" .Values.config)) }}
 [drivers.kubernetes.callers]
 namespace = "{{ .Release.Namespace }}"
 [drivers.kubernetes.callers.pods]

@@ -18,8 +18,9 @@ fn judge(unprotected: &[ReplicaName]) -> Option<Finding> {
     }
     let names: Vec<&str> = unprotected.iter().map(ReplicaName::as_str).collect();
     let what = format!("other users of this machine can call {}: it serves calls without a key", names.join(", "));
-    let remedy = "restart replicas that an earlier release has started (suspend and resume the endpoint); a flavor with \
-        `argv` has to check the key in FOREBAY_REPLICA_KEY";
+    let remedy = "vLLM checks keys under /v1 only: run it as a Pod, or on a machine without other users; restart replicas \
+        that an earlier release has started (suspend and resume the endpoint); a flavor with `argv` has to check the key in \
+        FOREBAY_REPLICA_KEY";
     Some(Finding::warning(CHECK, what, remedy))
 }
 
@@ -31,6 +32,6 @@ mod tests {
     fn replicas_that_anyone_can_call_are_named() {
         assert_eq!(judge(&[]), None);
         let found = judge(&[ReplicaName::parse("rep_1").unwrap(), ReplicaName::parse("rep_2").unwrap()]).unwrap();
-        assert!(found.what.contains("rep_1, rep_2"), "{found:?}");
+        assert!(found.what.contains("rep_1, rep_2") && found.remedy.contains("vLLM"), "{found:?}");
     }
 }

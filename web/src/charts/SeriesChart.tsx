@@ -1,4 +1,4 @@
-import { Skeleton } from '@mantine/core'
+import { Skeleton, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { Series, SeriesLine } from '../api/series'
 import { Chart } from '../ui/charts/Chart'
@@ -14,6 +14,7 @@ import {
   type Member,
   type MemberLine,
   withoutCached,
+  withoutRest,
   withRest,
 } from './shape'
 
@@ -64,18 +65,25 @@ export function SeriesChart({ series, ...style }: Props) {
       <Loaded query={series} skeleton={<Skeleton h={HEIGHT} />} errorTitle={`${title} could not be loaded`}>
         {() =>
           drawn && !isFolded ? (
-            <Chart
-              title={title}
-              kind={style.kind}
-              points={drawn.shaped.points}
-              series={drawn.shaped.lines}
-              formatValue={style.formatValue}
-              height={HEIGHT}
-              isWhole={style.kind === 'bar'}
-              isGrouped={drawn.isGrouped}
-              onZoom={style.onZoom}
-              marks={style.marks}
-            />
+            <>
+              <Chart
+                title={title}
+                kind={style.kind}
+                points={drawn.shaped.points}
+                series={drawn.shaped.lines}
+                formatValue={style.formatValue}
+                height={HEIGHT}
+                isWhole={style.kind === 'bar'}
+                isGrouped={drawn.isGrouped}
+                onZoom={style.onZoom}
+                marks={style.marks}
+              />
+              {drawn.shaped.hidden ? (
+                <Text size="sm" c="dimmed">
+                  and {drawn.shaped.hidden} more
+                </Text>
+              ) : null}
+            </>
           ) : (
             <p className={classes.empty}>{style.empty ?? 'No data in this time range'}</p>
           )
@@ -93,7 +101,7 @@ function shapedOf(
   const all =
     shape?.(series, isGrouped ? nameOf : undefined) ??
     (isGrouped && groupMember ? byGroup(series, groupMember, nameOf) : withoutCached(byMember(series, members)))
-  const few = kind === 'bar' ? withRest(all) : all
+  const few = kind === 'bar' ? withRest(all) : withoutRest(all)
   const shaped = isErrors ? { ...few, lines: inErrorTones(few.lines) } : few
   return { shaped, isGrouped }
 }

@@ -10,6 +10,7 @@ import {
   perSecond,
   totalOf,
   withoutCached,
+  withoutRest,
   withRest,
 } from './shape'
 
@@ -59,6 +60,15 @@ describe('chart data', () => {
     expect(lines.at(-1)?.label).toBe('Others')
     const sums = points.map((point) => lines.reduce((sum, { key }) => sum + (point[key] ?? 0), 0))
     expect(sums).toEqual([12, 66])
+  })
+  it('draws the heaviest lines only, and counts the others', () => {
+    const replicas = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({ replica: `r${index}`, values: { mean: [1, 2] }, total: {} }))
+    const drawn = (count: number) => withoutRest(byGroup(series(replicas(count)), 'mean', (line) => line.replica ?? ''))
+    const { lines, hidden } = drawn(12)
+    expect(new Set(lines.map(colorOf)).size).toBe(lines.length)
+    expect([lines.map(({ label }) => label), hidden]).toEqual([['r0', 'r1', 'r2', 'r3', 'r4'], 7])
+    expect([drawn(6).lines.length, drawn(6).hidden]).toEqual([6, undefined])
   })
   it('has rates per second, and the share of failed calls', () => {
     const calls = series([{ values: { count: [120, null] }, total: { count: 120 } }])

@@ -5,7 +5,8 @@ import { type Series as ChartLine, MAX_GROUPS, type Point } from '../ui/charts/s
 
 export type Member = keyof SeriesLine['values']
 export type MemberLine = { member: Member; label: string; tone?: ChartLine['tone'] }
-export type ChartData = { points: Point[]; lines: ChartLine[] }
+/** `hidden` is how many lines are not drawn. */
+export type ChartData = { points: Point[]; lines: ChartLine[]; hidden?: number }
 
 /** One line per member of an ungrouped series, such as percentiles or kinds of tokens. */
 export function byMember(series: Series, members: readonly MemberLine[]): ChartData {
@@ -65,6 +66,12 @@ export function withRest({ points, lines }: ChartData): ChartData {
     rest: rest.reduce((sum, { key }) => sum + (point[key] ?? 0), 0),
   }))
   return { points: added, lines: [...shown, { key: 'rest', label: 'Others', tone: 'gray' }] }
+}
+
+/** Keeps the heaviest lines, which cannot be added up as bars can. The API sends the heaviest first. */
+export function withoutRest({ points, lines }: ChartData): ChartData {
+  if (lines.length <= MAX_GROUPS + 1) return { points, lines }
+  return { points, lines: lines.slice(0, MAX_GROUPS), hidden: lines.length - MAX_GROUPS }
 }
 
 /** Subtracts cached tokens from the prompt, since stacked bars would count them twice. */

@@ -45,6 +45,7 @@ export function CostsByDay({ costs, workspaceId, by, onBy }: Props) {
           series={bars.lines}
           formatValue={(value) => formatMoney(value.toFixed(NANO_DIGITS))}
           formatAt={(at) => formatDay(new Date(at).toISOString())}
+          zone="UTC"
           height={240}
         />
       )}

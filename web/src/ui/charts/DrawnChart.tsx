@@ -12,15 +12,12 @@ import {
   isSparse,
   markedPoints,
   roundTicks,
-  roundTimes,
   summary,
+  timeTicks,
   zoomOf,
 } from './series'
 
 const defaultAt = (at: number) => formatTime(new Date(at).toISOString())
-const AXIS_TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
-const AXIS_DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
-const DAY_MS = 86_400_000
 /** Added below the chart, so that the plot keeps its height. */
 const LEGEND_HEIGHT = 32
 /** Mantine moves the labels of the axis 10 pixels to the left, which would be out of the chart. */
@@ -42,8 +39,7 @@ export default function DrawnChart(props: ChartProps) {
   } = props
   const zoom = useZoom(props.onZoom)
   const plot = { margin: MARGIN, ...CURSOR, ...zoom.events }
-  const span = (points.at(-1)?.at ?? 0) - (points[0]?.at ?? 0)
-  const axis = span > DAY_MS ? AXIS_DAY : AXIS_TIME
+  const times = timeTicks(points, props.zone)
   const ticks = roundTicks(highest(points, series, kind), props.isWhole)
   const withLegend = series.length > 1 || props.isGrouped
   const drawn = {
@@ -54,7 +50,7 @@ export default function DrawnChart(props: ChartProps) {
     valueFormatter: formatValue,
     withLegend,
     legendProps: { verticalAlign: 'bottom' as const },
-    xAxisProps: { tickFormatter: (at: number) => axis.format(at), ticks: roundTimes(points), interval: 0 },
+    xAxisProps: { tickFormatter: (at: number) => times.get(at) ?? '', ticks: [...times.keys()], interval: 0 },
     yAxisProps: { width: 'auto' as const, interval: 0, ticks, domain: [0, ticks.at(-1) ?? 1] },
     tooltipProps: { labelFormatter: (at: unknown) => (Number.isFinite(at) ? formatAt(Number(at)) : '') },
     children: [

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest'
-import { highest, isSparse, markedPoints, roundTicks, roundTimes, summary, zoomOf } from './series'
+import { describe, expect, it, vi } from 'vitest'
+import { highest, isSparse, markedPoints, roundTicks, roundTimes, summary, timeTicks, zoomOf } from './series'
 
 describe('charts', () => {
   it('summarizes the range of each series', () => {
@@ -54,8 +54,34 @@ describe('charts', () => {
       Array.from({ length: count }, (_, index) => ({ at: Date.parse(from) + index * 60_000 }))
     const clock = (at: number) => new Date(at).toISOString().slice(11, 16)
     const hour = minutes('2026-11-15T15:47:00Z', 60)
-    expect(roundTimes(hour, 0).map(clock)).toEqual(['15:50', '16:00', '16:10', '16:20', '16:30', '16:40'])
+    expect(roundTimes(hour, () => 0).map(clock)).toEqual(['15:50', '16:00', '16:10', '16:20', '16:30', '16:40'])
     const half = minutes('2026-11-15T00:00:00Z', 300)
-    expect(roundTimes(half, -330 * 60_000).map(clock)).toEqual(['00:30', '01:30', '02:30', '03:30', '04:30'])
+    expect(roundTimes(half, () => -330 * 60_000).map(clock)).toEqual(['00:30', '01:30', '02:30', '03:30', '04:30'])
+  })
+  it.each([
+    ['Berlin', -60, '01:00'],
+    ['India', -330, '02:30'],
+    ['New York', 300, '01:00'],
+  ])('has a label per round local day though points are aligned to UTC, in %s', (_, minutes, firstOfDay) => {
+    const offsetAt = () => minutes * 60_000
+    const local = (at: number) => new Date(at - offsetAt()).toISOString()
+    const steps = (hours: number, count: number) =>
+      Array.from({ length: count }, (_, index) => ({ at: Date.UTC(2026, 9, 20) + index * hours * 3_600_000 }))
+    const month = roundTimes(steps(3, 240), offsetAt).map(local)
+    expect(month).toHaveLength(6)
+    expect(new Set(month.map((at) => at.slice(11, 16)))).toEqual(new Set([firstOfDay]))
+    expect(new Set(month.map((at) => at.slice(0, 10))).size).toBe(6)
+    expect(roundTimes(steps(24, 30), offsetAt)).toHaveLength(6)
+    expect(roundTimes(steps(24, 7), offsetAt)).toHaveLength(7)
+  })
+  it('labels days of UTC in any zone, and never two times the same', () => {
+    const points = (hours: number, count: number) =>
+      Array.from({ length: count }, (_, index) => ({ at: Date.UTC(2026, 10, 1) + index * hours * 3_600_000 }))
+    vi.stubEnv('TZ', 'America/New_York')
+    const [utc, local] = [timeTicks(points(24, 3), 'UTC'), timeTicks(points(24, 3))]
+    vi.unstubAllEnvs()
+    expect([...utc.values()]).toEqual(['1 Nov', '2 Nov', '3 Nov'])
+    expect([...local.values()], 'the day before, in the evening').toEqual(['31 Oct', '1 Nov', '2 Nov'])
+    expect([...timeTicks(points(1, 49), 'UTC').values()]).toEqual(['1 Nov', '12:00', '2 Nov', '12:00', '3 Nov'])
   })
 })

@@ -12,6 +12,8 @@ export type ChartProps = {
   series: Series[]
   formatValue?: (value: number) => string
   formatAt?: (at: number) => string
+  /** Of the time axis. */
+  zone?: Zone
   height?: number
   /** Shows the legend even for a single series. */
   isGrouped?: boolean
@@ -122,14 +124,35 @@ const TIME_STEPS = [1, 2, 5, 10, 15, 30]
   )
 const MAX_TIMES = 7
 
-/** Points at round times of the browser's zone, at most seven. */
-export function roundTimes(points: Point[], offsetMs = new Date().getTimezoneOffset() * MINUTE): number[] {
+/** The browser's zone if undefined. */
+export type Zone = 'UTC'
+
+const offsetIn = (zone?: Zone) => (at: number) => (zone ? 0 : new Date(at).getTimezoneOffset() * MINUTE)
+
+/**
+ * At most seven points for the labels of the time axis: the first at or after each round local time. Points are aligned to
+ * UTC, so that one every 3 h is never at midnight in Berlin.
+ */
+export function roundTimes(points: Point[], offsetAt = offsetIn()): number[] {
   const times = points.map(({ at }) => at)
-  const span = (times.at(-1) ?? 0) - (times[0] ?? 0)
+  const [first = 0, second = first] = times
+  const interval = second - first
+  const span = (times.at(-1) ?? first) - first + interval
   for (const step of TIME_STEPS) {
-    if (span / step >= MAX_TIMES) continue
-    const round = times.filter((at) => (at - offsetMs) % step === 0)
+    if (span / step > MAX_TIMES) continue
+    const stepsAt = (at: number) => Math.floor((at - offsetAt(at)) / step)
+    const round = times.filter((at, index) => stepsAt(at) !== stepsAt(times[index - 1] ?? at - interval))
     if (round.length > 0) return round
   }
   return times.slice(0, 1)
+}
+
+/** The times at which the axis has labels, and the labels: beyond a day, the first of each day is the day. */
+export function timeTicks(points: Point[], zone?: Zone): Map<number, string> {
+  const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: zone })
+  const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: zone })
+  const times = roundTimes(points, offsetIn(zone))
+  const isLong = (points.at(-1)?.at ?? 0) - (points[0]?.at ?? 0) > DAY
+  const isNewDay = (at: number, before?: number) => before === undefined || day.format(at) !== day.format(before)
+  return new Map(times.map((at, index) => [at, (isLong && isNewDay(at, times[index - 1]) ? day : clock).format(at)]))
 }

@@ -19,15 +19,26 @@ export const modelRecordsQuery = (workspaceId: string) =>
 
 export const withoutAliases = (records: Model[]) => records.filter((record) => !record.alias_of)
 
-export const aliasesOf = (records: Model[], id: string) =>
-  records.filter((record) => record.alias_of === id).map((record) => record.id)
+/** The models, and the aliases of each by its id. */
+export type Library = { models: Model[]; aliases: ReadonlyMap<string, readonly string[]> }
+
+export function libraryOf(records: Model[]): Library {
+  const aliases = new Map<string, string[]>()
+  for (const { id, alias_of: model } of records) {
+    if (!model) continue
+    const known = aliases.get(model)
+    if (known) known.push(id)
+    else aliases.set(model, [id])
+  }
+  return { models: withoutAliases(records), aliases }
+}
 
 export const modelsQuery = (workspaceId: string) =>
   queryOptions({ ...modelRecordsQuery(workspaceId), select: withoutAliases })
 
-/** The exact aliases of one model. */
-export const aliasesQuery = (workspaceId: string, id: string) =>
-  queryOptions({ ...modelRecordsQuery(workspaceId), select: (records: Model[]) => aliasesOf(records, id) })
+/** Computed once per response. */
+export const libraryQuery = (workspaceId: string) =>
+  queryOptions({ ...modelRecordsQuery(workspaceId), select: libraryOf })
 
 export const modelQuery = (workspaceId: string, id: string) =>
   queryOptions({

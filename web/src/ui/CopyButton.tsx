@@ -1,19 +1,24 @@
-import { ActionIcon, Button, CopyButton as Copier, Tooltip } from '@mantine/core'
+import { ActionIcon, Button, CopyButton as Copier } from '@mantine/core'
 import { IconCheck, IconCopy } from '@tabler/icons-react'
 
 const SHOWN_MS = 1_500
 const SIZE = 16
 
-/** Icon button that copies a text. `label` names it, such as "Copy Model ID". */
+/** Icon button that copies a text. `label` names it, such as "Copy Model ID". Lists have many, so it has a plain title. */
 export function CopyButton({ value, label }: { value: string; label: string }) {
   return (
     <Copier value={value} timeout={SHOWN_MS}>
       {({ copied, copy }) => (
-        <Tooltip label={copied ? 'Copied' : label}>
-          <ActionIcon variant="subtle" color="gray" c="dimmed" onClick={copy} aria-label={copied ? 'Copied' : label}>
-            {copied ? <IconCheck size={SIZE} /> : <IconCopy size={SIZE} />}
-          </ActionIcon>
-        </Tooltip>
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          c="dimmed"
+          onClick={copy}
+          aria-label={copied ? 'Copied' : label}
+          title={copied ? 'Copied' : label}
+        >
+          {copied ? <IconCheck size={SIZE} /> : <IconCopy size={SIZE} />}
+        </ActionIcon>
       )}
     </Copier>
   )

@@ -12,6 +12,9 @@ export function nextSort(current: string, column: string): string {
 
 type Sortable = string | number | bigint | null | undefined
 
+/** Comparing with it is faster than `localeCompare`. */
+const { compare } = new Intl.Collator()
+
 /** Sorted copy of the rows; missing values come last in both directions. */
 export function sortRows<Row>(
   rows: readonly Row[],
@@ -22,7 +25,7 @@ export function sortRows<Row>(
   return [...rows].sort((left, right) => {
     const [a, b] = [value(left), value(right)]
     if (a == null || b == null) return a == null ? (b == null ? 0 : 1) : -1
-    const order = typeof a === 'string' && typeof b === 'string' ? a.localeCompare(b) : a < b ? -1 : a > b ? 1 : 0
+    const order = typeof a === 'string' && typeof b === 'string' ? compare(a, b) : a < b ? -1 : a > b ? 1 : 0
     return descending ? -order : order
   })
 }

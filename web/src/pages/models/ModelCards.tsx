@@ -1,5 +1,5 @@
 import { Group, Paper, Title } from '@mantine/core'
-import type { Model } from '../../api/models'
+import type { Library, Model } from '../../api/models'
 import { paths } from '../../paths'
 import { CopyButton } from '../../ui/CopyButton'
 import { formatCount, formatPrice } from '../../ui/format'
@@ -11,14 +11,17 @@ import { ModelStatus } from './ModelStatus'
 import classes from './Models.module.css'
 import { ModelTags } from './ModelTags'
 
-export function ModelCards({ models }: { models: Model[] }) {
-  const { rows, ...more } = useFirstRows(models)
+/** A screen and a half: a card has thirty elements. */
+const FIRST = 24
+
+export function ModelCards({ models, aliases }: Library) {
+  const { rows, ...more } = useFirstRows(models, FIRST)
   return (
     <>
       <ul className={classes.grid} aria-label="Models">
         {rows.map((model) => (
           <li key={model.id}>
-            <ModelCard model={model} />
+            <ModelCard model={model} aliases={aliases.get(model.id)} />
           </li>
         ))}
       </ul>
@@ -27,7 +30,7 @@ export function ModelCards({ models }: { models: Model[] }) {
   )
 }
 
-function ModelCard({ model }: { model: Model }) {
+function ModelCard({ model, aliases }: { model: Model; aliases: readonly string[] | undefined }) {
   const hasOutput = model.modality !== 'embedding'
   return (
     <Paper p="md" className={classes.card}>
@@ -48,7 +51,7 @@ function ModelCard({ model }: { model: Model }) {
         </div>
       </div>
       <ModelTags model={model} />
-      <ModelAliases model={model} />
+      <ModelAliases aliases={aliases} />
       <dl className={classes.facts}>
         <Fact name="Input" value={formatPrice(model.pricing.input_per_1m)} unit="per 1M tokens" />
         <Fact

@@ -2,7 +2,7 @@ import { Anchor, Breadcrumbs, Button, Code, Group, Stack } from '@mantine/core'
 import { IconMessages, IconServer2 } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import { type Model, modelQuery } from '../../api/models'
+import { libraryQuery, type Model, modelQuery } from '../../api/models'
 import { useSessionContext, useWorkspace } from '../../api/session'
 import { paths } from '../../paths'
 import { CopyButton } from '../../ui/CopyButton'
@@ -72,6 +72,7 @@ export function ModelPage() {
 }
 
 function ModelId({ id, model }: { id: string; model: Model | undefined }) {
+  const library = useQuery(libraryQuery(useWorkspace().id))
   return (
     <Stack gap={6} mt={4}>
       <Group gap="xs">
@@ -86,7 +87,7 @@ function ModelId({ id, model }: { id: string; model: Model | undefined }) {
           </>
         ) : null}
       </Group>
-      {model ? <ModelAliases model={model} /> : null}
+      <ModelAliases aliases={library.data?.aliases.get(id)} />
     </Stack>
   )
 }

@@ -1,5 +1,5 @@
 import { Anchor, Group, Stack, Text } from '@mantine/core'
-import type { Model } from '../../api/models'
+import type { Library, Model } from '../../api/models'
 import { paths } from '../../paths'
 import { CopyButton } from '../../ui/CopyButton'
 import { type Column, DataTable } from '../../ui/DataTable'
@@ -10,7 +10,7 @@ import { SORT_BY } from './filter-models'
 import { ModelAliases } from './ModelAliases'
 import { ModelStatus } from './ModelStatus'
 
-const COLUMNS: Column<Model>[] = [
+const columns = (aliases: Library['aliases']): Column<Model>[] => [
   {
     id: 'name',
     header: 'Model',
@@ -26,7 +26,7 @@ const COLUMNS: Column<Model>[] = [
           </Text>
           <CopyButton value={model.id} label="Copy Model ID" />
         </Group>
-        <ModelAliases model={model} />
+        <ModelAliases aliases={aliases.get(model.id)} />
       </Stack>
     ),
   },
@@ -62,13 +62,13 @@ const COLUMNS: Column<Model>[] = [
   },
 ]
 
-type Props = { models: Model[]; sort: string; onSort: (sort: string) => void }
+type Props = Library & { sort: string; onSort: (sort: string) => void }
 
-export function ModelTable({ models, sort, onSort }: Props) {
+export function ModelTable({ models, aliases, sort, onSort }: Props) {
   return (
     <DataTable
       caption="Models"
-      columns={COLUMNS}
+      columns={columns(aliases)}
       rows={models}
       rowKey={(model) => model.id}
       sort={sort}

@@ -1,7 +1,8 @@
 import { Button } from '@mantine/core'
 import { IconBooks, IconFilterOff } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
-import { aliasesOf, modelRecordsQuery, withoutAliases } from '../../api/models'
+import { useMemo } from 'react'
+import { libraryQuery } from '../../api/models'
 import { useSessionContext, useWorkspace } from '../../api/session'
 import { paths } from '../../paths'
 import { EmptyState } from '../../ui/EmptyState'
@@ -17,8 +18,9 @@ import { ModelTable } from './ModelTable'
 
 export function ModelsPage() {
   const workspace = useWorkspace()
-  const records = useQuery(modelRecordsQuery(workspace.id))
+  const library = useQuery(libraryQuery(workspace.id))
   const [filters, change] = useFilters(FILTERS)
+  const found = useMemo(() => library.data && filterModels(library.data, filters), [library.data, filters])
   const skeleton = filters.view === 'cards' ? <CardSkeletons /> : <TableSkeleton />
   const clear = () => change({ q: '', provider: '', modality: '', status: '' })
   return (
@@ -27,17 +29,21 @@ export function ModelsPage() {
         title="Model Library"
         description="All models you can call, with their current status. Prices are per million tokens."
       />
-      <ModelFilters models={withoutAliases(records.data ?? [])} filters={filters} change={change} />
-      <Loaded query={records} skeleton={skeleton} errorTitle="The models could not be loaded">
-        {(all) => {
-          const models = withoutAliases(all)
-          const shown = filterModels(models, filters, (model) => aliasesOf(all, model.id))
+      <ModelFilters models={library.data?.models ?? []} filters={filters} change={change} />
+      <Loaded query={library} skeleton={skeleton} errorTitle="The models could not be loaded">
+        {({ models, aliases }) => {
+          const shown = found ?? []
           if (models.length === 0) return <NoModels />
           if (shown.length === 0) return <NoMatches onClear={clear} />
           return filters.view === 'cards' ? (
-            <ModelCards models={shown} />
+            <ModelCards models={shown} aliases={aliases} />
           ) : (
-            <ModelTable models={shown} sort={filters.sort} onSort={(sort) => change({ sort: sort as Sort })} />
+            <ModelTable
+              models={shown}
+              aliases={aliases}
+              sort={filters.sort}
+              onSort={(sort) => change({ sort: sort as Sort })}
+            />
           )
         }}
       </Loaded>

@@ -25,7 +25,7 @@ const models = [
 ]
 const none = { q: '', provider: '', modality: '', status: '', sort: 'name' } as const
 const ids = (query: Partial<Parameters<typeof filterModels>[1]>) =>
-  filterModels(models, { ...none, ...query }).map((one) => one.id)
+  filterModels({ models, aliases: new Map() }, { ...none, ...query }).map((one) => one.id)
 
 describe('filterModels', () => {
   it('sorts by name by default', () => expect(ids({})).toEqual(['acme/large', 'acme/tiny', 'open/vectors']))
@@ -41,8 +41,8 @@ describe('filterModels', () => {
     expect(ids({ q: 'tiny open' })).toEqual([])
   })
   it('finds a model by its aliases', () => {
-    const namesOf = ({ id }: Model) => (id === 'acme/tiny' ? ['claude-haiku'] : [])
-    expect(filterModels(models, { ...none, q: 'Claude' }, namesOf).map((one) => one.id)).toEqual(['acme/tiny'])
+    const aliases = new Map([['acme/tiny', ['claude-haiku']]])
+    expect(filterModels({ models, aliases }, { ...none, q: 'Claude' }).map((one) => one.id)).toEqual(['acme/tiny'])
   })
   it('filters by provider, modality and status together', () => {
     expect(ids({ provider: 'acme', status: 'degraded' })).toEqual(['acme/tiny'])

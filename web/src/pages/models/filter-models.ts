@@ -1,9 +1,9 @@
 /** Filters and sort orders of the model library. */
 
-import type { Model } from '../../api/models'
+import type { Library, Model } from '../../api/models'
 import { oneOf, text, type Values } from '../../ui/filters'
 import { nanoUsd } from '../../ui/format'
-import { parseSort, sortRows } from '../../ui/sorting'
+import { hasWords, parseSort, sortRows } from '../../ui/sorting'
 
 export const SORTS = [
   { value: 'name', label: 'Name' },
@@ -49,17 +49,12 @@ export const SORT_BY: Record<string, (model: Model) => string | number | bigint 
   context: (model) => model.context_length,
 }
 
-/** `namesOf` gives the aliases of a model, which the search finds too. */
-export function filterModels(
-  models: readonly Model[],
-  query: ModelQuery,
-  namesOf: (model: Model) => readonly string[] = () => [],
-): Model[] {
-  const words = query.q.toLowerCase().split(/\s+/).filter(Boolean)
+/** The search finds models by their aliases, too. */
+export function filterModels({ models, aliases }: Library, query: ModelQuery): Model[] {
   const matches = (model: Model) => {
-    const text = [model.id, model.name, ...namesOf(model)].join(' ').toLowerCase()
+    const names = [model.id, model.name, ...(aliases.get(model.id) ?? [])].join(' ')
     return (
-      words.every((word) => text.includes(word)) &&
+      hasWords(names, query.q.trim()) &&
       (!query.provider || model.provider === query.provider) &&
       (!query.modality || model.modality === query.modality) &&
       (!query.status || model.status === query.status)
@@ -67,7 +62,7 @@ export function filterModels(
   }
   const { column, descending } = parseSort(query.sort)
   const byName = sortRows(models.filter(matches), SORT_BY.name, false)
-  return sortRows(byName, SORT_BY[column], descending)
+  return query.sort === 'name' ? byName : sortRows(byName, SORT_BY[column], descending)
 }
 
 /** Distinct values of a member, as options of a filter. */

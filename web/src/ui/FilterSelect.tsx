@@ -9,6 +9,7 @@ type Props<Value extends string> = {
   value: Value | ''
   onChange: (value: Value | '') => void
   searchable?: boolean
+  onSearchChange?: (typed: string) => void
 }
 
 /** More are found by typing. */

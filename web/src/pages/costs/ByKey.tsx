@@ -1,6 +1,6 @@
 import { Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { callerName, callersQuery } from '../../api/callers'
+import { useCallers } from '../../api/callers'
 import { usageQuery } from '../../api/costs'
 import { DataTable } from '../../ui/DataTable'
 import { Loaded } from '../../ui/Loaded'
@@ -13,14 +13,14 @@ type Props = { workspaceId: string; organizationId: string; span: { from: string
 /** Costs by caller: API keys, and members in the Playground. */
 export function ByKey({ workspaceId, organizationId, span }: Props) {
   const usage = useQuery(usageQuery(workspaceId, span, 'key'))
-  const callers = useQuery(callersQuery(workspaceId, organizationId))
+  const { nameOf } = useCallers(workspaceId, organizationId)
   const columns = [
     {
       id: 'key',
       header: 'Caller',
       cell: (line: { key?: string | null; user?: string | null }) => (
         <Stack gap={0}>
-          <span>{callerName(callers.data, line.key ?? line.user)}</span>
+          <span>{nameOf(line.key ?? line.user)}</span>
           <Text size="sm" c="dimmed" fw={400}>
             {line.key ? 'API key' : 'Playground'}
           </Text>

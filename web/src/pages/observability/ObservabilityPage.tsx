@@ -1,6 +1,6 @@
 import { Select, Tabs } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { callerName, callersQuery } from '../../api/callers'
+import { useCallers } from '../../api/callers'
 import { endpointsQuery } from '../../api/endpoints'
 import { modelsQuery } from '../../api/models'
 import type { SeriesLine } from '../../api/series'
@@ -12,6 +12,7 @@ import { FilterSelect } from '../../ui/FilterSelect'
 import { oneOf, text } from '../../ui/filters'
 import { PageHeader } from '../../ui/PageHeader'
 import { useFilters } from '../../ui/useFilters'
+import { CallerFilter } from './CallerFilter'
 import { Dashboard } from './Dashboard'
 import classes from './Observability.module.css'
 import { RequestLog } from './RequestLog'
@@ -39,9 +40,8 @@ export function ObservabilityPage() {
   const [filters, change] = useFilters(FILTERS)
   const models = useQuery(modelsQuery(workspace.id))
   const endpoints = useQuery(endpointsQuery(workspace.id))
-  const callers = useQuery(callersQuery(workspace.id, organization.id))
+  const { callers, nameOf: callerNameOf } = useCallers(workspace.id, organization.id)
   const window = windowOf(filters)
-  const callerNameOf = (id: string | null | undefined) => callerName(callers.data, id)
   const nameOf = (line: SeriesLine) => lineName(line, callerNameOf)
   const targets = [
     { group: 'Models', items: (models.data ?? []).map(({ id, name }) => ({ value: `model:${id}`, label: name })) },
@@ -72,11 +72,10 @@ export function ObservabilityPage() {
           value={targetValue(filters)}
           onChange={(value) => change(targetOf(value))}
         />
-        <FilterSelect
-          label="Caller"
-          placeholder="All keys and members"
-          searchable
-          data={(callers.data ?? []).map(({ id, name }) => ({ value: id, label: name }))}
+        <CallerFilter
+          workspaceId={workspace.id}
+          callers={callers}
+          nameOf={callerNameOf}
           value={filters.key}
           onChange={(key) => change({ key })}
         />

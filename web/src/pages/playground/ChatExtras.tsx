@@ -4,6 +4,7 @@ import type { ChatParameters } from '../../api/inference'
 import { Folded } from '../../ui/Folded'
 import { JsonField } from './JsonField'
 import { jsonSchema, readSchema, readTools, SCHEMA_EXAMPLE, TOOLS_EXAMPLE } from './json-values'
+import type { Lacking } from './lacking'
 
 const FORMATS = [
   { value: 'json_object', label: 'JSON' },
@@ -11,10 +12,10 @@ const FORMATS = [
 ]
 const EFFORTS = ['low', 'medium', 'high'].map((value) => ({ value, label: value }))
 
-type Props = { parameters: ChatParameters; onChange: (changed: Partial<ChatParameters>) => void }
+type Props = { parameters: ChatParameters; lacking: Lacking; onChange: (changed: Partial<ChatParameters>) => void }
 
 /** Format of the response, tools and thinking. Folded, because most chats need none of it. */
-export function ChatExtras({ parameters, onChange }: Props) {
+export function ChatExtras({ parameters, lacking, onChange }: Props) {
   const { response_format: sent, tools, reasoning_effort: effort } = parameters
   // A schema that is chosen but not typed yet is not sent.
   const [format, setFormat] = useState<string | null>(sent?.type ?? null)
@@ -24,7 +25,15 @@ export function ChatExtras({ parameters, onChange }: Props) {
   }
   return (
     <Folded title="Format, tools and thinking" isOpen={!!(sent || tools || effort)}>
-      <Select label="Response format" placeholder="Text" clearable data={FORMATS} value={format} onChange={choose} />
+      <Select
+        label="Response format"
+        description={lacking('json_schema')}
+        placeholder="Text"
+        clearable
+        data={FORMATS.map((one) => ({ ...one, disabled: one.value === 'json_schema' && !!lacking('json_schema') }))}
+        value={format}
+        onChange={choose}
+      />
       {format === 'json_schema' ? (
         <JsonField
           label="JSON schema"
@@ -36,6 +45,7 @@ export function ChatExtras({ parameters, onChange }: Props) {
       ) : null}
       <JsonField
         label="Tools"
+        disabledReason={lacking('tools')}
         example={TOOLS_EXAMPLE}
         value={tools}
         read={readTools}
@@ -43,7 +53,8 @@ export function ChatExtras({ parameters, onChange }: Props) {
       />
       <Select
         label="Thinking effort"
-        description="For models that think before they respond"
+        description={lacking('reasoning') ?? 'For models that think before they respond'}
+        disabled={!effort && !!lacking('reasoning')}
         placeholder="Default"
         clearable
         data={EFFORTS}

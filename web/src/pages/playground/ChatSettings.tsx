@@ -6,6 +6,7 @@ import { OptionalNumber } from '../../ui/OptionalNumber'
 import { ChatExtras } from './ChatExtras'
 import type { ChatSetup } from './conversation'
 import { LaneModels } from './LaneModels'
+import { lackingIn } from './lacking'
 import type { ModelOption } from './model-options'
 
 type Props = {
@@ -80,7 +81,12 @@ export function ChatSettings({ options, setup, onModels, onSystem, onParameters,
         value={shown.stop ?? []}
         onChange={(stop) => change({ stop: stop.length ? stop : undefined })}
       />
-      <ChatExtras key={lane ?? ALL} parameters={shown} onChange={change} />
+      <ChatExtras
+        key={lane ?? ALL}
+        parameters={shown}
+        lacking={lackingIn(lane === undefined ? models : models.slice(lane, lane + 1), options)}
+        onChange={change}
+      />
     </Stack>
   )
 }

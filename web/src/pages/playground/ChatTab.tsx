@@ -13,6 +13,7 @@ import { Composer } from './Composer'
 import { ConversationMenu } from './ConversationMenu'
 import { type ChatSetup, type Conversation, isStreaming, parametersOf, requestFor } from './conversation'
 import { comparedIn, FILTERS, modelFilters } from './filters'
+import { lackingIn } from './lacking'
 import { initialModel, type ModelOption } from './model-options'
 import classes from './Playground.module.css'
 import { ResumeEndpoint } from './ResumeEndpoint'
@@ -41,7 +42,8 @@ export function ChatTab({ options }: { options: ModelOption[] }) {
   const models = [model, ...comparedIn(filters.compare)]
   const setup: ChatSetup = { models, system, parameters, lanes }
   const isBusy = isStreaming(conversation)
-  const blocked = blockedReason(models, options)
+  const noImages = lackingIn(models, options)('images')
+  const blocked = blockedReason(models, options) ?? (images.length > 0 ? noImages : undefined)
   const suspended = suspendedOf(models, options)
 
   const open = (next: Conversation) => {
@@ -127,6 +129,7 @@ export function ChatTab({ options }: { options: ModelOption[] }) {
           onDraft={setDraft}
           images={images}
           onImages={setImages}
+          noImages={noImages}
           isBusy={isBusy}
           blocked={blocked}
           remedy={suspended ? <ResumeEndpoint name={suspended} /> : null}

@@ -1,15 +1,15 @@
 // @vitest-environment jsdom
-import { screen } from '@testing-library/react'
+import { fireEvent, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { useState } from 'react'
 import { expect, it } from 'vitest'
 import { renderInConsole } from '../../testing'
 import { Composer } from './Composer'
 
-function Chat({ onSend }: { onSend: (prompt: string) => void }) {
+function Chat({ onSend = () => {}, noImages }: { onSend?: (prompt: string) => void; noImages?: string }) {
   const [draft, setDraft] = useState('')
   const [images, setImages] = useState<string[]>([])
-  const rest = { isBusy: false, blocked: undefined, onStop: () => {}, images, onImages: setImages }
+  const rest = { isBusy: false, blocked: undefined, onStop: () => {}, images, onImages: setImages, noImages }
   return <Composer draft={draft} onDraft={setDraft} onSend={onSend} {...rest} />
 }
 
@@ -21,4 +21,13 @@ it('adds a line break with Shift+Enter, and sends with Enter', async () => {
   expect([box.textContent, sent]).toEqual(['one\ntwo', []])
   await userEvent.type(box, '{Enter}')
   expect([box.textContent, sent]).toEqual(['', ['one\ntwo']])
+})
+
+it('says why images cannot be attached or pasted', async () => {
+  renderInConsole(<Chat noImages="acme/text does not read images" />)
+  expect(screen.getByRole('button', { name: 'Attach images' }).ariaDisabled).toBe('true')
+  const files = [new File(['x'], 'sky.png', { type: 'image/png' })]
+  fireEvent.paste(screen.getByRole('textbox', { name: 'Message' }), { clipboardData: { files } })
+  expect(screen.getByText(/acme\/text does not read images/)).toBeDefined()
+  expect(screen.queryByRole('img')).toBeNull()
 })

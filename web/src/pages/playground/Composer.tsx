@@ -11,6 +11,8 @@ type Props = {
   /** Attached images, as data URLs. */
   images: string[]
   onImages: (images: string[]) => void
+  /** Why no images can be attached. */
+  noImages?: string
   isBusy: boolean
   blocked: string | undefined
   /** A button that ends what blocks. */
@@ -20,7 +22,18 @@ type Props = {
 }
 
 /** Message box: Enter sends, Shift+Enter adds a line break. It is the last text field of the page. */
-export function Composer({ draft, onDraft, images, onImages, isBusy, blocked, remedy, onSend, onStop }: Props) {
+export function Composer({
+  draft,
+  onDraft,
+  images,
+  onImages,
+  noImages,
+  isBusy,
+  blocked,
+  remedy,
+  onSend,
+  onStop,
+}: Props) {
   const box = useRef<HTMLTextAreaElement>(null)
   const hintId = useId()
   const [problem, setProblem] = useState<string>()
@@ -45,7 +58,8 @@ export function Composer({ draft, onDraft, images, onImages, isBusy, blocked, re
     const files = [...event.clipboardData.files]
     if (files.length === 0) return
     event.preventDefault()
-    void attach(files)
+    if (noImages) setProblem(noImages)
+    else void attach(files)
   }
   const onKeyDown = (event: KeyboardEvent) => {
     // Enter also confirms a character in an input method.
@@ -72,10 +86,17 @@ export function Composer({ draft, onDraft, images, onImages, isBusy, blocked, re
           ))}
         </div>
       ) : null}
-      <FileButton multiple accept="image/*" onChange={(files) => void attach(files)}>
-        {(props) => (
-          <Tooltip label="Attach images, for models that read them; or paste them">
-            <ActionIcon {...props} variant="default" size={36} aria-label="Attach images">
+      <FileButton multiple accept="image/*" disabled={!!noImages} onChange={(files) => void attach(files)}>
+        {({ onClick }) => (
+          <Tooltip label={noImages ?? 'Attach images, for models that read them; or paste them'}>
+            <ActionIcon
+              onClick={noImages ? undefined : onClick}
+              data-disabled={noImages ? true : undefined}
+              aria-disabled={!!noImages}
+              variant="default"
+              size={36}
+              aria-label="Attach images"
+            >
               <IconPhotoPlus size={18} />
             </ActionIcon>
           </Tooltip>

@@ -10,13 +10,15 @@ import { formatCount, formatDuration, formatMoney } from '../../ui/format'
 import { Panel } from '../../ui/Panel'
 import { Stat, Stats } from '../../ui/Stat'
 import { useFilters } from '../../ui/useFilters'
-import { blockedReason } from './blocked-reason'
+import { blockedReason, suspendedOf } from './blocked-reason'
 import { costOf } from './figures'
 import { FILTERS } from './filters'
 import { initialModel, type ModelOption, optionGroups } from './model-options'
+import { ResumeEndpoint } from './ResumeEndpoint'
 import { ShowCode } from './ShowCode'
 import { SimilarityMatrix } from './SimilarityMatrix'
 import { MAX_TEXTS, textsOf } from './texts'
+import { Waiting } from './Waiting'
 
 const EXAMPLE = 'The river flooded the valley\nWater rose after the heavy rain\nThe invoice is due on Friday'
 
@@ -43,6 +45,7 @@ export function EmbeddingsTab({ options }: { options: ModelOption[] }) {
     )
   }
   const model = initialModel(options, filters.model)
+  const suspended = suspendedOf([model], options)
   const input = textsOf(form.values.lines)
   const blocked =
     blockedReason([model], options) ??
@@ -85,7 +88,15 @@ export function EmbeddingsTab({ options }: { options: ModelOption[] }) {
               <Text size="sm" c="dimmed">
                 {blocked ?? `${formatCount(input.length)} ${input.length === 1 ? 'text' : 'texts'}`}
               </Text>
+              {suspended ? <ResumeEndpoint name={suspended} /> : null}
             </Group>
+            {computed.isPending ? (
+              <Waiting
+                option={options.find((one) => one.id === computed.variables.model)}
+                isAccepted={false}
+                awaited="the vectors"
+              />
+            ) : null}
             {computed.error ? <ErrorPanel error={computed.error} title="Could not compute the embeddings" /> : null}
           </Stack>
         </form>

@@ -6,13 +6,15 @@ type Props<T> = {
   /** What an empty field may be filled with. */
   example: object
   value: T | undefined
+  /** Why nothing can be typed; what is typed already can be removed. */
+  disabledReason?: string
   /** Converts parsed JSON; a string is why it cannot be used. */
   read: (json: unknown) => T | string
   onChange: (value: T | undefined) => void
 }
 
 /** JSON as text. What cannot be read is not sent, and the field says so. */
-export function JsonField<T extends object>({ label, example, value, read, onChange }: Props<T>) {
+export function JsonField<T extends object>({ label, example, value, disabledReason, read, onChange }: Props<T>) {
   const [text, setText] = useState(() => (value ? JSON.stringify(value, null, 2) : ''))
   const [error, setError] = useState<string>()
   const change = (typed: string) => {
@@ -25,6 +27,8 @@ export function JsonField<T extends object>({ label, example, value, read, onCha
     <div>
       <JsonInput
         label={label}
+        description={disabledReason}
+        disabled={!!disabledReason && !text.trim()}
         rows={6}
         spellCheck={false}
         value={text}
@@ -34,7 +38,7 @@ export function JsonField<T extends object>({ label, example, value, read, onCha
           input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: 'var(--mantine-font-size-xs)' },
         }}
       />
-      {text.trim() ? null : (
+      {text.trim() || disabledReason ? null : (
         <Group justify="flex-end" mt={4}>
           <Button size="compact-xs" variant="default" onClick={() => change(JSON.stringify(example, null, 2))}>
             Insert an example

@@ -13,6 +13,8 @@ export type ModelOption = {
   /** Of an endpoint, with what it waits for. */
   endpoint?: Pick<Endpoint, 'name' | 'state' | 'stateReason' | 'status'>
   pricing?: Model['pricing']
+  /** What is absent is not known, as of endpoints: their engines may differ from those of the shared model. */
+  capabilities?: Model['capabilities']
   /** The most tokens of prompt and response together. */
   contextLength?: number
 }
@@ -39,6 +41,7 @@ export function modelOptions(
       isEndpoint: false,
       isUnavailable: model.status === 'unavailable',
       pricing: model.pricing,
+      capabilities: model.capabilities,
       contextLength: model.context_length ?? undefined,
     }))
   const dedicated = endpoints

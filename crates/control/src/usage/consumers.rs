@@ -20,11 +20,13 @@ named_enum! {
     }
 }
 
-/// The largest consumers of a span. The GPU-hours of endpoints count as costs of the endpoint and of its organization.
+/// The largest consumers of a span, of all organizations or of one. The GPU-hours of endpoints count as costs of the
+/// endpoint and of its organization.
 pub async fn largest(
     store: &Store,
     kind: ConsumerKind,
     order: ConsumerOrder,
+    organization: Option<&OrganizationId>,
     span: Span,
     limit: usize,
     now: Timestamp,
@@ -33,6 +35,9 @@ pub async fn largest(
     let mut all = consumers::read(store, kind, &plan(span, now)).await?;
     if matches!(kind, ConsumerKind::Organization | ConsumerKind::Endpoint) {
         add_gpu_time(store, &mut all, kind, until(span, now), now).await?;
+    }
+    if let Some(organization) = organization {
+        all.retain(|one| one.organization.as_ref().is_some_and(|(id, _)| id == organization));
     }
     let tokens = |one: &Consumer| one.totals.prompt_tokens.saturating_add(one.totals.completion_tokens);
     match order {

@@ -31,14 +31,31 @@ export const consumersQuery = (by: ConsumerKind, sort: ConsumerOrder, spanMs: nu
     ...polled(CONSUMERS_POLL_MS),
   })
 
-/** What each organization used since the start of the month. */
+/** Whether a list of consumers is complete, so that those it lacks used nothing. */
+export const isComplete = (lines: readonly Consumer[]) => lines.length < MAX_LINES
+
+/** What an organization used since the start of the month. */
+export const organizationUsageQuery = (organization: string, monthStart: string) =>
+  queryOptions({
+    queryKey: ['operator', 'usage', 'organizations', monthStart, organization],
+    queryFn: ({ signal }) => consumers({ by: 'organization', organization, from: monthStart }, signal),
+  })
+
+/** What the largest organizations used since the start of the month. */
 export const organizationsUsageQuery = (monthStart: string) =>
   queryOptions({
     queryKey: ['operator', 'usage', 'organizations', monthStart],
     queryFn: ({ signal }) => consumers({ by: 'organization', from: monthStart, limit: MAX_LINES }, signal),
   })
 
-type Query = { by: ConsumerKind; sort?: ConsumerOrder; from?: string; to?: string; limit?: number }
+type Query = {
+  by: ConsumerKind
+  sort?: ConsumerOrder
+  organization?: string
+  from?: string
+  to?: string
+  limit?: number
+}
 
 const consumers = async (query: Query, signal: AbortSignal) =>
   (await unwrap(client.GET('/api/operator/usage', { params: { query }, signal }))).data

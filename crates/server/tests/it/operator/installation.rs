@@ -47,6 +47,12 @@ async fn the_operator_sees_the_load_of_all_workspaces_and_who_causes_it() {
     assert_eq!(organizations[0]["promptTokens"], by_model[0]["promptTokens"], "{organizations}");
     assert_ne!(organizations[0]["costUsd"], "0.00", "{organizations}");
     assert_eq!(users("endpoint").await, json!([]));
+
+    let own = text(&organizations[0]["organization"]["id"]);
+    let other = operator.make("/api/organizations", json!({"name": "Other"})).await;
+    assert_eq!(users(&format!("organization&organization={own}")).await, organizations);
+    assert_eq!(users(&format!("key&organization={own}")).await, by_key);
+    assert_eq!(users(&format!("organization&organization={}", text(&other["id"]))).await, json!([]));
 }
 
 #[tokio::test]
@@ -59,6 +65,8 @@ async fn charts_and_users_that_do_not_exist_are_rejected() {
         ("usage?by=colour", "by"),
         ("usage?by=key&sort=x", "sort"),
         ("usage?by=key&limit=0", "limit"),
+        ("usage?by=key&organization=x", "organization"),
+        ("usage?by=model&organization=org_00000000000000000000000000", "organization"),
     ] {
         let response = operator.get(&format!("/api/operator/{path}")).await;
         assert_eq!(error_of(&response), format!("422 invalid_value {field}"), "{path}");

@@ -2,7 +2,7 @@ import { Anchor, Button } from '@mantine/core'
 import { IconBuilding, IconPlus } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useState } from 'react'
-import { type Consumer, organizationsUsageQuery } from '../../../api/operator/installation'
+import { type Consumer, isComplete, organizationsUsageQuery } from '../../../api/operator/installation'
 import { type OperatorOrganization, organizationTableQuery } from '../../../api/operator/organizations'
 import { useTable } from '../../../api/pages'
 import { OperatorsOnly } from '../../../app/OperatorsOnly'
@@ -121,7 +121,9 @@ function usageColumns(usage: readonly Consumer[] | undefined): Column<OperatorOr
     align: 'right' as const,
     cell: (one: OperatorOrganization) => {
       const line = usageOf(usage, one.id)
-      return line ? cell(line) : usage ? none : '…'
+      if (line) return cell(line)
+      if (!usage) return '…'
+      return isComplete(usage) ? none : '–'
     },
   })
   return [

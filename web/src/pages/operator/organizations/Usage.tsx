@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { organizationsUsageQuery } from '../../../api/operator/installation'
+import { organizationUsageQuery } from '../../../api/operator/installation'
 import { formatCompact, formatCount, formatDay } from '../../../ui/format'
 import { Loaded } from '../../../ui/Loaded'
 import { Money } from '../../../ui/Money'
@@ -10,7 +10,7 @@ import { monthStart, tokensOf, usageOf } from './month-usage'
 
 /** Traffic and spend of an organization in this month. */
 export function Usage({ organizationId }: { organizationId: string }) {
-  const usage = useQuery(organizationsUsageQuery(monthStart()))
+  const usage = useQuery(organizationUsageQuery(organizationId, monthStart()))
   return (
     <Panel title="This month" description="Over all its workspaces; costs include GPU-hours">
       <Loaded query={usage} skeleton={<PanelSkeleton height={56} />} errorTitle="The usage could not be loaded">

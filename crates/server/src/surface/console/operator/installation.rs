@@ -8,6 +8,7 @@ use crate::view::SeriesView;
 use axum::Json;
 use control::series::{self, SeriesQuery};
 use control::usage::{self, ConsumerOrder};
+use domain::OrganizationId;
 use domain::series::Metric;
 use domain::usage::Actor;
 use serde::{Deserialize, Serialize};
@@ -70,6 +71,9 @@ pub(crate) struct ConsumersQuery {
     /// `tokens`, which is the default, or `cost`: the largest come first.
     #[param(required = false, nullable = false)]
     sort: Option<String>,
+    /// Only this organization, and what belongs to it. Models belong to none.
+    #[param(required = false, nullable = false)]
+    organization: Option<String>,
     /// From this time on; default: a day before `to`.
     #[param(required = false, nullable = false, format = DateTime)]
     from: Option<String>,
@@ -149,7 +153,13 @@ pub(crate) async fn list_consumers(
     let limit = non_empty(&query.limit).map_or(Ok(DEFAULT_LINES), str::parse);
     let limit = limit.ok().filter(|limit| (1..=MAX_LINES).contains(limit));
     let limit = limit.ok_or_else(|| ConsoleError::invalid("limit", "a number from 1 to 1000"))?;
+    let organization = non_empty(&query.organization).map(OrganizationId::parse).transpose();
+    let organization =
+        organization.map_err(|_| ConsoleError::invalid("organization", "not the id of an organization"))?;
+    if organization.is_some() && kind == ConsumerKind::Model {
+        return Err(ConsoleError::invalid("organization", "models belong to no organization"));
+    }
     let span = span(&query.from, &query.to, now, DAY_MILLIS)?;
-    let found = usage::largest(caller.store(), kind, order, span, limit, now).await?;
+    let found = usage::largest(caller.store(), kind, order, organization.as_ref(), span, limit, now).await?;
     Ok(Json(List::whole(found.into_iter().map(|one| view(kind, one)).collect())))
 }

@@ -62,12 +62,14 @@ test('an endpoint is created after a review, serves, and is called', async ({ pa
 
 test('an exceeded allotment is explained with its numbers and remedies', async ({ page, expectProblem }) => {
   expectProblem(/409.*\/v1\/endpoints/)
+  // SPEC 7.4: on create, reduce the replicas; `remediation` links to the explanation.
   await fillIn(page, 'e2e-too-big', '9')
   const alert = page.getByRole('alert')
   await expect(alert).toContainText('GPU_ALLOTMENT_EXCEEDED')
   await expect(alert).toContainText('The organization has an allotment of 8 local/cpu GPUs')
   await expect(alert).toContainText(/\d+ are committed; this change would make it \d+, which is \d+ over the allotment/)
   await expect(alert.getByRole('link', { name: 'e2e-chat' })).toBeVisible()
+  await expect(alert.getByRole('link', { name: 'How the allotment works' })).toBeVisible()
   await expect(alert.getByRole('button', { name: 'Copy request id' })).toBeVisible()
   await expectAccessible(page)
   await page.getByRole('textbox', { name: 'Maximum replicas' }).fill('1')

@@ -9,8 +9,8 @@ const response = (status: number, retryAfter?: string) => ({
 })
 const unavailable = (retryAfter?: string) => new ApiError('api', { message: '' }, response(503, retryAfter))
 
-describe('retries of the console', () => {
-  it('wait as long as Retry-After says, and a random part longer', () => {
+describe('retries of the console, by the rules for clients (SPEC 7.3, 7.6)', () => {
+  it('honor Retry-After, and wait a random part longer', () => {
     expect(retryDelay(0, unavailable('5'), () => 0)).toBe(5_000)
     expect(retryDelay(0, unavailable('5'), () => 1)).toBe(7_500)
   })

@@ -99,6 +99,24 @@ fn calls_are_passed_through_to_engines_that_speak_them() {
     }
 }
 
+/// SPEC 2.3: the operator's own prefix marks an optimized build; raw weights are under the author's.
+#[test]
+fn the_operators_prefix_marks_optimized_builds() {
+    for (id, optimized, expected) in [
+        ("forebay/a", "", true),
+        ("forebay/a", "optimized = true", true),
+        ("forebay/a", "optimized = false", false),
+        ("acme/a", "", false),
+        ("acme/a", "optimized = false", false),
+    ] {
+        let text = format!("[[models]]\nid = '{id}'\n{optimized}\nupstreams = [{{ url = 'http://[::1]:9001/v1' }}]");
+        let config = parse(&text).unwrap();
+        assert_eq!(config.catalogue.get(id).unwrap().optimized, expected, "{id} {optimized}");
+    }
+    let text = "[[models]]\nid = 'acme/a'\noptimized = true\nupstreams = [{ url = 'http://[::1]:9001/v1' }]";
+    assert!(problems(text).contains("only ids under the operator's prefix"), "{}", problems(text));
+}
+
 #[test]
 fn the_quickstart_has_two_models() {
     let config = Config::parse(QUICKSTART, Path::new("config"), &nothing_set).unwrap();

@@ -151,6 +151,8 @@ async fn row_19_a_locked_ledger_is_unavailable_and_commands_without_a_check_stil
     .await;
 }
 
+/// SPEC 7.5: `GPU_ALLOTMENT_UNAVAILABLE` means that the capacity check could not complete, so what needs no check is never
+/// rejected with it.
 #[tokio::test]
 async fn without_the_store_neither_the_allotment_nor_the_endpoints_can_be_read() {
     on_both(async |_, store| {

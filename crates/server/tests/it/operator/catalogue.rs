@@ -146,6 +146,7 @@ async fn invalid_models_are_rejected_with_their_member() {
         (json!({"id": "acme/own", "upstreams": [{"url": "ftp://x"}]}), "422 invalid_value upstreams[0].url"),
         (json!({"id": "acme/own", "upstreams": upstreams, "inputPer1m": "x"}), "422 invalid_value inputPer1m"),
         (json!({"id": "acme/own", "upstreams": upstreams, "contextLength": 0}), "422 invalid_value contextLength"),
+        // SPEC 2.3: raw weights are under the author's prefix, optimized builds under the operator's.
         (json!({"id": "acme/own", "upstreams": upstreams, "optimized": true}), "422 invalid_value optimized"),
         (json!({"id": "acme/own", "upstreams": upstreams, "colour": 1}), "422 invalid_value colour"),
         (json!({"id": "acme/own", "engine": {"weights": "x.gguf"}}), "422 invalid_value engine.weights"),

@@ -9,6 +9,7 @@ import { Link } from '../../../ui/Link'
 import { AllotmentBar } from './AllotmentBar'
 import { exceededOf } from './exceeded'
 
+/** `except`: the endpoint that was to be changed; its flavor is fixed. */
 type Props = { error: unknown; title?: string; gpuCount?: number; except?: string; onRetry?: () => void }
 
 /** Error of an endpoint action. An exceeded allotment is explained with its numbers and possible remedies. */
@@ -51,7 +52,7 @@ function Explanation({ exceeded, gpuCount, except }: ExplanationProps) {
               Use fewer replicas: up to {fit} more {fit === 1 ? 'replica fits' : 'replicas fit'}.
             </List.Item>
           ) : null}
-          {gpuCount && gpuCount > 1 ? (
+          {gpuCount && gpuCount > 1 && !except ? (
             <List.Item>Choose a smaller flavor, with fewer GPUs per replica.</List.Item>
           ) : null}
           {holders.length > 0 ? (

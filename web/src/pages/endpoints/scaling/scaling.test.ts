@@ -16,7 +16,7 @@ describe('the scaling form', () => {
       scaleDownWindowSeconds: scaleDownSecs,
     })
   })
-  it('begins with the defaults of the API: one replica, which does not scale to zero', () => {
+  it('begins with the defaults of the API: a warm floor of one replica, not scale-to-zero (SPEC 2.4)', () => {
     expect(toScaling(defaultScaling())).toMatchObject({ minReplicas: 1, maxReplicas: 1 })
   })
   it('is valid initially', () => expect(fieldErrorsOf(fields())).toEqual({}))

@@ -103,20 +103,19 @@ test(
     const { password, organizationId, workspaceId } = forebay
     await mutate(operator, 'POST', '/api/session', { email: forebay.email, password })
     /** Acts in an organization, and returns the path of an invitation to it. */
-    const invite = async (context: { organizationId: string; workspaceId: string }) => {
+    const invite = async (context: { organizationId: string; workspaceId?: string }, workspaceIds: string[]) => {
       await mutate(operator, 'PUT', '/api/session/context', context)
       const path = `/api/organizations/${context.organizationId}/invitations`
-      const workspaceIds = [context.workspaceId]
       const { url } = await mutate(operator, 'POST', path, { email, role: 'member', workspaceIds })
       return new URL(url)
     }
     const other = await mutate(operator, 'POST', '/api/organizations', { name: 'Another organization' })
     const workspaces = `/api/operator/organizations/${other.id}/workspaces`
     const { id } = await mutate(operator, 'POST', workspaces, { name: 'Theirs' })
-    const token = (await invite({ organizationId: other.id, workspaceId: id })).hash.slice(1)
+    const token = (await invite({ organizationId: other.id }, [id])).hash.slice(1)
     await mutate(stranger, 'POST', '/api/invitations/accept', { token, password: 'of the other user' })
 
-    const link = await invite({ organizationId, workspaceId })
+    const link = await invite({ organizationId, workspaceId }, [workspaceId])
     await signedOut.goto(link.pathname + link.hash)
     await expect(signedOut.getByLabel('Your account password')).toBeVisible()
     await signedOut.getByRole('checkbox', { name: 'I have no account here yet' }).check()

@@ -2,7 +2,7 @@
 //!
 //! A cursor is the id of a page's last row and, if the list is sorted, the value that the row was sorted by: the next page
 //! is found even if the row was changed or deleted since. Example of a page by name:
-//! `… AND (LOWER(k.name), k.id) > (LOWER($value), $id)`.
+//! `… AND (LOWER(k.name), k.id) > (LOWER(CAST($value AS TEXT)), $id)`.
 
 use crate::db::Query;
 use crate::page::Page;
@@ -48,7 +48,8 @@ impl SortExpression {
     fn parameter(self, number: usize) -> String {
         match self {
             Self::Number(_) | Self::Text(_) => format!("${number}"),
-            Self::IgnoringCase(_) => format!("LOWER(${number})"),
+            // PostgreSQL has several functions of this name.
+            Self::IgnoringCase(_) => format!("LOWER(CAST(${number} AS TEXT))"),
         }
     }
 
@@ -233,7 +234,7 @@ mod tests {
         assert_eq!(
             listing.clauses(2),
             "(LOWER(r.name) LIKE $2 ESCAPE '\\' OR r.id LIKE $2 ESCAPE '\\') AND ($3 = '' OR \
-             (LOWER(r.name), r.id) < (LOWER($5), $3)) ORDER BY LOWER(r.name) DESC, r.id DESC LIMIT $4"
+             (LOWER(r.name), r.id) < (LOWER(CAST($5 AS TEXT)), $3)) ORDER BY LOWER(r.name) DESC, r.id DESC LIMIT $4"
         );
         let listing = Listing::<Name> { order, ..Page::first(5).into() };
         assert_eq!(

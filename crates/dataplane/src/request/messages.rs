@@ -94,13 +94,10 @@ fn check_message(
         if name.is("name") {
             return checks.text(reader, &Path::Member(path, "name")).map(drop);
         }
-        match name.raw() {
-            raw @ (b"reasoning" | b"reasoning_content") => {
-                let is_text = reader.kind()? == ValueKind::String;
-                let is_second = reasoning.replace(name_at..name_at + raw.len() + QUOTES).is_some();
-                is_ambiguous |= !is_text || is_second;
-            }
-            _ => {}
+        if let raw @ (b"reasoning" | b"reasoning_content") = name.raw() {
+            let is_text = reader.kind()? == ValueKind::String;
+            let is_second = reasoning.replace(name_at..name_at + raw.len() + QUOTES).is_some();
+            is_ambiguous |= !is_text || is_second;
         }
         reader.skip()
     })?;

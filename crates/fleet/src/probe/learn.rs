@@ -169,10 +169,11 @@ mod tests {
     async fn short_lived() -> Upstream {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        #[expect(clippy::disallowed_methods, reason = "it ends with the test")]
         tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
             drop(listener);
-            stream.read(&mut [0; 4096]).await.unwrap();
+            let _ = stream.read(&mut [0; 4096]).await.unwrap();
             stream.write_all(b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n").await.unwrap();
         });
         Upstream::plain(url, "tiny")

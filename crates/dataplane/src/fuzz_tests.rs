@@ -1,8 +1,9 @@
 //! Fuzz targets for the bodies of clients and of model servers, with serde_json as the reference.
 
+use crate::count_tokens::read_length;
 use crate::request::{
-    BYTES_PER_TOKEN, EmbeddingOptions, Encoding, ParseError, ParsedRequest, SessionContext, StreamOptions, chat,
-    embeddings,
+    BYTES_PER_TOKEN, EmbeddingOptions, Encoding, Operation, ParseError, ParsedRequest, SessionContext, StreamOptions,
+    chat, completions, embeddings, rerank, tokens,
 };
 use crate::response::chat_stream::ChatStream;
 use crate::response::native::NativeEvents;
@@ -36,6 +37,37 @@ const REQUEST_WORDS: &[&str] = &[
     ",\"input\":[1,2]",
     ",\"encoding_format\":\"base64\"",
     ",\"dimensions\":3",
+];
+const COMPLETION_WORDS: &[&str] = &[
+    ",\"prompt\":\"hi\"",
+    ",\"prompt\":[\"a\",\"b\"]",
+    ",\"prompt\":[[1],[2,3]]",
+    ",\"prompt\":null",
+    ",\"suffix\":\"x\"",
+    ",\"echo\":true",
+    ",\"logprobs\":2",
+    ",\"best_of\":3",
+    ",\"max_tokens\":0",
+    ",\"tokens\":[1,2]",
+    ",\"messages\":null",
+];
+const RERANK_WORDS: &[&str] = &[
+    ",\"model\":\"a/b\"",
+    ",\"query\":\"q\"",
+    ",\"documents\":[\"a\",{\"text\":\"b\"}]",
+    ",\"documents\":null",
+    ",\"rank_fields\":[\"text\"]",
+    ",\"top_n\":1",
+    ",\"return_documents\":true",
+    ",\"queries\":[\"a\",\"b\"]",
+    ",\"items\":\"a\"",
+    ",\"text_1\" : \"a\"",
+    ",\"data_2\":[\"a\",\"b\"]",
+    ",\"cache_salt\":\"s\"",
+    ",\"relevance_score\":1e-3",
+    ",\"score\":-0.5",
+    ",\"index\":1",
+    "\"results\":[]",
 ];
 /// Pieces of values, for the requests of every API.
 pub(crate) const VALUE_WORDS: &[&str] = &["null", "1e400", "[", "]", "{", "}", "\"", "\\u0041", "\u{e9}", "\u{feff}"];
@@ -168,6 +200,80 @@ fn embedding_requests() {
     });
 }
 
+#[test]
+fn completion_requests() {
+    Fuzz::new("completion-request").words(REQUEST_WORDS).words(COMPLETION_WORDS).words(VALUE_WORDS).run(|bytes| {
+        check_request(bytes, completions::parse(Bytes::copy_from_slice(bytes)));
+    });
+}
+
+#[test]
+fn tokenize_requests() {
+    Fuzz::new("tokenize-request").words(REQUEST_WORDS).words(COMPLETION_WORDS).words(VALUE_WORDS).run(|bytes| {
+        check_request(bytes, tokens::parse_tokenize(Bytes::copy_from_slice(bytes)));
+    });
+}
+
+/// The request as serde_json reads it, and as it is sent; `None` if it is rejected.
+fn read_and_sent(
+    bytes: &[u8],
+    parsed: Result<ParsedRequest, ParseError>,
+) -> Option<(ParsedRequest, Map<String, Value>, Map<String, Value>)> {
+    let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    let request = parsed.ok().filter(|request| request.invalid.is_none())?;
+    let members = match reference(text) {
+        Reference::Value(Value::Object(members)) => members,
+        Reference::Value(_) | Reference::Invalid => panic!("accepted, but not a JSON object"),
+        Reference::Unknown => return None,
+    };
+    assert_eq!(members["model"], Value::from(request.model.as_str()));
+    let sent = request.upstream_edits("up", false, None).apply(&request.body);
+    let sent: Map<String, Value> = serde_json::from_slice(&sent).unwrap();
+    assert_eq!(sent["model"], "up");
+    Some((request, members, sent))
+}
+
+#[test]
+fn rerank_requests() {
+    Fuzz::new("rerank-request").words(RERANK_WORDS).words(VALUE_WORDS).run(|bytes| {
+        let parsed = rerank::parse(Bytes::copy_from_slice(bytes));
+        let Some((request, members, sent)) = read_and_sent(bytes, parsed) else { return };
+        assert_eq!(sent["query"], members["query"]);
+        let documents = |members: &Map<String, Value>| members["documents"].as_array().unwrap().clone();
+        let (own, texts) = (documents(&members), documents(&sent));
+        let Operation::Rerank(options) = &request.operation else { panic!("not a comparison") };
+        assert_eq!((own.len(), options.scores), (texts.len(), texts.len()));
+        for (own, text) in own.iter().zip(&texts) {
+            assert!(text.is_string() && (own.is_object() || own == text), "{own} became {text}");
+        }
+        assert!(request.operation.echo_bytes() <= request.body.len(), "a response repeats no more than the request");
+    });
+}
+
+#[test]
+fn score_requests() {
+    Fuzz::new("score-request").words(RERANK_WORDS).words(VALUE_WORDS).run(|bytes| {
+        let parsed = rerank::parse_score(Bytes::copy_from_slice(bytes));
+        let Some((request, members, sent)) = read_and_sent(bytes, parsed) else { return };
+        let Operation::Rerank(options) = &request.operation else { panic!("not a comparison") };
+        let count = |value: &Value| value.as_array().map_or(1, Vec::len);
+        let texts: Vec<&String> = sent.keys().filter(|name| *name != "model").collect();
+        assert_eq!(texts.len(), 2, "the engine gets nothing but the texts: {texts:?}");
+        assert!(texts.iter().all(|name| sent[*name] == members[*name]), "{texts:?}");
+        assert!(texts.iter().any(|name| count(&sent[*name]) == options.scores), "{texts:?}");
+    });
+}
+
+#[test]
+fn detokenize_requests() {
+    Fuzz::new("detokenize-request").words(COMPLETION_WORDS).words(VALUE_WORDS).run(|bytes| {
+        let parsed = tokens::parse_detokenize(Bytes::copy_from_slice(bytes));
+        let Some((_, members, sent)) = read_and_sent(bytes, parsed) else { return };
+        assert_eq!(sent["tokens"], members["tokens"]);
+        assert!(sent["tokens"].as_array().unwrap().iter().all(Value::is_number), "{}", sent["tokens"]);
+    });
+}
+
 /// What the client of a stream sees, the tokens that were counted, and whether the stream ended well.
 pub(crate) fn relay(pieces: &[&[u8]], dialect: &Dialect) -> (Vec<u8>, String, bool) {
     let mut options = StreamOptions::default();
@@ -264,6 +370,60 @@ fn embedding_responses() {
             if let Ok(normalized) = response::embeddings::normalize(&response, "acme/tiny", &options, &mut meter) {
                 assert_json_stays_json(bytes, &normalized);
             }
+        }
+    });
+}
+
+#[test]
+fn completion_responses() {
+    let body = r#"{"model":"a/b","prompt":["a","b"],"n":2,"echo":true}"#;
+    let request = completions::parse(body.into()).unwrap();
+    Fuzz::new("completion-response").words(STREAM_WORDS).words(&["\"text\":\"a\"", "\"logprobs\":null"]).run(|bytes| {
+        let response = Bytes::copy_from_slice(bytes);
+        for echo in [None, request.echo()] {
+            let mut meter = TokenMeter::new(40);
+            let choices = request.choices();
+            let normalized = response::chat::normalize_texts(&response, "acme/tiny", choices, echo, &mut meter);
+            if let Ok(normalized) = normalized {
+                assert_json_stays_json(bytes, &normalized);
+            }
+        }
+    });
+}
+
+#[test]
+fn rerank_responses() {
+    let rerank = r#"{"model":"a/b","query":"q","documents":["a","b"],"return_documents":true}"#;
+    let score = r#"{"model":"a/b","queries":"q","documents":["a","b"]}"#;
+    let requests = [rerank::parse(rerank.into()).unwrap(), rerank::parse_score(score.into()).unwrap()];
+    Fuzz::new("rerank-response").words(RERANK_WORDS).words(VALUE_WORDS).run(|bytes| {
+        let response = Bytes::copy_from_slice(bytes);
+        for request in &requests {
+            let Operation::Rerank(options) = &request.operation else { panic!("not a comparison") };
+            let mut meter = TokenMeter::new(40);
+            let normalized = response::rerank::normalize(&response, "acme/rank", options, "req_1", &mut meter);
+            let Ok(normalized) = normalized else { continue };
+            let Reference::Value(value) = reference(&normalized) else {
+                panic!("not JSON: {}", normalized.escape_ascii())
+            };
+            let results = value.get("results").or(value.get("data")).and_then(Value::as_array);
+            assert_eq!(results.map(Vec::len), Some(2), "one score for each text");
+        }
+    });
+}
+
+#[test]
+fn tokenize_responses() {
+    Fuzz::new("tokenize-response").words(COMPLETION_WORDS).words(VALUE_WORDS).run(|bytes| {
+        let Some(length) = read_length(bytes, b"tokens") else { return };
+        match reference(bytes) {
+            Reference::Value(value) => {
+                let tokens = value["tokens"].as_array().map(|tokens| tokens.len() as u64);
+                // serde_json also reads a name with escapes.
+                assert!(tokens == Some(length) || bytes.contains(&b'\\'), "{length} of {tokens:?}");
+            }
+            // What follows the object is not looked at.
+            Reference::Invalid | Reference::Unknown => {}
         }
     });
 }

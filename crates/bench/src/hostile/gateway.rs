@@ -73,6 +73,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) siblings: usize,
     /// How the model of the attackers responds.
     pub(crate) attacked: Script,
+    /// The kind of its engine, if the gateway is to know it.
+    pub(crate) attacked_engine: Option<&'static str>,
 }
 
 /// The resources that the gateway runs in.
@@ -192,13 +194,19 @@ monthly_tokens = 1_000_000_000_000_000
 "local/cpu" = {allotment}
 "#
     );
-    let priced = |url: &str, context: u32| {
+    let priced = |upstreams: &str, context: u32| {
         let prices = format!("context_length = {context}\ninput_per_1m = \"1.00\"\noutput_per_1m = \"1.00\"");
-        format!("{prices}\n{}", upstreams([url], "fake"))
+        format!("{prices}\n{upstreams}")
     };
-    let config = GatewayConfig::default().server(&tls).tables(&defaults);
-    let config = config.model(MODEL, &priced(engine, 1_000_000)).model(ATTACKED_MODEL, &priced(attacked, 1_000_000));
-    let config = config.model(SHORT_MODEL, &priced(attacked, 8_192));
+    let [usual, unknown] = [engine, attacked].map(|url| upstreams([url], "fake"));
+    let known = setup.attacked_engine.map(|engine| {
+        let upstream = format!("{{ url = \"{attacked}\", model = \"fake\", engine = \"{engine}\" }}");
+        // Without the calls that show what it can do.
+        format!("probe = false\nupstreams = [ {upstream} ]")
+    });
+    let config = GatewayConfig::default().server(&tls).tables(&defaults).model(MODEL, &priced(&usual, 1_000_000));
+    let config = config.model(ATTACKED_MODEL, &priced(known.as_ref().unwrap_or(&unknown), 1_000_000));
+    let config = config.model(SHORT_MODEL, &priced(&unknown, 8_192));
     config.model("test/held", HELD_MODEL).render()
 }
 

@@ -2,15 +2,62 @@
 
 use std::io::Write as _;
 
+use anyhow::{Context, ensure};
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use serde_json::json;
+use serde_json::{Value, json};
+use testkit::http::Client;
 
-use super::gateway::ATTACKED_MODEL;
+use super::gateway::{ATTACKED_MODEL, Target};
 
 /// The largest body that the gateway accepts.
 pub(crate) const MAX_BODY: usize = 16 << 20;
+/// Of a stored conversation.
+const STORED_BYTES: usize = 1_000_000;
+/// Prompt-like text with characters that JSON escapes.
+const SENTENCE: &str = "The forebay takes what arrives, holds it, and lets it in; \"steady\" is the word.\n";
+
+/// Prompt-like text.
+pub(crate) fn prompt(bytes: usize) -> String {
+    SENTENCE.chars().cycle().take(bytes).collect()
+}
+
+pub(crate) fn key_header(key: &str) -> String {
+    format!("authorization: Bearer {key}\r\n")
+}
+
+pub(crate) fn post(path: &str, headers: &str, body: &str) -> Bytes {
+    request("POST", path, headers, body)
+}
+
+pub(crate) fn request(method: &str, path: &str, headers: &str, body: &str) -> Bytes {
+    Bytes::from(format!(
+        "{method} {path} HTTP/1.1\r\nhost: x\r\n{headers}content-type: application/json\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    ))
+}
+
+pub(crate) fn text(value: &Value) -> anyhow::Result<String> {
+    Ok(value.as_str().with_context(|| format!("{value} is not a text"))?.to_owned())
+}
+
+/// Stores a conversation for each of the further workspaces; returns the calls that continue them.
+pub(crate) async fn continued(target: &Target) -> anyhow::Result<Vec<Bytes>> {
+    let text_of_conversation = prompt(STORED_BYTES);
+    let mut calls = Vec::new();
+    for key in &target.siblings {
+        let client = Client::new(format!("http://{}/v1", target.address)).key(key);
+        let first = json!({"model": ATTACKED_MODEL, "input": text_of_conversation});
+        let stored = client.post_json("/responses", first).await;
+        ensure!(stored.status == 200, "no response was stored: {}", stored.text());
+        let id = text(&stored.json()["id"])?;
+        let body = json!({"model": ATTACKED_MODEL, "input": "more", "previous_response_id": id, "store": false});
+        calls.push(post("/v1/responses", &key_header(key), &body.to_string()));
+    }
+    Ok(calls)
+}
 
 /// The head of a chat call; each of `headers` ends with a line end.
 pub(crate) fn chat_head(key: &str, headers: &str) -> String {

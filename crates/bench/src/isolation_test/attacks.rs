@@ -11,22 +11,22 @@ use testkit::http::{Client, Response};
 use super::Attack;
 use super::attackers::{Plan, Requests};
 use crate::hostile::gateway::{ATTACKED_MODEL, Gateway, MODEL, SHORT_MODEL};
-use crate::hostile::requests::{bombs, chat_body, chat_call, chat_head, gzip_head};
+use crate::hostile::requests::{
+    bombs, chat_body, chat_call, chat_head, continued, gzip_head, key_header, post, prompt, request, text,
+};
 
 /// As many as a workspace may have by default.
 pub(super) const ENDPOINTS: u32 = 100;
 /// Of a prompt that just fits into the context.
 const PROMPT_BYTES: usize = 4_000_000;
-/// Of a stored conversation.
-const STORED_BYTES: usize = 1_000_000;
 /// Of a prompt that cannot fit into its context.
 const HOPELESS_BYTES: usize = 12_000_000;
 /// Of a prompt whose tokens are counted; a little less than what is accepted.
 const COUNTED_BYTES: usize = 1_000_000;
+/// What its engine counts, and returns the ids of.
+pub(super) const COUNTED_TOKENS: u64 = COUNTED_BYTES as u64 / 4;
 /// Of a response that is too large.
 pub(super) const RESPONSE_BYTES: usize = 65 << 20;
-/// Prompt-like text with characters that JSON escapes.
-const SENTENCE: &str = "The forebay takes what arrives, holds it, and lets it in; \"steady\" is the word.\n";
 
 /// Prepares an attack.
 pub(super) async fn plan(attack: Attack, gateway: &Gateway) -> anyhow::Result<Plan> {
@@ -79,13 +79,11 @@ pub(super) async fn plan(attack: Attack, gateway: &Gateway) -> anyhow::Result<Pl
             let request = move |number: u64| endpoint_request(&key, number);
             Plan { connections: 256, per_second: 1_000, request: Arc::new(request) }
         }
-        Attack::StoredResponses => Plan { connections: 256, per_second: 500, request: continued(gateway).await? },
+        Attack::StoredResponses => {
+            let calls = continued(&gateway.target).await?;
+            Plan { connections: 256, per_second: 500, request: cycle(calls) }
+        }
     })
-}
-
-/// Prompt-like text.
-fn prompt(bytes: usize) -> String {
-    SENTENCE.chars().cycle().take(bytes).collect()
 }
 
 /// The call of each workspace of the organization in turn.
@@ -96,22 +94,6 @@ fn in_turn(gateway: &Gateway, call: impl Fn(&str) -> Bytes) -> Requests {
 
 fn cycle(calls: Vec<Bytes>) -> Requests {
     Arc::new(move |number: u64| calls[usize::try_from(number).unwrap_or_default() % calls.len()].clone())
-}
-
-/// Calls that continue a stored conversation, of each workspace in turn.
-async fn continued(gateway: &Gateway) -> anyhow::Result<Requests> {
-    let text_of_conversation = prompt(STORED_BYTES);
-    let mut calls = Vec::new();
-    for key in &gateway.target.siblings {
-        let client = Client::new(format!("http://{}/v1", gateway.target.address)).key(key);
-        let first = json!({"model": ATTACKED_MODEL, "input": text_of_conversation});
-        let stored = client.post_json("/responses", first).await;
-        ensure!(stored.status == 200, "no response was stored: {}", stored.text());
-        let id = text(&stored.json()["id"])?;
-        let body = json!({"model": ATTACKED_MODEL, "input": "more", "previous_response_id": id, "store": false});
-        calls.push(post("/v1/responses", &key_header(key), &body.to_string()));
-    }
-    Ok(cycle(calls))
 }
 
 /// Changes of an endpoint with the key, and of another key with a session.
@@ -157,32 +139,12 @@ fn endpoint(number: u32) -> Value {
     json!({"name": format!("e{number}"), "model": "test/held", "flavor": "one", "replicas": 1})
 }
 
-fn key_header(key: &str) -> String {
-    format!("authorization: Bearer {key}\r\n")
-}
-
 fn session_headers(cookie: &str, csrf: &str) -> String {
     format!("cookie: {cookie}\r\nx-csrf-token: {csrf}\r\n")
-}
-
-fn post(path: &str, headers: &str, body: &str) -> Bytes {
-    request("POST", path, headers, body)
-}
-
-fn request(method: &str, path: &str, headers: &str, body: &str) -> Bytes {
-    Bytes::from(format!(
-        "{method} {path} HTTP/1.1\r\nhost: x\r\n{headers}content-type: application/json\r\n\
-         content-length: {}\r\n\r\n{body}",
-        body.len()
-    ))
 }
 
 fn session_cookie(response: &Response) -> anyhow::Result<String> {
     let mut cookies = response.headers.get_all("set-cookie").iter().filter_map(|line| line.to_str().ok());
     let session = cookies.find(|line| line.contains("forebay_session="));
     Ok(session.and_then(|line| line.split(';').next()).context("no session cookie")?.to_owned())
-}
-
-fn text(value: &Value) -> anyhow::Result<String> {
-    Ok(value.as_str().with_context(|| format!("{value} is not a text"))?.to_owned())
 }

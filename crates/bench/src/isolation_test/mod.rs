@@ -113,8 +113,25 @@ impl Attack {
 
     /// How the model of the attackers responds.
     fn script(self) -> Script {
-        let huge_bytes = if self == Self::LargeResponses { attacks::RESPONSE_BYTES } else { 0 };
-        Script { huge_bytes, ..Script::default() }
+        let usual = Script::default();
+        match self {
+            Self::LargeResponses => Script { huge_bytes: attacks::RESPONSE_BYTES, ..usual },
+            Self::CountedTokens => Script { prompt_tokens: attacks::COUNTED_TOKENS, ..usual },
+            Self::None
+            | Self::RejectedKeys
+            | Self::FailingCalls
+            | Self::Edits
+            | Self::Bombs
+            | Self::LongPrompts
+            | Self::HopelessPrompts
+            | Self::Endpoints
+            | Self::StoredResponses => usual,
+        }
+    }
+
+    /// The kind of the attackers' engine. Only engines of a known kind are asked to count tokens.
+    fn engine(self) -> Option<&'static str> {
+        (self == Self::CountedTokens).then_some("vllm")
     }
 }
 
@@ -197,6 +214,7 @@ async fn run_attack(options: &Options, attack: Attack) -> anyhow::Result<f64> {
         siblings: attack.siblings(),
         memory_budget: None,
         attacked: attack.script(),
+        attacked_engine: attack.engine(),
     })
     .await?;
     let plan = attacks::plan(attack, &gateway).await?;

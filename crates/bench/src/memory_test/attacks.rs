@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use super::Attack;
 use crate::hostile::gateway::{ATTACKED_MODEL, ENDPOINT, Target};
-use crate::hostile::requests::{MAX_BODY, bombs, chat_body, chat_call, chat_head, gzip_head};
+use crate::hostile::requests::{MAX_BODY, bombs, chat_body, chat_call, chat_head, continued, gzip_head};
 
 const BODIES: usize = 2_000;
 const ANNOUNCED: usize = 480;
@@ -26,6 +26,10 @@ const HEADS: usize = 50_000;
 const BOMBS: usize = 500;
 const HELD: usize = 5_000;
 const SLOW: usize = 2_000;
+const LARGE: usize = 32;
+const STORED: usize = 64;
+/// Of a response that is not streamed. The engine of this process has as many at a time as there are attackers.
+pub(super) const RESPONSE_BYTES: usize = 8 << 20;
 const HELD_BYTES: usize = 1 << 20;
 /// Of a head that never ends.
 const HEAD_BYTES: usize = 16 << 10;
@@ -52,8 +56,9 @@ pub(super) async fn start(
     attackers: &mut JoinSet<()>,
 ) -> anyhow::Result<()> {
     let bombs = Arc::new(if attack == Attack::Gzip { bombs()? } else { Default::default() });
+    let stored = Arc::new(if attack == Attack::StoredResponses { continued(target).await? } else { Vec::new() });
     for number in 0..connections(attack, percent) {
-        let (target, bombs) = (target.clone(), Arc::clone(&bombs));
+        let (target, bombs, stored) = (target.clone(), Arc::clone(&bombs), Arc::clone(&stored));
         attackers.spawn(async move {
             loop {
                 // A rejection or a reset is what the attacker expects.
@@ -63,8 +68,13 @@ pub(super) async fn start(
                     Attack::Heads => unfinished_head(&target, number).await,
                     Attack::Gzip => bomb(&target, number, &bombs[number % bombs.len()]).await,
                     Attack::Held => held_call(&target, number).await,
-                    Attack::SlowHttp1 => slow_reader(&target, number).await,
+                    Attack::SlowHttp1 => slow_reader(&target, number, &target.attacker, true).await,
                     Attack::SlowHttp2 => slow_http2(&target).await,
+                    Attack::LargeResponses => {
+                        let key = &target.siblings[number % target.siblings.len()];
+                        slow_reader(&target, number, key, false).await
+                    }
+                    Attack::StoredResponses => continued_call(&target, number, &stored[number % stored.len()]).await,
                 };
                 tokio::time::sleep(RETRY_PAUSE).await;
             }
@@ -86,6 +96,8 @@ pub(super) fn connections(attack: Attack, percent: u32) -> usize {
         Attack::Held => HELD,
         Attack::SlowHttp1 => SLOW,
         Attack::SlowHttp2 => SLOW / STREAMS_PER_CONNECTION,
+        Attack::LargeResponses => LARGE,
+        Attack::StoredResponses => STORED,
     };
     (all * percent as usize).div_ceil(100)
 }
@@ -163,12 +175,18 @@ async fn held_call(target: &Target, number: usize) -> anyhow::Result<()> {
     wait_for_response(&mut stream).await
 }
 
+async fn continued_call(target: &Target, number: usize, call: &[u8]) -> anyhow::Result<()> {
+    let mut stream = connect(target, number).await?;
+    stream.write_all(call).await?;
+    wait_for_response(&mut stream).await
+}
+
 /// Never reads, until the gateway has reset the connection. Sends nothing either: if there was input that the gateway has not
 /// read, the kernel would drop what waits for the client when the gateway closes.
-async fn slow_reader(target: &Target, number: usize) -> anyhow::Result<()> {
+async fn slow_reader(target: &Target, number: usize, key: &str, is_stream: bool) -> anyhow::Result<()> {
     let mut stream = connect(target, number).await?;
-    let body = chat_body(ATTACKED_MODEL, "hi", true);
-    stream.write_all(&chat_call(&target.attacker, &body)).await?;
+    let body = chat_body(ATTACKED_MODEL, "hi", is_stream);
+    stream.write_all(&chat_call(key, &body)).await?;
     let since = Instant::now();
     while since.elapsed() < UNREAD_FOR && stream.take_error()?.is_none() {
         tokio::time::sleep(RETRY_PAUSE).await;

@@ -68,22 +68,50 @@ pub enum Attack {
     SlowHttp1,
     /// 2,000 streams over HTTP/2 whose clients do not read.
     SlowHttp2,
+    /// 32 responses of 8 MiB that are not streamed, of 20 workspaces of one organization whose clients do not read.
+    LargeResponses,
+    /// Stored conversations of 1 MB that 20 workspaces of one organization continue on 64 connections.
+    StoredResponses,
 }
 
 impl Attack {
-    const ALL: [Self; 7] =
-        [Self::Bodies, Self::Announced, Self::Heads, Self::Gzip, Self::Held, Self::SlowHttp1, Self::SlowHttp2];
+    const ALL: [Self; 9] = [
+        Self::Bodies,
+        Self::Announced,
+        Self::Heads,
+        Self::Gzip,
+        Self::Held,
+        Self::SlowHttp1,
+        Self::SlowHttp2,
+        Self::LargeResponses,
+        Self::StoredResponses,
+    ];
 
     /// Further workspaces of the attacker's organization.
     const fn siblings(self) -> usize {
         match self {
-            Self::Announced => 20,
+            Self::Announced | Self::LargeResponses | Self::StoredResponses => 20,
             Self::Bodies | Self::Heads | Self::Gzip | Self::Held | Self::SlowHttp1 | Self::SlowHttp2 => 0,
         }
     }
 
     const fn needs_tls(self) -> bool {
         matches!(self, Self::SlowHttp2)
+    }
+
+    /// How the model of the attackers responds.
+    fn script(self) -> Script {
+        match self {
+            Self::LargeResponses => Script { huge_bytes: attacks::RESPONSE_BYTES, ..Script::default() },
+            Self::StoredResponses => Script::default(),
+            Self::Bodies
+            | Self::Announced
+            | Self::Heads
+            | Self::Gzip
+            | Self::Held
+            | Self::SlowHttp1
+            | Self::SlowHttp2 => paced_stream(),
+        }
     }
 }
 
@@ -121,7 +149,8 @@ async fn run_attack(options: &Options, attack: Attack) -> anyhow::Result<Vec<Str
         siblings: attack.siblings(),
         memory_budget: members.is_none().then_some(limit / BUDGET_DIVISOR),
         confinement: members.map_or(Confinement::Anywhere, Confinement::Group),
-        attacked: paced_stream(),
+        attacked: attack.script(),
+        attacked_engine: None,
     };
     let mut gateway = Gateway::start(&setup).await?;
     let pid = gateway.forebay.child.pid();

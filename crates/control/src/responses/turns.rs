@@ -67,7 +67,7 @@ mod tests {
         drop(turns.turn(&caller(2, 1_000)).await.unwrap());
         assert_eq!(since.elapsed(), Duration::ZERO, "another organization does not wait");
         assert!(waiting.join_all().await.iter().all(|is_admitted| !is_admitted), "they wait for their own");
-        assert_eq!(since.elapsed(), TIMEOUT);
+        assert!(since.elapsed() >= TIMEOUT);
         drop(held);
         assert!(turns.turn(&caller(1, 1)).await.is_ok());
     }

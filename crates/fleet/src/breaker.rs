@@ -4,9 +4,9 @@
 //! it for twice as long, up to 30 s. Unreachable backends are handled by their health; this is for bad responses.
 //!
 //! Some requests make any engine fail. So bad responses open the breaker only if several organizations saw them: an
-//! organization can have many workspaces. Those of a single one make it suspect, and then a single bad response to a health probe takes the backend down. A bad response to a trial
-//! leaves the next trial to the next call, until the trial of another caller fails as well; and a trial without any result
-//! keeps others from one for 30 s at most.
+//! organization can have many workspaces. Those of a single one make it suspect, and then a single bad response to a health
+//! probe takes the backend down. A bad response to a trial leaves the next trial to the next call, until the trial of
+//! another caller fails as well; and a trial without any result keeps others from one for 30 s at most.
 
 use domain::OrganizationId;
 use std::hash::{DefaultHasher, Hasher as _};

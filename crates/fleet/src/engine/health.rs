@@ -57,18 +57,18 @@ impl Engine {
     }
 }
 
-/// Whether the engine serves calls without a key; `None` if it does not respond. Engines check keys before bodies. vLLM checks
-/// them under `/v1` only, so it is also asked at the route for chat that it has elsewhere.
+/// Whether the engine serves calls without a key; `None` if it does not respond. Engines check keys before bodies. vLLM
+/// checks them under `/v1` only, so it gets a second call, at a route for chat that it has elsewhere.
 pub(crate) async fn serves_without_key(engine: Engine) -> Option<bool> {
     let engine = Engine { key: None, ..engine };
-    let asked = async |path: &'static str| engine.post(path, &json!({}), health_timeout(engine.family)).await.ok();
-    let response = asked("/v1/chat/completions").await?;
+    let timeout = health_timeout(engine.family);
+    let response = engine.post("/v1/chat/completions", &json!({}), timeout).await.ok()?;
     let is_open = !matches!(response.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
     if is_open || engine.family != Family::Vllm {
         return Some(is_open);
     }
-    let status = asked("/invocations").await?.status;
-    Some(!matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND))
+    let response = engine.post("/invocations", &json!({}), timeout).await.ok()?;
+    Some(!matches!(response.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND))
 }
 
 /// SGLang generates a token for `/health` and takes up to 20 s to report that it cannot.

@@ -39,6 +39,7 @@ export const paths = {
   operatorOrganizations: () => '/operator/organizations',
   operatorOrganization: (id: string) => `/operator/organizations/${encodeURIComponent(id)}`,
   operatorHealth: () => '/operator/health',
+  operatorErrors: () => '/operator/health#errors',
   operatorUsers: () => '/operator/users',
 } as const
 

@@ -1,3 +1,4 @@
+import { notifications } from '@mantine/notifications'
 import { expect, it, vi } from 'vitest'
 import { everyPage } from './pages'
 
@@ -10,7 +11,10 @@ it('fetches page after page until there is no next cursor', async () => {
   expect(fetchPage.mock.calls.map(([query]) => query.cursor)).toEqual([undefined, 'two'])
 })
 
-it('stops after the maximum number of pages', async () => {
+it('stops after the maximum number of pages, and says so', async () => {
+  const shown = vi.spyOn(notifications, 'show')
   const fetchPage = vi.fn().mockResolvedValue({ data: [1], nextCursor: 'again' })
   expect(await everyPage(fetchPage)).toHaveLength(50)
+  expect(shown).toHaveBeenCalledOnce()
+  shown.mockRestore()
 })

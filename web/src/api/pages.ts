@@ -1,6 +1,8 @@
 /** Lists that come page by page. */
 
+import { notifications } from '@mantine/notifications'
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
+import { formatCount } from '../ui/format'
 
 export type Page<T> = { data: T[]; nextCursor?: string | null; total?: number }
 type PageQuery = { limit: number; cursor?: string }
@@ -11,7 +13,7 @@ const PAGE_SIZE = 500
 const MAX_PAGES = 50
 const TABLE_PAGE_SIZE = 50
 
-/** Fetches a whole list. */
+/** Fetches a whole list; says so if it is cut off. */
 export async function everyPage<T>(fetchPage: (query: PageQuery) => Promise<Page<T>>, limit = PAGE_SIZE): Promise<T[]> {
   const all: T[] = []
   let cursor: string | undefined
@@ -19,8 +21,14 @@ export async function everyPage<T>(fetchPage: (query: PageQuery) => Promise<Page
     const page = await fetchPage({ limit, cursor })
     all.push(...page.data)
     cursor = page.nextCursor ?? undefined
-    if (!cursor) break
+    if (!cursor) return all
   }
+  notifications.show({
+    id: 'list-cut-off',
+    color: 'yellow',
+    title: 'The list is cut off',
+    message: `It has more than ${formatCount(all.length)} entries; only these are shown.`,
+  })
   return all
 }
 

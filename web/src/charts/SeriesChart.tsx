@@ -1,8 +1,8 @@
 import { Skeleton, Text } from '@mantine/core'
-import type { ReactNode } from 'react'
 import type { Series, SeriesLine } from '../api/series'
 import { Chart } from '../ui/charts/Chart'
 import { type ChartProps, inErrorTones } from '../ui/charts/series'
+import { formatDuration } from '../ui/format'
 import { Loaded } from '../ui/Loaded'
 import { Panel } from '../ui/Panel'
 import classes from './charts.module.css'
@@ -34,7 +34,7 @@ export type SeriesChartStyle = {
   shape?: (series: Series, nameOf?: (line: SeriesLine) => string) => ChartData
   formatValue: (value: number) => string
   /** Summary of the whole time range, beside the title. */
-  total?: (series: Series) => ReactNode
+  total?: (series: Series) => string
   empty?: string
   /** Zero means that there was nothing, as for bars. */
   isAmount?: boolean
@@ -50,7 +50,7 @@ type Props = SeriesChartStyle & { series: SeriesResult; hasGroups?: boolean }
 
 /** Panel with one series. */
 export function SeriesChart({ series, ...style }: Props) {
-  const { title, description, total } = style
+  const { title, description } = style
   const drawn = series.data && shapedOf(style, series.data)
   // A panel without data takes little space, after those that have some.
   const isFolded =
@@ -59,7 +59,7 @@ export function SeriesChart({ series, ...style }: Props) {
     <Panel
       title={title}
       description={isFolded ? undefined : description}
-      figure={series.data && total && !isFolded ? total(series.data) : null}
+      figure={series.data && !isFolded ? figureOf(style, series.data) : null}
       isFolded={isFolded}
     >
       <Loaded query={series} skeleton={<Skeleton h={HEIGHT} />} errorTitle={`${title} could not be loaded`}>
@@ -91,6 +91,12 @@ export function SeriesChart({ series, ...style }: Props) {
       </Loaded>
     </Panel>
   )
+}
+
+/** The summary of the time range; of counts also what a bar counts. */
+function figureOf({ kind, total }: SeriesChartStyle, series: Series): string {
+  const unit = kind === 'bar' ? `per ${formatDuration(series.stepSeconds * 1_000)}` : ''
+  return [total?.(series), unit].filter(Boolean).join(', ')
 }
 
 function shapedOf(

@@ -1,8 +1,9 @@
-import { Button, SegmentedControl, Text } from '@mantine/core'
+import { Button, SegmentedControl } from '@mantine/core'
 import { IconZoomReset } from '@tabler/icons-react'
 import { TimeField } from '../ui/TimeField'
 import classes from './charts.module.css'
-import { isReversed, isZoomed, TIME_RANGES, type TimeRange, type TimeRangeName, timeZone } from './time-range'
+import { isReversed, isZoomed, TIME_RANGES, type TimeRange, type TimeRangeName } from './time-range'
+import { ZoneNote } from './ZoneNote'
 
 type Props = { values: TimeRange; change: (changed: Partial<TimeRange>) => void; withMoments?: boolean }
 
@@ -30,9 +31,7 @@ export function TimeRangePicker({ values, change, withMoments = false }: Props) 
           />
         </>
       ) : null}
-      <Text size="sm" c="dimmed" className={classes.zone}>
-        Times in {timeZone()}
-      </Text>
+      <ZoneNote className={classes.zone} />
       {zoomed ? (
         <Button
           variant="default"

@@ -3,6 +3,8 @@ import { type ReactNode, useId } from 'react'
 import classes from './Panel.module.css'
 
 type Props = {
+  /** Of the section, for links to it. */
+  id?: string
   title: string
   description?: ReactNode
   /** Summary value beside the title. */
@@ -14,13 +16,13 @@ type Props = {
 }
 
 /** Section of a page with an h2. */
-export function Panel({ title, description, figure, actions, isFolded, children }: Props) {
-  const id = useId()
+export function Panel({ id, title, description, figure, actions, isFolded, children }: Props) {
+  const titleId = useId()
   return (
-    <Paper component="section" aria-labelledby={id} p="md" data-folded={isFolded || undefined}>
+    <Paper component="section" id={id} aria-labelledby={titleId} p="md" data-folded={isFolded || undefined}>
       <Group justify="space-between" align="flex-start" mb="sm" gap="sm">
         <div className={figure ? classes.withFigure : undefined}>
-          <Title order={2} id={id}>
+          <Title order={2} id={titleId}>
             {title}
           </Title>
           {figure ? (
@@ -36,7 +38,7 @@ export function Panel({ title, description, figure, actions, isFolded, children 
         </div>
         {actions}
       </Group>
-      {children}
+      <div className={classes.body}>{children}</div>
     </Paper>
   )
 }

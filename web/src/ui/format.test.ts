@@ -95,6 +95,7 @@ describe('sizes', () => {
 
 it('makes a sentence of a message', () => {
   expect(sentence('the service is unreachable')).toBe('The service is unreachable.')
+  expect(sentence('gpu-1.example.com refused the connection')).toBe('gpu-1.example.com refused the connection.')
   expect(sentence('Wrong key.')).toBe('Wrong key.')
 })
 

@@ -148,6 +148,6 @@ export function formatAgo(iso: string, now: number): string | undefined {
   return ms < 0 ? `${text} ago` : `in ${text}`
 }
 
-/** A message of the API as a sentence among others. */
+/** A message of the API as a sentence among others. A name at its beginning, such as a host, stays as it is. */
 export const sentence = (message: string) =>
-  `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.!?]$/.test(message) ? '' : '.'}`
+  `${message.replace(/^[a-z](?=[a-z]*\s)/, (letter) => letter.toUpperCase())}${/[.!?]$/.test(message) ? '' : '.'}`

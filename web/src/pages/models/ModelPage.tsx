@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { libraryQuery, type Model, modelQuery } from '../../api/models'
 import { useSessionContext, useWorkspace } from '../../api/session'
+import { ZoneNote } from '../../charts/ZoneNote'
 import { paths } from '../../paths'
 import { CopyButton } from '../../ui/CopyButton'
 import { Link } from '../../ui/Link'
@@ -56,6 +57,7 @@ export function ModelPage() {
               <ModelCode model={model} />
               {model.modality !== 'chat' ? null : <ModelCaching model={model} workspaceId={workspace.id} span={span} />}
               {isOperator ? <ModelPrefillQueue key={model.id} modelId={model.id} span={span} /> : null}
+              <ZoneNote />
             </div>
             <div className={classes.stack}>
               <ModelLive model={model} workspace={workspace} />

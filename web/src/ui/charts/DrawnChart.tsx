@@ -22,6 +22,8 @@ const defaultAt = (at: number) => formatTime(new Date(at).toISOString())
 const LEGEND_HEIGHT = 32
 /** Mantine moves the labels of the axis 10 pixels to the left, which would be out of the chart. */
 const MARGIN = { top: 5, right: 5, bottom: 5, left: 10 }
+/** The same for all charts, so that the plots of a row are equally wide. */
+const AXIS_WIDTH = 64
 /** Of many marks, the newest are listed. */
 const MARKS_LISTED = 5
 /** Charts with one time axis show the cursor at the same time. */
@@ -51,7 +53,7 @@ export default function DrawnChart(props: ChartProps) {
     withLegend,
     legendProps: { verticalAlign: 'bottom' as const },
     xAxisProps: { tickFormatter: (at: number) => times.get(at) ?? '', ticks: [...times.keys()], interval: 0 },
-    yAxisProps: { width: 'auto' as const, interval: 0, ticks, domain: [0, ticks.at(-1) ?? 1] },
+    yAxisProps: { width: AXIS_WIDTH, interval: 0, ticks, domain: [0, ticks.at(-1) ?? 1] },
     tooltipProps: { labelFormatter: (at: unknown) => (Number.isFinite(at) ? formatAt(Number(at)) : '') },
     children: [
       ...markedPoints(points, props.marks ?? []).map((at) => (

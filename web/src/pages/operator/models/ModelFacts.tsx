@@ -31,7 +31,12 @@ export function ModelFacts({ model }: { model: OperatorModel }) {
               ] as const,
           ),
           ...(model.modality === 'chat'
-            ? [['Lost streams', model.failover ? 'go on at another server' : 'end'] as const]
+            ? [
+                [
+                  'Streams of a server that fails',
+                  model.failover ? 'continue on another server' : 'end with an error',
+                ] as const,
+              ]
             : []),
         ]}
       />
@@ -78,7 +83,7 @@ export function ModelState({ model }: { model: OperatorModel }) {
           rows={[
             ['Served by', servedBy(model)],
             ['Defined in', SOURCE_LABELS[model.source] ?? model.source],
-            ['Used by', usesOf(model.usedBy) ?? 'nothing that names it; clients may still call it'],
+            ['Used by', usesOf(model.usedBy) ?? 'no alias and no endpoint; clients may still call it'],
           ]}
         />
       </Stack>

@@ -58,7 +58,7 @@ function ServerFields({ part: { fields, input, change }, canStoreKeys }: ServerP
     <>
       <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
         <TextInput label="Address" placeholder="http://10.0.0.5:8000/v1" required {...input('url')} />
-        <TextInput label="Model there" placeholder="As the Model ID" {...input('model')} />
+        <TextInput label="Model name on the server" placeholder="As the Model ID" {...input('model')} />
         <PasswordInput
           label="Key"
           placeholder={fields.hasKey ? 'Unchanged' : 'None'}
@@ -77,7 +77,7 @@ function ServerFields({ part: { fields, input, change }, canStoreKeys }: ServerP
         />
         <Select
           label="Engine"
-          description="Lost streams continue only at a known engine"
+          description="Must be known for streams to continue on another server"
           data={ENGINES}
           allowDeselect={false}
           {...input('engine')}

@@ -19,7 +19,7 @@ const COLUMNS: Column<ErrorCount>[] = [
 export function PlatformErrors() {
   const errors = useQuery(platformErrorsQuery)
   return (
-    <Panel title="Recent errors" description="Failed calls of all workspaces in the last 24 hours">
+    <Panel id="errors" title="Recent errors" description="Failed calls of all workspaces in the last 24 hours">
       <Loaded query={errors} skeleton={<TableSkeleton rows={2} />} errorTitle="The errors could not be loaded">
         {(all) =>
           all.length === 0 ? (

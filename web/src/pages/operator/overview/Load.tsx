@@ -4,11 +4,10 @@ import type { Metric } from '../../../api/series'
 import { CHARTS } from '../../../charts/metrics'
 import { SeriesChart, type SeriesResult } from '../../../charts/SeriesChart'
 import { errorRate, perSecond } from '../../../charts/shape'
-import { windowOf } from '../../../charts/time-range'
+import { ZoneNote } from '../../../charts/ZoneNote'
 import classes from '../Operator.module.css'
-import { LOAD, type LoadChart } from './load-charts'
+import { DAY, LOAD, type LoadChart } from './load-charts'
 
-const DAY = windowOf({ span: '24h', from: '', to: '' })
 const METRICS = ['requests', 'tokens', 'errors', 'latency', 'gpus'] as const satisfies Metric[]
 
 /** Calls, tokens, errors and latency of all workspaces over a day, and the GPUs of endpoints. */
@@ -28,12 +27,15 @@ export function Load() {
     latency,
   }
   return (
-    <div className={classes.pairs}>
-      <SeriesChart {...LOAD.calls} series={rates.calls} />
-      <SeriesChart {...LOAD.tokens} series={rates.tokens} />
-      <SeriesChart {...LOAD.errors} series={rates.errors} />
-      <SeriesChart {...CHARTS.latency} description={undefined} series={rates.latency} />
-      <SeriesChart {...CHARTS.gpus} series={gpus} />
-    </div>
+    <>
+      <ZoneNote />
+      <div className={classes.pairs}>
+        <SeriesChart {...LOAD.calls} series={rates.calls} />
+        <SeriesChart {...LOAD.tokens} series={rates.tokens} />
+        <SeriesChart {...LOAD.errors} series={rates.errors} />
+        <SeriesChart {...CHARTS.latency} description={undefined} series={rates.latency} />
+        <SeriesChart {...CHARTS.gpus} series={gpus} />
+      </div>
+    </>
   )
 }

@@ -1,26 +1,36 @@
 import { Anchor } from '@mantine/core'
 import { useQueries } from '@tanstack/react-query'
 import { operatorModelsQuery } from '../../../api/operator/catalogue'
+import { installationMetricQuery } from '../../../api/operator/installation'
 import { gpusQuery, nodesQuery, platformErrorsQuery } from '../../../api/operator/nodes'
+import { totalOf } from '../../../charts/shape'
 import { paths } from '../../../paths'
 import { Link } from '../../../ui/Link'
 import { Loading } from '../../../ui/Loaded'
 import { Panel } from '../../../ui/Panel'
 import { PanelSkeleton } from '../../../ui/Skeletons'
 import { Stat, Stats } from '../../../ui/Stat'
+import { DAY } from './load-charts'
 import { summarize } from './summarize'
 
 /** The installation in a few numbers, each with the page that explains it. */
 export function Summary() {
-  const [nodes, models, gpus, errors] = useQueries({
-    queries: [nodesQuery, operatorModelsQuery, gpusQuery, platformErrorsQuery],
+  const [nodes, models, gpus, errors, requests] = useQueries({
+    queries: [
+      nodesQuery,
+      operatorModelsQuery,
+      gpusQuery,
+      platformErrorsQuery,
+      installationMetricQuery('requests', DAY),
+    ],
   })
-  const isPending = [nodes, models, gpus, errors].some((query) => query.isPending)
-  const { ready, available, used, calls, failed } = summarize({
+  const isPending = [nodes, models, gpus, errors, requests].some((query) => query.isPending)
+  const { ready, available, used, calls, failed, isManyFailed } = summarize({
     nodes: nodes.data,
     models: models.data,
     gpus: gpus.data,
     errors: errors.data,
+    requests: totalOf(requests.data, 'count'),
   })
   const to = (href: string, text: string) => (
     <Anchor component={Link} href={href} inherit>
@@ -39,7 +49,12 @@ export function Summary() {
           <Stat label="Models" value={to(paths.operatorModels(), available)} note="available" />
           <Stat label="GPUs and slots" value={to(paths.operatorHealth(), used)} note="in use" />
           <Stat label="Calls now" value={calls} note="on all nodes" />
-          <Stat label="Failed calls" value={to(paths.operatorHealth(), failed)} note="in the last 24 hours" />
+          <Stat
+            label="Failed calls"
+            value={to(paths.operatorErrors(), failed)}
+            note="in the last 24 hours"
+            isBad={isManyFailed}
+          />
         </Stats>
       )}
     </Panel>

@@ -2,7 +2,11 @@
 
 import { calls } from '../../../charts/metrics'
 import type { SeriesChartStyle } from '../../../charts/SeriesChart'
+import { windowOf } from '../../../charts/time-range'
 import { formatShare } from '../../../ui/format'
+
+/** The time range of the page. */
+export const DAY = windowOf({ span: '24h', from: '', to: '' })
 
 export type LoadChart = 'calls' | 'tokens' | 'errors' | 'latency'
 

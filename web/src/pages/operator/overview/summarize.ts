@@ -2,6 +2,7 @@
 
 import type { OperatorModel } from '../../../api/operator/catalogue'
 import type { ErrorCount, Gpu, OperatorNode } from '../../../api/operator/nodes'
+import { isMany } from '../../../charts/metrics'
 import { formatCount } from '../../../ui/format'
 
 /** Undefined is what could not be loaded. */
@@ -10,6 +11,8 @@ type Installation = {
   models: readonly OperatorModel[] | undefined
   gpus: readonly Gpu[] | undefined
   errors: readonly ErrorCount[] | undefined
+  /** Calls in the same time as the errors. */
+  requests: number | undefined
 }
 
 const UNKNOWN = 'unknown'
@@ -22,7 +25,7 @@ function share<T>(all: readonly T[] | undefined, isPart: (one: T) => boolean): s
 const sum = <T>(all: readonly T[] | undefined, of: (one: T) => number) =>
   all ? formatCount(all.reduce((total, one) => total + of(one), 0)) : UNKNOWN
 
-export function summarize({ nodes, models, gpus, errors }: Installation) {
+export function summarize({ nodes, models, gpus, errors, requests }: Installation) {
   return {
     ready: share(nodes, ({ alive, report }) => alive && report?.status === 'ready'),
     available: share(
@@ -32,5 +35,6 @@ export function summarize({ nodes, models, gpus, errors }: Installation) {
     used: share(gpus, ({ state }) => state === 'held' || state === 'serverless' || state === 'other'),
     calls: sum(nodes, ({ alive, report }) => (alive ? (report?.callsInFlight ?? 0) : 0)),
     failed: sum(errors, ({ count }) => count),
+    isManyFailed: isMany(errors?.reduce((total, { count }) => total + count, 0) ?? 0, requests ?? 0),
   }
 }

@@ -177,7 +177,7 @@ export function FlavorFieldset({ part: { fields, input, change }, modelWeights, 
         <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
           <OptionalNumber
             label="Calls per replica"
-            description="With more at once, the endpoint scales up"
+            description="Scales up above this number of concurrent calls"
             placeholder="Default"
             min={1}
             allowDecimal={false}
@@ -185,7 +185,7 @@ export function FlavorFieldset({ part: { fields, input, change }, modelWeights, 
           />
           <OptionalNumber
             label="Prompt tokens per replica"
-            description="More in flight scale the endpoint up; 0 means never"
+            description="Scales up above this number of prompt tokens in flight; 0 turns it off"
             placeholder="32,768"
             min={0}
             allowDecimal={false}

@@ -44,6 +44,35 @@ test('calls show up in charts and in the log, each with its details', async ({ p
   expect(await file.text()).toContain('model_not_found')
 })
 
+test('the log finds a call by its id and its duration, and shows all its figures at 1440 px', async ({
+  page,
+  request,
+  forebay,
+}) => {
+  const called = await request.post(`${forebay.url}/v1/chat/completions`, {
+    headers: { authorization: `Bearer ${forebay.apiKey}` },
+    data: { model: CHAT, messages: [{ role: 'user', content: 'Hello' }], max_tokens: 4 },
+  })
+  const id = called.headers()['x-request-id'] ?? ''
+  await page.setViewportSize({ width: 1440, height: 900 })
+  await page.goto('/observability?tab=requests')
+  await loaded(page)
+  const table = page.getByRole('table', { name: 'Requests' })
+  const details = page.getByRole('button', { name: `Details of ${id}` })
+  await expect(details).toBeVisible(BOOKED)
+  for (const name of ['Tokens', 'Cost', 'First byte', 'Duration'])
+    await expect(table.getByRole('columnheader', { name, exact: true })).toBeInViewport({ ratio: 1 })
+
+  await page.getByRole('searchbox', { name: 'Request id' }).fill(id)
+  await expect(page).toHaveURL(new RegExp(`id=${id}`))
+  await expect(table.getByRole('rowheader')).toHaveCount(1)
+  await expect(details).toBeVisible()
+  await page.getByRole('combobox', { name: 'Duration' }).click()
+  await page.getByRole('option', { name: 'At least 1 min' }).click()
+  await expect(page).toHaveURL(/slower=60000/)
+  await expect(page.getByText('No calls found')).toBeVisible()
+})
+
 test('dragging over a chart zooms, and the time range is in the URL', SLOW, async ({ page }) => {
   await page.goto('/observability?span=6h')
   await loaded(page)

@@ -1,5 +1,9 @@
 /** Every page, for tests that apply to all of them. Add new pages here. */
 
+import type { APIRequestContext } from '@playwright/test'
+import { mutate } from './api'
+import { expect, type UnderTest } from './fixtures'
+
 export const PAGES = [
   { name: 'model-library', path: '/models', title: 'Model Library' },
   { name: 'model-library-table', path: '/models?view=table&sort=-context', title: 'Model Library' },
@@ -33,6 +37,35 @@ export const PAGES = [
   { name: 'operator-organizations', path: '/operator/organizations', title: 'Organizations' },
   { name: 'operator-users', path: '/operator/users', title: 'Users' },
 ] as const
+
+export type ListedPage = { name: string; path: string; title: string }
+
+/** Pages of single records, which are made first. The endpoint is suspended, so that no engine starts. */
+export async function recordPages(api: APIRequestContext, forebay: UnderTest): Promise<ListedPage[]> {
+  const name = `listed-${Date.now()}`
+  const key = await mutate(api, 'POST', `/api/workspaces/${forebay.workspaceId}/keys`, {
+    name,
+    budgets: [{ window: 'month', usd: '25' }],
+  })
+  const headers = { authorization: `Bearer ${forebay.apiKey}` }
+  const data = { name, model: 'forebay/smollm2-135m-instruct', flavor: 'cpu-1x-q4', minReplicas: 0, maxReplicas: 1 }
+  expect((await api.post('/v1/endpoints', { headers, data })).status()).toBe(201)
+  expect((await api.post(`/v1/endpoints/${name}/suspend`, { headers })).status()).toBe(200)
+  const organization = await (await api.get(`/api/operator/organizations/${forebay.organizationId}`)).json()
+  return [
+    { name: 'key', path: `/keys/${key.id}`, title: name },
+    ...['overview', 'metrics', 'events', 'replicas'].map((tab) => ({
+      name: `endpoint-${tab}`,
+      path: `/endpoints/${name}?tab=${tab}`,
+      title: name,
+    })),
+    {
+      name: 'operator-organization',
+      path: `/operator/organizations/${forebay.organizationId}`,
+      title: organization.name,
+    },
+  ]
+}
 
 /** Pages that need no session. */
 export const SIGNED_OUT_PAGES = [

@@ -133,6 +133,52 @@ test('a schema, an image and tools are sent; the result of a tool is typed and c
   expect(sent[1]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
 })
 
+const GREETING = { contentType: 'text/event-stream', body: `${chunk({ content: 'Hello.' })}data: [DONE]\n\n` }
+
+test('on a phone the model is shown, the settings are folded, and nothing is wider than the screen', async ({
+  page,
+}) => {
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.route('**/v1/chat/completions', (route) => route.fulfill(GREETING))
+  await open(page, `/playground?model=${encodeURIComponent(CHAT)}`)
+  const tokens = page.getByRole('textbox', { name: 'Max tokens' })
+  const settings = page.getByRole('button', { name: 'Settings', exact: true })
+  await expect(page.getByRole('region', { name: 'Chat' }).getByText(CHAT, { exact: true })).toBeInViewport()
+  await expect(tokens).toBeHidden()
+  await settings.click()
+  await expect(tokens).toBeVisible()
+  await settings.click()
+  await expect(tokens).toBeHidden()
+  await box(page).fill('Hello')
+  await page.getByRole('button', { name: 'Send' }).click()
+  await expect(responses(page)).toHaveAttribute('data-state', 'done')
+  await expect(box(page)).toBeInViewport()
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(0)
+  await expectAccessible(page)
+})
+
+test('four models respond side by side, and no fifth is offered', async ({ page }) => {
+  const sent: string[] = []
+  await page.route('**/v1/chat/completions', (route) => {
+    sent.push(route.request().postDataJSON().model)
+    return route.fulfill(GREETING)
+  })
+  await open(page, `/playground?model=${encodeURIComponent(CHAT)}`)
+  await page.getByRole('button', { name: 'Compare with another model' }).click()
+  for (const _ of [3, 4]) await page.getByRole('button', { name: 'Add another model' }).click()
+  await expect(page.getByRole('button', { name: 'Add another model' })).toHaveCount(0)
+  await expect(page.getByRole('combobox', { name: /^(Model|Model \d)$/ })).toHaveCount(4)
+  await box(page).fill('Hello')
+  await box(page).press('Enter')
+  const lanes = page.getByRole('region', { name: /^Response \d from / })
+  await expect(lanes).toHaveCount(4)
+  for (const lane of await lanes.all()) await expect(lane).toHaveAttribute('data-state', 'done')
+  expect(sent).toHaveLength(4)
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Remove model 4' }).click()
+  await expect(page.getByRole('combobox', { name: /^(Model|Model \d)$/ })).toHaveCount(3)
+})
+
 test('the code matches the request exactly', async ({ page, forebay }) => {
   await open(page)
   await set(page, 'Max tokens', '6')

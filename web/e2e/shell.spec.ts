@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, expectAccessible, loaded, SLOW, signInAs, test } from './fixtures'
 import { startForebay } from './forebay'
+import { serveOtherBuild } from './other-build'
 
 const NAVIGATION = [
   ['Model Library', '/models'],
@@ -107,6 +108,45 @@ test('a page survives a gateway that is killed, and goes on when it runs again',
   await context.close()
   await Promise.all([first.stop(), second.stop()])
 })
+
+test(
+  'an upgrade to another build loads the page once, and what was typed stays until then',
+  SLOW,
+  async ({ browser }) => {
+    test.slow()
+    const store = `sqlite:${join(mkdtempSync(join(tmpdir(), 'forebay-')), 'forebay.db')}`
+    const first = await startForebay({ withModels: false, store })
+    const context = await browser.newContext({ baseURL: first.url })
+    const page = await context.newPage()
+    await signInAs(page, first)
+    await page.goto('/settings')
+    await loaded(page)
+    const limit = page.getByRole('textbox', { name: 'Requests per minute' })
+    await limit.fill('77')
+    const documents: string[] = []
+    page.on('request', (request) => request.isNavigationRequest() && documents.push(request.url()))
+
+    await first.kill()
+    await serveOtherBuild(page)
+    const port = Number(new URL(first.url).port)
+    const second = await startForebay({ withModels: false, store, port, beside: first })
+    // A part of the shell whose file is gone: the page must not be loaded again, which would lose the form.
+    await page.keyboard.press('Control+k')
+    await expect(page.getByRole('alert').filter({ hasText: /^Connection lost at/ })).toHaveCount(0, { timeout: 60_000 })
+    await expect(limit).toHaveValue('77')
+    expect(documents).toEqual([])
+
+    await page.keyboard.press('Escape')
+    await page.getByRole('navigation').getByRole('link', { name: 'Nodes and health' }).click()
+    await expect(page.getByRole('heading', { level: 1, name: 'Nodes and health' })).toBeVisible({ timeout: 60_000 })
+    await expect(page.getByRole('table', { name: 'Nodes' })).toBeVisible()
+    await page.getByRole('navigation').getByRole('link', { name: 'Members' }).click()
+    await expect(page.getByRole('heading', { level: 1, name: 'Members' })).toBeVisible()
+    expect(documents, 'loaded once').toHaveLength(1)
+    await context.close()
+    await Promise.all([first.stop(), second.stop()])
+  },
+)
 
 test('Ctrl+K goes to any page by its name, and the guide is part of the console', async ({ page }) => {
   await page.goto('/models')

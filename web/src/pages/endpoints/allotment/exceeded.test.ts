@@ -10,6 +10,12 @@ describe('an exceeded GPU allotment', () => {
   it('has its numbers', () => {
     expect(exceededOf(error({ code: 'GPU_ALLOTMENT_EXCEEDED', ...numbers }))).toEqual(numbers)
   })
+  it('has a link to how the allotment works', () => {
+    const remediation = 'https://example.com/docs/limits'
+    const help = (value: unknown) =>
+      exceededOf(error({ code: 'GPU_ALLOTMENT_EXCEEDED', ...numbers, remediation: value }))?.help
+    expect([help(remediation), help(7)]).toEqual([remediation, undefined])
+  })
   it('is not read from other errors, or without numbers', () => {
     expect(exceededOf(error({ code: 'ENDPOINT_NAME_IN_USE', ...numbers }))).toBeUndefined()
     expect(exceededOf(error({ code: 'GPU_ALLOTMENT_EXCEEDED' }))).toBeUndefined()

@@ -440,7 +440,7 @@ def check_shared_server(gateway, engine):
 def check_salts(gateway, engine):
     """Workspaces share no cached prompt, neither with each other nor with calls past the gateway"""
     # Of their own: other checks have left theirs in the cache.
-    prompt = [{"role": "user", "content": "A ship sails past the island, where nobody has lived for a hundred years. " * 20}]
+    prompt = [{"role": "user", "content": "A ship sails past the island, that was empty for a hundred years. " * 20}]
     other = gateway.other_workspace()
 
     def cached(workspace, **members):
@@ -589,7 +589,7 @@ def check_restart(gateway, engine):
     seconds = time.monotonic() - since
     check(f"open streams end with an error event after {seconds:.0f} s", seconds < 30, seconds)
     check("each says so", all('"error"' in end and "[DONE]" not in end for end in ends), ends)
-    # The first one may find out that nobody listens any more.
+    # The first one may find the connection closed.
     statuses = [gateway.chat().status for _ in range(2)]
     check("calls are 503 meanwhile", statuses in ([502, 503], [503, 503]), statuses)
     engine.stop()

@@ -198,5 +198,5 @@ async fn only_tokens_of_a_quota_are_counted_as_overrun() {
     save(&node, &budgets).await;
     let running = reserve(&node, &budgets, PRICE, 10, NOW).await.unwrap().unwrap();
     running.settle(Tokens { prompt: 25, completion: 0, cached: 0 }, Instant::now());
-    assert_eq!(node.admission.quota.overrun_tokens(), 0, "15 nano-dollars are no tokens");
+    assert_eq!(node.admission.quota.overrun_tokens(), 0, "nano-dollars do not count as tokens");
 }

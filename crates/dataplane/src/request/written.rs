@@ -1,4 +1,4 @@
-//! Writes a request anew, so that it has no member but those that were checked.
+//! Builds the request that is sent, so that it has only members that were checked.
 
 use bytes::Bytes;
 use std::ops::Range;

@@ -198,7 +198,7 @@ impl TokenMeter {
         if let Some(usage) = usage {
             self.note_prompt(usage, true);
         }
-        // The length of repeated prompts is an estimate, which is no reason to doubt the engine.
+        // The length of repeated prompts is an estimate, so it does not cast doubt on the engine.
         let may_be_nothing = text.all == 0 || text.repeats_prompts;
         let reported = usage.and_then(ReportedUsage::completion).filter(|tokens| *tokens > 0 || may_be_nothing);
         self.whole = Some(match reported {

@@ -24,7 +24,7 @@ const LIST_KEPT: Duration = Duration::from_secs(60);
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_EXPORTERS: u32 = 500;
 const RUNNING: &str = "status.phase=Running";
-/// How long a reading counts. Exporters collect every 30 seconds unless they are told otherwise.
+/// How long a reading counts. Exporters collect every 30 seconds unless configured otherwise.
 const READING_KEPT: Duration = Duration::from_secs(15);
 /// For all exporters; the others are left out.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);

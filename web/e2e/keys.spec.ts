@@ -172,3 +172,21 @@ test('the keys of a removed member are found and revoked together', SLOW, async 
   await expect(confirm).toHaveCount(0)
   await expect(page.getByText('No matching keys')).toBeVisible()
 })
+
+test('a key with a spent budget shows its bar, and its calls are rejected', async ({ page, forebay }) => {
+  const keys = `/api/workspaces/${forebay.workspaceId}/keys`
+  const key = await mutate(page.request, 'POST', keys, { name: `spent-${Date.now()}` })
+  expect(await call(forebay.url, key.key)).toBe(200)
+  const budgets = [{ window: 'month', usd: '0.000000001' }]
+  await mutate(page.request, 'PATCH', `${keys}/${key.id}`, { budgets })
+  await expect.poll(() => call(forebay.url, key.key), { timeout: 30_000 }).toBe(429)
+
+  await page.goto(`/keys/${key.id}`)
+  await loaded(page)
+  const panel = page.getByRole('region', { name: 'Budgets' })
+  // Spending is written in batches, shortly after a call.
+  await expect(panel).toContainText('Calls that cost anything are rejected with budget_exceeded.', { timeout: 60_000 })
+  await expect(panel.getByRole('progressbar', { name: /% used$/ })).toHaveAttribute('aria-valuenow', '100')
+  await expect(panel).toContainText(/used \([\d,]+%\)/)
+  await expectAccessible(page)
+})

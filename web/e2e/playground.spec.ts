@@ -104,6 +104,13 @@ test('a schema, an image and tools are sent; the result of a tool is typed and c
   page,
 }) => {
   const sent: { messages: { role: string; content: unknown }[]; tools?: unknown[]; response_format?: object }[] = []
+  // The small model cannot do all of this, so it would not be offered.
+  await page.route(/\/v1\/models(\?|$)/, async (route) => {
+    const response = await route.fetch()
+    const { data, ...rest } = await response.json()
+    const json = { ...rest, data: data.map((model: object) => ({ ...model, capabilities: {} })) }
+    await route.fulfill({ response, json })
+  })
   await page.route('**/v1/chat/completions', (route) => {
     sent.push(route.request().postDataJSON())
     const call = { index: 0, id: 'call_1', function: { name: 'get_weather', arguments: '{"city":"Ulm"}' } }

@@ -60,6 +60,28 @@ test('responses are stored for the days that an administrator sets', async ({ pa
   await expect(panel).toContainText('Responses are not stored.')
 })
 
+test('an administrator sets a monthly budget of the organization, which shows what is left, and removes it', async ({
+  page,
+}) => {
+  await page.goto('/settings?tab=workspaces')
+  await loaded(page)
+  const panel = page.getByRole('region', { name: 'Budget of the organization' })
+  const amount = panel.getByRole('textbox', { name: 'USD per month' })
+  const save = panel.getByRole('button', { name: 'Save budget' })
+  await expect(save).toBeDisabled()
+  // So high that calls of other tests pass.
+  await amount.fill('90000')
+  await save.click()
+  await expect(page.getByRole('region', { name: 'Monthly budget' })).toContainText(
+    /of \$90,000\.00 used.*left this month/,
+  )
+  await expectAccessible(page)
+  await amount.fill('')
+  await save.click()
+  await expect(page.getByRole('region', { name: 'Monthly budget' })).toHaveCount(0)
+  await expect(amount).toHaveAttribute('placeholder', 'No budget')
+})
+
 test('sessions are listed, and another session is ended', async ({ page, forebay }) => {
   // A separate session to end, since other tests run in parallel.
   const storageState = { cookies: [], origins: [] }

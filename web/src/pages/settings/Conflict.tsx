@@ -2,7 +2,7 @@ import { Alert, Button, Group, SegmentedControl, Stack, Text } from '@mantine/co
 import { IconArrowsSplit2 } from '@tabler/icons-react'
 import { useState } from 'react'
 import { type Column, DataTable } from '../../ui/DataTable'
-import { formatCount } from '../../ui/format'
+import { formatCount, formatMoney } from '../../ui/format'
 import {
   type ConflictLine,
   compareThree,
@@ -23,8 +23,10 @@ type Props = {
   onDiscard: () => void
 }
 
-const shown = (value: Value) =>
-  value === null ? 'Platform default' : typeof value === 'number' ? formatCount(value) : value
+function shown(name: FieldName, value: Value): string {
+  if (name === 'monthlyUsd') return value === null ? 'No budget' : formatMoney(`${value}`)
+  return value === null ? 'Platform default' : typeof value === 'number' ? formatCount(value) : value
+}
 
 /** Resolves an edit conflict: the user decides for each setting that both sides changed; no edit is lost. */
 export function Conflict({ base, theirs, mine, isPending, onSave, onDiscard }: Props) {
@@ -33,9 +35,9 @@ export function Conflict({ base, theirs, mine, isPending, onSave, onDiscard }: P
   const open = undecided(lines, choices)
   const columns: Column<ConflictLine>[] = [
     { id: 'setting', header: 'Setting', cell: (line) => line.label },
-    { id: 'base', header: 'Original', cell: (line) => shown(line.base) },
-    { id: 'theirs', header: 'Theirs, current', cell: (line) => shown(line.theirs) },
-    { id: 'mine', header: 'Yours', cell: (line) => shown(line.mine) },
+    { id: 'base', header: 'Original', cell: (line) => shown(line.name, line.base) },
+    { id: 'theirs', header: 'Theirs, current', cell: (line) => shown(line.name, line.theirs) },
+    { id: 'mine', header: 'Yours', cell: (line) => shown(line.name, line.mine) },
     {
       id: 'use',
       header: 'Use',

@@ -18,7 +18,7 @@ const workspace = {
 
 it('reports an invalid value at its field, and sends only what was changed', async () => {
   const calls = fakeApi(() => invalid('monthlyTokens'))
-  renderInConsole(<LimitsForm workspace={workspace} />)
+  renderInConsole(<LimitsForm workspace={workspace} isOperator={false} />)
   const save = screen.getByRole('button', { name: 'Save' })
   expect(save).toHaveProperty('disabled', true)
   const field = screen.getByLabelText('Tokens per month')
@@ -31,4 +31,25 @@ it('reports an invalid value at its field, and sends only what was changed', asy
   await userEvent.click(screen.getByRole('button', { name: 'Undo changes' }))
   expect(field).toHaveProperty('value', '5,000')
   expect(save).toHaveProperty('disabled', true)
+})
+
+it('says which amount of the operator bounds the budget, and sends that of the administrators', async () => {
+  const calls = fakeApi(() => invalid('monthlyUsd', 'is not an amount'))
+  const bounded = { ...workspace, monthlyUsd: '500.00', operatorMonthlyUsd: '500.00' }
+  renderInConsole(<LimitsForm workspace={bounded} isOperator={false} />)
+  const field = screen.getByLabelText('USD per month')
+  expect(field).toHaveProperty('value', '')
+  expect(screen.getByText('the operator’s $500.00 applies if lower')).toBeDefined()
+  await userEvent.type(field, '20.50')
+  await userEvent.click(screen.getByRole('button', { name: 'Save' }))
+  await screen.findByText('is not an amount')
+  expect(calls).toMatchObject([{ method: 'PATCH', path: '/api/workspaces/ws_1', body: { monthlyUsd: '20.50' } }])
+})
+
+it('shows the operator their own amount, and the lower one that applies', () => {
+  fakeApi(() => undefined)
+  const bounded = { ...workspace, monthlyUsd: '50.00', operatorMonthlyUsd: '500.00' }
+  renderInConsole(<LimitsForm workspace={bounded} isOperator />)
+  expect(screen.getByLabelText('USD per month')).toHaveProperty('value', '500.00')
+  expect(screen.getByText('the administrators’ $50.00 applies')).toBeDefined()
 })

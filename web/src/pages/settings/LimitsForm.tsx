@@ -5,55 +5,62 @@ import { useEffect } from 'react'
 import { SESSION_KEY } from '../../api/client'
 import { conflictingRecord } from '../../api/errors'
 import { useApiForm } from '../../api/form'
+import { ownBudget } from '../../api/monthly-budgets'
 import { changeWorkspace, type Workspace, workspaceQuery } from '../../api/workspaces'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { OptionalNumber } from '../../ui/OptionalNumber'
+import { BudgetField } from './BudgetField'
 import { Conflict } from './Conflict'
 import { editOf, FIELDS, isChanged, settingsOf } from './limits'
 
 const MAX_NAME = 100
 
 /** The settings, and the record that they were read from. */
-const fieldsOf = (workspace: Workspace) => ({ ...settingsOf(workspace), read: workspace })
+const fieldsOf = (workspace: Workspace, isOperator: boolean) => ({
+  ...settingsOf(workspace, isOperator),
+  read: workspace,
+})
 
 /** Edits a snapshot of the record, so that a refetch does not change fields while the user types. */
-export function LimitsForm({ workspace }: { workspace: Workspace }) {
+export function LimitsForm({ workspace, isOperator }: { workspace: Workspace; isOperator: boolean }) {
   const queries = useQueryClient()
   const { form, sending, submit, error } = useApiForm({
-    initialValues: fieldsOf(workspace),
-    send: ({ read, ...mine }) => changeWorkspace(workspace.id, editOf(settingsOf(read), mine, read.version)),
+    initialValues: fieldsOf(workspace, isOperator),
+    send: ({ read, ...mine }) =>
+      changeWorkspace(workspace.id, editOf(settingsOf(read, isOperator), mine, read.version)),
     onSuccess: (saved) => {
-      form.setValues(fieldsOf(saved))
+      form.setValues(fieldsOf(saved, isOperator))
       queries.setQueryData(workspaceQuery(workspace.id).queryKey, saved)
       void queries.invalidateQueries({ queryKey: ['quota', workspace.id] })
+      void queries.invalidateQueries({ queryKey: ['costs', workspace.id] })
       if (saved.name !== workspace.name) void queries.invalidateQueries({ queryKey: SESSION_KEY })
       notifications.show({ title: 'Settings saved', message: 'They apply from the next call.' })
     },
   })
   const startFrom = (current: Workspace) => {
     sending.reset()
-    form.setValues(fieldsOf(current))
+    form.setValues(fieldsOf(current, isOperator))
     queries.setQueryData(workspaceQuery(workspace.id).queryKey, current)
   }
   const { read, ...mine } = form.values
-  const base = settingsOf(read)
+  const base = settingsOf(read, isOperator)
   const isEdited = isChanged(base, mine)
   useEffect(() => {
-    if (!isEdited && workspace.version !== read.version) form.setValues(fieldsOf(workspace))
+    if (!isEdited && workspace.version !== read.version) form.setValues(fieldsOf(workspace, isOperator))
   })
   const current = conflictingRecord<Workspace>(error)
   if (current) {
     return (
       <Conflict
         base={base}
-        theirs={settingsOf(current)}
+        theirs={settingsOf(current, isOperator)}
         mine={mine}
         isPending={sending.isPending}
         onDiscard={() => startFrom(current)}
         onSave={(merged) => {
           const fields = { ...merged, read: current }
           form.setValues(fields)
-          if (isChanged(settingsOf(current), merged)) sending.mutate(fields)
+          if (isChanged(settingsOf(current, isOperator), merged)) sending.mutate(fields)
           else startFrom(current)
         }}
       />
@@ -64,7 +71,7 @@ export function LimitsForm({ workspace }: { workspace: Workspace }) {
       <Stack gap="md">
         <TextInput label="Name" required maxLength={MAX_NAME} maw={420} {...form.getInputProps('name')} />
         <SimpleGrid cols={{ base: 1, sm: 2, xl: 4 }} spacing="md">
-          {FIELDS.filter(({ name }) => name !== 'name').map(({ name, label, unit }) => (
+          {FIELDS.filter(({ name }) => name !== 'name' && name !== 'monthlyUsd').map(({ name, label, unit }) => (
             <OptionalNumber
               key={name}
               label={label}
@@ -79,6 +86,13 @@ export function LimitsForm({ workspace }: { workspace: Workspace }) {
               onChange={(value) => form.setFieldValue(name, value ?? null)}
             />
           ))}
+          <BudgetField
+            {...form.getInputProps('monthlyUsd')}
+            operatorUsd={isOperator ? null : read.operatorMonthlyUsd}
+            adminUsd={isOperator ? ownBudget(read) : null}
+            value={mine.monthlyUsd}
+            onChange={(usd) => form.setFieldValue('monthlyUsd', usd)}
+          />
         </SimpleGrid>
         {error ? <ErrorPanel error={error} title="Could not save the settings" /> : null}
         <Group gap="xs">

@@ -1,5 +1,5 @@
 import type { Workspace } from '../../api/workspaces'
-import { formatCount } from '../../ui/format'
+import { formatCount, formatMoney } from '../../ui/format'
 import { Stat, Stats } from '../../ui/Stat'
 import { FIELDS } from './limits'
 
@@ -9,9 +9,9 @@ export function LimitsView({ workspace }: { workspace: Workspace }) {
     <Stats>
       {FIELDS.map(({ name, label, unit }) => {
         const value = workspace[name]
-        return (
-          <Stat key={name} label={label} value={typeof value === 'number' ? formatCount(value) : value} note={unit} />
-        )
+        const shown = typeof value === 'number' ? formatCount(value) : value
+        const amount = name === 'monthlyUsd' && (value ? formatMoney(`${value}`) : 'No budget')
+        return <Stat key={name} label={label} value={amount || shown} note={unit} />
       })}
     </Stats>
   )

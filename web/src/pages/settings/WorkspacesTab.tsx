@@ -1,4 +1,4 @@
-import { ActionIcon, Badge, Button, Group, Text, Tooltip } from '@mantine/core'
+import { ActionIcon, Badge, Button, Group, Stack, Text, Tooltip } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
 import { useQueries, useQuery } from '@tanstack/react-query'
@@ -14,7 +14,9 @@ import { Loaded } from '../../ui/Loaded'
 import { monthOf } from '../../ui/months'
 import { Panel } from '../../ui/Panel'
 import { TableSkeleton } from '../../ui/Skeletons'
+import { MonthlyBudgetPanel } from '../costs/MonthlyBudgetPanel'
 import { DeleteWorkspace } from './DeleteWorkspace'
+import { OrganizationBudget } from './OrganizationBudget'
 import { whyNotDeleted } from './workspaces'
 
 /** The workspaces of the organization with limits, keys and spend, for administrators. */
@@ -71,7 +73,8 @@ export function WorkspacesTab() {
       align: 'right',
       cell: (one) => {
         const cost = costs[all.indexOf(one)]?.data
-        return cost && formatMoney(cost.total.costUsd)
+        const bound = one.monthlyUsd ? ` of ${formatMoney(one.monthlyUsd)}` : ''
+        return cost && `${formatMoney(cost.total.costUsd)}${bound}`
       },
     },
     {
@@ -98,27 +101,36 @@ export function WorkspacesTab() {
       },
     },
   ]
+  const shared = costs.find(({ data }) => data?.budget?.ofOrganization)?.data?.budget
   return (
-    <Panel
-      title={`Workspaces of ${organization.name}`}
-      description="Keys, endpoints, usage and limits belong to a workspace"
-      actions={
-        <Button leftSection={<IconPlus size={16} />} onClick={creating.open}>
-          New workspace
-        </Button>
-      }
-    >
-      <Loaded query={workspaces} skeleton={<TableSkeleton rows={3} />} errorTitle="The workspaces could not be loaded">
-        {(rows) => (
-          <DataTable caption="Workspaces" columns={columns} rows={rows} rowKey={(one) => one.id} minWidth={720} />
-        )}
-      </Loaded>
-      <NewWorkspaceDialog opened={isCreating} onClose={creating.close} />
-      <DeleteWorkspace
-        workspace={deleted}
-        keyCount={(deleted && keysOf(deleted)) ?? 0}
-        onClose={() => setDeleted(undefined)}
-      />
-    </Panel>
+    <Stack gap="md">
+      <Panel
+        title={`Workspaces of ${organization.name}`}
+        description="Keys, endpoints, usage and limits belong to a workspace"
+        actions={
+          <Button leftSection={<IconPlus size={16} />} onClick={creating.open}>
+            New workspace
+          </Button>
+        }
+      >
+        <Loaded
+          query={workspaces}
+          skeleton={<TableSkeleton rows={3} />}
+          errorTitle="The workspaces could not be loaded"
+        >
+          {(rows) => (
+            <DataTable caption="Workspaces" columns={columns} rows={rows} rowKey={(one) => one.id} minWidth={720} />
+          )}
+        </Loaded>
+        <NewWorkspaceDialog opened={isCreating} onClose={creating.close} />
+        <DeleteWorkspace
+          workspace={deleted}
+          keyCount={(deleted && keysOf(deleted)) ?? 0}
+          onClose={() => setDeleted(undefined)}
+        />
+      </Panel>
+      <OrganizationBudget key={organization.id} organizationId={organization.id} />
+      {shared ? <MonthlyBudgetPanel budget={shared} /> : null}
+    </Stack>
   )
 }

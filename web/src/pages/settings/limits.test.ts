@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { compareThree, editOf, isChanged, merge, type Settings, undecided } from './limits'
+import type { Workspace } from '../../api/workspaces'
+import { compareThree, editOf, isChanged, merge, type Settings, settingsOf, undecided } from './limits'
 
 const base: Settings = {
   name: 'Team',
@@ -7,6 +8,7 @@ const base: Settings = {
   tokensPerMinute: 1_000,
   monthlyTokens: 5_000,
   maxApiKeys: 10,
+  monthlyUsd: null,
 }
 
 describe('conflicting edits of settings', () => {
@@ -38,5 +40,25 @@ describe('conflicting edits of settings', () => {
     const lines = compareThree(base, theirs, mine)
     expect(undecided(lines, {}).map(({ name }) => name)).toEqual(['requestsPerMinute'])
     expect(undecided(lines, { requestsPerMinute: 'theirs' })).toEqual([])
+  })
+})
+
+describe('the monthly budget of a workspace', () => {
+  const budget = (monthlyUsd: string | null, operatorMonthlyUsd: string | null) => {
+    const workspace = { ...base, monthlyUsd, operatorMonthlyUsd } as unknown as Workspace
+    return [settingsOf(workspace, false).monthlyUsd, settingsOf(workspace, true).monthlyUsd]
+  }
+
+  it('is that of the administrators for them, and the operator’s for the operator', () => {
+    expect(budget('50.00', '500.00')).toEqual(['50.00', '500.00'])
+    expect(budget('50.00', null)).toEqual(['50.00', null])
+    expect(budget('500.00', '500.00'), 'only the operator’s applies').toEqual([null, '500.00'])
+    expect(budget(null, null)).toEqual([null, null])
+  })
+
+  it('is sent if it was changed, and removed if it was emptied', () => {
+    const limited = { ...base, monthlyUsd: '50.00' }
+    expect(editOf(limited, { ...limited, monthlyUsd: null }, 3)).toEqual({ monthlyUsd: null, version: 3 })
+    expect(editOf(base, { ...base, monthlyUsd: '20' }, 3)).toEqual({ monthlyUsd: '20', version: 3 })
   })
 })

@@ -1,5 +1,6 @@
 /** Settings of a workspace as form values, and the three-way merge of conflicting edits. */
 
+import { ownBudget } from '../../api/monthly-budgets'
 import type { Workspace, WorkspaceEdit } from '../../api/workspaces'
 
 export const FIELDS = [
@@ -8,19 +9,22 @@ export const FIELDS = [
   { name: 'tokensPerMinute', label: 'Tokens per minute', unit: 'prompt and completion together' },
   { name: 'monthlyTokens', label: 'Tokens per month', unit: 'per calendar month (UTC)' },
   { name: 'maxApiKeys', label: 'API keys', unit: 'including disabled keys' },
+  { name: 'monthlyUsd', label: 'USD per month', unit: 'serverless calls and GPU-hours' },
 ] as const
 
 export type FieldName = (typeof FIELDS)[number]['name']
-/** Null resets to the operator's value, or the configured default. */
+/** Null resets to the operator's value, or the configured default; a budget of null is removed. */
 export type Value = string | number | null
 export type Settings = Record<FieldName, Value>
 
-export const settingsOf = (workspace: Workspace): Settings => ({
+/** The budget is the operator's for the operator, whose changes are changes of that. */
+export const settingsOf = (workspace: Workspace, isOperator: boolean): Settings => ({
   name: workspace.name,
   requestsPerMinute: workspace.requestsPerMinute,
   tokensPerMinute: workspace.tokensPerMinute,
   monthlyTokens: workspace.monthlyTokens,
   maxApiKeys: workspace.maxApiKeys,
+  monthlyUsd: isOperator ? (workspace.operatorMonthlyUsd ?? null) : ownBudget(workspace),
 })
 
 const changed = (base: Settings, mine: Settings) =>

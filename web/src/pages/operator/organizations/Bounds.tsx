@@ -1,16 +1,19 @@
 import { Button, Group, Stack, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useApiForm } from '../../../api/form'
+import { organizationsUsageQuery } from '../../../api/operator/installation'
 import { boundOrganization, type OperatorOrganization, refreshOrganizations } from '../../../api/operator/organizations'
 import { ErrorPanel } from '../../../ui/ErrorPanel'
 import { OptionalNumber } from '../../../ui/OptionalNumber'
 import { Panel } from '../../../ui/Panel'
-import { boundsEdit, boundsOf } from './organization-bounds'
+import { monthStart, usageOf } from './month-usage'
+import { boundsEdit, boundsOf, spentOf } from './organization-bounds'
 
 /** What the organization may have at most, over all its workspaces. Its administrators see it. */
 export function Bounds({ organization }: { organization: OperatorOrganization }) {
   const queries = useQueryClient()
+  const usage = useQuery(organizationsUsageQuery(monthStart()))
   const { form, sending, submit, error } = useApiForm({
     initialValues: boundsOf(organization),
     send: (bounds) => boundOrganization(organization.id, boundsEdit(organization, bounds)),
@@ -46,6 +49,7 @@ export function Bounds({ organization }: { organization: OperatorOrganization })
             />
             <TextInput
               label="USD per month"
+              description={spentOf(usage.data && (usageOf(usage.data, organization.id)?.costUsd ?? '0'), organization)}
               placeholder="No budget"
               inputMode="decimal"
               leftSection="$"

@@ -1,4 +1,4 @@
-import { Button, Group, Modal, SimpleGrid, Stack, Text } from '@mantine/core'
+import { Button, Group, Modal, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -12,7 +12,7 @@ import {
 } from '../../../api/operator/organizations'
 import { NameForm } from '../../../app/NameForm'
 import { type Column, DataTable } from '../../../ui/DataTable'
-import { formatCount } from '../../../ui/format'
+import { formatCount, formatMoney } from '../../../ui/format'
 import { Loaded } from '../../../ui/Loaded'
 import { OptionalNumber } from '../../../ui/OptionalNumber'
 import { Panel } from '../../../ui/Panel'
@@ -34,6 +34,12 @@ export function Workspaces({ organizationId }: { organizationId: string }) {
         cell: (workspace) => formatCount(workspace[name]),
       }),
     ),
+    {
+      id: 'monthlyUsd',
+      header: 'USD/month',
+      align: 'right',
+      cell: ({ monthlyUsd }) => (monthlyUsd ? formatMoney(monthlyUsd) : 'no budget'),
+    },
     {
       id: 'actions',
       header: 'Actions',
@@ -73,7 +79,7 @@ export function Workspaces({ organizationId }: { organizationId: string }) {
           all.length === 0 ? (
             <Text c="dimmed">This organization has no workspaces.</Text>
           ) : (
-            <DataTable caption="Workspaces" columns={columns} rows={all} rowKey={({ id }) => id} minWidth={640} />
+            <DataTable caption="Workspaces" columns={columns} rows={all} rowKey={({ id }) => id} minWidth={720} />
           )
         }
       </Loaded>
@@ -130,6 +136,14 @@ function LimitsForm({ organizationId, workspace, onClose }: FormProps) {
               {...form.getInputProps(name)}
             />
           ))}
+          <TextInput
+            label="USD per month"
+            placeholder="No budget"
+            inputMode="decimal"
+            autoComplete="off"
+            leftSection="$"
+            {...form.getInputProps('monthlyUsd')}
+          />
         </SimpleGrid>
         {error ? (
           <SaveError<Workspace>

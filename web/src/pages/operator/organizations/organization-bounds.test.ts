@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { OperatorOrganization } from '../../../api/operator/organizations'
-import { boundsEdit, boundsOf } from './organization-bounds'
+import { boundsEdit, boundsOf, spentOf } from './organization-bounds'
 
 const organization: OperatorOrganization = {
   id: 'org_1',
@@ -22,6 +22,13 @@ describe('bounds of an organization', () => {
       monthlyTokens: 5_000,
       monthlyUsd: null,
     })
+  })
+
+  it('say what is left of the budget', () => {
+    expect(spentOf('2.5', organization)).toBe('$2.50 used this month, $6.50 left')
+    expect(spentOf('12', organization)).toBe('$12.00 used this month, $0.00 left')
+    expect(spentOf('12', { monthlyUsd: null })).toBe('$12.00 used this month')
+    expect(spentOf(undefined, organization)).toBeUndefined()
   })
 
   it('are not sent if nothing was changed', () => expect(boundsEdit(organization, boundsOf(organization))).toEqual({}))

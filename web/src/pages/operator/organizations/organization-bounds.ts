@@ -1,6 +1,7 @@
 /** Bounds of an organization as form values. */
 
 import type { OperatorOrganization, OrganizationEdit } from '../../../api/operator/organizations'
+import { formatMoney, formatNano, nanoUsd } from '../../../ui/format'
 
 const NAMES = ['maxWorkspaces', 'monthlyTokens'] as const
 
@@ -23,4 +24,12 @@ export function boundsEdit(organization: OperatorOrganization, bounds: Bounds): 
   const usd = bounds.monthlyUsd.trim()
   if (usd !== before.monthlyUsd) edit.monthlyUsd = usd || null
   return edit
+}
+
+/** What was used of the budget this month, and what is left; undefined if that is not known. */
+export function spentOf(usedUsd: string | undefined, { monthlyUsd }: Pick<OperatorOrganization, 'monthlyUsd'>) {
+  if (usedUsd === undefined) return undefined
+  const used = `${formatMoney(usedUsd)} used this month`
+  const left = (nanoUsd(monthlyUsd ?? '') ?? 0n) - (nanoUsd(usedUsd) ?? 0n)
+  return monthlyUsd ? `${used}, ${formatNano(left > 0n ? left : 0n)} left` : used
 }

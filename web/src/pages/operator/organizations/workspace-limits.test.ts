@@ -19,6 +19,14 @@ describe('limits of a workspace', () => {
     expect(limitsEdit(workspace, limits)).toEqual({ version: 4, monthlyTokens: 0, maxApiKeys: null })
   })
 
+  it('have the operator’s budget, not the lower one of the administrators', () => {
+    const bounded = { ...workspace, monthlyUsd: '50.00', operatorMonthlyUsd: '500.00' }
+    expect(limitsOf(bounded).monthlyUsd).toBe('500.00')
+    expect(limitsEdit(bounded, limitsOf(bounded))).toEqual({ version: 4 })
+    expect(limitsEdit(bounded, { ...limitsOf(bounded), monthlyUsd: ' ' })).toEqual({ version: 4, monthlyUsd: null })
+    expect(limitsEdit(workspace, { ...limitsOf(workspace), monthlyUsd: '9' })).toEqual({ version: 4, monthlyUsd: '9' })
+  })
+
   it('are not sent if nothing was changed', () =>
     expect(limitsEdit(workspace, limitsOf(workspace))).toEqual({ version: 4 }))
 })

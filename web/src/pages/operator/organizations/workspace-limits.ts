@@ -10,21 +10,24 @@ export const LIMITS = [
 ] as const
 
 export type LimitName = (typeof LIMITS)[number]['name']
-/** Undefined stands for the configured default. */
-export type Limits = Record<LimitName, number | undefined>
+/** Undefined stands for the configured default; an empty amount for no budget of the operator. */
+export type Limits = Record<LimitName, number | undefined> & { monthlyUsd: string }
 
 export const limitsOf = (workspace: Workspace): Limits => ({
   requestsPerMinute: workspace.requestsPerMinute,
   tokensPerMinute: workspace.tokensPerMinute,
   monthlyTokens: workspace.monthlyTokens,
   maxApiKeys: workspace.maxApiKeys,
+  monthlyUsd: workspace.operatorMonthlyUsd ?? '',
 })
 
 /** Only what was changed, so that settings that others change at the same time stay. */
 export function limitsEdit(workspace: Workspace, limits: Limits): WorkspaceEdit {
   const changed = LIMITS.filter(({ name }) => limits[name] !== workspace[name])
+  const usd = limits.monthlyUsd.trim()
   return {
     version: workspace.version,
+    ...(usd === (workspace.operatorMonthlyUsd ?? '') ? {} : { monthlyUsd: usd || null }),
     ...Object.fromEntries(changed.map(({ name }) => [name, limits[name] ?? null])),
   }
 }

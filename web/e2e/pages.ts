@@ -48,7 +48,7 @@ export async function recordPages(api: APIRequestContext, forebay: UnderTest): P
     budgets: [{ window: 'month', usd: '25' }],
   })
   const headers = { authorization: `Bearer ${forebay.apiKey}` }
-  const data = { name, model: 'forebay/smollm2-135m-instruct', flavor: 'cpu-1x-q4', minReplicas: 0, maxReplicas: 1 }
+  const data = { name, model: 'forebay/smollm2-135m-instruct', flavor: 'cpu-1x-q4' }
   expect((await api.post('/v1/endpoints', { headers, data })).status()).toBe(201)
   expect((await api.post(`/v1/endpoints/${name}/suspend`, { headers })).status()).toBe(200)
   const organization = await (await api.get(`/api/operator/organizations/${forebay.organizationId}`)).json()

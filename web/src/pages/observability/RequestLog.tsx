@@ -184,7 +184,9 @@ function columns(
       header: 'Model',
       cell: (one) => (
         <Stack gap={0}>
-          {one.model ?? (
+          {one.model ? (
+            <span className={classes.name}>{one.model}</span>
+          ) : (
             <Text span size="sm" c="dimmed">
               unknown model
             </Text>
@@ -195,7 +197,11 @@ function columns(
         </Stack>
       ),
     },
-    { id: 'caller', header: 'Caller', cell: (one) => callerNameOf(one.key ?? one.user) },
+    {
+      id: 'caller',
+      header: 'Caller',
+      cell: (one) => <span className={classes.name}>{callerNameOf(one.key ?? one.user)}</span>,
+    },
     {
       id: 'tokens',
       header: 'Tokens',

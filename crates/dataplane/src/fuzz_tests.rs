@@ -155,7 +155,7 @@ fn check_request(bytes: &[u8], parsed: Result<ParsedRequest, ParseError>) {
         let length = edits.length(request.body.len());
         let sent = edits.apply(&request.body);
         assert_eq!(sent.len(), length);
-        let sent: Map<String, Value> = serde_json::from_slice(&sent).unwrap();
+        let sent: Members = serde_json::from_slice(&sent).unwrap();
         assert_eq!(sent["model"], "up");
         let others = |members: &Map<String, Value>| {
             let mut others = members.clone();
@@ -214,11 +214,10 @@ fn tokenize_requests() {
     });
 }
 
+type Members = Map<String, Value>;
+
 /// The request as serde_json reads it, and as it is sent; `None` if it is rejected.
-fn read_and_sent(
-    bytes: &[u8],
-    parsed: Result<ParsedRequest, ParseError>,
-) -> Option<(ParsedRequest, Map<String, Value>, Map<String, Value>)> {
+fn read_and_sent(bytes: &[u8], parsed: Result<ParsedRequest, ParseError>) -> Option<(ParsedRequest, Members, Members)> {
     let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let request = parsed.ok().filter(|request| request.invalid.is_none())?;
     let members = match reference(text) {

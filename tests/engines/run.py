@@ -33,8 +33,10 @@ testbed.TIMEOUT_SECS = 300
 GGUF = ROOT / "data/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf"
 START_SECONDS = 600
 CONTEXT = 2048
-# What agents say before the first turn has up to 30,000 tokens. The model was not trained for that, but it computes them.
-AGENT_CONTEXT = 49_152
+# What agents say before the first turn has 12,000 tokens. The model was not trained for that, but it computes them.
+AGENT_CONTEXT = 40_960
+# Its sentences have no end: it stops at a full stop, a comma or a line break, as tokens, so that turns of agents end.
+AGENT_STOPS = {"eos_token_id": [2, 30, 28, 198]}
 # The bill check reads counters every ten seconds.
 READ_SECONDS = 60
 PROBE_SECONDS = 300
@@ -279,14 +281,14 @@ FOUND_OUT = {
 class Vllm:
     """vLLM with the starter model, on a port that it keeps when it is started again."""
 
-    def __init__(self, home, work, context=CONTEXT, options=()):
+    def __init__(self, home, work, context=CONTEXT, options=(), threads=1):
         self.home, self.port, self.process = pathlib.Path(home), free_port(), None
-        self.log, self.context, self.options = work / f"vllm-{self.port}.log", context, options
+        self.log, self.context, self.options, self.threads = work / f"vllm-{self.port}.log", context, options, threads
 
     @staticmethod
-    def environment():
+    def environment(threads=1):
         return {
-            "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1",
+            "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": str(threads),
             "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "VLLM_ALLOW_LONG_MAX_MODEL_LEN": "1",
         }
 
@@ -305,7 +307,7 @@ class Vllm:
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [str(part) for part in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env=os.environ | self.environment(), start_new_session=True,
+                env=os.environ | self.environment(self.threads), start_new_session=True,
             )
         wait_until("vLLM serves", self._is_up, START_SECONDS)
 
@@ -724,11 +726,16 @@ def check_dedicated(bed, home):
     check("no process is left", True)
 
 
+def options_for_agents(work):
+    """Turns of few words."""
+    (work / "generation_config.json").write_text(json.dumps(AGENT_STOPS))
+    return ["--generation-config", work, "--override-generation-config", '{"max_new_tokens": 64}']
+
+
 def test_vllm(bed, work, found, asked):
     home = os.environ["FOREBAY_TEST_VLLM"]
     engine, second = Vllm(home, work), Vllm(home, work)
-    # It writes few words, so that turns of agents end.
-    for_agents = Vllm(home, work, AGENT_CONTEXT, ["--override-generation-config", '{"max_new_tokens": 48}'])
+    for_agents = Vllm(home, work, AGENT_CONTEXT, options_for_agents(work), threads=os.cpu_count())
     table = lambda id: MODEL.format(id=id, url=engine.url, model="smol", engine="vllm", context=CONTEXT)
 
     def perform(step, *arguments):

@@ -614,7 +614,7 @@ slots = {{ "local/cpu" = 1 }}
 [[models]]
 id = "test/dedicated"
 context_length = 2048
-upstreams = [{{ url = "http://127.0.0.1:9/v1" }}]
+upstreams = [{{ url = "{upstream}/v1" }}]
 
 [[models.flavors]]
 name = "cpu"
@@ -702,7 +702,7 @@ def processes_below(pid):
 def check_dedicated(bed, home):
     """A dedicated endpoint with engine = "vllm" calls tools, is closed to others, and leaves no process behind"""
     path = f"{home}/venv/bin:{os.environ['PATH']}"
-    gateway = Gateway(bed, DEDICATED.format(home=home), Vllm.environment() | {"PATH": path})
+    gateway = Gateway(bed, DEDICATED.format(home=home, upstream=bed.engine()), Vllm.environment() | {"PATH": path})
     body = {"name": "vllm", "model": "test/dedicated", "flavor": "cpu", "replicas": 1}
     created = gateway.call("/v1/endpoints", body)
     check("the endpoint is created", created.status == 201, created.text)

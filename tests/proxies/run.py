@@ -154,7 +154,8 @@ def ai_sdk(api):
 def run_agent(call, command, environment):
     """What it printed; a tool call that changes a file is part of its turn."""
     done = subprocess.run(
-        command, cwd=call.home, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_SECONDS,
+        command, cwd=call.home, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        timeout=TIMEOUT_SECONDS,
     )
     if done.returncode:
         raise RuntimeError((done.stdout + done.stderr)[-300:])
@@ -207,9 +208,9 @@ def start_proxies(work, gateway, calls, stack):
     address = gateway.url.removeprefix("http://")
 
     def servers(proxy, line, header):
-        mine = (call for call in calls if call.proxy == proxy)
-        fill = lambda call: line.format(port=call.port, url=gateway.url, address=address, header="" if call.is_kept_alive else header)
-        return "\n".join(fill(call) for call in mine)
+        common = {"url": gateway.url, "address": address}
+        mine = ((call.port, "" if call.is_kept_alive else header) for call in calls if call.proxy == proxy)
+        return "\n".join(line.format(port=port, header=header, **common) for port, header in mine)
 
     (work / "nginx.conf").write_text(NGINX.format(work=work, servers=servers("nginx", NGINX_SERVER, NGINX_HEADER)))
     (work / "haproxy.cfg").write_text(HAPROXY.format(servers=servers("HAProxy", HAPROXY_SERVER, HAPROXY_HEADER)))
@@ -276,7 +277,8 @@ def main():
         seen = {call[:3]: verdict(call, is_complete, timeouts(work, call)) for call, is_complete in zip(calls, complete)}
         log = log_of(gateway)
     columns = [(proxy, kept) for kept in (True, False) for proxy in ("nginx", "HAProxy")]
-    print("\n| | " + " | ".join(f"{proxy}, `keep_alive`" if kept else proxy for proxy, kept in columns) + " |\n|---|---|---|---|---|")
+    heads = [f"{proxy}, `keep_alive`" if kept else proxy for proxy, kept in columns]
+    print("\n| | " + " | ".join(heads) + " |\n|---|---|---|---|---|")
     for client in CLIENTS:
         print(f"| {client} | " + " | ".join(seen[client, *column][0] for column in columns) + " |")
     wrong = [" ".join(map(str, call)) for call, (_, is_expected) in seen.items() if not is_expected]

@@ -106,6 +106,19 @@ async fn calls_without_tools_are_streamed_by_the_engine_and_failures_keep_their_
 }
 
 #[tokio::test]
+async fn reasoning_is_sent_back_by_the_name_that_the_engine_reads() {
+    let mut body = stream("hi");
+    body["messages"] =
+        json!([{"role": "assistant", "content": "a", "reasoning": "b"}, {"role": "user", "content": "hi"}]);
+    for (engine, name) in [("sglang", "reasoning_content"), ("vllm", "reasoning")] {
+        let app = TestApp::setup().upstream(&format!("engine = \"{engine}\"")).start().await;
+        app.events(Script::default(), body.clone()).await;
+        let sent = app.engine().calls()[0].json()["messages"][0].clone();
+        assert_eq!(sent, json!({"role": "assistant", "content": "a", name: "b"}));
+    }
+}
+
+#[tokio::test]
 async fn reasoning_keeps_the_name_of_the_engine_and_of_the_client() {
     let app = TestApp::setup().model("reasoning_names = \"as_is\"").start().await;
     let chunk = |delta: &str, finish: &str| {

@@ -92,7 +92,10 @@ impl Dataplane {
         let model = target.route();
         note_model(call, target.route());
         check_size(call, route)?;
-        check_tokenizer(&model.pool, call.request.needs)?;
+        // The replicas of an endpoint that does not serve say nothing of those that it will have.
+        if matches!(target, Target::Serverless(_)) {
+            check_tokenizer(&model.pool, call.request.needs)?;
+        }
         call.request.adapt_to(model.model.chat);
         let context_length = model.model.context_length;
         self.check_quarantine(call)?;

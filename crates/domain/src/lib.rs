@@ -12,6 +12,7 @@ pub mod costs;
 mod download;
 pub mod endpoint;
 pub mod endpoint_load;
+pub mod engine_key;
 pub mod gpu_busy;
 pub mod gpu_time;
 pub mod ids;
@@ -35,7 +36,7 @@ pub use accounts::{
     cache_salt, caller, invitation, key, key_restrictions, monthly_budget, organization, response_retention, session,
     user, workspace, workspace_edit,
 };
-pub use catalogue::{alias, capabilities, engine_key, gpu_type, model};
+pub use catalogue::{alias, capabilities, gpu_type, model};
 pub use costs::{forecast, gpu_costs, grouping};
 pub use limits::{attempts, budget, quota};
 

@@ -3,7 +3,6 @@
 pub mod alias;
 pub mod capabilities;
 mod chat_traits;
-pub mod engine_key;
 pub mod flavor_fit;
 pub mod gpu_type;
 pub mod model;

@@ -29,10 +29,7 @@ type Parts = {
   engine: Effective<Schemas['EngineEntry'], 'parallel' | 'args' | 'flavor'> | null
   flavors: OperatorFlavor[]
 }
-type Entry = Effective<
-  Omit<Schemas['CatalogueEntry'], keyof Parts | 'driver'>,
-  'thinking' | 'refusedMembers' | 'probe'
->
+type Entry = Effective<Omit<Schemas['CatalogueEntry'], keyof Parts | 'driver'>, 'thinking' | 'refusedMembers' | 'probe'>
 export type OperatorModel = Omit<Schemas['OperatorModel'], keyof Schemas['CatalogueEntry']> & Entry & Parts
 export type NewModel = Schemas['NewModel']
 export type ModelEdit = Schemas['ModelEdit']

@@ -27,11 +27,7 @@ export function ModelProbe({ model }: { model: OperatorModel }) {
             {model.probeResult.isComplete ? '' : '; not all calls were made, so it is repeated'}
           </Text>
         ) : null}
-        {isKnown ? (
-          <CapabilityTable rows={rows} />
-        ) : (
-          <Text c="dimmed">{reasonOf(model)}</Text>
-        )}
+        {isKnown ? <CapabilityTable rows={rows} /> : <Text c="dimmed">{reasonOf(model)}</Text>}
       </Stack>
     </Panel>
   )

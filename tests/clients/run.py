@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 import agent_engine  # noqa: E402
-import agents  # noqa: E402
+import agent_programs  # noqa: E402
 import echo_engine  # noqa: E402
 from testbed import FOREBAY, Testbed, log_of  # noqa: E402
 
@@ -114,7 +114,7 @@ def run(name, testbed):
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     command = SUITES[name]
-    cwd = agents.NODE if name == "Node" else HERE
+    cwd = agent_programs.NODE if name == "Node" else HERE
     try:
         done = subprocess.run(
             command, cwd=cwd, env=environment, timeout=SUITE_TIMEOUT_SECS, text=True,

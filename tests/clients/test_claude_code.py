@@ -4,7 +4,7 @@ import json
 import unittest
 
 import agent_engine
-import agents
+import agent_programs
 import anthropic
 from agent_test import BASE_URL, TOO_LONG, AgentTest, engine
 
@@ -13,7 +13,7 @@ MODEL = "claude-forebay"
 
 class ClaudeCode(AgentTest):
     def run_agent(self, key=None):
-        return json.loads(self.run_program(*agents.claude_code(self.home, BASE_URL, key or self.key, MODEL, self.task)))
+        return json.loads(self.run_program(*agent_programs.claude_code(self.home, BASE_URL, key or self.key, MODEL, self.task)))
 
     def assert_file_is_written(self, result):
         self.assert_file_has_content(result)

@@ -4,7 +4,7 @@ import json
 import unittest
 
 import agent_engine
-import agents
+import agent_programs
 from agent_test import BASE_URL, TOO_LONG, AgentTest, engine
 import openai
 
@@ -15,8 +15,8 @@ KNOWN_MODEL = "gpt-6-sol"
 class Codex(AgentTest):
     def run_agent(self, *arguments, key=None):
         """The events of a turn."""
-        program = agents.codex(self.home, BASE_URL, key or self.key, "forebay-agent", *arguments)
-        return agents.codex_events(self.run_program(*program))
+        program = agent_programs.codex(self.home, BASE_URL, key or self.key, "forebay-agent", *arguments)
+        return agent_programs.codex_events(self.run_program(*program))
 
     def assert_file_is_written(self, events):
         self.assert_file_has_content(events)

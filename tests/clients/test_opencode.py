@@ -4,7 +4,7 @@ import json
 import unittest
 
 import agent_engine
-import agents
+import agent_programs
 from agent_test import BASE_URL, AgentTest
 
 # The packages of the AI SDK that are built into the program, by API.
@@ -31,15 +31,15 @@ def config(api):
 class OpenCode(AgentTest):
     def run_agent(self, api):
         (self.work / "opencode.json").write_text(json.dumps(config(api)))
-        environment = agents.environment(
+        environment = agent_programs.environment(
             self.home,
             FOREBAY_API_KEY=self.key,
-            HTTP_PROXY=agents.NOWHERE,
+            HTTP_PROXY=agent_programs.NOWHERE,
             OPENCODE_DISABLE_AUTOUPDATE="1",
             OPENCODE_DISABLE_MODELS_FETCH="1",
             OPENCODE_DISABLE_LSP_DOWNLOAD="1",
         )
-        return self.run_program([agents.OPENCODE, "run", "--format", "json", self.task], environment)
+        return self.run_program([agent_programs.OPENCODE, "run", "--format", "json", self.task], environment)
 
     def test_a_tool_loop_changes_a_file_through_every_api(self):
         for api in PROVIDERS:

@@ -25,7 +25,7 @@ import urllib.parse
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(TESTS), str(TESTS / "clients")]
 
-import agents  # noqa: E402
+import agent_programs  # noqa: E402
 import testbed  # noqa: E402
 from testbed import ROOT, Testbed, admin, send, wait_until  # noqa: E402
 
@@ -557,11 +557,11 @@ def check_agents(bed, engine, work):
 
     common = (f"{gateway.at.url}/v1", gateway.at.apiKey, "test/agent")
     before = gateway.billed(), engine.counters()
-    program = agents.claude_code(home("claude-code"), *common, "Say hello.", context=AGENT_CONTEXT)
+    program = agent_programs.claude_code(home("claude-code"), *common, "Say hello.", context=AGENT_CONTEXT)
     result = json.loads(run("Claude Code", *program))
     check("Claude Code's turn is complete", result["subtype"] == "success" and not result["is_error"], result)
-    program = agents.codex(home("codex"), *common, "Say hello.", context=AGENT_CONTEXT)
-    events = agents.codex_events(run("Codex", *program))
+    program = agent_programs.codex(home("codex"), *common, "Say hello.", context=AGENT_CONTEXT)
+    events = agent_programs.codex_events(run("Codex", *program))
     check("Codex' turn is complete", events[-1]["type"] == "turn.completed", events[-3:])
     wait_until("vLLM is idle", engine.is_idle, 60)
     after = gateway.billed(), engine.counters()

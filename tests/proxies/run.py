@@ -22,7 +22,7 @@ TESTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(TESTS), str(TESTS / "clients")]
 
 import agent_engine  # noqa: E402
-import agents  # noqa: E402
+import agent_programs  # noqa: E402
 import anthropic  # noqa: E402
 import openai  # noqa: E402
 from testbed import Testbed, log_of, send, wait_until  # noqa: E402
@@ -142,7 +142,7 @@ def ai_sdk(api):
         environment = os.environ | {"BASE_URL": call.base_url, "API_KEY": call.key, "MODEL": MODEL, "API": api}
         # Modules that come by standard input are looked up from the working directory.
         done = subprocess.run(
-            ["node", "--input-type=module"], input=(TESTS / "proxies/stream.mjs").read_text(), cwd=agents.NODE,
+            ["node", "--input-type=module"], input=(TESTS / "proxies/stream.mjs").read_text(), cwd=agent_programs.NODE,
             env=environment, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=True,
         )
         printed = json.loads(done.stdout)
@@ -171,12 +171,12 @@ def task(call):
 
 
 def claude_code(call):
-    result = json.loads(run_agent(call, *agents.claude_code(call.home, call.base_url, call.key, MODEL, task(call))))
+    result = json.loads(run_agent(call, *agent_programs.claude_code(call.home, call.base_url, call.key, MODEL, task(call))))
     return wrote_its_file(call) and not result["is_error"], result["result"]
 
 
 def codex(call):
-    events = agents.codex_events(run_agent(call, *agents.codex(call.home, call.base_url, call.key, MODEL, task(call))))
+    events = agent_programs.codex_events(run_agent(call, *agent_programs.codex(call.home, call.base_url, call.key, MODEL, task(call))))
     return wrote_its_file(call) and events[-1]["type"] == "turn.completed", events[-1]["type"]
 
 

@@ -39,7 +39,7 @@ AGENT_CONTEXT = 40_960
 AGENT_STOPS = {"eos_token_id": [2, 30, 28, 198]}
 # The bill check reads counters every ten seconds.
 READ_SECONDS = 60
-PROBE_SECONDS = 300
+PROBE_SECONDS = 900
 AGENT_SECONDS = 600
 MODEL = """
 [[models]]
@@ -350,14 +350,13 @@ def probed(bed, table):
     """What a gateway finds out about an engine by itself: version, and support by capability."""
     gateway = Gateway(bed, table, server='drain_timeout = "1s"\nprobe = true')
     model = lambda: gateway.read("/api/operator/models/test%2Fengine")
-    wait_until("the gateway has asked the engine", lambda: model().get("probeResult"), PROBE_SECONDS)
+    # An engine that is too slow for its questions is asked again.
+    is_complete = lambda: (model().get("probeResult") or {}).get("isComplete")
+    wait_until("the gateway has asked the engine everything", is_complete, PROBE_SECONDS)
     # What the store has is read by the route a moment later.
-    known = lambda: [one for one in model()["capabilities"] if one["support"] != "unknown"]
-    wait_until("the gateway knows what the engine can do", known, PROBE_SECONDS)
+    time.sleep(5)
     seen = model()
     bed.stop(gateway.at)
-    if not seen["probeResult"]["isComplete"]:
-        raise Failure(f"not all questions were asked: {seen['capabilities']}")
     support = {one["name"]: one["support"] for one in seen["capabilities"]}
     for one in seen["capabilities"]:
         if one["note"]:

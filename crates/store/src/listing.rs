@@ -84,7 +84,8 @@ pub struct Cursor {
 
 impl Cursor {
     pub fn parse(text: &str) -> Option<Self> {
-        let Some((id, value)) = text.split_once('.') else { return Some(Self { id: text.to_owned(), value: None }) };
+        // Ids of models have dots; an encoded value has none.
+        let Some((id, value)) = text.rsplit_once('.') else { return Some(Self { id: text.to_owned(), value: None }) };
         let value = String::from_utf8(BASE64_URL_SAFE_NO_PAD.decode(value).ok()?).ok()?;
         // PostgreSQL rejects zero bytes in texts.
         (!value.contains('\0')).then(|| Self { id: id.to_owned(), value: Some(value) })

@@ -102,6 +102,28 @@ async fn a_sorted_list_goes_on_after_the_last_row_of_a_page_was_deleted_or_renam
 }
 
 #[tokio::test]
+async fn a_list_of_models_goes_on_after_the_last_model_of_a_page_was_deleted() {
+    let app = TestApp::start().await;
+    let operator = Person::operator(&app).await;
+    let models = "/api/operator/models";
+    for (sort, expected) in [("", "umbra/v1.6"), ("sort=name&", "umbra/v1.6"), ("sort=-name&", "umbra/v1.4")] {
+        for id in ["umbra/v1.4", "umbra/v1.5", "umbra/v1.6"] {
+            operator.make(models, json!({"id": id, "upstreams": [{"url": app.engine().url()}]})).await;
+        }
+        let path = format!("{models}?{sort}search=umbra%2F&limit=2");
+        let page = operator.read(&path).await;
+        assert_eq!(page["data"][1]["id"], "umbra/v1.5", "{sort}");
+        assert_eq!(operator.delete(&format!("{models}/umbra%2Fv1.5")).await.status, 204);
+        let cursor = text(&page["nextCursor"]).replace('/', "%2F");
+        let next = operator.read(&format!("{path}&cursor={cursor}")).await;
+        assert_eq!((&next["data"][0]["id"], &next["nextCursor"]), (&json!(expected), &Value::Null), "{sort}");
+        for id in ["v1.4", "v1.6"] {
+            assert_eq!(operator.delete(&format!("{models}/umbra%2F{id}")).await.status, 204);
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_invalid_search_is_rejected_with_its_field() {
     let app = TestApp::start().await;
     let operator = Person::operator(&app).await;
@@ -124,8 +146,8 @@ async fn an_invalid_search_is_rejected_with_its_field() {
             assert_eq!(error_of(&operator.get(&format!("{path}?{query}")).await), expected, "{path}?{query}");
         }
     }
-    let unknown = operator.get("/api/operator/models?cursor=acme%2Fnone").await;
-    assert_eq!(error_of(&unknown), "422 invalid_value cursor");
+    let invalid = operator.get("/api/operator/models?cursor=acme%2Fnone.%25").await;
+    assert_eq!(error_of(&invalid), "422 invalid_value cursor");
     let sort = operator.get("/api/users?sort=colour").await;
     assert!(sort.text().contains("not one of `email`, `createdAt`"), "{}", sort.text());
 }

@@ -37,7 +37,7 @@ async fn a_model_is_created_served_changed_and_deleted() {
     assert_eq!(chat_with(&app, &app.key, "acme/own").await, 200, "it is served at once");
     assert_eq!(app.engine().calls().last().unwrap().json()["model"], "own-q4");
     let all = operator.read(MODELS).await;
-    assert_eq!(ids(&all), [CHAT, "acme/embed", "acme/own"]);
+    assert_eq!(ids(&all), ["acme/embed", "acme/own", CHAT]);
     assert_eq!((&all["data"][0]["source"], &all["data"][0]["version"]), (&json!("file"), &Value::Null));
 
     let changed = operator.patch(OWN, json!({"version": 1, "inputPer1m": "0.20", "name": null})).await;

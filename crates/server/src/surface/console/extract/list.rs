@@ -137,15 +137,28 @@ pub(crate) struct WholeOrPage {
 }
 
 impl WholeOrPage {
-    /// The page of `rows`, whose ids are cursors.
-    pub(crate) fn cut<T>(&self, mut rows: Vec<T>, id: impl Fn(&T) -> &str) -> Result<List<T>, ConsoleError> {
-        if let Some(cursor) = non_empty(&self.cursor) {
-            let last = rows.iter().position(|row| id(row) == cursor);
-            let last = last.ok_or_else(invalid_cursor)?;
-            rows.drain(..=last);
+    /// The page of `rows`, sorted by `key`: a value, and the id among equal ones. The row of the cursor may be gone.
+    pub(crate) fn cut<T>(
+        &self,
+        rows: Vec<T>,
+        descending: bool,
+        key: impl Fn(&T) -> (String, String),
+    ) -> Result<List<T>, ConsoleError> {
+        let compare = |one: &(String, String), other: &(String, String)| {
+            if descending { other.cmp(one) } else { one.cmp(other) }
+        };
+        let mut rows: Vec<_> = rows.into_iter().map(|row| (key(&row), row)).collect();
+        rows.sort_unstable_by(|(one, _), (other, _)| compare(one, other));
+        if let Some(text) = non_empty(&self.cursor) {
+            let Cursor { id, value } = Cursor::parse(text).ok_or_else(invalid_cursor)?;
+            let last = (value.unwrap_or_default(), id);
+            rows.retain(|(key, _)| compare(key, &last).is_gt());
         }
         let page = PageRequest { cursor: Cursor::default(), limit: limit(&self.limit)?.unwrap_or(u32::MAX) };
-        Ok(List::new(rows, &page, |row| id(row).to_owned(), |row| row))
+        let cursor = |((value, id), _): &((String, String), T)| {
+            Cursor { id: id.clone(), value: Some(value.clone()) }.to_string()
+        };
+        Ok(List::new(rows, &page, cursor, |(_, row)| row))
     }
 }
 

@@ -10,7 +10,6 @@ use fleet::drivers::{CommandPreview, preview};
 use fleet::routes::Table;
 use node::catalogue_keeper::StoreEntry;
 use serde::Serialize;
-use std::cmp::Ordering;
 use store::SortBy;
 use store::capabilities::EngineRecord;
 use store::catalogue::Uses;
@@ -78,13 +77,12 @@ impl SortBy for ModelOrder {
 }
 
 impl ModelOrder {
-    pub(super) fn compare(self, one: &OperatorModelView, other: &OperatorModelView) -> Ordering {
-        let by_value = match self {
-            Self::Name => one.sorted_name().cmp(&other.sorted_name()),
-            Self::Status => one.status.cmp(other.status),
-            Self::Source => one.source.cmp(other.source),
-        };
-        by_value.then_with(|| one.id.cmp(&other.id))
+    pub(super) fn value(self, model: &OperatorModelView) -> String {
+        match self {
+            Self::Name => model.sorted_name(),
+            Self::Status => model.status.to_owned(),
+            Self::Source => model.source.to_owned(),
+        }
     }
 }
 

@@ -24,7 +24,7 @@ impl PathParam for ModelId {
     }
 }
 
-/// All models: those of the file, then those of the store, unless they are sorted. A search finds ids and names.
+/// All models, by their ids unless they are sorted. A search finds ids and names.
 #[utoipa::path(get, path = "/api/operator/models", tag = "operator", params(WholeOrPage, ModelSearch),
     responses((status = 200, body = List<OperatorModelView>)))]
 pub(crate) async fn list(
@@ -37,15 +37,14 @@ pub(crate) async fn list(
     let of_file = snapshot.file_models().map(|model| OperatorModelView::of_file(model, &table));
     let of_store = snapshot.models.iter().map(|entry| OperatorModelView::of_store(entry, &table));
     let searched = search.text.to_lowercase();
-    let mut found: Vec<_> = of_file.chain(of_store).filter(|model| model.contains(&searched)).collect();
-    if let Some(order) = search.order {
-        found.sort_by(|one, other| order.by.compare(one, other));
-        if order.descending {
-            found.reverse();
-        }
-    }
+    let found: Vec<_> = of_file.chain(of_store).filter(|model| model.contains(&searched)).collect();
     let total = search.count.then_some(found.len() as u64);
-    Ok(Json(page.cut(found, OperatorModelView::id)?.with_total(total)))
+    let descending = search.order.is_some_and(|order| order.descending);
+    let key = |model: &OperatorModelView| {
+        let value = search.order.map_or_else(String::new, |order| order.by.value(model));
+        (value, model.id().to_owned())
+    };
+    Ok(Json(page.cut(found, descending, key)?.with_total(total)))
 }
 
 /// One model, and what refers to it.

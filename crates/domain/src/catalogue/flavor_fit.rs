@@ -51,6 +51,14 @@ pub fn fit<'a>(need: FlavorNeed<'_>, nodes: impl IntoIterator<Item = &'a NodeGpu
     fit
 }
 
+/// The fewest GPUs with which a replica has a place, if nothing else ran: a power of two, because engines divide the attention
+/// heads of a model among the GPUs.
+pub fn fewest_gpus(need: FlavorNeed<'_>, nodes: &[NodeGpus]) -> Option<u32> {
+    let largest_node = fit(need, nodes).largest_node;
+    let mut counts = (0..u32::BITS).map(|power| 1 << power).take_while(|&count| count <= largest_node);
+    counts.find(|&gpu_count| fit(FlavorNeed { gpu_count, ..need }, nodes).replicas > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,5 +89,7 @@ mod tests {
         let large = FlavorNeed { memory_bytes: Some(161), ..two };
         assert_eq!((fit(large, &nodes).replicas, fit(large, &nodes).too_little_memory), (2, Some(160)));
         assert_eq!(fit(large, &nodes[..1]).replicas, 0);
+        let fewest = |bytes| fewest_gpus(FlavorNeed { memory_bytes: Some(bytes), ..two }, &nodes[..1]);
+        assert_eq!([80, 81, 161, 640, 641].map(fewest), [Some(1), Some(2), Some(4), Some(8), None]);
     }
 }

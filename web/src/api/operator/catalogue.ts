@@ -42,6 +42,8 @@ export type FlavorFit = Schemas['FlavorFit']
 
 const KEY = ['operator', 'models'] as const
 export const POLL_MS = 5_000
+/** After this time, what was typed is looked up. */
+export const TYPING_MS = 500
 
 export const catalogueQuery = queryOptions({
   queryKey: ['operator', 'catalogue'],

@@ -23,6 +23,14 @@ export const downloadsQuery = queryOptions({
   ...polled(PROGRESS_POLL_MS),
 })
 
+/** What the hub says about weights that a form names; an error is only that nothing is known. */
+export const weightsLookupQuery = (reference: string) =>
+  queryOptions({
+    queryKey: ['operator', 'weights-lookup', reference],
+    queryFn: () => lookUpWeights(reference),
+    retry: false,
+  })
+
 export const lookUpWeights = (reference: string) =>
   unwrap(client.POST('/api/operator/weights/lookup', { body: { reference } }))
 

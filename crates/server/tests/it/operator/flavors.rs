@@ -38,6 +38,7 @@ async fn a_flavor_is_checked_against_the_gpus_of_the_nodes() {
     std::fs::write(&weights, b"GGUF-and-no-more").unwrap();
     let sized = operator.read(&format!("{FIT}?gpuType=local/cpu&weights={}", weights.display())).await;
     assert_eq!((&sized["fits"], &sized["neededMemoryBytes"]), (&json!(true), &json!((256 << 20) + 16)), "{sized}");
+    assert_eq!(sized["fewestGpus"], 1, "{sized}");
     let unknown = operator.read(&format!("{FIT}?gpuType=local/cpu&weights=/etc/passwd")).await;
     assert_eq!((&unknown["fits"], &unknown["neededMemoryBytes"]), (&json!(true), &json!(null)), "{unknown}");
     for (query, expected) in [

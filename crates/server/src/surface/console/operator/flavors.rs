@@ -9,7 +9,7 @@ use crate::surface::console::extract::{Caller, List, Operator, Params};
 use axum::Json;
 use control::nodes;
 use domain::GpuType;
-use domain::catalogue::flavor_fit::{FlavorFit, FlavorNeed, NodeGpus, fit};
+use domain::catalogue::flavor_fit::{FlavorFit, FlavorNeed, NodeGpus, fewest_gpus, fit};
 use domain::model::DriverKind;
 use fleet::machine::Machine;
 use node::report::GpuReport;
@@ -146,6 +146,9 @@ pub(crate) struct FitView {
     free_replicas: Option<u64>,
     /// An estimate of the memory for the weights and for work; null if their size is not known.
     needed_memory_bytes: Option<u64>,
+    /// The fewest GPUs whose memory is enough, in powers of two; null if no node has them, or the size of the weights is not
+    /// known.
+    fewest_gpus: Option<u32>,
     /// Why it does not fit, or is not known.
     why: Option<String>,
 }
@@ -213,6 +216,7 @@ fn judge(need: FlavorNeed<'_>, nodes: &[NodeGpus]) -> FitView {
         replicas: Some(found.replicas),
         free_replicas: Some(found.free_replicas),
         needed_memory_bytes,
+        fewest_gpus: needed_memory_bytes.and_then(|_| fewest_gpus(need, nodes)),
         why,
     }
 }
@@ -281,6 +285,7 @@ mod tests {
         let why = |view: FitView| view.why.unwrap_or_default();
         let three = why(judge(need(3, None), &counted));
         assert_eq!(three, "a replica needs 3 GPUs on one node, and no node has more than 2");
+        assert_eq!((two.fewest_gpus, judge(need(1, Some(81 << 30)), &counted).fewest_gpus), (None, Some(2)));
         let large = why(judge(need(2, Some(161 << 30)), &counted));
         assert_eq!(large, "the weights need about 161.0 GiB of memory, and the GPUs of a replica have 160.0 GiB");
         assert_eq!(why(judge(need(1, None), &[])), "no node has GPUs of the type nvidia/h100");

@@ -15,13 +15,11 @@ import { formatBytes, formatCount } from '../../../../ui/format'
 import { Panel } from '../../../../ui/Panel'
 import { StatusBadge } from '../../../../ui/StatusBadge'
 import { suggestId } from '../fields'
+import { contextOf, SUGGESTED_CONTEXT } from '../suggestions'
 import { DownloadProgress } from './DownloadProgress'
 import { downloadOf } from './downloads'
 import { NewModelForm } from './NewModelForm'
 import type { Found } from './new-model'
-
-/** An engine allocates memory for a whole context; longer ones are a choice. */
-const SUGGESTED_CONTEXT = 8_192
 
 type Props = {
   lookup: WeightsLookup
@@ -124,7 +122,7 @@ function foundModel(lookup: WeightsLookup, model: RunnableWeights): Found {
   return {
     id: suggestId(embeds && lookup.repository ? lookup.repository : `${owner}/${stem}`),
     modality: embeds ? 'embedding' : 'chat',
-    contextLength: embeds ? undefined : Math.min(lookup.contextLength ?? SUGGESTED_CONTEXT, SUGGESTED_CONTEXT),
+    contextLength: embeds ? undefined : (contextOf(lookup, 'forebay-engine') ?? SUGGESTED_CONTEXT),
     engine: { weights: model.weights, replicas: 1, parallel: undefined },
   }
 }

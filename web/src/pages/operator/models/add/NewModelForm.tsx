@@ -11,10 +11,11 @@ import { ErrorPanel } from '../../../../ui/ErrorPanel'
 import { OptionalNumber } from '../../../../ui/OptionalNumber'
 import { Panel } from '../../../../ui/Panel'
 import { DetailsFields } from '../DetailsFields'
-import type { DetailFields } from '../fields'
+import { type DetailFields, EMPTY_DETAILS } from '../fields'
 import { FlavorFieldset } from '../flavors/FlavorFieldset'
 import { RecipeHint } from '../RecipeHint'
 import { detailsChange, recipeOf } from '../recipes'
+import { contextOf, useSuggestions, useWeightsLookup } from '../suggestions'
 import { type Found, fieldsOf, type NewModelFields, toNewModel } from './new-model'
 
 type Props = { title: string; found: Found }
@@ -38,6 +39,13 @@ export function NewModelForm({ title, found }: Props) {
       router.history.push(paths.operatorModel(model.id))
     },
   })
+  const flavor = 'flavors' in form.values ? form.values.flavors[0] : undefined
+  const lookup = useWeightsLookup(flavor?.weights)
+  useSuggestions(
+    partOf<DetailFields>(form, ''),
+    EMPTY_DETAILS,
+    flavor && lookup ? { contextLength: contextOf(lookup, flavor.engine) } : {},
+  )
   return (
     <form onSubmit={submit} noValidate>
       <Panel title={title}>
@@ -98,7 +106,7 @@ function ModelRecipe({ form }: { form: UseFormReturnType<NewModelFields> }) {
 
 function ServingFields({ form }: { form: UseFormReturnType<NewModelFields> }) {
   if ('flavors' in form.values) {
-    return <FlavorFieldset part={partOf(form, 'flavors.0')} modelWeights={undefined} modelId={form.values.id} />
+    return <FlavorFieldset part={partOf(form, 'flavors.0')} modelWeights={undefined} modelId={form.values.id} isNew />
   }
   if ('upstreams' in form.values) {
     return (

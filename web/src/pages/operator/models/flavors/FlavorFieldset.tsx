@@ -6,8 +6,9 @@ import { Folded } from '../../../../ui/Folded'
 import { OptionalNumber } from '../../../../ui/OptionalNumber'
 import { RecipeHint } from '../RecipeHint'
 import { flavorChange, recipeOf } from '../recipes'
-import { FlavorFit } from './FlavorFit'
-import { type FlavorFields, placesOf, suggestName } from './flavor-fields'
+import { precisionOf, useSuggestions, useWeightsLookup } from '../suggestions'
+import { FlavorFit, useFlavorFit } from './FlavorFit'
+import { EMPTY_FLAVOR, type FlavorFields, placesOf, suggestName } from './flavor-fields'
 
 const DRIVERS = [
   { value: 'process', label: 'Processes on the nodes' },
@@ -20,10 +21,12 @@ type Props = {
   /** Those of the model, which a flavor without its own has. */
   modelWeights: string | undefined
   modelId: string
+  /** Fields of a new flavor are filled with what is known. */
+  isNew: boolean
 }
 
 /** The hardware of a flavor, with a check whether it fits, and what endpoints on it cost. */
-export function FlavorFieldset({ part: { fields, input, change }, modelWeights, modelId }: Props) {
+export function FlavorFieldset({ part: { fields, input, change }, modelWeights, modelId, isNew }: Props) {
   const types = useQuery(gpuTypesQuery)
   const known = types.data ?? []
   const hasParsers = fields.engine === 'vllm' || fields.engine === 'sglang'
@@ -34,6 +37,22 @@ export function FlavorFieldset({ part: { fields, input, change }, modelWeights, 
     const driver = drivers.length === 0 || drivers.includes(fields.driver) ? fields.driver : (drivers[0] ?? '')
     change({ gpuType, gpuCount, driver, ...(isSuggested ? { name: suggestName(gpuType, gpuCount) } : {}) })
   }
+  const weights = fields.weights || modelWeights
+  const fit = useFlavorFit({ gpuType: fields.gpuType, gpuCount: fields.gpuCount ?? 1, driver: fields.driver, weights })
+  const { models = [] } = useWeightsLookup(isNew ? weights : undefined) ?? {}
+  const [only] = models.length === 1 ? models : []
+  const fewest = fit.data?.fewestGpus
+  useSuggestions(
+    {
+      fields,
+      change: ({ gpuCount, ...others }) => {
+        change(others)
+        if (gpuCount) setHardware(fields.gpuType, gpuCount)
+      },
+    },
+    EMPTY_FLAVOR,
+    isNew ? { precision: precisionOf(only?.name ?? weights ?? ''), ...(fewest ? { gpuCount: fewest } : {}) } : {},
+  )
   return (
     <Stack gap="sm">
       <Fieldset legend="Hardware">
@@ -66,12 +85,7 @@ export function FlavorFieldset({ part: { fields, input, change }, modelWeights, 
             onChange={(gpuCount) => setHardware(fields.gpuType, gpuCount)}
           />
         </SimpleGrid>
-        <FlavorFit
-          gpuType={fields.gpuType}
-          gpuCount={fields.gpuCount ?? 1}
-          driver={fields.driver}
-          weights={fields.weights || modelWeights}
-        />
+        <FlavorFit fit={fit} />
       </Fieldset>
       <Fieldset legend="What replicas run">
         <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="sm">

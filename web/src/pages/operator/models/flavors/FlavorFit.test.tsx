@@ -3,7 +3,9 @@ import { screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { expect, it } from 'vitest'
 import { fakeApi, renderInConsole } from '../../../../testing'
-import { FlavorFit } from './FlavorFit'
+import { FlavorFit, useFlavorFit } from './FlavorFit'
+
+const Check = () => <FlavorFit fit={useFlavorFit({ gpuType: 'local/cpu', gpuCount: 1, driver: 'process' })} />
 
 it('reports that the fit could not be checked, and checks again', async () => {
   let works = false
@@ -12,7 +14,7 @@ it('reports that the fit could not be checked, and checks again', async () => {
       ? { body: { fits: true, replicas: 4, freeReplicas: 2 } }
       : { status: 500, body: { code: 'internal_error', error: 'internal error' } },
   )
-  renderInConsole(<FlavorFit gpuType="local/cpu" gpuCount={1} driver="process" />)
+  renderInConsole(<Check />)
   const alert = await screen.findByRole('alert')
   expect(alert.textContent).toContain('Whether a replica fits could not be checked')
   expect(alert.textContent).toContain('internal_error')

@@ -1,16 +1,20 @@
 import { Text } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
-import { type FlavorFit as Fit, type FlavorHardware, flavorFitQuery } from '../../../../api/operator/catalogue'
+import {
+  type FlavorFit as Fit,
+  type FlavorHardware,
+  flavorFitQuery,
+  TYPING_MS,
+} from '../../../../api/operator/catalogue'
 import { ErrorPanel } from '../../../../ui/ErrorPanel'
 import { StatusBadge } from '../../../../ui/StatusBadge'
 
-const TYPING_MS = 500
 /** What the server accepts as a GPU type; others would be rejected. */
 const GPU_TYPE = /^[\w.-]{1,100}\/[\w.-]{1,100}$/
 
-/** Says whether a replica with these GPUs has a place on some node. */
-export function FlavorFit({ gpuType, gpuCount, driver, weights }: FlavorHardware) {
+/** Whether a replica with these GPUs has a place on some node. */
+export function useFlavorFit({ gpuType, gpuCount, driver, weights }: FlavorHardware) {
   const typed: FlavorHardware = {
     gpuType: gpuType.trim(),
     gpuCount,
@@ -19,7 +23,10 @@ export function FlavorFit({ gpuType, gpuCount, driver, weights }: FlavorHardware
   }
   const [settled] = useDebouncedValue(JSON.stringify(typed), TYPING_MS)
   const query: FlavorHardware = JSON.parse(settled)
-  const fit = useQuery({ ...flavorFitQuery(query), enabled: GPU_TYPE.test(query.gpuType) && query.gpuCount >= 1 })
+  return useQuery({ ...flavorFitQuery(query), enabled: GPU_TYPE.test(query.gpuType) && query.gpuCount >= 1 })
+}
+
+export function FlavorFit({ fit }: { fit: ReturnType<typeof useFlavorFit> }) {
   if (fit.error && !fit.data) {
     return (
       <ErrorPanel

@@ -169,7 +169,12 @@ function FlavorForm({ model, flavor, onClose }: FormProps) {
   return (
     <form onSubmit={submit} noValidate>
       <Stack gap="sm">
-        <FlavorFieldset part={partOf(form, '')} modelWeights={model.engine?.weights} modelId={model.id} />
+        <FlavorFieldset
+          part={partOf(form, '')}
+          modelWeights={model.engine?.weights}
+          modelId={model.id}
+          isNew={!flavor}
+        />
         {error ? <ErrorPanel error={error} title="Could not save the flavor" /> : null}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>

@@ -23,6 +23,7 @@ export const PAGES = [
   { name: 'workspaces', path: '/settings?tab=workspaces', title: 'Settings' },
   { name: 'sessions', path: '/settings?tab=account', title: 'Settings' },
   { name: 'help', path: '/help/costs', title: 'Usage and costs' },
+  { name: 'reference', path: '/help/api/reference', title: 'API reference' },
   { name: 'operator', path: '/operator', title: 'Overview' },
   { name: 'operator-models', path: '/operator/models', title: 'Models' },
   { name: 'operator-add-model', path: '/operator/models/new', title: 'Add model' },

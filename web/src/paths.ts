@@ -32,6 +32,7 @@ export const paths = {
   settings: (query: Query = {}) => withQuery('/settings', query),
   /** `page` is a path in the folder of documents, such as `costs.md#caching`. */
   help: (page = '') => `/help${page && `/${page.replace('.md', '')}`}`,
+  reference: () => '/help/api/reference',
   operator: () => '/operator',
   operatorModels: () => '/operator/models',
   addModel: () => '/operator/models/new',

@@ -24,7 +24,8 @@ export function placesOf({ isOperator, models = [], endpoints = [], keys = [], o
   return [
     ...groups.flatMap(({ group, items }) => items.map(({ name, href }) => place(group, name, href))),
     place('Help', 'Guide', paths.help()),
-    place('Help', 'API reference', paths.help('api/index.md')),
+    place('Help', 'API', paths.help('api/index.md')),
+    place('Help', 'API reference', paths.reference()),
     ...endpoints.map(({ name }) => place('Endpoint', name, paths.endpoint(name))),
     ...models.map(({ id, name }) => place('Model', name === id ? id : `${name} (${id})`, paths.model(id))),
     ...keys.map(({ id, name }) => place('Key', name, paths.observability({ key: id }))),

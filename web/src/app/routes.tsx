@@ -181,6 +181,14 @@ const pages = [
     lazyPage(() => import('../pages/help/HelpPage'), 'HelpPage'),
   ),
   page(
+    '/help/api/reference',
+    lazyPage(() => import('../pages/help/ReferencePage'), 'ReferencePage'),
+  ),
+  page(
+    '/help/api/reference/$',
+    lazyPage(() => import('../pages/help/ReferencePage'), 'ReferencePage'),
+  ),
+  page(
     '/help/$',
     lazyPage(() => import('../pages/help/HelpPage'), 'HelpPage'),
   ),

@@ -1,13 +1,12 @@
-import { Anchor, Skeleton } from '@mantine/core'
+import { Skeleton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useParams, useRouterState } from '@tanstack/react-router'
 import { useEffect } from 'react'
-import { paths } from '../../paths'
-import { Link } from '../../ui/Link'
 import { Loaded } from '../../ui/Loaded'
 import { PageHeader } from '../../ui/PageHeader'
+import { Contents } from './Contents'
 import { GuideText } from './GuideText'
-import { contents, HOME, pageText, splitTitle } from './guide'
+import { HOME, pageText, splitTitle } from './guide'
 import classes from './Help.module.css'
 
 /** The guide of this version. */
@@ -34,31 +33,5 @@ export function HelpPage() {
         <Contents current={path} />
       </div>
     </>
-  )
-}
-
-function Contents({ current }: { current: string }) {
-  const entries = useQuery({ queryKey: ['guide'], queryFn: contents, staleTime: Number.POSITIVE_INFINITY })
-  return (
-    <nav className={classes.contents} aria-label="Guide">
-      <ul>
-        {entries.data?.map(({ title, path, depth }) => (
-          <li key={path ?? title} data-depth={depth}>
-            {path ? (
-              <Link href={paths.help(path)} aria-current={path === current ? 'page' : undefined}>
-                {title}
-              </Link>
-            ) : (
-              <strong>{title}</strong>
-            )}
-          </li>
-        ))}
-        <li data-depth={1}>
-          <Anchor href="/openapi.json" target="_blank" inherit>
-            OpenAPI description
-          </Anchor>
-        </li>
-      </ul>
-    </nav>
   )
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { contents, entriesOf, hasPage, pageText, resolved, slug, splitTitle } from './guide'
+import { contents, entriesOf, hasPage, pageText, REFERENCE, resolved, slug, splitTitle } from './guide'
 
 it('the contents have groups and pages that exist', async () => {
   expect(entriesOf('# Summary\n\n[A](a.md)\n\n# Using it\n\n- [B](b.md)\n  - [C](c/d.md)\n')).toEqual([
@@ -10,7 +10,7 @@ it('the contents have groups and pages that exist', async () => {
   ])
   const all = await contents()
   expect(all.length).toBeGreaterThan(40)
-  expect(all.every(({ path }) => !path || hasPage(path))).toBe(true)
+  expect(all.filter(({ path }) => path && !hasPage(path))).toEqual([{ title: 'Reference', path: REFERENCE, depth: 1 }])
 })
 
 it('links lead within the guide, others nowhere', () => {

@@ -2,7 +2,7 @@
 
 const FOLDER = '../../../../docs/'
 
-/** Loads a page by its path, such as `concepts/index.md`. The reference is made with the program, so after the console. */
+/** Loads a page by its path, such as `concepts/index.md`. Those of the reference have a page of their own: see `reference.ts`. */
 const PAGES = import.meta.glob<string>(['../../../../docs/**/*.md', '!../../../../docs/api/reference/*'], {
   query: '?raw',
   import: 'default',
@@ -11,6 +11,7 @@ const IMAGES = import.meta.glob<string>('../../../../docs/images/*', { query: '?
 const EXAMPLE = import.meta.glob<string>('../../../../config/example.toml', { query: '?raw', import: 'default' })
 
 export const HOME = 'index.md'
+export const REFERENCE = 'api/reference/index.md'
 const SUMMARY = 'SUMMARY.md'
 const INCLUDED = /\{\{#include [^}]*example\.toml\}\}/
 
@@ -33,7 +34,7 @@ export type Entry = { title: string; path?: string; depth: number }
 
 export const contents = async (): Promise<Entry[]> => entriesOf((await pageText(SUMMARY)) ?? '').filter(isShown)
 
-const isShown = ({ path }: Entry) => path === undefined || hasPage(path)
+const isShown = ({ path }: Entry) => path === undefined || path === REFERENCE || hasPage(path)
 
 export function entriesOf(summary: string): Entry[] {
   return summary.split('\n').flatMap((line) => {

@@ -1,0 +1,22 @@
+import { expect, expectAccessible, loaded, test } from './fixtures'
+
+test('the API reference of the gateway is searched, and its operations are opened and linked', async ({ page }) => {
+  await page.goto('/help/endpoints')
+  await loaded(page)
+  await page.getByRole('navigation', { name: 'Guide' }).getByRole('link', { name: 'Reference', exact: true }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'API reference' })).toBeVisible()
+  const search = page.getByRole('searchbox', { name: 'Search operations' })
+  await search.fill('no such operation')
+  await expect(page.getByText('No operation found')).toBeVisible()
+  await search.fill('post /v1/endpoints')
+  const operation = page.locator('#createEndpoint')
+  await operation.getByText('POST /v1/endpoints', { exact: true }).click()
+  await expect(operation.getByText('dryRun')).toBeVisible()
+  await operation.getByText('NewEndpoint', { exact: true }).click()
+  await expect(operation.getByText('minReplicas', { exact: true })).toBeVisible()
+  await expectAccessible(page)
+  await operation.getByRole('link', { name: 'Link to this operation' }).click()
+  await expect(page).toHaveURL(/#createEndpoint$/)
+  await page.reload()
+  await expect(operation.getByRole('heading', { name: 'Responses' })).toBeInViewport()
+})

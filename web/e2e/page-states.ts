@@ -19,11 +19,29 @@ export async function sendMessage(page: Page, text: string, responses: number) {
 }
 
 /** On a phone the settings must be opened first. */
-async function limitResponses(page: Page, tokens: string) {
+async function inSettings(page: Page, change: () => Promise<void>) {
   const settings = page.getByRole('button', { name: 'Settings', exact: true })
   if (await settings.isVisible()) await settings.click()
-  await page.getByRole('textbox', { name: 'Max tokens' }).fill(tokens)
+  await change()
   if (await settings.isVisible()) await settings.click()
+}
+
+const limitResponses = (page: Page, tokens: string) =>
+  inSettings(page, () => page.getByRole('textbox', { name: 'Max tokens' }).fill(tokens))
+
+/** A call of a tool that waits for its result. The model is too small to make one, so its response is made here. */
+export async function callTool(page: Page) {
+  const call = { index: 0, id: 'call_1', function: { name: 'get_weather', arguments: '{"city":"Ulm"}' } }
+  const event = JSON.stringify({ choices: [{ index: 0, delta: { tool_calls: [call] } }] })
+  const body = `data: ${event}\n\ndata: [DONE]\n\n`
+  await page.route('**/v1/chat/completions', (route) => route.fulfill({ contentType: 'text/event-stream', body }))
+  await inSettings(page, async () => {
+    await page.getByText('Format, tools and thinking').click()
+    await page.getByRole('button', { name: 'Insert an example' }).click()
+  })
+  await page.getByRole('textbox').last().fill('What is the weather in Ulm?')
+  await page.getByRole('textbox').last().press('Enter')
+  await page.getByRole('textbox', { name: 'Result of get_weather' }).fill('Rain, 12 °C')
 }
 
 /** On a phone the navigation must be opened first. */
@@ -82,6 +100,11 @@ export const PAGE_STATES: PageState[] = [
       await limitResponses(page, '60')
       await sendMessage(page, 'Name three rivers of Europe.', 2)
     },
+  },
+  {
+    name: 'playground-tools',
+    path: '/playground',
+    take: callTool,
   },
   {
     name: 'playground-code',

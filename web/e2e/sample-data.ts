@@ -26,7 +26,14 @@ setup('create sample data', async ({ page, forebay }) => {
   await mutate(api, 'POST', '/api/workspaces', { name: 'Research' })
 
   const keys = `/api/workspaces/${forebay.workspaceId}/keys`
-  const backend = await mutate(api, 'POST', keys, { name: 'chat-backend', requestsPerMinute: 120 })
+  const backend = await mutate(api, 'POST', keys, {
+    name: 'chat-backend',
+    requestsPerMinute: 120,
+    budgets: [
+      { window: 'day', usd: '1' },
+      { window: 'month', usd: '25' },
+    ],
+  })
   const batch = await mutate(api, 'POST', keys, { name: 'nightly-embeddings', tokensPerMinute: 50_000 })
   const old = await mutate(api, 'POST', keys, { name: 'prototype' })
   await mutate(api, 'POST', `${keys}/${old.id}/disable`)

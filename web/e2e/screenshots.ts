@@ -3,9 +3,9 @@
 import { fileURLToPath } from 'node:url'
 import type { Page } from '@playwright/test'
 import { mutate } from './api'
-import { expect, loaded, test } from './fixtures'
+import { expect, loaded, test, type UnderTest } from './fixtures'
 import { startWithProvider } from './oidc'
-import { PAGE_STATES, SIGNED_OUT_STATES, sendMessage } from './page-states'
+import { callTool, PAGE_STATES, SIGNED_OUT_STATES, sendMessage } from './page-states'
 import { PAGES, SIGNED_OUT_PAGES } from './pages'
 
 const FOLDER = fileURLToPath(new URL('../screenshots/', import.meta.url))
@@ -51,22 +51,50 @@ for (const page of SIGNED_OUT_PAGES) test(`screenshot of ${page.name}`, ({ signe
 for (const pose of PAGE_STATES) test(`screenshot of ${pose.name}`, ({ page }) => shoot(page, pose))
 for (const pose of SIGNED_OUT_STATES) test(`screenshot of ${pose.name}`, ({ signedOut }) => shoot(signedOut, pose))
 
-/** Images in docs/images, for the README. */
-test('screenshots for the README', async ({ page }) => {
+/** Pages of single records of `sample-data.ts`, whose ids differ from run to run. */
+async function recordPaths(page: Page, { workspaceId, organizationId }: UnderTest) {
+  const { data } = await (await page.request.get(`/api/workspaces/${workspaceId}/keys?search=chat-backend`)).json()
+  return { key: `/keys/${data[0].id}`, organization: `/operator/organizations/${organizationId}` }
+}
+
+test('screenshots of a key and an organization', async ({ page, forebay }) => {
+  const records = await recordPaths(page, forebay)
+  await shoot(page, { name: 'key', path: records.key })
+  await shoot(page, { name: 'operator-organization', path: records.organization })
+})
+
+type Picture = { path: string; colorScheme?: 'light' | 'dark'; take?: (page: Page) => Promise<void> }
+
+const QUESTION = 'Name three rivers of Europe, and one thing each is known for.'
+
+/** Pictures of the README and the guide: `docs-<name>.png` becomes `docs/images/<name>.png`. */
+test('pictures of the README and the guide', async ({ page, forebay }) => {
+  const records = await recordPaths(page, forebay)
   await page.setViewportSize({ width: 1280, height: 800 })
-  const shots = [
-    ['model-library', '/models', 'light'],
-    ['endpoint', '/endpoints/chat-prod', 'dark'],
-    ['playground', '/playground', 'light'],
-    ['operator', '/operator/health', 'dark'],
-  ] as const
-  for (const [name, path, colorScheme] of shots) {
+  const pictures: Record<string, Picture> = {
+    'model-library': { path: '/models' },
+    endpoint: { path: '/endpoints/chat-prod', colorScheme: 'dark' },
+    'endpoint-metrics': { path: '/endpoints/chat-prod?tab=metrics' },
+    playground: { path: '/playground', take: (page) => sendMessage(page, QUESTION, 1) },
+    'playground-tools': { path: '/playground', take: callTool },
+    key: { path: records.key },
+    workspaces: { path: '/settings?tab=workspaces' },
+    'request-log': { path: '/observability?tab=requests' },
+    operator: { path: '/operator/health', colorScheme: 'dark' },
+    'operator-home': { path: '/operator' },
+    organization: { path: records.organization },
+    'add-model': { path: '/operator/models/new' },
+    help: { path: '/help/costs' },
+    'api-reference': { path: '/help/api/reference' },
+  }
+  for (const [name, { path, colorScheme = 'light', take }] of Object.entries(pictures)) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     await page.goto(path)
     await loaded(page)
-    if (name === 'playground')
-      await sendMessage(page, 'Name three rivers of Europe, and one thing each is known for.', 1)
-    await page.screenshot({ path: `${FOLDER}readme-${name}.png`, animations: 'disabled' })
+    await take?.(page)
+    // Charts load after the rest of the page.
+    await page.waitForLoadState('networkidle')
+    await page.screenshot({ path: `${FOLDER}docs-${name}.png`, animations: 'disabled' })
   }
 })
 

@@ -258,7 +258,9 @@ mod tests {
             assert_eq!(cursor.to_string(), text);
             assert_eq!(Cursor::parse(text), Some(cursor));
         }
-        for bad in ["usr_1.%", "usr_1.AA", "usr_1._w", "usr_1.MQ==", "usr_1.MQ.MQ"] {
+        let of_model = Cursor { id: "acme/m-2.5".to_owned(), value: Some("1".to_owned()) };
+        assert_eq!(Cursor::parse("acme/m-2.5.MQ"), Some(of_model), "ids of models have dots");
+        for bad in ["usr_1.%", "usr_1.AA", "usr_1._w", "usr_1.MQ=="] {
             assert_eq!(Cursor::parse(bad), None, "{bad}");
         }
         assert_eq!(SortExpression::Number("k.created_at").parse("-5"), Some(SortValue::Number(-5)));

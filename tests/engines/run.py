@@ -264,7 +264,7 @@ LACKING = {
 }
 # What gateways find out about them by themselves; the rest is unknown.
 SHARED = dict.fromkeys(
-    ("chat", "completions", "tokenize", "batch", "json_schema", "logprobs", "stream_usage", "cached_tokens", "overflow_errors",
+    ("chat", "completions", "tokenize", "json_schema", "logprobs", "stream_usage", "cached_tokens", "overflow_errors",
      "stream_errors"), "yes",
 ) | dict.fromkeys(("embeddings", "rerank", "score", "images"), "no")
 NATIVE = ("native_messages", "native_responses")
@@ -481,6 +481,29 @@ def check_native(bed, engine):
     check(f"vLLM has served them as they are: {served}", set(served.values()) == {2}, served)
     billed, counted = ([new - old for new, old in zip(after[part], before[part])] for part in (0, 1))
     check(f"the bill is what vLLM counted: {billed}", billed == counted, (billed, counted))
+    bed.stop(gateway.at)
+
+
+def check_dialect(bed, engine):
+    """A last message of the assistant is continued, and a model without streamed tools gets its calls whole"""
+    table = MODEL.format(id="test/dialect", url=engine.url, model="smol", engine="vllm", context=CONTEXT)
+    gateway = Gateway(bed, table + "stream_tools = false\n")
+    messages = QUESTION + [{"role": "assistant", "content": "The weather in Paris is"}]
+
+    def prompt_of(**members):
+        body = {"model": "smol", "messages": messages, "max_tokens": 8} | members
+        return send(f"{engine.url}/chat/completions", body).json()["usage"]["prompt_tokens"]
+
+    continued, new_turn = prompt_of(continue_final_message=True, add_generation_prompt=False), prompt_of()
+    usage = gateway.call("/v1/messages", {"model": "test/dialect", "messages": messages, "max_tokens": 8}).json()["usage"]
+    prompt = usage["input_tokens"] + usage["cache_read_input_tokens"]
+    check(f"the message is continued: a prompt of {prompt} tokens, not {new_turn}", prompt == continued < new_turn, continued)
+
+    chunks = gateway.stream(model="test/dialect", max_tokens=80, **FORCED)
+    calls = streamed_calls(chunks)
+    check("a forced tool is called in a stream", len(calls) == 1 and bool(arguments_of(calls)), chunks)
+    parts = sum(bool(choice["delta"].get("tool_calls")) for chunk in chunks for choice in chunk["choices"])
+    check("its arguments arrive at once", parts == 1, chunks)
     bed.stop(gateway.at)
 
 
@@ -752,6 +775,7 @@ def test_vllm(bed, work, found, asked):
             perform(step, gateway, engine)
         bed.stop(gateway.at)
         perform(check_native, bed, engine)
+        perform(check_dialect, bed, engine)
         second.start()
         perform(check_failover, bed, engine, second)
         engine.stop()
@@ -807,9 +831,9 @@ def main():
         wrong = has ^ (CAPABILITIES.keys() - LACKING[name])
         failures.extend(f"{name}: {capability} is not as expected" for capability in sorted(wrong))
     for name, (_, support) in asked.items():
-        expected = {capability: FOUND_OUT[name].get(capability, "unknown") for capability in support}
-        wrong = sorted(capability for capability in support if support[capability] != expected[capability])
-        failures.extend(f"{name}: the gateway finds `{capability}`: {support[capability]}" for capability in wrong)
+        expected = dict.fromkeys(support, "unknown") | FOUND_OUT[name]
+        wrong = sorted(capability for capability in expected if support.get(capability) != expected[capability])
+        failures.extend(f"{name}: the gateway finds `{capability}`: {support.get(capability)}" for capability in wrong)
     if failures:
         sys.exit("\n" + "\n".join(failures))
 

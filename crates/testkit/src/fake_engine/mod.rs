@@ -139,6 +139,11 @@ impl FakeEngine {
         self.state.health.store(status, SeqCst);
     }
 
+    /// Prompt and completion tokens that `GET /metrics` shows; without them, it has no token counters.
+    pub fn set_counters(&self, prompt: u64, completion: u64) {
+        self.state.set_counters(prompt, completion);
+    }
+
     /// Closes the listener and every connection; running calls do not count as cancelled.
     pub fn stop(&mut self) {
         if let Some(threads) = self.threads.take() {

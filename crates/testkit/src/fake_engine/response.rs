@@ -351,7 +351,8 @@ fn get_response(state: &State, path: &str) -> EngineResponse {
             let text = format!(
                 "# TYPE vllm:num_requests_running gauge\nvllm:num_requests_running{{model_name=\"fake-model\"}} {running}\n\
                  # TYPE vllm:num_requests_waiting gauge\nvllm:num_requests_waiting{{model_name=\"fake-model\"}} 0\n\
-                 # TYPE vllm:kv_cache_usage_perc gauge\nvllm:kv_cache_usage_perc{{model_name=\"fake-model\"}} 0.0\n"
+                 # TYPE vllm:kv_cache_usage_perc gauge\nvllm:kv_cache_usage_perc{{model_name=\"fake-model\"}} 0.0\n{}",
+                state.counters()
             );
             respond("text/plain; version=0.0.4", ScriptedBody::whole(Bytes::from(text)))
         }

@@ -75,6 +75,8 @@ pub(super) struct State {
     /// Connections dropped while stopping do not count as cancelled.
     pub(super) stopping: AtomicBool,
     pub(super) health: AtomicU16,
+    /// Prompt and completion tokens in its metrics, if it counts them.
+    counters: Mutex<Option<(u64, u64)>>,
     pub(super) served: AtomicUsize,
     pub(super) in_flight: AtomicUsize,
     pub(super) cancelled: AtomicUsize,
@@ -95,11 +97,25 @@ impl State {
             entries: Mutex::default(),
             stopping: AtomicBool::new(false),
             health: AtomicU16::new(200),
+            counters: Mutex::default(),
             served: AtomicUsize::new(0),
             in_flight: AtomicUsize::new(0),
             cancelled: AtomicUsize::new(0),
             accepted: AtomicUsize::new(0),
             open: AtomicUsize::new(0),
+        })
+    }
+
+    pub(super) fn set_counters(&self, prompt: u64, completion: u64) {
+        *lock(&self.counters) = Some((prompt, completion));
+    }
+
+    /// The token counters in the notation of vLLM's metrics.
+    pub(super) fn counters(&self) -> String {
+        let counters = *lock(&self.counters);
+        counters.map_or_else(String::new, |(prompt, completion)| {
+            let label = "{model_name=\"fake-model\"}";
+            format!("vllm:prompt_tokens_total{label} {prompt}\nvllm:generation_tokens_total{label} {completion}\n")
         })
     }
 

@@ -3,7 +3,7 @@
 use super::platform::Platform;
 use crate::NOW;
 use crate::databases::on_both;
-use control::bill_check::{self, Monitor};
+use control::bill_check::{self, Monitor, SharedServers};
 use control::meters::{Instruments, MeterParts, Meters};
 use control::series::{self, LineName, NamedValues, SeriesQuery, SeriesReport, SeriesValue};
 use domain::endpoint::replica::{Replica, ReplicaState};
@@ -22,6 +22,7 @@ use std::time::Duration;
 use store::gpu_busy::{self, BusyQuery};
 use store::holds::{self, NewHold};
 use store::replicas;
+use testkit::fake_engine::FakeEngine;
 
 const DAY: Duration = Duration::from_secs(86_400);
 const KEPT: Retention = Retention { minutes: DAY, hours: DAY, days: DAY, requests: DAY };
@@ -266,6 +267,35 @@ async fn the_queues_of_models_with_several_replicas_are_shown_apart_from_workspa
         };
         let report = series::report(&platform.store, &platform.workspace.id, &query, &KEPT, NOW).await.unwrap();
         assert!(report.lines.is_empty(), "a workspace does not see the load of others");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_of_two_models_is_read_again_as_soon_as_it_is_up_and_is_one_line() {
+    on_both(async |_, store| {
+        let platform = Platform::new(store, 8).await;
+        platform.lead().await;
+        let mut engine = FakeEngine::start().await;
+        engine.set_counters(100, 50);
+        let upstreams = || Serving::Upstreams(vec![Upstream::plain(engine.url(), "fake-model")]);
+        let models = vec![model(id("acme/one"), upstreams()), model(id("acme/two"), upstreams())];
+        let routes = Routes::default();
+        routes.apply(&Catalogue::new(models, "hash")).unwrap();
+        let mut meters = meters(&platform, "me", routes.clone(), Endpoints::default());
+        let hours = async || {
+            let span = Span { from: NOW, to: NOW.plus_millis(1) };
+            let shared = SharedServers::of(&routes.table());
+            bill_check::report(&platform.store, None, span, &shared).await.unwrap().hours
+        };
+
+        engine.stop();
+        meters.round(2).await.unwrap();
+        assert!(hours().await.is_empty());
+        engine.restart();
+        meters.round(4).await.unwrap();
+        let read: Vec<_> = hours().await.into_iter().map(|hour| (hour.replica, hour.counted.is_some())).collect();
+        assert_eq!(read, [("acme/one#1".to_owned(), true)]);
     })
     .await;
 }

@@ -3,6 +3,7 @@
 use crate::app::{TestApp, content, stream_with_usage};
 use crate::console::person::Person;
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 use testkit::fake_engine::{Personality, Script};
 use testkit::http::{Client, Event};
 
@@ -62,6 +63,25 @@ async fn a_client_does_not_notice_that_an_engine_died() {
         let page = Client::new(app.forebay.ops).get("/metrics").await.text();
         assert!(page.contains("model=\"acme/tiny\",outcome=\"continued\"} 1"), "{page}");
     }
+}
+
+/// As vLLM after SIGTERM: its health route fails, and its connections stay open without another byte.
+#[tokio::test]
+async fn a_stream_of_an_engine_that_is_down_and_silent_goes_on_within_seconds() {
+    let app = start(Personality::Vllm, "vllm", CHUNKS).await;
+    app.engines[0].script(Script { chunks: CHUNKS, stall_after: Some(3), ..Script::default() });
+    let mut opened = app.open_stream(stream_with_usage("hi")).await;
+    while app.engines[0].calls().is_empty() {
+        assert!(opened.rest().await.1 && app.engines[1].calls().len() < 200);
+        opened = app.open_stream(stream_with_usage("hi")).await;
+    }
+    app.engines[0].set_health(503);
+    let since = Instant::now();
+    let (events, clean) = opened.rest().await;
+    assert!(clean && events.last().unwrap().is_done(), "{events:#?}");
+    assert_eq!(content(&events), "Hello ".repeat(CHUNKS), "{events:#?}");
+    let passed = since.elapsed();
+    assert!(passed < Duration::from_secs(60), "{passed:?}, long before edge.idle_timeout");
 }
 
 #[tokio::test]

@@ -508,7 +508,7 @@ def check_dialect(bed, engine):
 
 
 def check_failover(bed, engine, second):
-    """With two replicas, conversations return to theirs, and streams go on at the other one after kill -9"""
+    """With two replicas, conversations return to theirs, and streams of one that ends go on at the other"""
     table = MODEL.format(id="test/engine", url=engine.url, model="smol", engine="vllm", context=CONTEXT)
     both = table.replace("upstreams = [{", f'upstreams = [{{ url = "{second.url}", model = "smol", engine = "vllm" }}, {{')
     gateway = Gateway(bed, both + "failover = true\n")
@@ -533,6 +533,18 @@ def check_failover(bed, engine, second):
     returned = sum(tokens > 0 for tokens in cached)
     check(f"{returned} of 16 turns found their conversation in the cache of its replica", returned == 16, cached)
 
+    # It gets no more calls and keeps its connections, or it is gone at once.
+    lose(gateway, second, "SIGTERM", lambda: second.process.send_signal(signal.SIGTERM))
+    second.stop()
+    second.start()
+    is_back = lambda: gateway.chat().status == 200 and second.counters()[1] > 0
+    wait_until("the second replica gets calls again", is_back, 60)
+    lose(gateway, second, "kill -9", second.stop)
+    bed.stop(gateway.at)
+
+
+def lose(gateway, second, how, end):
+    """Ends the second of two replicas under streams."""
     tokens, ends = 300, []
 
     def read_stream():
@@ -540,16 +552,17 @@ def check_failover(bed, engine, second):
         chunks = gateway.stream(max_tokens=tokens, ignore_eos=True, stream_options=options)
         ends.append((chunks[-1]["usage"]["completion_tokens"], len({chunk["id"] for chunk in chunks})))
 
+    gateway.billed()
     before = gateway.usage()
     threads = [threading.Thread(target=read_stream) for _ in range(6)]
     for thread in threads:
         thread.start()
-    wait_until("the second replica has streams", lambda: second.counters()[1] and not second.is_idle(), 60)
+    wait_until("the second replica has streams", lambda: not second.is_idle(), 60)
     time.sleep(2)
-    second.stop()
+    end()
     for thread in threads:
         thread.join()
-    check("every stream is whole, with one id", ends == [(tokens, 1)] * 6, ends)
+    check(f"every stream is whole after {how}, with one id", ends == [(tokens, 1)] * 6, ends)
     moved = sum(call["failovers"] for call in gateway.last_requests(6))
     check(f"{moved} of 6 have moved", 0 < moved < 6, moved)
     after = gateway.usage()
@@ -557,7 +570,6 @@ def check_failover(bed, engine, second):
     check("each is billed once", billed == [6, 6 * tokens], billed)
     certain = {call["certainty"] for call in gateway.last_requests(6)}
     check("the bill is exact", certain == {"exact"}, certain)
-    bed.stop(gateway.at)
 
 
 def check_agents(bed, engine, work):

@@ -163,6 +163,9 @@ async fn invalid_models_are_rejected_with_their_member() {
     ] {
         assert_eq!(error_of(&operator.post(MODELS, body.clone()).await), expected, "{body}");
     }
+    let twice = r#"{"id":"acme/own","upstreams":[{"url":"http://127.0.0.1:9/v1","url":"http://127.0.0.1:8/v1"}]}"#;
+    let rejected = operator.client().post_bytes(MODELS, twice.to_owned()).await;
+    assert_eq!(error_of(&rejected), "400 invalid_payload upstreams[0].url");
     assert_eq!(ids(&operator.read(MODELS).await).len(), 2);
 }
 

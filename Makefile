@@ -281,7 +281,7 @@ supply-chain-check:
 
 start-check: # what `make run` builds, which has fewer features
 	@echo "==> The build of make run"
-	cargo check --profile start --no-default-features --package server --package fleet
+	cargo check --no-default-features --package server --package fleet
 
 caches-check: # those steps of test-caches whose files have changed since they passed
 	@echo "==> Steps that fill caches"

@@ -50,10 +50,12 @@ const BYTES_PER_QUOTE: usize = 64;
 const BYTES_PER_COMMA: usize = 16;
 
 fn is_mostly_text(body: &[u8]) -> bool {
-    let has_few = |byte, distance| memchr::memchr_iter(byte, body).count() <= body.len() / distance;
+    let is_escaped = |at: &usize| at.checked_sub(1).is_some_and(|before| body[before] == b'\\');
+    let quotes = || memchr::memchr_iter(b'"', body).filter(|at| !is_escaped(at)).count();
+    let commas = || memchr::memchr_iter(b',', body).count();
     (heavy_work::INLINE_BYTES + 1..=INLINE_TEXT_BYTES).contains(&body.len())
-        && has_few(b'"', BYTES_PER_QUOTE)
-        && has_few(b',', BYTES_PER_COMMA)
+        && quotes() <= body.len() / BYTES_PER_QUOTE
+        && commas() <= body.len() / BYTES_PER_COMMA
 }
 
 impl WholeBody {
@@ -306,7 +308,8 @@ mod tests {
         };
         assert!(is_mostly_text(chat("Words, and more words. ", 256 << 10).as_bytes()));
         assert!(!is_mostly_text(chat("Words, and more words. ", 513 << 10).as_bytes()), "too long");
-        assert!(!is_mostly_text(chat(r#"\"a\":1,"#, 256 << 10).as_bytes()), "many strings");
+        assert!(is_mostly_text(chat(r#"\"Words\", he said. "#, 256 << 10).as_bytes()), "quotes inside of a string");
+        assert!(!is_mostly_text(chat(r#"","a":""#, 256 << 10).as_bytes()), "many strings");
         let messages = vec![r#"{"role":"user","content":""}"#; 8 << 10].join(",");
         assert!(!is_mostly_text(messages.as_bytes()), "many values");
         assert!(!is_mostly_text(vec!["1"; 128 << 10].join(",").as_bytes()), "many numbers");

@@ -38,6 +38,8 @@ pub struct Headers {
     /// Contains all names and values.
     text: Bytes,
     lines: Vec<HeaderLine>,
+    /// One bit per length of a name, so that most lookups of absent headers look at no line.
+    lengths: u64,
 }
 
 /// Positions in [`Headers::text`]. `u32` is enough, since the size of a head is limited.
@@ -50,7 +52,8 @@ pub(crate) struct HeaderLine {
 impl Headers {
     /// Every name and value must have been validated.
     pub(crate) fn new(text: Bytes, lines: Vec<HeaderLine>) -> Self {
-        Self { text, lines }
+        let lengths = lines.iter().fold(0, |lengths, line| lengths | length_bit(line.name.len()));
+        Self { text, lines, lengths }
     }
 
     /// All values of a header, in order.
@@ -61,6 +64,9 @@ impl Headers {
     /// The first value of a header.
     pub fn get(&self, name: impl AsRef<str>) -> Option<&[u8]> {
         let name = name.as_ref();
+        if self.lengths & length_bit(name.len()) == 0 {
+            return None;
+        }
         self.lines.iter().find(|line| self.is(line, name)).map(|line| self.part(&line.value))
     }
 
@@ -122,8 +128,12 @@ impl From<&HeaderMap> for Headers {
         let lines =
             map.iter().map(|(name, value)| HeaderLine { name: put(name.as_ref()), value: put(value.as_bytes()) });
         let lines = lines.collect();
-        Self { text: text.freeze(), lines }
+        Self::new(text.freeze(), lines)
     }
+}
+
+fn length_bit(length: usize) -> u64 {
+    1 << length.min(63)
 }
 
 /// The value of `Content-Length`: digits only, no sign and no list.

@@ -28,6 +28,17 @@ impl Masks {
         }
     }
 
+    /// Whether the block has none of these bytes.
+    #[inline]
+    pub(super) fn is_plain(block: &[u8; BLOCK]) -> bool {
+        let (parts, _) = block.as_chunks::<PART>();
+        let special = parts.iter().fold(u8x16::ZERO, |special, part| {
+            let part = u8x16::new(*part);
+            special | part | part.simd_eq(u8x16::splat(b'"')) | part.simd_eq(u8x16::splat(b'\\')) | is_control(part)
+        });
+        special.to_bitmask() == 0
+    }
+
     /// With AVX2: two comparisons of 32 bytes instead of four of 16.
     ///
     /// Without closures and `array::map`: `map` is not compiled with AVX2, so the closures would not be inlined, and the
@@ -45,11 +56,21 @@ impl Masks {
             non_ascii: avx2::join(low.non_ascii, high.non_ascii),
         }
     }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    pub(super) fn is_plain_avx2(block: &[u8; BLOCK]) -> bool {
+        let [low, high] = bytemuck::cast(*block);
+        avx2::is_plain(low, high)
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
-    use std::arch::x86_64::{__m256i, _mm256_cmpeq_epi8, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_set1_epi8};
+    use std::arch::x86_64::{
+        __m256i, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
+    };
 
     /// The masks of 32 bytes.
     pub(super) struct Half {
@@ -71,6 +92,22 @@ mod avx2 {
                 non_ascii: _mm256_movemask_epi8(bytes),
             }
         }
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    pub(super) fn is_plain(low: __m256i, high: __m256i) -> bool {
+        _mm256_movemask_epi8(_mm256_or_si256(special(low), special(high))) == 0
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn special(bytes: __m256i) -> __m256i {
+        // Bytes beyond ASCII are negative.
+        let control_or_non_ascii = _mm256_cmpgt_epi8(_mm256_set1_epi8(0x20), bytes);
+        let quote = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'"'.cast_signed()));
+        let backslash = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'\\'.cast_signed()));
+        _mm256_or_si256(control_or_non_ascii, _mm256_or_si256(quote, backslash))
     }
 
     #[inline]

@@ -33,11 +33,14 @@ pub(super) struct StringEnd {
 ///
 /// A macro, because a function that takes `Masks::of_avx2` as an argument would not inline it: see there.
 macro_rules! scan {
-    ($bytes:ident, $start:ident, $masks:path) => {{
+    ($bytes:ident, $start:ident, $masks:path, $is_plain:path) => {{
         let (blocks, rest) = $bytes[$start..].as_chunks();
         let mut scan = Scan { bytes: $bytes, at: $start, non_ascii: 0, escapes: Escapes::default() };
         for block in blocks {
-            if let Some(end) = scan.block($masks(block))? {
+            // Most blocks of a prompt are plain text, of which nothing has to be known but that.
+            if !scan.escapes.is_open && $is_plain(block) {
+                scan.at += BLOCK;
+            } else if let Some(end) = scan.block($masks(block))? {
                 return Ok(end);
             }
         }
@@ -80,11 +83,11 @@ pub(super) fn end_of_checked(bytes: &[u8], start: usize) -> Result<usize, JsonEr
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn scan_avx2(bytes: &[u8], start: usize) -> Result<StringEnd, JsonError> {
-    scan!(bytes, start, Masks::of_avx2)
+    scan!(bytes, start, Masks::of_avx2, Masks::is_plain_avx2)
 }
 
 fn scan_portable(bytes: &[u8], start: usize) -> Result<StringEnd, JsonError> {
-    scan!(bytes, start, Masks::of)
+    scan!(bytes, start, Masks::of, Masks::is_plain)
 }
 
 struct Scan<'a> {

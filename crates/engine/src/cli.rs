@@ -4,6 +4,7 @@ use crate::http::{self, EngineKey, Identity};
 use crate::loading::{self, LoadPlan, LoadState};
 use crate::long_text::STACK_BYTES;
 use crate::metrics::Metrics;
+use crate::model::CachePrecision;
 use crate::signals::Signals;
 use crate::weights::{self, Source};
 use anyhow::Context;
@@ -60,6 +61,9 @@ struct Arguments {
     /// KV cache size in tokens, shared by all completions and allocated once; default: 16384, or one context.
     #[arg(long, value_name = "TOKENS")]
     kv_cache_tokens: Option<usize>,
+    /// Precision of the KV cache.
+    #[arg(long, value_name = "TYPE", default_value = "f16")]
+    kv_cache_type: CachePrecision,
     /// Compute threads; default: one per core.
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -201,6 +205,7 @@ fn plan(arguments: Arguments) -> anyhow::Result<LoadPlan> {
         parallel: arguments.parallel.into(),
         queue: arguments.queue.into(),
         cache_tokens: arguments.kv_cache_tokens,
+        cache_precision: arguments.kv_cache_type,
         threads: arguments.threads.unwrap_or(cores).max(1),
         started: Instant::now(),
     })

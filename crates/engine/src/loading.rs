@@ -5,7 +5,7 @@ use crate::embed::Embedder;
 use crate::error::RequestError;
 use crate::metrics::Metrics;
 use crate::model::backend;
-use crate::model::{Capacity, Model, ModelOptions, Purpose};
+use crate::model::{CachePrecision, Capacity, Model, ModelOptions, Purpose};
 use crate::weights::{self, Source, WeightsError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
@@ -27,6 +27,7 @@ pub(crate) struct LoadPlan {
     pub parallel: usize,
     pub queue: usize,
     pub cache_tokens: Option<usize>,
+    pub cache_precision: CachePrecision,
     pub threads: usize,
     /// When the engine was started, for the log.
     pub started: Instant,
@@ -105,8 +106,9 @@ pub(crate) fn load(
             let cache_tokens = plan.cache_tokens.unwrap_or(DEFAULT_CACHE_TOKENS.max(model.context_length));
             model.context_length = model.context_length.min(cache_tokens);
             let model = Arc::new(model);
-            let LoadPlan { parallel, queue, threads, .. } = *plan;
-            let decoder = Decoder::start(&model, Capacity { parallel, queue, cache_tokens, threads }, metrics)?;
+            let LoadPlan { parallel, queue, cache_precision: precision, threads, .. } = *plan;
+            let capacity = Capacity { parallel, queue, cache_tokens, precision, threads };
+            let decoder = Decoder::start(&model, capacity, metrics)?;
             Serving { model, workload: Workload::Chat(decoder) }
         }
         Purpose::Embeddings => {

@@ -7,7 +7,7 @@ pub(crate) mod template;
 use anyhow::{Context, anyhow};
 use constraint::Constraints;
 use llama_cpp_2::context::LlamaContext;
-use llama_cpp_2::context::params::{LlamaContextParams, LlamaPoolingType};
+use llama_cpp_2::context::params::{KvCacheType, LlamaContextParams, LlamaPoolingType};
 use llama_cpp_2::llama_backend::LlamaBackend;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::LlamaModelParams;
@@ -31,7 +31,17 @@ pub(crate) struct Capacity {
     pub queue: usize,
     /// KV cache size in tokens, shared by all generations.
     pub cache_tokens: usize,
+    pub precision: CachePrecision,
     pub threads: usize,
+}
+
+/// The numbers of the KV cache.
+#[derive(Debug, Default, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum CachePrecision {
+    #[default]
+    F16,
+    /// Twice the memory, and slower: for log probabilities that are compared with another implementation.
+    F32,
 }
 
 /// Purpose of the model.
@@ -132,6 +142,14 @@ impl Model {
             .with_n_ctx(NonZeroU32::new(capacity.cache_tokens as u32))
             .with_n_seq_max(capacity.parallel as u32)
             .with_kv_unified(true);
+        let parameters = match capacity.precision {
+            CachePrecision::F16 => parameters,
+            // Flash attention rounds keys and values to 16 bits.
+            CachePrecision::F32 => parameters
+                .with_type_k(KvCacheType::F32)
+                .with_type_v(KvCacheType::F32)
+                .with_flash_attention_policy(LLAMA_FLASH_ATTN_TYPE_DISABLED),
+        };
         let context = self.llama.new_context(&self.backend, parameters);
         context.with_context(|| {
             format!("cannot allocate a KV cache of {} tokens: reduce it with --kv-cache-tokens", capacity.cache_tokens)

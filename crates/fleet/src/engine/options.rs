@@ -173,7 +173,9 @@ const fn harmless(engine: EngineKind) -> &'static [&'static str] {
             "-ts",
             "-ub",
         ],
-        EngineKind::ForebayEngine => &["--embeddings", "--kv-cache-tokens", "--parallel", "--queue", "--threads"],
+        EngineKind::ForebayEngine => {
+            &["--embeddings", "--kv-cache-tokens", "--kv-cache-type", "--parallel", "--queue", "--threads"]
+        }
     }
 }
 

@@ -236,6 +236,14 @@ bench-routing: ## Compare routers in front of simulated engines (BENCH_ARGS="--t
 	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; exec $(TARGET_DIR)/release/forebay-routing-bench \
 		--forebay $(TARGET_DIR)/release/forebay $(BENCH_ARGS)
 
+bench-fairness: ## Measure how tenants and classes of calls share a full engine, and fail if a bound is missed
+	@scripts/system-packages bench
+	@echo "==> Building the release binaries"
+	cargo build --release --package server --package bench --bins
+	@echo "==> Measuring (about five minutes)"
+	@ulimit -n 65536 2>/dev/null || ulimit -n "$$(ulimit -Hn)"; exec $(TARGET_DIR)/release/forebay-fairness-bench \
+		--forebay $(TARGET_DIR)/release/forebay $(BENCH_ARGS)
+
 bench-engine: models ## Measure forebay-engine: tokens per second for 1, 4 and 8 streams
 	@scripts/system-packages engine
 	@echo "==> Building the engine (llama.cpp takes some minutes the first time)"

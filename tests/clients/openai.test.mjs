@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import OpenAI from 'openai'
+import OpenAI, { toFile } from 'openai'
 
 const { FOREBAY_BASE_URL: baseURL, FOREBAY_API_KEY: apiKey, FAKE_ENGINE_URL: engineURL } = process.env
 const client = new OpenAI({ baseURL, apiKey, maxRetries: 0, timeout: 30_000 })
@@ -123,6 +123,30 @@ test('models are listed and retrieved by id with a slash', async () => {
   const others = ['acme/agent', 'acme/rerank', 'acme/rerank-tei', 'claude-forebay', 'forebay-agent']
   assert.deepEqual(ids.sort(), [ECHO, CHAT, EMBED, UNSTEADY, ...others].sort())
   assert.equal((await client.models.retrieve(CHAT)).id, CHAT)
+})
+
+test('a batch runs the lines of an uploaded file', async () => {
+  const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: { model: CHAT, messages } }
+  const content = `${JSON.stringify(line)}\n`
+  const file = await client.files.create({
+    file: await toFile(Buffer.from(content), 'lines.jsonl'),
+    purpose: 'batch',
+    expires_after: { anchor: 'created_at', seconds: 3600 },
+  })
+  assert.deepEqual([file.filename, file.bytes, file.expires_at - file.created_at], ['lines.jsonl', content.length, 3600])
+  let batch = await client.batches.create({ input_file_id: file.id, endpoint: line.url, completion_window: '24h' })
+  const deadline = Date.now() + 30_000
+  while (batch.status !== 'completed') {
+    assert.ok(Date.now() < deadline, `the batch is ${batch.status} after 30 s`)
+    await sleep(20)
+    batch = await client.batches.retrieve(batch.id)
+  }
+  const output = JSON.parse(await (await client.files.content(batch.output_file_id)).text())
+  assert.equal(output.response.body.choices[0].message.content, TEXT)
+  const listed = []
+  for await (const { id } of client.files.list({ limit: 1 })) listed.push(id)
+  assert.deepEqual(listed, [batch.output_file_id, file.id])
+  assert.equal((await client.files.delete(file.id)).deleted, true)
 })
 
 const errorCases = [

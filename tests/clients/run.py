@@ -80,7 +80,9 @@ SUITES = {
     "Claude Code": [*PYTHON, "test_claude_code"],
     "Codex": [*PYTHON, "test_codex"],
     "OpenCode": [*PYTHON, "test_opencode"],
-    "Python": [*PYTHON, "test_openai", "test_responses", "test_anthropic", "test_cohere", "test_restricted_keys"],
+    "Python": [
+        *PYTHON, "test_openai", "test_responses", "test_batches", "test_anthropic", "test_cohere", "test_restricted_keys",
+    ],
     "Formats": [*PYTHON, "test_llm_comply"],
     "Node": ["node", "--test", "--test-reporter=spec", "openai.test.mjs", "ai-sdk.test.mjs"],
 }

@@ -154,6 +154,15 @@ class Chat(ClientTest):
                 except openai.APIError as error:
                     self.assertEqual(error.code, code)
 
+    def test_a_flex_call_says_its_tier(self):
+        call = {"model": CHAT, "messages": HELLO, "service_tier": "flex"}
+        self.assertEqual(self.client.chat.completions.create(**call).service_tier, "flex")
+        options = {"include_usage": True}
+        with self.client.chat.completions.create(stream=True, stream_options=options, **call) as stream:
+            self.assertEqual({chunk.service_tier for chunk in stream}, {"flex"})
+        response = self.client.responses.create(model=CHAT, input="Say hello", service_tier="flex")
+        self.assertEqual(response.service_tier, "flex")
+
     def test_many_concurrent_calls_succeed(self):
         async def call_many():
             async with openai.AsyncOpenAI(base_url=BASE_URL, api_key=API_KEY, max_retries=0) as client:

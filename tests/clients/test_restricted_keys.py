@@ -7,6 +7,7 @@ import unittest
 
 import anthropic
 import openai
+from test_openai import wait_until
 
 BASE_URL = os.environ["FOREBAY_BASE_URL"]
 CHAT, EMBED = "acme/tiny-chat", "acme/tiny-embed"
@@ -42,6 +43,21 @@ class RestrictedKeys(unittest.TestCase):
             of_anthropic.messages.create(model=CHAT, max_tokens=5, messages=HELLO)
         self.assertIn(f"no model is called `{CHAT}`", str(caught.exception))
 
+    def test_batches_call_only_the_models_of_their_key(self):
+        of_openai, of_anthropic = self.clients("--allow-model", "acme/tiny-e*")
+        body = {"model": CHAT, "messages": HELLO}
+        line = {"custom_id": "a", "method": "POST", "url": "/v1/chat/completions", "body": body}
+        file = of_openai.files.create(file=json.dumps(line).encode(), purpose="batch")
+        batch = of_openai.batches.create(
+            input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h"
+        )
+        wait_until(lambda: of_openai.batches.retrieve(batch.id).status == "failed", "the batch fails")
+        self.assertEqual(of_openai.batches.retrieve(batch.id).errors.data[0].code, "model_not_found")
+        batches = of_anthropic.messages.batches
+        batch = batches.create(requests=[{"custom_id": "a", "params": body | {"max_tokens": 5}}])
+        wait_until(lambda: batches.retrieve(batch.id).processing_status == "ended", "the batch ends")
+        self.assertEqual([row.result.error.error.type for row in batches.results(batch.id)], ["not_found_error"])
+
     def test_a_missing_permission_is_said(self):
         of_openai, of_anthropic = self.clients("--permission", "endpoints:read")
         with self.assertRaises(openai.PermissionDeniedError) as caught:
@@ -51,6 +67,11 @@ class RestrictedKeys(unittest.TestCase):
         with self.assertRaises(anthropic.PermissionDeniedError) as caught:
             of_anthropic.messages.create(model=CHAT, max_tokens=5, messages=HELLO)
         self.assertIn("does not have the permission `inference`", str(caught.exception))
+        for call in (of_openai.files.list, of_openai.batches.list):
+            with self.assertRaises(openai.PermissionDeniedError):
+                call()
+        with self.assertRaises(anthropic.PermissionDeniedError):
+            of_anthropic.messages.batches.list()
 
     def test_a_spent_budget_is_said_and_not_tried_again(self):
         key = create_key("--budget", "month=0")

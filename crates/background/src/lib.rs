@@ -15,7 +15,7 @@ mod turns;
 mod tests;
 
 pub use backoff::Backoff;
-pub use looping::{Loop, LoopStatus};
+pub use looping::{Loop, LoopStatus, Pace};
 pub use low_priority::{LowPriorityThreads, lower_priority};
 pub use tasks::Tasks;
 pub use turns::{Turn, Turns};

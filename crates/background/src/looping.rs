@@ -30,6 +30,15 @@ pub struct Loop {
     status: Arc<Mutex<LoopStatus>>,
 }
 
+/// When a loop that was not nudged starts its next round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// After its period.
+    Usual,
+    /// After this time, because there was nothing to do.
+    Idle(Duration),
+}
+
 /// The rounds of a loop so far and how the last one ended.
 #[derive(Debug, Clone, Default)]
 pub struct LoopStatus {
@@ -76,11 +85,19 @@ impl Loop {
     }
 
     /// Runs rounds until the task is aborted. Move the state of the loop into `round`, so that the future is `Send`.
-    pub async fn run<E: Display>(mut self, mut round: impl AsyncFnMut() -> Result<(), E>) {
+    pub async fn run<E: Display>(self, mut round: impl AsyncFnMut() -> Result<(), E>) {
+        self.run_paced(async move || round().await.map(|()| Pace::Usual)).await;
+    }
+
+    /// [`Loop::run`] with rounds that say when the next one is needed.
+    pub async fn run_paced<E: Display>(mut self, mut round: impl AsyncFnMut() -> Result<Pace, E>) {
         loop {
             let began = Instant::now();
             let delay = match round().await {
-                Ok(()) => self.succeeded(),
+                Ok(pace) => match pace {
+                    Pace::Usual => self.succeeded(),
+                    Pace::Idle(period) => self.succeeded().map(|usual| usual.max(period)),
+                },
                 Err(error) => self.failed(&error),
             };
             self.wait(delay, rest_after(began.elapsed())).await;

@@ -1,8 +1,9 @@
-//! Programs that measure the gateway: against nginx as a plain proxy, against other routers, by its parts, and
+//! Programs that measure the gateway: against nginx as a plain proxy, against other routers, by its parts, with a full queue, and
 //! under attack.
 //!
 //! All load goes to the loopback network.
 
+pub mod fairness_bench;
 mod hostile;
 pub mod isolation_test;
 pub mod memory_test;

@@ -42,6 +42,20 @@ pub struct Start {
     pub nodes: usize,
     pub allotment: u64,
     pub workspaces: Vec<Workspace>,
+    #[serde(default)]
+    pub budgets: Vec<Budget>,
+}
+
+/// A budget in US dollars that stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Budget {
+    pub name: String,
+    /// The keys whose calls it pays for.
+    pub keys: Vec<String>,
+    /// In nano-dollars.
+    pub cap: i64,
+    /// Of each month, not in total.
+    pub is_monthly: bool,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

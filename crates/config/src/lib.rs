@@ -24,8 +24,8 @@ pub use oidc::OidcConfig;
 pub use problems::{Problem, Problems};
 pub use sections::http_url;
 pub use sections::{
-    DriversConfig, EdgeConfig, JournalConfig, LimitsConfig, MAX_KEEP_ALIVE, ServerConfig, SessionsConfig, StoreConfig,
-    WORKSPACE_DEFAULTS,
+    DriversConfig, EdgeConfig, FilesConfig, JournalConfig, LimitsConfig, MAX_KEEP_ALIVE, ServerConfig, SessionsConfig,
+    StoreConfig, WORKSPACE_DEFAULTS,
 };
 pub use units::show_size;
 
@@ -48,6 +48,7 @@ pub struct Config {
     pub limits: LimitsConfig,
     pub journal: JournalConfig,
     pub edge: EdgeConfig,
+    pub files: FilesConfig,
     pub sessions: SessionsConfig,
     /// Single sign-on; `None` if not configured.
     pub oidc: Option<OidcConfig>,
@@ -97,6 +98,7 @@ impl Config {
             limits: LimitsConfig::read(&root.section("limits")),
             journal: JournalConfig::read(&root.section("journal")),
             edge: EdgeConfig::read(&root.section("edge")),
+            files: FilesConfig::read(&root.section("files")),
             sessions: SessionsConfig::read(&root.section("sessions")),
             oidc: OidcConfig::read(root),
             workspace_defaults: sections::read_workspace_defaults(&root.section("workspace_defaults")),

@@ -29,6 +29,7 @@ const UPSTREAM_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=DAY;
 const LIMITS_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=Duration::from_secs(10);
 const BODY_LIMIT_RANGE: RangeInclusive<u64> = 1..=(1 << 30);
 const MEMORY_BUDGET_RANGE: RangeInclusive<u64> = (1 << 10)..=(1 << 50);
+const FILE_RANGE: RangeInclusive<u64> = 1..=(1 << 40);
 const RESPONSES_RANGE: RangeInclusive<u64> = (1 << 20)..=(1 << 50);
 const JOURNAL_RANGE: RangeInclusive<u64> = (1 << 10)..=(1 << 40);
 const COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000_000_000_000;
@@ -77,6 +78,10 @@ pub struct ServerConfig {
     pub max_connections_per_address: Option<u32>,
     /// Peers to which that does not apply, besides trusted proxies.
     pub unbounded_addresses: Vec<Network>,
+    /// Headers that name the person behind a trusted key, in lower case.
+    pub end_user_headers: Vec<String>,
+    /// Whether engines get the members of a request that name the person behind a trusted key.
+    pub end_user_to_engine: bool,
 }
 
 impl ServerConfig {
@@ -109,6 +114,8 @@ impl ServerConfig {
             trusted_proxies: read_networks(section, "trusted_proxies", &[]),
             max_connections_per_address: none_if_zero(section, "max_connections_per_address", 1_024),
             unbounded_addresses: read_networks(section, "unbounded_addresses", &LOOPBACK),
+            end_user_headers: read_headers(section),
+            end_user_to_engine: section.boolean("end_user_to_engine").unwrap_or(false),
             max_endpoints_per_workspace: section.integer("max_endpoints_per_workspace", ENDPOINTS_RANGE).unwrap_or(100),
             max_workspaces_per_organization: section
                 .integer("max_workspaces_per_organization", WORKSPACES_RANGE)
@@ -142,6 +149,21 @@ fn read_networks(section: &Section<'_>, key: &str, default: &[&'static str]) -> 
     networks
 }
 
+fn read_headers(section: &Section<'_>) -> Vec<String> {
+    const KEY: &str = "end_user_headers";
+    let names = section.texts(KEY).unwrap_or_else(|| END_USER_HEADERS.to_vec());
+    let is_name = |text: &str| {
+        (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+    };
+    for name in names.iter().filter(|name| !is_name(name)) {
+        section.report(section.line(KEY), KEY, format_args!("\"{name}\" is not the name of a header"));
+    }
+    if names.len() > MAX_END_USER_HEADERS {
+        section.report(section.line(KEY), KEY, format_args!("has more than {MAX_END_USER_HEADERS} names"));
+    }
+    names.into_iter().map(str::to_ascii_lowercase).collect()
+}
+
 /// A bound; 0 for none.
 fn none_if_zero(section: &Section<'_>, key: &str, default: u64) -> Option<u32> {
     let count = section.integer(key, BOUND_RANGE).unwrap_or(default);
@@ -163,6 +185,10 @@ fn read_tls(section: &Section<'_>) -> Option<TlsFiles> {
         (None, None) => None,
     }
 }
+
+/// Those of Open WebUI.
+const END_USER_HEADERS: [&str; 2] = ["X-OpenWebUI-User-Email", "X-OpenWebUI-User-Id"];
+const MAX_END_USER_HEADERS: usize = 8;
 
 /// `[store]`: the database. `Debug` omits the URL, which may contain a password.
 #[derive(Clone, PartialEq, Eq)]
@@ -318,6 +344,32 @@ pub struct JournalConfig {
 impl JournalConfig {
     pub(super) fn read(section: &Section<'_>) -> Self {
         Self { max_bytes: section.size("max_bytes", JOURNAL_RANGE).unwrap_or(1 << 30) }
+    }
+}
+
+/// `[files]`: bounds of files and batches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FilesConfig {
+    pub max_file_bytes: u64,
+    pub max_lines_per_file: u64,
+    /// The files of a workspace.
+    pub max_bytes_per_workspace: u64,
+    pub retention: Duration,
+    pub max_open_batches_per_workspace: u64,
+    pub max_queued_lines_per_workspace: u64,
+}
+
+impl FilesConfig {
+    pub(super) fn read(section: &Section<'_>) -> Self {
+        let count = |key: &str, default: u64| section.integer(key, BOUND_RANGE).unwrap_or(default);
+        Self {
+            max_file_bytes: section.size("max_file_bytes", FILE_RANGE).unwrap_or(200 << 20),
+            max_lines_per_file: count("max_lines_per_file", 50_000),
+            max_bytes_per_workspace: section.size("max_bytes_per_workspace", RESPONSES_RANGE).unwrap_or(2 << 30),
+            retention: section.duration("retention", KEPT_RANGE).unwrap_or(30 * DAY),
+            max_open_batches_per_workspace: count("max_open_batches_per_workspace", 100),
+            max_queued_lines_per_workspace: count("max_queued_lines_per_workspace", 500_000),
+        }
     }
 }
 

@@ -20,6 +20,8 @@ pub enum Author {
     FirstStart,
     /// The service itself, which has probed an engine for what it can do.
     Probe,
+    /// The service itself, because a monthly budget is spent.
+    Budget,
 }
 
 /// A change that is to be made: the store that it changes, its author and its time.
@@ -82,7 +84,7 @@ impl Author {
     pub const fn user(&self) -> Option<&UserId> {
         match self {
             Self::User { id, .. } => Some(id),
-            Self::Key { .. } | Self::CommandLine | Self::FirstStart | Self::Probe => None,
+            Self::Key { .. } | Self::CommandLine | Self::FirstStart | Self::Probe | Self::Budget => None,
         }
     }
 
@@ -91,7 +93,7 @@ impl Author {
         match self {
             Self::User { id, .. } => Actor::User(id.clone()),
             Self::Key { id, .. } => Actor::ApiKey(id.clone()),
-            Self::CommandLine | Self::FirstStart | Self::Probe => Actor::system(&self.to_string()),
+            Self::CommandLine | Self::FirstStart | Self::Probe | Self::Budget => Actor::system(&self.to_string()),
         }
     }
 
@@ -99,7 +101,7 @@ impl Author {
         match self {
             Self::User { address, .. } | Self::Key { address, .. } => Some(address),
             Self::CommandLine => Some("command line"),
-            Self::FirstStart | Self::Probe => None,
+            Self::FirstStart | Self::Probe | Self::Budget => None,
         }
     }
 }
@@ -112,6 +114,7 @@ impl fmt::Display for Author {
             Self::CommandLine => f.write_str("forebay admin"),
             Self::FirstStart => f.write_str("first start"),
             Self::Probe => f.write_str("probe"),
+            Self::Budget => f.write_str("budget"),
         }
     }
 }

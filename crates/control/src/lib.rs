@@ -6,6 +6,7 @@
 
 pub mod accounts;
 pub mod allotments;
+pub mod batches;
 pub mod bill_check;
 pub mod capabilities;
 pub mod catalogue;
@@ -31,8 +32,8 @@ pub mod usage;
 pub mod weights;
 
 pub use accounts::{
-    access, aliases, audit, bootstrap, invitations, keys, known_origins, members, organizations, passwords, sessions,
-    sign_in, single_sign_on, users, workspaces,
+    access, aliases, audit, bootstrap, end_users, invitations, keys, known_origins, members, organizations, passwords,
+    sessions, sign_in, single_sign_on, users, workspaces,
 };
 pub(crate) use accounts::{entropy, snapshot};
 pub use catalogue_error::CatalogueError;

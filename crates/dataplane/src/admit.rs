@@ -1,17 +1,21 @@
 //! Admits a call, or returns the limit that it would exceed.
 
-use crate::admission::{AskedCall, Permit, TooManyCallsError};
+use crate::admission::{AskedCall, ChargedCall, Permit, TooManyCallsError};
 use crate::error::CallError;
 use crate::resolve::Target;
 use crate::{Call, Dataplane};
 use domain::limits::RateLimitStatus;
-use domain::{Caller, RequestId};
+use domain::{CallClass, Caller, EndUserId, RequestId};
 use std::sync::Arc;
 
 impl Dataplane {
     /// The permit stays with the tap of the call, which settles it.
     pub(crate) async fn admit(&self, call: &mut Call, target: &Target) -> Result<(), CallError> {
-        let running = self.admission.running.enter(&call.caller.workspace);
+        let running = match call.class {
+            CallClass::Interactive | CallClass::Flex => self.admission.running.enter(&call.caller.workspace),
+            // The nodes that run them bound their number.
+            CallClass::Batch => Ok(None),
+        };
         let running = running.map_err(|TooManyCallsError { max }| CallError::TooManyCalls { max })?;
         // Every call leaves an event, also one that no limit applies to.
         let room = self.admission.journal.reserve().ok_or(CallError::JournalFull)?;
@@ -24,8 +28,9 @@ impl Dataplane {
             Target::Serverless(route) => {
                 let (estimate, request) = (&call.request.estimate, call.tap.request_id().clone());
                 let class = call.class;
-                let asked =
-                    AskedCall { request, class, is_counted: call.counted.is_some(), now: call.tap.started_at() };
+                let (is_counted, now) = (call.counted.is_some(), call.tap.started_at());
+                let end_user = call.tap.end_user().cloned();
+                let asked = AskedCall { request, class, is_counted, now, end_user };
                 let permit = self.admission.admit(&call.caller, &route.model, estimate, asked).await?;
                 (permit, route.model.context_length)
             }
@@ -42,10 +47,14 @@ impl Dataplane {
         &self,
         caller: &Arc<Caller>,
         model: &str,
+        end_user: Option<&EndUserId>,
         request: RequestId,
     ) -> Result<Option<RateLimitStatus>, CallError> {
         match self.find(caller, model)? {
-            Some(Target::Serverless(_)) => self.admission.admit_free(caller, request).await.map(Some),
+            Some(Target::Serverless(route)) => {
+                let of = ChargedCall { model: Some(&route.model.id), end_user };
+                self.admission.admit_free(caller, of, request).await.map(Some)
+            }
             Some(Target::Dedicated(_)) => Ok(None),
             None => Err(CallError::unknown_model(model)),
         }
@@ -53,6 +62,6 @@ impl Dataplane {
 
     /// Counts a request that calls no model against the requests per minute.
     pub async fn admit_free(&self, caller: &Arc<Caller>, request: RequestId) -> Result<RateLimitStatus, CallError> {
-        self.admission.admit_free(caller, request).await
+        self.admission.admit_free(caller, ChargedCall::default(), request).await
     }
 }

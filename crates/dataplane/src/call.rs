@@ -33,7 +33,8 @@ pub struct Call {
     /// The client's name of the session that the call belongs to, from a header.
     pub session: Option<Box<[u8]>>,
     pub tap: UsageTap,
-    /// How long after its start the call may wait for a replica of a dedicated endpoint, or for room if it is a flex call.
+    /// How long after its start the call may wait for a replica of a dedicated endpoint, or for room if it yields to
+    /// interactive calls.
     pub hold_timeout: Duration,
     /// How long a stream may be silent before its first event; `None` for any time.
     pub keep_alive: Option<Duration>,
@@ -46,6 +47,7 @@ pub struct Call {
 pub(crate) struct SlotSearch<'a> {
     request: &'a ParsedRequest,
     session: SessionContext<'a>,
+    pub(crate) class: CallClass,
     /// The prompts of different tenants are never cached together.
     tenant: &'a str,
     /// Replicas that failed to serve the call.
@@ -56,7 +58,8 @@ pub(crate) struct SlotSearch<'a> {
 
 impl<'a> SlotSearch<'a> {
     pub(crate) fn new(request: &'a ParsedRequest, tried: &'a [BackendId], until: Instant) -> Self {
-        Self { request, session: SessionContext::default(), tenant: "", tried, until }
+        let class = CallClass::Interactive;
+        Self { request, session: SessionContext::default(), class, tenant: "", tried, until }
     }
 
     /// Not to be called for a model with a single replica.
@@ -97,7 +100,7 @@ impl Call {
     pub(crate) fn slot_search<'a>(&'a self, tenant: &'a str, tried: &'a [BackendId]) -> SlotSearch<'a> {
         let until = self.tap.started() + self.hold_timeout;
         let session = SessionContext { workspace: self.caller.workspace.as_str(), header: self.session.as_deref() };
-        SlotSearch { session, tenant, ..SlotSearch::new(&self.request, tried, until) }
+        SlotSearch { session, class: self.class, tenant, ..SlotSearch::new(&self.request, tried, until) }
     }
 
     /// Records an attempt at a replica and returns when it began.

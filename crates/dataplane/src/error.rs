@@ -6,13 +6,15 @@ use crate::request::{MAX_RESPONSE_BYTES, UnsupportedParam};
 use dialects::{Failure, FailureKind};
 use domain::budget::BudgetPeriod;
 use domain::capabilities::{Capability, CapabilitySet};
-use domain::limits::{Exceeded, RateLimitStatus, Scope};
+use domain::limits::{Exceeded, RateLimitStatus};
 use domain::quota::{Account, AccountOwner};
-use domain::usage::Actor;
-use domain::{Caller, Month, NanoUsd, Timestamp};
+use domain::{CallClass, Caller, Month, NanoUsd, Timestamp};
+use fleet::Outlook;
 use json::{InvalidParam, ParseError};
 use std::time::Duration;
 
+/// The longest `Retry-After` for a place in a queue.
+const MAX_RETRY_AFTER_SECS: u64 = 600;
 /// The code of a hold timeout in our log; its response has no envelope.
 const EDGE_TIMEOUT: &str = "edge_timeout";
 
@@ -61,9 +63,12 @@ pub enum CallError {
     ServerBusy,
     #[error("too many calls are waiting for this endpoint")]
     HoldQueueFull,
-    /// A flex call has waited for its time, or too many wait.
-    #[error("interactive calls leave no room for flex calls; retry later, or without `service_tier`")]
-    NoRoom,
+    /// A call that yields to interactive ones has waited for its time, or too many wait.
+    #[error("interactive calls leave no room for {class} calls{}; retry later{}", shown(outlook), instead_of(*class))]
+    NoRoom { class: CallClass, outlook: Outlook },
+    /// An interactive call has waited for the `queue_timeout` of its model, or too many wait.
+    #[error("every replica of the model is busy{}; retry later", shown(outlook))]
+    ModelBusy { outlook: Outlook },
     /// No replica became ready before the hold timeout.
     #[error("no replica of the endpoint was ready within the hold timeout")]
     HoldTimeout,
@@ -124,6 +129,31 @@ pub enum UpstreamRejection {
     Unprocessable,
 }
 
+/// What waits before a call, after the reason why it was not served.
+fn shown(outlook: &Outlook) -> String {
+    let Outlook { ahead, wait } = outlook;
+    let calls = match ahead {
+        0 => return String::new(),
+        1 => "1 call waits".to_owned(),
+        more => format!("{more} calls wait"),
+    };
+    match wait {
+        Some(wait) => format!(": about {calls} before this one, which takes about {} s", whole_seconds(*wait)),
+        None => format!(": about {calls} before this one"),
+    }
+}
+
+const fn instead_of(class: CallClass) -> &'static str {
+    match class {
+        CallClass::Flex => ", or without `service_tier`",
+        CallClass::Interactive | CallClass::Batch => "",
+    }
+}
+
+fn whole_seconds(time: Duration) -> u64 {
+    time.as_secs().saturating_add(u64::from(time.subsec_nanos() > 0)).max(1)
+}
+
 fn listed(capabilities: CapabilitySet) -> String {
     capabilities.iter().map(Capability::as_str).collect::<Vec<_>>().join(", ")
 }
@@ -133,11 +163,8 @@ impl CallError {
         Self::UnknownModel { model: model.chars().take(200).collect() }
     }
 
-    pub(crate) fn rate_limited(caller: &Caller, exceeded: &Exceeded) -> Self {
-        let whose = match (exceeded.scope, &caller.actor) {
-            (Scope::Key, Actor::Key(key)) => format!("key {key}"),
-            (Scope::Key | Scope::Workspace, _) => format!("workspace {}", caller.workspace),
-        };
+    /// `whose` names the owner of the limit.
+    pub(crate) fn rate_limited(whose: &str, exceeded: &Exceeded) -> Self {
         let Exceeded { unit, limit, used, .. } = exceeded;
         let seconds = exceeded.retry_after_secs();
         let message =
@@ -193,7 +220,7 @@ impl CallError {
             Self::Invalid { .. } => "invalid_value",
             Self::Unsupported { .. } | Self::Incapable { .. } => "unsupported_parameter",
             Self::UnknownModel { .. } => "model_not_found",
-            Self::NotServing { .. } | Self::EndpointFailed { .. } => "model_not_serving",
+            Self::NotServing { .. } | Self::EndpointFailed { .. } | Self::ModelBusy { .. } => "model_not_serving",
             Self::Quarantined { .. } => "request_quarantined",
             Self::Overloaded => "endpoint_overloaded",
             Self::TooManyCalls { .. } | Self::TooManyCounts { .. } | Self::OrganizationBusy => {
@@ -201,7 +228,7 @@ impl CallError {
             }
             Self::ServerBusy => "server_busy",
             Self::HoldQueueFull => "hold_queue_full",
-            Self::NoRoom => "resource_unavailable",
+            Self::NoRoom { .. } => "resource_unavailable",
             Self::HoldTimeout => EDGE_TIMEOUT,
             Self::WrongWorkspace => "wrong_workspace",
             Self::UpstreamTimeout { .. } => "upstream_timeout",
@@ -214,6 +241,16 @@ impl CallError {
             Self::JournalFull => "journal_full",
             Self::PromptTooLong { .. } | Self::Rejected { overflow: Some(_), .. } => "context_length_exceeded",
             Self::Rejected { overflow: None, .. } => "invalid_value",
+        }
+    }
+
+    /// After how many seconds a place in the queue may be free, if that is known.
+    pub fn expected_wait_secs(&self) -> Option<u64> {
+        match self {
+            Self::NoRoom { outlook, .. } | Self::ModelBusy { outlook } => {
+                Some(outlook.wait.map_or(1, whole_seconds).min(MAX_RETRY_AFTER_SECS))
+            }
+            _ => None,
         }
     }
 
@@ -240,11 +277,13 @@ impl CallError {
             | Self::BudgetReserved { .. }
             | Self::TooManyCalls { .. }
             | Self::OrganizationBusy
-            | Self::NoRoom => FailureKind::RateLimit,
+            | Self::NoRoom { .. } => FailureKind::RateLimit,
             Self::QuotaExceeded { .. } | Self::BudgetExceeded { .. } => FailureKind::Quota,
-            Self::NotServing { .. } | Self::Overloaded | Self::ServerBusy | Self::HoldQueueFull => {
-                FailureKind::Overloaded
-            }
+            Self::NotServing { .. }
+            | Self::Overloaded
+            | Self::ServerBusy
+            | Self::HoldQueueFull
+            | Self::ModelBusy { .. } => FailureKind::Overloaded,
             _ => FailureKind::Server,
         }
     }
@@ -276,7 +315,8 @@ impl CallError {
             | Self::OrganizationBusy
             | Self::ServerBusy
             | Self::HoldQueueFull
-            | Self::NoRoom
+            | Self::NoRoom { .. }
+            | Self::ModelBusy { .. }
             | Self::HoldTimeout
             | Self::UpstreamTimeout { .. }
             | Self::BadGateway { .. }
@@ -309,7 +349,8 @@ impl CallError {
             | Self::OrganizationBusy
             | Self::ServerBusy
             | Self::HoldQueueFull
-            | Self::NoRoom
+            | Self::NoRoom { .. }
+            | Self::ModelBusy { .. }
             | Self::HoldTimeout
             | Self::WrongWorkspace
             | Self::UpstreamTimeout { .. }

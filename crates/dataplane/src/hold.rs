@@ -1,19 +1,20 @@
 //! Waits for a replica that can serve.
 //!
-//! Calls to a serverless model without a healthy replica fail at once, and so do interactive calls if all are full. Flex calls
-//! wait until interactive calls leave room, or the hold timeout passes. Calls to an endpoint that is suspended or
-//! provisioning are held until a replica is ready or the hold timeout passes. This module never starts replicas; it only
-//! records demand for the control plane.
+//! Calls to a serverless model without a healthy replica fail at once, and so do interactive calls if all are full, unless
+//! the model has a `queue_timeout`. Flex calls and lines of batches wait until interactive calls leave room, or the hold
+//! timeout passes. Calls to an endpoint that is suspended or provisioning are held until a replica is ready or the hold
+//! timeout passes. Waiting calls are served in the order of [`domain::fair_queue`]. This module never starts replicas; it
+//! only records demand for the control plane.
 
-use crate::admission::TooManyCallsError;
 use crate::call::SlotSearch;
 use crate::error::CallError;
 use crate::resolve::Target;
 use crate::{Call, Dataplane};
 use domain::CallClass;
+use domain::fair_queue::{Newcomer, QueueFullError};
 use fleet::backend::BackendId;
-use fleet::endpoints::{Condition, QueueFullError, View};
-use fleet::{Availability, LiveEndpoint, PickError, Pool, Route, Slot};
+use fleet::endpoints::{Condition, View};
+use fleet::{Availability, LiveEndpoint, Outlook, PickError, Pool, QueueCharge, QueuedCall, Route, Slot};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,75 +22,137 @@ impl Dataplane {
     pub(crate) async fn hold(&self, call: &mut Call, target: &Target) -> Result<Slot, CallError> {
         let search = call.slot_search(target.tenant(&call.caller, &self.salt_secret), &[]);
         match target {
-            Target::Serverless(route) if call.class.yields() => Box::pin(self.find_room(call, target, route)).await,
-            Target::Serverless(route) => route
-                .pool
-                .pick(call.class, || search.prompt(), search.tried, Instant::now())
-                .map_err(|PickError| CallError::NotServing { retry_after_secs: None }),
-            Target::Dedicated(endpoint) => {
+            Target::Serverless(route) => {
+                let timeout = room_timeout(call, route);
                 // A new call queues behind those that already wait.
-                let slot = if endpoint.held() == 0 { try_pick(endpoint, search)? } else { None };
+                if (timeout.is_none() || !route.pool.queue().has_before(call.class))
+                    && let Some(slot) = pick_room(&route.pool, search)?
+                {
+                    return Ok(slot);
+                }
+                match timeout {
+                    Some(timeout) => Box::pin(self.wait_for_room(call, target, route, timeout)).await,
+                    None => Err(CallError::NotServing { retry_after_secs: None }),
+                }
+            }
+            Target::Dedicated(endpoint) => {
+                // Calls that yield may wait for long, and keep no others waiting.
+                let is_next = endpoint.held() == 0 || !endpoint.view().route.pool.queue().has_before(call.class);
+                let slot = if is_next { try_pick(endpoint, search)? } else { None };
                 match slot {
                     Some(slot) => Ok(slot),
                     None => {
                         call.request.detach_body();
                         call.tap.hold_begins();
+                        let newcomer = newcomer(call, &endpoint.view().route);
                         let search = call.slot_search(target.tenant(&call.caller, &self.salt_secret), &[]);
-                        let result = Box::pin(wait(endpoint, search)).await;
+                        let result = Box::pin(wait(endpoint, Some(newcomer), search)).await;
                         call.tap.hold_ends();
-                        result
+                        let (slot, charge) = result?;
+                        call.tap.charged_by_queue(charge);
+                        Ok(slot)
                     }
                 }
             }
         }
     }
 
-    /// A slot that interactive calls leave free. A call that finds none waits for one, behind those that wait already.
-    async fn find_room(&self, call: &mut Call, target: &Target, route: &Arc<Route>) -> Result<Slot, CallError> {
-        if let Ok(_turn) = route.pool.turn().try_lock() {
-            let search = call.slot_search(target.tenant(&call.caller, &self.salt_secret), &[]);
-            if let Some(slot) = pick_room(&route.pool, call.class, search)? {
-                return Ok(slot);
-            }
-        }
-        let waiting = self.waiting_flex_calls.enter(&call.caller.workspace);
-        let _waiting = waiting.map_err(|TooManyCallsError { max: _ }| CallError::NoRoom)?;
+    /// Waits in the queue of the model for a slot.
+    async fn wait_for_room(
+        &self,
+        call: &mut Call,
+        target: &Target,
+        route: &Arc<Route>,
+        timeout: Duration,
+    ) -> Result<Slot, CallError> {
+        let (class, queue) = (call.class, route.pool.queue());
+        let newcomer = newcomer(call, route);
+        let joined = queue.join(newcomer);
+        let queued = joined.map_err(|QueueFullError { .. }| no_room(class, queue.outlook_for(class)))?;
         call.request.detach_body();
         call.tap.hold_begins();
         let search = call.slot_search(target.tenant(&call.caller, &self.salt_secret), &[]);
-        let found = self.wait_for_room(route, call.class, search);
-        let found = tokio::time::timeout_at(search.until.into(), found).await.unwrap_or(Err(CallError::NoRoom));
+        let until = search.until.min(Instant::now() + timeout);
+        let found = tokio::time::timeout_at(until.into(), self.room_for(&queued, route, search)).await;
         call.tap.hold_ends();
-        found
+        let slot = found.unwrap_or_else(|_| Err(no_room(class, queued.outlook())))?;
+        let charge = queued.serve(cost(call, route, &slot));
+        call.tap.charged_by_queue(charge);
+        Ok(slot)
     }
 
-    async fn wait_for_room(
+    async fn room_for(
         &self,
+        queued: &QueuedCall,
         route: &Arc<Route>,
-        class: CallClass,
         search: SlotSearch<'_>,
     ) -> Result<Slot, CallError> {
-        /// Only the first of the waiting calls polls, so that calls which end do not have to look for one to wake.
-        const POLL_PERIOD: Duration = Duration::from_millis(20);
-        let _turn = route.pool.turn().lock().await;
         loop {
-            let found = {
+            if queued.is_first() {
                 // The catalogue may have changed since.
-                let table = self.routes.table();
-                let current = table.get(route.model.id.as_str()).unwrap_or(route);
-                pick_room(&current.pool, class, search)?
-            };
-            match found {
-                Some(slot) => return Ok(slot),
-                None => tokio::time::sleep(POLL_PERIOD).await,
+                let current = {
+                    let table = self.routes.table();
+                    Arc::clone(table.get(route.model.id.as_str()).unwrap_or(route))
+                };
+                if let Some(slot) = first_slot(&current.pool, || pick_room(&current.pool, search))? {
+                    return Ok(slot);
+                }
             }
+            queued.woken().await;
         }
     }
 }
 
+/// How long the call may wait while no replica has room; `None` if it fails at once.
+fn room_timeout(call: &Call, route: &Route) -> Option<Duration> {
+    if call.class.yields() {
+        return Some(call.hold_timeout);
+    }
+    Some(route.model.queue_timeout).filter(|timeout| !timeout.is_zero())
+}
+
+fn no_room(class: CallClass, outlook: Outlook) -> CallError {
+    if class.yields() { CallError::NoRoom { class, outlook } } else { CallError::ModelBusy { outlook } }
+}
+
+/// The call as one that waits at the model.
+fn newcomer(call: &Call, route: &Route) -> Newcomer {
+    let (prompt, completion) = expected_tokens(call, route);
+    Newcomer {
+        class: call.class,
+        workspace: call.caller.workspace.clone(),
+        weight: call.caller.weight,
+        actor: call.caller.actor.clone(),
+        tokens: prompt.saturating_add(completion),
+    }
+}
+
+/// What a call will probably cost at the replica of the slot.
+fn cost(call: &Call, route: &Route, slot: &Slot) -> u64 {
+    let (prompt, completion) = expected_tokens(call, route);
+    prompt.saturating_sub(slot.cached_estimate().unwrap_or(0)).saturating_add(completion)
+}
+
+/// The tokens of the prompt, and those that the call is expected to generate.
+fn expected_tokens(call: &Call, route: &Route) -> (u64, u64) {
+    let context_length = route.model.context_length;
+    let prompt = call.request.prompt_tokens(context_length, route.pool.prompt_ratio());
+    let usual = call.tap.expected_completion();
+    (prompt, usual.unwrap_or_else(|| call.request.estimate.expected(context_length, u64::MAX, None).1))
+}
+
+/// A slot for the first call of the queue, which is woken from now on if there is none.
+fn first_slot(pool: &Pool, pick: impl Fn() -> Result<Option<Slot>, CallError>) -> Result<Option<Slot>, CallError> {
+    if let Some(slot) = pick()? {
+        return Ok(Some(slot));
+    }
+    pool.await_room();
+    pick()
+}
+
 /// A slot if there is room now; an error if no replica is healthy, so that waiting is pointless.
-fn pick_room(pool: &Pool, class: CallClass, search: SlotSearch<'_>) -> Result<Option<Slot>, CallError> {
-    match pool.pick(class, || search.prompt(), search.tried, Instant::now()) {
+fn pick_room(pool: &Pool, search: SlotSearch<'_>) -> Result<Option<Slot>, CallError> {
+    match pool.pick(search.class, || search.prompt(), search.tried, Instant::now()) {
         Ok(slot) => Ok(Some(slot)),
         Err(PickError) => match pool.availability() {
             Availability::Unavailable => Err(CallError::NotServing { retry_after_secs: None }),
@@ -122,7 +185,8 @@ pub(crate) async fn replace(
     };
     match tokio::time::timeout(GONE_WITHIN, found_or_gone).await.ok()? {
         Some(found) => Some(found),
-        None => Some(Box::pin(wait(endpoint, search)).await),
+        // A call that has waited before, and has another replica to go to, does not queue again.
+        None => Some(Box::pin(wait(endpoint, None, search)).await.map(|(slot, _)| slot)),
     }
 }
 
@@ -132,7 +196,7 @@ fn try_pick(endpoint: &LiveEndpoint, search: SlotSearch<'_>) -> Result<Option<Sl
     if !is_routed(&view)? {
         return Ok(None);
     }
-    Ok(view.route.pool.pick(CallClass::Interactive, || search.prompt(), search.tried, Instant::now()).ok())
+    Ok(view.route.pool.pick(search.class, || search.prompt(), search.tried, Instant::now()).ok())
 }
 
 /// Whether calls go to replicas now; an error if waiting is pointless.
@@ -145,38 +209,65 @@ fn is_routed(view: &View) -> Result<bool, CallError> {
     }
 }
 
-async fn wait(endpoint: &Arc<LiveEndpoint>, search: SlotSearch<'_>) -> Result<Slot, CallError> {
+/// Holds a call until a replica is ready, and its turn has come if it queues. Retried calls do not, so that they do not block
+/// calls that can use other replicas.
+async fn wait(
+    endpoint: &Arc<LiveEndpoint>,
+    newcomer: Option<Newcomer>,
+    search: SlotSearch<'_>,
+) -> Result<(Slot, Option<QueueCharge>), CallError> {
     /// Unreachable replicas may recover without a change of the endpoint, so they are polled.
     const POLL_PERIOD: Duration = Duration::from_millis(500);
     is_routed(&endpoint.view())?;
-    let _held = endpoint.hold(search.body_bytes()).map_err(|QueueFullError| CallError::HoldQueueFull)?;
+    let _held = endpoint.hold(search.body_bytes()).map_err(|_| CallError::HoldQueueFull)?;
+    let tokens = newcomer.as_ref().map_or(0, |newcomer| newcomer.tokens);
+    let queued = newcomer.map(|newcomer| endpoint.view().route.pool.queue().join(newcomer)).transpose();
+    let queued = queued.map_err(|QueueFullError { .. }| CallError::HoldQueueFull)?;
     let found = async {
-        // Retried calls skip the queue, so that they do not block calls that can use other replicas.
-        let _turn = if search.tried.is_empty() { Some(endpoint.turn().await) } else { None };
+        if let Some(queued) = &queued {
+            while !queued.is_first() {
+                queued.woken().await;
+            }
+        }
         let mut changes = endpoint.watch();
         loop {
             changes.mark_unchanged();
-            if let Some(slot) = try_pick(endpoint, search)? {
+            let view = endpoint.view();
+            if queued.as_ref().is_none_or(QueuedCall::is_first)
+                && let Some(slot) = first_slot(&view.route.pool, || try_pick(endpoint, search))?
+            {
                 return Ok(slot);
             }
-            let is_serving = endpoint.view().condition == Condition::Serving;
+            let is_serving = view.condition == Condition::Serving;
             tokio::select! {
                 changed = changes.changed() => if changed.is_err() {
-                    return Err(CallError::unknown_model(endpoint.view().route.model.id.as_str()));
+                    return Err(CallError::unknown_model(view.route.model.id.as_str()));
                 },
+                () = woken(queued.as_ref()) => {}
                 () = tokio::time::sleep(POLL_PERIOD), if is_serving => {}
             }
         }
     };
-    tokio::time::timeout_at(search.until.into(), found).await.unwrap_or(Err(CallError::HoldTimeout))
+    let slot = tokio::time::timeout_at(search.until.into(), found).await.unwrap_or(Err(CallError::HoldTimeout))?;
+    let cached = slot.cached_estimate().unwrap_or(0);
+    Ok((slot, queued.and_then(|queued| queued.serve(tokens.saturating_sub(cached)))))
+}
+
+/// Never ends for a call that does not queue.
+async fn woken(queued: Option<&QueuedCall>) {
+    match queued {
+        Some(queued) => queued.woken().await,
+        None => std::future::pending().await,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::request::{ParsedRequest, chat};
+    use domain::caller::Actor;
     use domain::model::{Model, ModelId, Upstream};
-    use domain::{OrganizationId, Timestamp, WorkspaceId};
+    use domain::{KeyId, OrganizationId, QueueWeight, Timestamp, WorkspaceId};
     use fleet::Endpoints;
     use fleet::endpoints::EndpointUpdate;
     use parking_lot::Mutex;
@@ -206,6 +297,17 @@ mod tests {
         (endpoints, endpoint)
     }
 
+    fn newcomer() -> Newcomer {
+        let now = Timestamp::from_millis(1);
+        Newcomer {
+            class: CallClass::Interactive,
+            workspace: WorkspaceId::new(now, 1),
+            weight: QueueWeight::default(),
+            actor: Actor::Key(KeyId::new(now, 1)),
+            tokens: 10,
+        }
+    }
+
     fn search(tried: &[BackendId]) -> SlotSearch<'_> {
         static REQUEST: LazyLock<ParsedRequest> = LazyLock::new(|| {
             chat::parse(r#"{"model":"dedicated/chat","messages":[{"role":"user","content":"hi"}]}"#.into()).unwrap()
@@ -221,9 +323,9 @@ mod tests {
         for number in 0..100 {
             let (endpoint, served) = (Arc::clone(&endpoint), Arc::clone(&served));
             calls.spawn(async move {
-                let slot = wait(&endpoint, search(&[])).await.unwrap();
+                let found = wait(&endpoint, Some(newcomer()), search(&[])).await.unwrap();
                 served.lock().push(number);
-                drop(slot);
+                drop(found);
             });
             yield_now().await;
         }
@@ -241,9 +343,11 @@ mod tests {
         let tried = [endpoint.view().route.pool.replicas()[0].id];
         let mut retried = JoinSet::new();
         let lost = Arc::clone(&endpoint);
-        retried.spawn(async move { wait(&lost, search(&tried)).await.map(|slot| slot.replica().name.to_string()) });
+        retried.spawn(async move {
+            wait(&lost, None, search(&tried)).await.map(|(slot, _)| slot.replica().name.to_string())
+        });
         yield_now().await;
-        assert_eq!(&*wait(&endpoint, search(&[])).await.unwrap().replica().name, "a");
+        assert_eq!(&*wait(&endpoint, Some(newcomer()), search(&[])).await.unwrap().0.replica().name, "a");
         endpoints.apply(vec![known(Condition::Serving, &["a", "b"])]);
         assert_eq!(retried.join_next().await.unwrap().unwrap().unwrap(), "b");
     }
@@ -272,7 +376,7 @@ mod tests {
             let mut calls = JoinSet::new();
             for _ in 0..20 {
                 let endpoint = Arc::clone(&endpoint);
-                calls.spawn(async move { wait(&endpoint, search(&[])).await.unwrap_err().code() });
+                calls.spawn(async move { wait(&endpoint, Some(newcomer()), search(&[])).await.unwrap_err().code() });
                 yield_now().await;
             }
             endpoints.apply(vec![known(condition, &[])]);

@@ -42,7 +42,7 @@ pub use dialects::Dialect;
 pub use error::{CallError, ContextOverflow, UpstreamRejection};
 pub use tokenize::{Detokenized, TokenizedPrompt};
 
-use admission::{Admission, RunningCalls};
+use admission::Admission;
 use background::Turns;
 use domain::limits::RateLimitStatus;
 use domain::model::CallTimeouts;
@@ -70,7 +70,6 @@ pub struct Dataplane {
     /// For large responses, which are normalized on another thread, one at a time and in turns of organizations.
     normalizing: Turns<OrganizationId>,
     waits: Waits,
-    waiting_flex_calls: RunningCalls,
 }
 
 /// What the data plane of a core is made of.
@@ -84,8 +83,6 @@ pub struct DataplaneParts {
     pub quarantine: Quarantine,
     /// For responses that are not streamed.
     pub memory: Arc<dyn BodyMemory>,
-    /// See [`RunningCalls::waiting_flex_calls`].
-    pub waiting_flex_calls: RunningCalls,
 }
 
 /// The response to a call, complete or streamed.
@@ -114,17 +111,8 @@ pub enum ResponseFormat {
 
 impl Dataplane {
     pub fn new(parts: DataplaneParts) -> Self {
-        let DataplaneParts {
-            routes,
-            endpoints,
-            connector,
-            timeouts,
-            admission,
-            salt_secret,
-            quarantine,
-            memory,
-            waiting_flex_calls,
-        } = parts;
+        let DataplaneParts { routes, endpoints, connector, timeouts, admission, salt_secret, quarantine, memory } =
+            parts;
         Self {
             routes,
             endpoints,
@@ -136,7 +124,6 @@ impl Dataplane {
             memory,
             normalizing: Turns::new(1),
             waits: Waits::default(),
-            waiting_flex_calls,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The record of one call, handed to the sink when the call ends.
 
 use domain::usage::{Certainty, Tokens};
-use domain::{CallClass, Caller, RequestId, Timestamp, named_enum};
+use domain::{CallClass, Caller, EndUser, RequestId, Timestamp, named_enum};
 use fleet::{Backend, Route};
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,6 +49,8 @@ pub struct CallRecord {
     /// The route of the surface, such as `chat`.
     pub route: &'static str,
     pub caller: Option<Arc<Caller>>,
+    /// The person behind the caller, if a trusted key names one.
+    pub end_user: Option<Arc<EndUser>>,
     pub model: Option<Arc<Route>>,
     /// Decides the price.
     pub class: CallClass,
@@ -81,6 +83,7 @@ impl CallRecord {
             client_request: None,
             route,
             caller: None,
+            end_user: None,
             model: None,
             class: CallClass::default(),
             requested_model: None,

@@ -1,7 +1,7 @@
 //! Requests to an engine that generate nothing, such as counts of tokens. They count against requests per minute and cost
 //! nothing.
 
-use crate::admission::{RunningCall, RunningCount, TooManyCallsError};
+use crate::admission::{ChargedCall, RunningCall, RunningCount, TooManyCallsError};
 use crate::error::CallError;
 use crate::quarantine::Losses;
 use crate::relay::{AttemptError, record_failure};
@@ -35,12 +35,15 @@ impl Dataplane {
         let running = running.map_err(|TooManyCallsError { max }| CallError::TooManyCalls { max })?;
         let (rate_limits, counting) = match target {
             Target::Dedicated(_) => (None, None),
-            Target::Serverless(_) => {
+            Target::Serverless(route) => {
                 let counting = self.admission.counting.enter(&call.caller);
                 let counting = counting.map_err(|TooManyCallsError { max }| CallError::TooManyCounts { max })?;
                 let rate_limits = match call.counted {
                     Some(rate_limits) => rate_limits,
-                    None => self.admission.admit_free(&call.caller, call.tap.request_id().clone()).await?,
+                    None => {
+                        let of = ChargedCall { model: Some(&route.model.id), end_user: call.tap.end_user() };
+                        self.admission.admit_free(&call.caller, of, call.tap.request_id().clone()).await?
+                    }
                 };
                 (Some(rate_limits), Some(counting))
             }

@@ -9,8 +9,8 @@ use crate::response::TokenMeter;
 use crate::trace::Trace;
 use domain::limits::RateLimitStatus;
 use domain::usage::{Certainty, Tokens};
-use domain::{Caller, RequestId, Timestamp};
-use fleet::Backend;
+use domain::{Caller, EndUserId, RequestId, Timestamp};
+use fleet::{Backend, QueueCharge};
 use http::HeaderValue;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,6 +38,8 @@ struct RunningCall {
     started: Instant,
     record: CallRecord,
     permit: Option<Box<Permit>>,
+    /// Set if the call has waited in a queue.
+    queue_charge: Option<Box<QueueCharge>>,
     trace: Option<Arc<dyn Trace>>,
     /// Since when the call waits for a replica.
     held_since: Option<Instant>,
@@ -78,6 +80,7 @@ impl UsageTap {
             started,
             record: CallRecord::new(request, route, now),
             permit: None,
+            queue_charge: None,
             trace: None,
             held_since: None,
             wake_at: 0,
@@ -109,6 +112,11 @@ impl UsageTap {
     /// The caller; `None` until it is known, and once the tap has settled.
     pub fn caller(&self) -> Option<&Arc<Caller>> {
         self.0.as_ref()?.record.caller.as_ref()
+    }
+
+    /// The person behind the caller, if the call named one.
+    pub fn end_user(&self) -> Option<&EndUserId> {
+        self.0.as_ref()?.record.end_user.as_ref().map(|one| &one.id)
     }
 
     /// Reports the events of the call to `trace`.
@@ -238,6 +246,18 @@ impl UsageTap {
         }
     }
 
+    /// Keeps what a queue has charged for the call, to correct it when the call ends.
+    pub(crate) fn charged_by_queue(&mut self, charge: Option<QueueCharge>) {
+        if let Some(call) = &mut self.0 {
+            call.queue_charge = charge.map(Box::new);
+        }
+    }
+
+    /// The tokens that the call is expected to generate; `None` if it is not metered.
+    pub(crate) fn expected_completion(&self) -> Option<u64> {
+        self.permit()?.expected_completion()
+    }
+
     /// The rate limits after admission; `None` before it and for dedicated endpoints.
     pub fn rate_limits(&self) -> Option<RateLimitStatus> {
         self.permit()?.rate_limits()
@@ -317,6 +337,15 @@ impl RunningCall {
             route.pool.prompt_ratio().learn(bytes, record.tokens.prompt);
         }
         record.duration = now - self.started;
+        if let Some(mut charge) = self.queue_charge.take() {
+            let Tokens { prompt, completion, cached } = record.tokens;
+            match (is_void, self.unbilled) {
+                (false, _) => charge.used(prompt.saturating_sub(cached).saturating_add(completion)),
+                (true, UnbilledWork::None) => charge.used(0),
+                (true, UnbilledWork::Prompt(tokens)) => charge.used(tokens),
+                (true, UnbilledWork::Unknown) => {}
+            }
+        }
         self.sink.settle(record);
         if let Some(trace) = &self.trace {
             trace.settled(record);

@@ -144,6 +144,41 @@ id!(
     "evt_"
 );
 
+id!(
+    /// A file of a workspace.
+    FileId,
+    "file-"
+);
+id!(BatchId, "batch_");
+
+impl BatchId {
+    const MESSAGES_PREFIX: &'static str = "msgbatch_";
+
+    /// The id as clients of Anthropic's API see it.
+    pub fn as_messages_id(&self) -> String {
+        format!("{}{}", Self::MESSAGES_PREFIX, self.tail())
+    }
+
+    pub fn parse_messages_id(text: &str) -> Option<Self> {
+        let tail = text.strip_prefix(Self::MESSAGES_PREFIX)?;
+        Self::parse(&format!("{}{tail}", Self::PREFIX)).ok()
+    }
+
+    fn tail(&self) -> &str {
+        &self.as_str()[Self::PREFIX.len()..]
+    }
+
+    /// The id of the call of a line, the same whenever the line runs.
+    pub fn request_of(&self, line: u64) -> RequestId {
+        // The random part of the batch, with the number of the line mixed in: two lines of a batch always differ.
+        let random = self.tail().bytes().skip(10).fold(0_u128, |bits, byte| {
+            let digit = ALPHABET.iter().position(|letter| *letter == byte).unwrap_or(0);
+            (bits << 5) | digit as u128
+        });
+        RequestId::new(self.made_at(), random.wrapping_add(u128::from(line)))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,6 +191,24 @@ mod tests {
         assert_eq!((early.made_at().millis(), late.made_at().millis()), (1_000, 1_001));
         assert_eq!(WorkspaceId::parse(early.as_str()).as_ref(), Ok(&early));
         assert_eq!(early.as_str().len(), "ws_".len() + ULID_LEN);
+    }
+
+    #[test]
+    fn the_calls_of_a_batch_have_ids_of_their_own_which_stay_the_same() {
+        let [one, other] = [7, 1 << 40].map(|entropy| BatchId::new(Timestamp::from_millis(5_000), entropy));
+        let mut all: Vec<_> = (1..=1_000).flat_map(|line| [one.request_of(line), other.request_of(line)]).collect();
+        assert!(all.iter().all(|id| id.made_at().millis() == 5_000));
+        assert_eq!(one.request_of(17), all[32]);
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 2_000);
+    }
+
+    #[test]
+    fn a_batch_has_a_name_in_both_apis() {
+        let id = BatchId::new(Timestamp::from_millis(5), 7);
+        assert_eq!(BatchId::parse_messages_id(&id.as_messages_id()), Some(id.clone()));
+        assert!(BatchId::parse_messages_id(id.as_str()).is_none() && BatchId::parse(&id.as_messages_id()).is_err());
     }
 
     #[test]

@@ -48,6 +48,16 @@ pub enum Source {
     Sums(Grain),
     /// Single events.
     Events,
+    /// The daily sums of calls that named an end user.
+    EndUsers(EndUserRows),
+}
+
+/// How the sums of end users are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndUserRows {
+    Named,
+    /// As if they had named none.
+    Unnamed,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +82,19 @@ impl Piece {
     pub const fn minus(source: Source, span: Span) -> Self {
         Self { sign: Sign::Minus, source, span }
     }
+}
+
+/// Plans how to read whole days by end user: those of all calls without a name, less the calls that named an end user, and these.
+/// So the usage of a deleted end user stays, without a name.
+pub fn plan_by_end_user(days: Span) -> Vec<Piece> {
+    if days.is_empty() {
+        return Vec::new();
+    }
+    vec![
+        Piece::plus(Source::Sums(Grain::Day), days),
+        Piece::minus(Source::EndUsers(EndUserRows::Unnamed), days),
+        Piece::plus(Source::EndUsers(EndUserRows::Named), days),
+    ]
 }
 
 /// Plans how to read a span: whole days, the whole hours around them, and events for the rest of the two outer hours.
@@ -133,6 +156,7 @@ mod tests {
                 Source::Sums(Grain::Day) => "days",
                 Source::Sums(Grain::Hour) => "hours",
                 Source::Events => "events",
+                Source::EndUsers(_) => "end users",
             };
             format!("{sign}{source} {}..{}", moment(piece.span.from), moment(piece.span.to))
         };

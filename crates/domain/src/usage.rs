@@ -2,7 +2,8 @@
 
 use crate::budget::ReservedIn;
 use crate::caller::Caller;
-use crate::ids::RequestId;
+use crate::end_user::EndUser;
+use crate::ids::{BatchId, RequestId};
 use crate::model::ModelId;
 use crate::money::{NanoUsd, Price};
 use crate::named_enum;
@@ -29,7 +30,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// The API that a call was made through. `batch` is a name of the contract for a route that does not exist yet.
+    /// The API that a call was made through; `batch` for the lines of batches, whatever their API is.
     #[derive(PartialOrd, Ord)]
     pub enum CallSurface {
         Chat = "chat",
@@ -50,6 +51,8 @@ pub struct CallOrigin {
     pub surface: Option<CallSurface>,
     /// The name that the client sent, if it is an alias of the model.
     pub requested_model: Option<Box<str>>,
+    /// The batch whose line the call is.
+    pub batch: Option<BatchId>,
 }
 
 /// One call that reached a replica, whether it succeeded or failed.
@@ -80,6 +83,8 @@ pub struct UsageEvent {
     pub origin: CallOrigin,
     /// How often the stream went on at another replica after its replica was lost. `replica` is the last one.
     pub failovers: u32,
+    /// The person behind the key, if the call named one. The text is not in the row.
+    pub end_user: Option<Arc<EndUser>>,
     /// The budgets in which the call reserved its cost. In the journal only.
     pub reserved_in: ReservedIn,
 }

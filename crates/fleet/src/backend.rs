@@ -3,17 +3,18 @@
 //! It is an upstream of the catalogue, an engine of a pool, or a ready replica of an endpoint.
 
 use crate::breaker::{Breaker, Witness};
-use crate::room::{self, Occupancy};
+use crate::queue::Queue;
+use crate::room::{self, CapacityProbe, Occupancy};
 use crate::routing::{PrefixIndex, PromptLoad};
 use arc_swap::ArcSwap;
 use domain::CallClass;
 use domain::capabilities::{Capabilities, CapabilitySet};
-use domain::model::{RerankApi, Upstream};
+use domain::model::{BatchShare, RerankApi, Upstream};
 use http::header::{self, HeaderMap, HeaderValue};
 use outbound::{Address, AddressError};
 use parking_lot::Mutex;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// Result of the last probe or connection attempt.
@@ -48,6 +49,14 @@ impl BackendId {
     }
 }
 
+/// What a call needs to begin at a replica.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Claim {
+    pub(crate) class: CallClass,
+    /// The share of the replica that yielding calls may take.
+    pub(crate) batch_share: BatchShare,
+}
+
 #[derive(Debug)]
 pub struct Backend {
     pub id: BackendId,
@@ -61,6 +70,11 @@ pub struct Backend {
     in_flight: AtomicU32,
     /// Those of them that yield to interactive calls.
     yielding: AtomicU32,
+    /// The first of the calls that wait for room sleeps.
+    is_awaited: AtomicBool,
+    /// That of its pool.
+    queue: Mutex<Weak<Queue>>,
+    probe: CapacityProbe,
     prompt_load: PromptLoad,
     prefixes: Mutex<PrefixIndex>,
     breaker: Mutex<Breaker>,
@@ -157,6 +171,9 @@ impl Backend {
             health: AtomicU8::new(Health::Unknown as u8),
             in_flight: AtomicU32::new(0),
             yielding: AtomicU32::new(0),
+            is_awaited: AtomicBool::new(false),
+            queue: Mutex::default(),
+            probe: CapacityProbe::default(),
             prompt_load: PromptLoad::default(),
             prefixes: Mutex::default(),
             breaker: Mutex::default(),
@@ -184,6 +201,9 @@ impl Backend {
     /// have other options: what it lacked is not known until it was probed.
     pub fn set_health(&self, health: Health) -> bool {
         let has_changed = self.health.swap(health as u8, Ordering::Relaxed) != health as u8;
+        if has_changed {
+            self.wake_waiting();
+        }
         if has_changed && health == Health::Down {
             self.prefixes(PrefixIndex::clear);
             self.mark_stale(Staleness::Restarted);
@@ -253,27 +273,33 @@ impl Backend {
         self.yielding.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn has_room(&self, class: CallClass) -> bool {
+    pub(crate) fn has_room(&self, claim: Claim) -> bool {
         self.upstream.max_in_flight.is_none_or(|limit| self.in_flight() < limit)
-            && (!class.yields() || self.leaves_room_beside(self.yielding()))
+            && (!claim.class.yields() || self.leaves_room_beside(self.yielding(), claim.batch_share))
     }
 
     /// Whether another call that yields may begin beside this many.
-    fn leaves_room_beside(&self, yielding: u32) -> bool {
-        room::is_left(Occupancy {
+    fn leaves_room_beside(&self, yielding: u32, share: BatchShare) -> bool {
+        let is_left = room::is_left(Occupancy {
             max_in_flight: self.upstream.max_in_flight,
+            probed_capacity: self.probe.capacity.load(Ordering::Relaxed),
+            share,
             in_flight: self.in_flight(),
             yielding,
             queued: self.prompt_load.engine_queue(),
-        })
+        });
+        if !is_left {
+            self.probe.used_up();
+        }
+        is_left
     }
 
     /// Counts a call, unless there is no room for its class.
-    pub(crate) fn enter(&self, class: CallClass) -> bool {
-        if !class.yields() {
+    pub(crate) fn enter(&self, claim: Claim) -> bool {
+        if !claim.class.yields() {
             return self.count();
         }
-        let more = |yielding| self.leaves_room_beside(yielding).then(|| yielding + 1);
+        let more = |yielding| self.leaves_room_beside(yielding, claim.batch_share).then(|| yielding + 1);
         if self.yielding.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_err() {
             return false;
         }
@@ -291,10 +317,48 @@ impl Backend {
     }
 
     pub(crate) fn leave(&self, class: CallClass) {
-        self.in_flight.fetch_sub(1, Ordering::Relaxed);
         if class.yields() {
-            self.yielding.fetch_sub(1, Ordering::Relaxed);
+            self.yielding.fetch_sub(1, Ordering::SeqCst);
         }
+        // In one order with the marks of calls that wait: they see the room, or this sees the mark.
+        self.in_flight.fetch_sub(1, Ordering::SeqCst);
+        self.wake_waiting();
+    }
+
+    /// The calls that wait in the queue are woken from now on if it is awaited.
+    pub(crate) fn wakes(&self, queue: &Arc<Queue>) {
+        *self.queue.lock() = Arc::downgrade(queue);
+        self.wake_waiting();
+    }
+
+    pub(crate) fn await_room(&self) {
+        self.is_awaited.store(true, Ordering::SeqCst);
+    }
+
+    /// There may be room that there was not before.
+    pub(crate) fn wake_waiting(&self) {
+        if self.is_awaited.load(Ordering::SeqCst) {
+            self.is_awaited.store(false, Ordering::SeqCst);
+            let queue = self.queue.lock().upgrade();
+            if let Some(queue) = queue {
+                queue.wake();
+            }
+        }
+    }
+
+    /// Notes when a stream had its first event, while the capacity for yielding calls is probed.
+    pub(crate) fn first_event_after(&self, time: impl FnOnce() -> Duration) {
+        if self.upstream.max_in_flight.is_none() && self.yielding() > 0 {
+            self.probe.first_event_after(time());
+        }
+    }
+
+    /// Ends a round of the probe of its capacity, if there are calls that need to know it.
+    pub(crate) fn probe_capacity(&self) {
+        if self.upstream.max_in_flight.is_none() && self.yielding() > 0 {
+            self.probe.end_round(self.prompt_load.engine_queue());
+        }
+        self.wake_waiting();
     }
 
     pub(crate) fn breaker<T>(&self, change: impl FnOnce(&mut Breaker) -> T) -> T {

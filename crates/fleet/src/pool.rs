@@ -2,15 +2,18 @@
 //!
 //! Every call goes to the replica with the least prompt work, see [`crate::routing`]. A pool of one replica skips all of it.
 
-use crate::backend::{Backend, BackendId, Health};
+use crate::backend::{Backend, BackendId, Claim, Health};
 use crate::breaker::Breaker;
 use crate::pace::Pace;
+use crate::queue::Queue;
 use crate::routing::fingerprint::covered_bytes;
 use crate::routing::policy::{Candidate, Cheapest};
 use crate::routing::{Decisions, Fingerprint, Reason, TokenRatio};
 use domain::capabilities::{Capabilities, CapabilitySet};
+use domain::model::BatchShare;
 use domain::{CallClass, named_enum};
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 use std::time::Instant;
 
 #[derive(Debug, Default)]
@@ -21,8 +24,9 @@ pub struct Pool {
     /// Bytes per token of whole prompts, for calls whose engine never counts them.
     prompt_ratio: Arc<TokenRatio>,
     decisions: Arc<Decisions>,
-    /// Calls that wait for room take turns, in order of arrival.
-    turn: Arc<tokio::sync::Mutex<()>>,
+    /// Calls that wait for room.
+    queue: Arc<Queue>,
+    batch_share: BatchShare,
 }
 
 named_enum! {
@@ -44,6 +48,8 @@ pub struct PickError;
 pub struct Slot {
     replica: Arc<Backend>,
     class: CallClass,
+    /// When it was taken.
+    since: Instant,
     /// The call tests whether a failing replica has recovered.
     is_trial: bool,
     /// The uncached tokens of a prompt that counts as in flight.
@@ -80,6 +86,11 @@ impl Slot {
 
     /// The first event of the response has arrived, so the prompt was processed.
     pub fn first_event(&mut self) {
+        self.end_prefill();
+        self.replica.first_event_after(|| self.since.elapsed());
+    }
+
+    fn end_prefill(&mut self) {
         if let Some(tokens) = self.prefill.take() {
             self.replica.prompt_load().end(tokens);
         }
@@ -109,7 +120,7 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.first_event();
+        self.end_prefill();
         if self.is_trial {
             self.replica.breaker(Breaker::undecided);
         }
@@ -119,21 +130,40 @@ impl Drop for Slot {
 
 impl Pool {
     pub fn new(replicas: Vec<Arc<Backend>>) -> Self {
-        Self { replicas, ..Self::default() }
+        Self::default().with(replicas)
+    }
+
+    /// A pool of a dedicated endpoint without replicas.
+    pub(crate) fn of_endpoint() -> Self {
+        Self { queue: Arc::new(Queue::of_endpoint()), ..Self::default() }
+    }
+
+    /// The same pool with these replicas, whose calls wake those that wait.
+    fn with(self, replicas: Vec<Arc<Backend>>) -> Self {
+        replicas.iter().for_each(|replica| replica.wakes(&self.queue));
+        Self { replicas, ..self }
+    }
+
+    /// The same pool with this share for yielding calls.
+    #[must_use]
+    pub(crate) fn sharing(self, batch_share: BatchShare) -> Self {
+        Self { batch_share, ..self }
     }
 
     /// A pool that replaces another one of the same model and keeps what that has learned.
     pub fn replacing(before: Option<&Self>, replicas: Vec<Arc<Backend>>) -> Self {
         let Some(before) = before else { return Self::new(replicas) };
-        let Self { ratio, pace, prompt_ratio, decisions, turn, replicas: _ } = before;
-        Self {
-            replicas,
+        let Self { ratio, pace, prompt_ratio, decisions, queue, batch_share, replicas: _ } = before;
+        let after = Self {
+            replicas: Vec::new(),
             ratio: Arc::clone(ratio),
             pace: Arc::clone(pace),
             prompt_ratio: Arc::clone(prompt_ratio),
             decisions: Arc::clone(decisions),
-            turn: Arc::clone(turn),
-        }
+            queue: Arc::clone(queue),
+            batch_share: *batch_share,
+        };
+        after.with(replicas)
     }
 
     pub fn replicas(&self) -> &[Arc<Backend>] {
@@ -155,14 +185,22 @@ impl Pool {
         &self.decisions
     }
 
-    /// Held by the first of the calls that wait for room.
-    pub fn turn(&self) -> &tokio::sync::Mutex<()> {
-        &self.turn
+    /// Calls that wait for room.
+    pub fn queue(&self) -> &Arc<Queue> {
+        &self.queue
+    }
+
+    /// Before the first call of the queue sleeps: whatever gives it room wakes it from now on. It must try once more after
+    /// this.
+    pub fn await_room(&self) {
+        self.replicas.iter().for_each(|replica| replica.await_room());
+        // Calls that end leave first and look for the mark then.
+        fence(Ordering::SeqCst);
     }
 
     /// Whether calls that yield to interactive ones are in flight or wait.
     pub(crate) fn has_yielding_calls(&self) -> bool {
-        self.turn.try_lock().is_err() || self.replicas.iter().any(|replica| replica.yielding() > 0)
+        !self.queue.is_empty() || self.replicas.iter().any(|replica| replica.yielding() > 0)
     }
 
     /// What its replicas can do together.
@@ -207,8 +245,9 @@ impl Pool {
         tried: &[BackendId],
         now: Instant,
     ) -> Result<Slot, PickError> {
+        let claim = self.claim(class);
         let is_usable = |replica: &Arc<Backend>| {
-            replica.health() != Health::Down && replica.has_room(class) && !tried.contains(&replica.id)
+            replica.health() != Health::Down && replica.has_room(claim) && !tried.contains(&replica.id)
         };
         if let [only] = &self.replicas[..] {
             // The breaker is ignored: without another replica, a bad response is better than none.
@@ -216,13 +255,13 @@ impl Pool {
                 return Err(PickError);
             }
             self.decisions.count(Reason::Only);
-            return take(only, class, false);
+            return take(only, claim, false, now);
         }
         let prompt = prompt();
         // Another call may take the last slot at the chosen replica, which has no room in the next round.
         for _ in 0..self.replicas.len() {
             let choice = self.choose(prompt, is_usable, now).ok_or(PickError)?;
-            if let Ok(slot) = self.place(&choice, class, prompt) {
+            if let Ok(slot) = self.place(&choice, claim, prompt, now) {
                 self.decisions.count(choice.reason);
                 return Ok(slot);
             }
@@ -258,14 +297,18 @@ impl Pool {
     /// A slot for a request that generates nothing, at the suitable replica with the fewest calls. It leaves no prompt in
     /// the index of prefixes, which belongs to calls that fill caches, and takes no trial from them.
     pub fn pick_for_side_request(&self, is_suitable: impl Fn(&Backend) -> bool) -> Result<Slot, PickError> {
-        let class = CallClass::Interactive;
+        let claim = self.claim(CallClass::Interactive);
         let suitable = self
             .replicas
             .iter()
-            .filter(|replica| replica.health() != Health::Down && replica.has_room(class) && is_suitable(replica));
+            .filter(|replica| replica.health() != Health::Down && replica.has_room(claim) && is_suitable(replica));
         let best =
             suitable.min_by_key(|replica| (!replica.breaker(|breaker| breaker.is_closed()), replica.in_flight()));
-        take(best.ok_or(PickError)?, class, false)
+        take(best.ok_or(PickError)?, claim, false, Instant::now())
+    }
+
+    fn claim(&self, class: CallClass) -> Claim {
+        Claim { class, batch_share: self.batch_share }
     }
 
     fn candidate<'a>(
@@ -290,9 +333,15 @@ impl Pool {
     }
 
     /// Takes the slot and records where the prompt is.
-    fn place(&self, choice: &ChosenReplica<'_>, class: CallClass, prompt: &Fingerprint) -> Result<Slot, PickError> {
+    fn place(
+        &self,
+        choice: &ChosenReplica<'_>,
+        claim: Claim,
+        prompt: &Fingerprint,
+        now: Instant,
+    ) -> Result<Slot, PickError> {
         let Candidate { replica, cached, uncached, .. } = choice.candidate;
-        let mut slot = take(replica, class, choice.is_trial)?;
+        let mut slot = take(replica, claim, choice.is_trial, now)?;
         slot.count_prompt(uncached);
         slot.placement = Some(Placement { bytes: prompt.bytes(), cached, ratio: Arc::clone(&self.ratio) });
         if !prompt.hashes().is_empty() || prompt.session().is_some() {
@@ -302,15 +351,15 @@ impl Pool {
     }
 }
 
-fn take(replica: &Arc<Backend>, class: CallClass, is_trial: bool) -> Result<Slot, PickError> {
-    if !replica.enter(class) {
+fn take(replica: &Arc<Backend>, claim: Claim, is_trial: bool, since: Instant) -> Result<Slot, PickError> {
+    if !replica.enter(claim) {
         // Another call was faster. Without a result, no further trial would ever be admitted.
         if is_trial {
             replica.breaker(Breaker::undecided);
         }
         return Err(PickError);
     }
-    Ok(Slot { replica: Arc::clone(replica), class, is_trial, prefill: None, placement: None })
+    Ok(Slot { replica: Arc::clone(replica), class: claim.class, since, is_trial, prefill: None, placement: None })
 }
 
 #[cfg(test)]

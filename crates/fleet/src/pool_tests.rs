@@ -1,9 +1,13 @@
 use super::*;
 use crate::breaker::Witness;
 use crate::counted_allocations::allocations;
+use crate::queue::QueuedCall;
 use crate::routing::{EnginePressure, FingerprintBuilder};
 use domain::CallClass::{Flex, Interactive};
+use domain::caller::Actor;
+use domain::fair_queue::Newcomer;
 use domain::model::Upstream;
+use domain::{KeyId, QueueWeight, Timestamp, WorkspaceId};
 use std::collections::BTreeSet;
 use std::sync::Barrier;
 use std::time::Duration;
@@ -213,8 +217,8 @@ fn a_trial_that_finds_no_room_leaves_it_to_the_next_call() {
     }
     let later = now + Duration::from_secs(2);
     assert!(failing.breaker(|breaker| breaker.admits(later)), "the trial");
-    assert!(failing.enter(Interactive), "another call takes the last slot meanwhile");
-    assert!(take(failing, Interactive, true).is_err());
+    assert!(failing.enter(pool.claim(Interactive)), "another call takes the last slot meanwhile");
+    assert!(take(failing, pool.claim(Interactive), true, Instant::now()).is_err());
     assert!(failing.breaker(|breaker| breaker.admits(later)), "another trial");
 }
 
@@ -268,4 +272,32 @@ fn yielding_calls_take_half_of_a_replica_and_return_it() {
     replica.prompt_load().set_pressure(None);
     assert!(flex(&only).is_ok());
     assert_eq!((replica.in_flight(), replica.yielding()), (0, 0));
+}
+
+#[tokio::test]
+async fn a_call_that_ends_wakes_the_first_of_those_that_wait_and_only_if_one_sleeps() {
+    let pool = pool(1, Some(1));
+    let newcomer = Newcomer {
+        class: Interactive,
+        workspace: WorkspaceId::new(Timestamp::from_millis(1), 1),
+        weight: QueueWeight::default(),
+        actor: Actor::Key(KeyId::new(Timestamp::from_millis(1), 1)),
+        tokens: 1,
+    };
+    let first = pool.queue().join(newcomer.clone()).unwrap();
+    let second = pool.queue().join(newcomer).unwrap();
+    let is_woken = |queued: &QueuedCall| {
+        let mut woken = std::pin::pin!(queued.woken());
+        let waker = std::task::Waker::noop();
+        woken.as_mut().poll(&mut std::task::Context::from_waker(waker)).is_ready()
+    };
+    drop(pick(&pool, b'a').unwrap());
+    assert!(!is_woken(&first), "it does not sleep");
+    let running = pick(&pool, b'a').unwrap();
+    pool.await_room();
+    assert!(!is_woken(&first) && !is_woken(&second));
+    drop(running);
+    assert!(is_woken(&first) && !is_woken(&second));
+    drop(first.serve(1));
+    assert!(is_woken(&second), "there may be room for another one");
 }

@@ -6,6 +6,7 @@ use crate::endpoints::Endpoints;
 use crate::engine::{EngineLoad, Family, read_load};
 use crate::health;
 use crate::load_sharing::balanced_replicas;
+use crate::pool::Pool;
 use crate::routes::Routes;
 use crate::routing::{EnginePressure, PrefixIndex};
 use outbound::Connector;
@@ -38,12 +39,13 @@ impl PressureMeter {
     /// Reads every engine once and enforces the bound of the prefix indexes.
     pub async fn round(&mut self) {
         let mut replicas = balanced_replicas(&self.routes, &self.endpoints);
-        replicas.extend(single_replicas_with_yielding_calls(&self.routes));
+        replicas.extend(single_replicas_with_yielding_calls(&self.routes, &self.endpoints));
         self.silent.retain(|id, since| since.elapsed() < RETRY_SILENT && replicas.iter().any(|one| one.id == *id));
         let mut reads = JoinSet::new();
         for replica in replicas {
             replica.prefixes(PrefixIndex::trim);
             if self.silent.contains_key(&replica.id) || replica.health() == Health::Down {
+                replica.probe_capacity();
                 continue;
             }
             if reads.len() >= MAX_READS {
@@ -68,17 +70,19 @@ impl PressureMeter {
             FetchedLoad::Unreachable => None,
         };
         replica.prompt_load().set_pressure(pressure);
+        replica.probe_capacity();
     }
 }
 
-fn single_replicas_with_yielding_calls(routes: &Routes) -> Vec<Arc<Backend>> {
-    let table = routes.table();
-    let pools = table.iter().map(|route| &route.pool);
-    let singles = pools.filter_map(|pool| match pool.replicas() {
+fn single_replicas_with_yielding_calls(routes: &Routes, endpoints: &Endpoints) -> Vec<Arc<Backend>> {
+    let single = |pool: &Pool| match pool.replicas() {
         [only] if pool.has_yielding_calls() => Some(Arc::clone(only)),
         _ => None,
-    });
-    singles.collect()
+    };
+    let of_models = routes.table().iter().filter_map(|route| single(&route.pool)).collect::<Vec<_>>();
+    let endpoints = endpoints.all();
+    let of_endpoints = endpoints.iter().filter_map(|endpoint| single(&endpoint.view().route.pool));
+    of_models.into_iter().chain(of_endpoints).collect()
 }
 
 enum FetchedLoad {

@@ -77,7 +77,7 @@ impl Routes {
     pub fn apply(&self, catalogue: &Catalogue) -> Result<(), AddressError> {
         let mut sources = self.sources.lock();
         let changed = Sources { catalogue: catalogue.clone(), engines: sources.engines.clone() };
-        self.table.store(Arc::new(self.build(&changed)?));
+        self.publish(self.build(&changed)?);
         *sources = changed;
         Ok(())
     }
@@ -101,9 +101,16 @@ impl Routes {
         let mut sources = self.sources.lock();
         change(&mut sources.engines);
         match self.build(&sources) {
-            Ok(table) => self.table.store(Arc::new(table)),
+            Ok(table) => self.publish(table),
             Err(error) => tracing::error!(%error, "the route table was not updated"),
         }
+    }
+
+    /// Replaces the table. Calls that wait may find room at new replicas.
+    fn publish(&self, table: Table) {
+        let table = Arc::new(table);
+        self.table.store(Arc::clone(&table));
+        table.iter().for_each(|route| route.pool.queue().wake());
     }
 
     fn build(&self, sources: &Sources) -> Result<Table, AddressError> {
@@ -122,7 +129,7 @@ impl Routes {
                         engines.map(|(_, engine)| Arc::clone(engine)).collect()
                     }
                 };
-                let pool = Pool::replacing(before, replicas);
+                let pool = Pool::replacing(before, replicas).sharing(model.batch_share);
                 Ok(Arc::new(Route { model: Arc::clone(model), pool }))
             })
             .collect::<Result<_, AddressError>>()?;

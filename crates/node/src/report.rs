@@ -3,9 +3,10 @@
 use crate::downloads::DownloadReport;
 use crate::health::Health;
 use domain::Timestamp;
+use domain::fair_queue::WaitingCalls;
 use fleet::logs::{MachineLog, MachineLogs};
 use fleet::weights::Downloads;
-use fleet::{Endpoints, Routes};
+use fleet::{Endpoints, Route, Routes};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -14,6 +15,9 @@ use utoipa::ToSchema;
 
 /// The most logs that a node reports, the last written ones.
 const MAX_LOGS: usize = 100;
+
+/// The most queues that a node reports, the largest ones.
+const MAX_QUEUES: usize = 100;
 
 /// The state of a node at its last heartbeat.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -45,6 +49,9 @@ pub struct NodeReport {
     /// Whether it calls replicas with their keys. Older versions do not.
     #[serde(default)]
     pub replica_keys: bool,
+    /// The calls that wait at the node, most tokens first. Older versions do not report them.
+    #[serde(default)]
+    pub queues: Vec<QueueReport>,
 }
 
 /// A log of the node's machine.
@@ -71,6 +78,22 @@ pub struct JournalReport {
     /// Usage events that wait for the store.
     pub waiting_bytes: u64,
     pub max_bytes: u64,
+}
+
+/// The waiting calls of a workspace at a model, in one class.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueReport {
+    /// A model of the catalogue, or a dedicated endpoint of the workspace.
+    pub model: String,
+    /// `interactive`, `flex` or `batch`; in this order they are served.
+    pub class: String,
+    pub workspace_id: String,
+    /// The weight of the workspace.
+    pub weight: u16,
+    pub calls: u64,
+    /// What they will probably cost.
+    pub tokens: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -130,6 +153,15 @@ impl NodeReporter {
         serde_json::to_string(&report).expect("a report has only text keys")
     }
 
+    /// The largest queues of this node.
+    fn queues(&self) -> Vec<QueueReport> {
+        let mut all: Vec<QueueReport> = self.routes.table().iter().flat_map(|route| reports_of(route)).collect();
+        all.extend(self.endpoints.all().iter().flat_map(|endpoint| reports_of(&endpoint.view().route)));
+        all.sort_by_key(|queue| Reverse(queue.tokens));
+        all.truncate(MAX_QUEUES);
+        all
+    }
+
     fn observe(&self, gpus: Vec<GpuReport>, logs: Vec<LogReport>, downloads: Vec<DownloadReport>) -> NodeReport {
         let (seen, report) = self.health.check();
         let serverless = self.routes.table().replicas().map(|(_, backend)| u64::from(backend.in_flight())).sum::<u64>();
@@ -154,8 +186,22 @@ impl NodeReporter {
             logs,
             downloads,
             replica_keys: true,
+            queues: self.queues(),
         }
     }
+}
+
+fn reports_of(route: &Route) -> Vec<QueueReport> {
+    let waiting = route.pool.queue().waiting().into_iter();
+    let report = |waiting: WaitingCalls| QueueReport {
+        model: route.model.id.to_string(),
+        class: waiting.class.to_string(),
+        workspace_id: waiting.workspace.to_string(),
+        weight: waiting.weight.get(),
+        calls: waiting.calls as u64,
+        tokens: waiting.tokens,
+    };
+    waiting.map(report).collect()
 }
 
 fn millis(duration: Duration) -> f64 {

@@ -2,6 +2,7 @@
 
 pub mod admin;
 mod app;
+mod batch_runner;
 pub mod cli;
 mod control_plane;
 mod credential;

@@ -3,6 +3,7 @@
 use background::Tasks;
 use config::Config;
 use control::CommandError;
+use control::batches::{BatchBounds, BatchStorage};
 use control::responses::{Bounds, ResponseStorage};
 use control::sessions::{self, ActiveSession};
 use domain::allotment::Defaults;
@@ -41,6 +42,8 @@ pub(crate) struct SurfaceContext {
     pub retention: Retention,
     /// The console's public address, without a trailing slash.
     pub console_url: String,
+    /// Whether `console_url` was configured; else it is an address of this machine.
+    pub has_public_url: bool,
     pub throttles: Arc<Throttles>,
     pub operator: OperatorParts,
     /// The effective catalogue.
@@ -48,6 +51,7 @@ pub(crate) struct SurfaceContext {
     /// `None` if the operator has set none.
     pub content_keys: Option<ContentKeys>,
     pub responses: ResponseStorage,
+    pub batches: BatchStorage,
     /// Seals reasoning that clients keep for us.
     pub reasoning_keys: ContentKeys,
 }
@@ -100,7 +104,17 @@ impl SurfaceContext {
             total_bytes: config.store.responses_total_bytes,
             conversation_bytes: config.edge.body_limit,
         };
+        let batch_bounds = BatchBounds {
+            file_bytes: config.files.max_file_bytes,
+            file_lines: config.files.max_lines_per_file,
+            workspace_bytes: config.files.max_bytes_per_workspace,
+            retention: config.files.retention,
+            open_batches: config.files.max_open_batches_per_workspace,
+            queued_lines: config.files.max_queued_lines_per_workspace,
+            line_bytes: config.edge.body_limit,
+        };
         Self {
+            batches: BatchStorage::new(store.clone(), content_keys.clone(), batch_bounds),
             responses: ResponseStorage::new(store.clone(), content_keys.clone(), bounds),
             store,
             exports: Tasks::new(background.clone()),
@@ -115,6 +129,7 @@ impl SurfaceContext {
             lifetimes,
             retention: config.retention,
             console_url,
+            has_public_url: config.server.public_url.is_some(),
             operator,
             catalogue,
             content_keys,

@@ -8,6 +8,7 @@
 //! Folders group the modules by noun; their modules are re-exported here, so `accounts/users.rs` is `store::users`.
 
 mod accounts;
+pub mod batches;
 pub mod capabilities;
 pub mod catalogue;
 mod change;
@@ -27,8 +28,10 @@ pub mod usage;
 mod values;
 
 pub use accounts::{
-    aliases, attempts, audit, invitations, known_origins, organizations, sessions, single_sign_on, users, workspaces,
+    aliases, attempts, audit, end_users, invitations, known_origins, organizations, sessions, single_sign_on, users,
+    workspaces,
 };
+pub use batches::files;
 pub use change::Change;
 pub use clock::StoreClock;
 pub use cluster::changes::ChangeFeed;

@@ -43,6 +43,11 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 24, script: include_str!("../migrations/0024_budgets_of_keys.sql") },
     Migration { version: 25, script: include_str!("../migrations/0025_monthly_budgets.sql") },
     Migration { version: 26, script: include_str!("../migrations/0026_engine_capabilities.sql") },
+    Migration { version: 27, script: include_str!("../migrations/0027_files_and_batches.sql") },
+    Migration { version: 28, script: include_str!("../migrations/0028_limits_of_keys_and_organizations.sql") },
+    Migration { version: 29, script: include_str!("../migrations/0029_end_users.sql") },
+    Migration { version: 30, script: include_str!("../migrations/0030_end_users_of_calls.sql") },
+    Migration { version: 31, script: include_str!("../migrations/0031_queue_weights.sql") },
 ];
 
 /// Migrations that only add, each with the newest migration that a version must know to work with it. All others require
@@ -66,6 +71,11 @@ const ADDING: &[(i64, i64)] = &[
     (24, 9),
     (25, 9),
     (26, 9),
+    (27, 9),
+    (28, 9),
+    (29, 9),
+    (30, 9),
+    (31, 9),
 ];
 
 const SERVES_SINCE: &str = "SELECT MAX(serves_since) AS serves_since FROM schema_version";

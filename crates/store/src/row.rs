@@ -1,7 +1,7 @@
 //! Conversions between columns and domain types. A value that does not parse is [`StoreError::Corrupt`].
 
 use crate::error::StoreError;
-use domain::{MonthlyBudget, NanoUsd, Timestamp};
+use domain::{MonthlyBudget, NanoUsd, OnBudget, Timestamp};
 use sqlx::Row;
 use sqlx::any::AnyRow;
 
@@ -77,6 +77,16 @@ pub(crate) fn money(row: &AnyRow, column: &str) -> Result<NanoUsd, StoreError> {
 pub(crate) fn monthly_budget(row: &AnyRow) -> Result<MonthlyBudget, StoreError> {
     let amount = |column| Ok::<_, StoreError>(optional_number(row, column)?.map(NanoUsd::from_nanos));
     Ok(MonthlyBudget { operator: amount("monthly_usd")?, administrators: amount("own_monthly_usd")? })
+}
+
+/// The column `on_budget`.
+pub(crate) fn on_budget(row: &AnyRow) -> Result<OnBudget, StoreError> {
+    Ok(optional_parsed(row, "on_budget", OnBudget::parse)?.unwrap_or_default())
+}
+
+/// `NULL` for the default.
+pub(crate) fn from_on_budget(on_budget: OnBudget) -> Option<&'static str> {
+    (on_budget != OnBudget::default()).then_some(on_budget.as_str())
 }
 
 /// An HTTP status.

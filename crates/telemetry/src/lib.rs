@@ -6,4 +6,4 @@ mod recorder;
 pub mod rejections;
 pub mod traces;
 
-pub use recorder::Recorder;
+pub use recorder::{LineRecorder, Recorder, SettledLine};

@@ -5,8 +5,11 @@ use crate::metrics::CoreCalls;
 use crate::rejections::{Rejections, origin_of};
 use dataplane::record::CallRecord;
 use dataplane::usage_tap::Sink;
-use domain::UsageEvent;
+use domain::{BatchId, UsageEvent};
+use parking_lot::Mutex;
+use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 use store::Journal;
 
 pub struct Recorder {
@@ -33,6 +36,54 @@ impl Sink for Recorder {
     }
 }
 
+/// Receives the record of one attempt at a line of a batch: writes a log line, counts it, and keeps its usage event, which is
+/// written together with the result of the line.
+pub struct LineRecorder {
+    log: Arc<AccessLog>,
+    calls: Arc<CoreCalls>,
+    batch: BatchId,
+    settled: Mutex<Option<SettledLine>>,
+}
+
+/// The end of an attempt at a line.
+#[derive(Debug, Clone)]
+pub struct SettledLine {
+    pub status: u16,
+    /// Empty if there was no error.
+    pub code: Cow<'static, str>,
+    /// How long it waited for room.
+    pub held: Option<Duration>,
+    /// `None` if no replica was called.
+    pub event: Option<UsageEvent>,
+}
+
+impl LineRecorder {
+    pub fn new(log: Arc<AccessLog>, calls: Arc<CoreCalls>, batch: BatchId) -> Self {
+        Self { log, calls, batch, settled: Mutex::default() }
+    }
+
+    /// `None` before the call has ended.
+    pub fn settled(&self) -> Option<SettledLine> {
+        self.settled.lock().take()
+    }
+}
+
+impl Sink for LineRecorder {
+    fn settle(&self, record: &CallRecord) {
+        self.log.write(record);
+        self.calls.count(record);
+        let (status, code) = status_of(record.outcome);
+        let mut event = event_of(record);
+        if let Some(event) = &mut event {
+            event.origin.batch = Some(self.batch.clone());
+        }
+        *self.settled.lock() = Some(SettledLine { status, code: code.into(), held: record.held, event });
+    }
+
+    /// The event of a line is written when the line ends, or not at all.
+    fn mark(&self, _record: &CallRecord) {}
+}
+
 /// The usage event of a call; `None` if it did not reach a replica.
 fn event_of(record: &CallRecord) -> Option<UsageEvent> {
     let (caller, route, replica) = (record.caller.as_ref()?, record.model.as_ref()?, record.replica.as_ref()?);
@@ -57,6 +108,7 @@ fn event_of(record: &CallRecord) -> Option<UsageEvent> {
         sent_micros: record.sent.map(micros),
         origin: origin_of(record),
         failovers: record.failovers.continued.into(),
-        reserved_in: caller.reserved_in(),
+        end_user: record.end_user.clone(),
+        reserved_in: caller.reserved_in(record.end_user.as_deref()),
     })
 }

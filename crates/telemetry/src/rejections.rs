@@ -91,6 +91,7 @@ impl Rejections {
                 duration_micros: micros(record.duration),
                 held_micros: record.held.map(micros),
                 origin: origin_of(record),
+                end_user: record.end_user.as_ref().map(|one| one.id.clone()),
             });
         }
         pending.count(Reason { caller: Arc::clone(caller), model, surface, minute, code }, 1);
@@ -129,7 +130,11 @@ impl Pending {
 
 /// Routes that call models have the names of their surfaces.
 pub(crate) fn origin_of(record: &CallRecord) -> CallOrigin {
-    CallOrigin { surface: CallSurface::parse(record.route), requested_model: record.requested_model.clone() }
+    CallOrigin {
+        surface: CallSurface::parse(record.route),
+        requested_model: record.requested_model.clone(),
+        batch: None,
+    }
 }
 
 async fn write(store: &Store, pending: &Pending) -> Result<(), StoreError> {

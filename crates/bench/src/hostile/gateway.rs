@@ -161,7 +161,7 @@ fn start_engine_of_attackers() -> anyhow::Result<FakeEngine> {
     std::thread::spawn(start).join().map_err(|_| anyhow::anyhow!("the engine of the attackers did not start"))?
 }
 
-fn text(value: &Value) -> String {
+pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
@@ -218,7 +218,7 @@ async fn create_endpoint(target: &Target) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn admin(binary: &Path, forebay: &Forebay, line: &str) -> anyhow::Result<Value> {
+pub(crate) fn admin(binary: &Path, forebay: &Forebay, line: &str) -> anyhow::Result<Value> {
     let mut command = Command::new(binary);
     command.arg("admin").args(line.split_whitespace()).arg("--json").arg("--config").arg(&forebay.config);
     command.env(CONTENT_KEY.0, CONTENT_KEY.1);

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::Check;
-use crate::history::{Action, CommandOutcome, EndpointRow, FaultSpan, History, Outcome};
+use crate::history::{Action, Budget, CommandOutcome, EndpointRow, FaultSpan, History, Outcome};
 use crate::schedule::{Fault, Link};
 
 const MINUTE: u64 = 60_000;
+/// What a call of the generator reserves, in nano-dollars; a budget with less left rejects it.
+const MOST_OF_A_CALL: i64 = 2_000_000;
 
 /// The tokens of a month are those of its events, and never more than the highest cap.
 pub(super) fn quotas_are_never_passed(history: &History) -> Check {
@@ -40,6 +42,26 @@ pub(super) fn quotas_are_never_passed(history: &History) -> Check {
         let counted = used.get(workspace).copied().unwrap_or_default();
         let differs = counted != tokens;
         check.examine(differs.then(|| format!("{workspace}: {tokens} tokens in events, {counted} in the quota")));
+    }
+    check
+}
+
+/// The calls of a budget never cost more, and what is asked for uses nearly all of it: nothing that a node had reserved is lost.
+pub(super) fn budgets_are_never_passed_and_usable(history: &History) -> Check {
+    let mut check = Check::new("budgets are never passed, and usable");
+    for Budget { name, keys, cap, is_monthly } in &history.start.budgets {
+        let mut spent: BTreeMap<u64, i64> = BTreeMap::new();
+        for event in history.events.iter().filter(|event| keys.contains(&event.actor)) {
+            *spent.entry(if *is_monthly { event.month } else { 0 }).or_default() += event.cost;
+        }
+        for (month, cost) in &spent {
+            check.examine((cost > cap).then(|| format!("the budget {name}: {cost} of {cap} nano-dollars in {month}")));
+        }
+        // A month that begins or ends meanwhile has too few calls.
+        if let [cost] = spent.into_values().collect::<Vec<_>>()[..] {
+            let is_used = cost + MOST_OF_A_CALL >= cap / 100 * 95;
+            check.examine((!is_used).then(|| format!("the budget {name}: only {cost} of {cap} nano-dollars are used")));
+        }
     }
     check
 }

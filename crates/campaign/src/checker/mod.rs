@@ -71,6 +71,7 @@ pub fn check(history: &History) -> Vec<Check> {
         metering::events_have_the_time_of_the_store(history),
         metering::journals_are_empty(history),
         limits::quotas_are_never_passed(history),
+        limits::budgets_are_never_passed_and_usable(history),
         limits::minute_limits_hold(history),
         limits::allotment_is_never_passed(history),
         limits::ledger_equals_commitments(history),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::history::{
-    Action, Call, Command, CommandOutcome, EndpointRow, Event, Hold, Invoice, Key, Outcome, Period, Process,
+    Action, Budget, Call, Command, CommandOutcome, EndpointRow, Event, Hold, Invoice, Key, Outcome, Period, Process,
     QuotaMonth, Sample, Start, StoreSample, Sum, Tokens, Workspace,
 };
 use crate::schedule::{Ending, Fault, Link, Victim};
@@ -77,6 +77,7 @@ fn fault(fault: Fault, node: usize, began: u64, ended: u64) -> FaultSpan {
 
 fn good() -> History {
     let workspace = Workspace { id: "ws".into(), requests_per_minute: Some(2), monthly_tokens: Some(31) };
+    let budget = Budget { name: "of a key".into(), keys: vec!["key_a".into()], cap: 60, is_monthly: true };
     let hold = Hold {
         replica: "rep_1".into(),
         workspace: "ws".into(),
@@ -88,7 +89,14 @@ fn good() -> History {
     };
     let invoice = Invoice { workspace: "ws".into(), month: MONTH, serverless: 60, gpu_hours: vec![20_000_000] };
     History {
-        start: Start { seed: 1, wall_millis: WALL, nodes: 3, allotment: 4, workspaces: vec![workspace] },
+        start: Start {
+            seed: 1,
+            wall_millis: WALL,
+            nodes: 3,
+            allotment: 4,
+            workspaces: vec![workspace],
+            budgets: vec![budget],
+        },
         calls: vec![call(1, 0, 1_000, Outcome::Served(TOKENS)), call(2, 1, 2_000, Outcome::Served(OTHER_TOKENS))],
         commands: vec![
             command(10, Action::CreateKey { key: "key_b".into() }),
@@ -191,6 +199,21 @@ fn events_with_the_time_of_a_wrong_clock_are_found() {
         history.faults.push(fault(Fault::PostgresPause, 0, 0, 500));
     });
     assert!(!unknowing.contains(&"events have the time of the store"), "it may have started without the store");
+}
+
+#[test]
+fn budgets_that_are_passed_or_lost_are_found() {
+    const BUDGETS: &str = "budgets are never passed, and usable";
+    let cap = |cap| broken(move |history: &mut History| history.start.budgets[0].cap = cap);
+    assert_eq!((cap(59), cap(10_000_000)), (vec![BUDGETS], vec![BUDGETS]));
+    assert_eq!(cap(1_000_000), [""; 0], "not enough is left for another call");
+    let other_month = broken(|history| {
+        history.start.budgets[0].cap = 10_000_000;
+        history.events[1].month += 1;
+        history.invoices.push(Invoice { month: MONTH + 1, serverless: 30, ..history.invoices[0].clone() });
+        history.invoices[0].serverless = 30;
+    });
+    assert!(!other_month.contains(&BUDGETS), "{other_month:?}");
 }
 
 #[test]

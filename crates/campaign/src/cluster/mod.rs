@@ -118,6 +118,11 @@ impl Cluster {
         }
     }
 
+    /// Whether some nodes run the previous release at first.
+    pub(super) fn has_previous(&self) -> bool {
+        self.previous.is_some()
+    }
+
     /// The first node's `bootstrap.json`.
     pub(super) fn bootstrap(&self) -> anyhow::Result<Value> {
         Ok(serde_json::from_slice(&fs::read(self.admin.data_folder.join("bootstrap.json"))?)?)

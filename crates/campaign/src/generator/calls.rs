@@ -80,6 +80,11 @@ fn plan(load: &Load, random: &mut Random) -> Planned {
             let valid: Vec<UsableKey> = lock(&load.valid).iter().map(|(key, _)| key.clone()).collect();
             pick(&valid, random).unwrap_or_else(|| tenants.steady.clone())
         }
+        65..85 => match &tenants.budgeted {
+            Some(budgeted) if random.one_in(2) => budgeted.alone.clone(),
+            Some(budgeted) => budgeted.together[random.index(2)].clone(),
+            None => tenants.steady.clone(),
+        },
         _ => tenants.steady.clone(),
     };
     let streamed = random.one_in(2);

@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::cluster::{ALLOTMENT, Cluster, REAL_REPLICAS, SCRIPTED_REPLICAS};
-use super::history::{Action, Command, CommandOutcome, Record, Recorder, Start, Workspace};
+use super::history::{Action, Budget, Command, CommandOutcome, Record, Recorder, Start, Workspace};
 use super::random::Random;
 use super::schedule::NODES;
 
@@ -23,6 +23,8 @@ const CALLERS: u64 = 24;
 const LIMITED_REQUESTS: u64 = 30;
 /// Tokens that the capped workspace gets per second of the campaign: about a quarter of what is asked for.
 const CAPPED_TOKENS_PER_SECOND: u64 = 600;
+/// Nano-dollars that each budget gets per second of the campaign: about a quarter of what is asked for.
+const BUDGET_PER_SECOND: u64 = 300_000;
 /// How often the cap is raised.
 const RAISE_EVERY: Duration = Duration::from_secs(20);
 
@@ -40,8 +42,50 @@ pub(super) struct Tenants {
     pub(super) limited: UsableKey,
     pub(super) capped: UsableKey,
     pub(super) dedicated: UsableKey,
+    /// `None` with a release that has no budgets.
+    pub(super) budgeted: Option<Budgeted>,
     /// Monthly tokens of the capped workspace.
     cap: u64,
+}
+
+/// Keys whose calls cost no more than a budget.
+pub(super) struct Budgeted {
+    /// With a budget of its own.
+    pub(super) alone: UsableKey,
+    /// Of two workspaces whose organization has a monthly budget.
+    pub(super) together: [UsableKey; 2],
+    /// Of each budget, in nano-dollars.
+    cap: u64,
+}
+
+impl Budgeted {
+    async fn create(cluster: &Cluster, organization: &str, seconds: u64) -> anyhow::Result<Self> {
+        let cap = BUDGET_PER_SECOND * seconds;
+        let usd = format!("0.{cap:09}");
+        let shared = text(&cluster.admin("organizations create --name budgeted").await?["id"])?;
+        cluster.admin(&format!("organizations set {shared} --monthly-usd {usd}")).await?;
+        Ok(Self {
+            alone: tenant(cluster, organization, "alone", "", &format!("--budget total={usd}")).await?,
+            together: [
+                tenant(cluster, &shared, "first", "", "").await?,
+                tenant(cluster, &shared, "second", "", "").await?,
+            ],
+            cap,
+        })
+    }
+
+    fn budgets(&self) -> Vec<Budget> {
+        let budget = |name: &str, keys: &[UsableKey], is_monthly| Budget {
+            name: name.to_owned(),
+            keys: keys.iter().map(|key| key.id.clone()).collect(),
+            cap: self.cap.cast_signed(),
+            is_monthly,
+        };
+        vec![
+            budget("of a key", std::slice::from_ref(&self.alone), false),
+            budget("of an organization", &self.together, true),
+        ]
+    }
 }
 
 impl Tenants {
@@ -51,10 +95,14 @@ impl Tenants {
         let cap = CAPPED_TOKENS_PER_SECOND * seconds;
         let limits = format!("--requests-per-minute {LIMITED_REQUESTS}");
         Ok(Self {
-            steady: tenant(cluster, &organization, "steady", "").await?,
-            limited: tenant(cluster, &organization, "limited", &limits).await?,
-            capped: tenant(cluster, &organization, "capped", &format!("--monthly-tokens {cap}")).await?,
-            dedicated: tenant(cluster, &organization, "dedicated", "").await?,
+            steady: tenant(cluster, &organization, "steady", "", "").await?,
+            limited: tenant(cluster, &organization, "limited", &limits, "").await?,
+            capped: tenant(cluster, &organization, "capped", &format!("--monthly-tokens {cap}"), "").await?,
+            dedicated: tenant(cluster, &organization, "dedicated", "", "").await?,
+            budgeted: match cluster.has_previous() {
+                false => Some(Budgeted::create(cluster, &organization, seconds).await?),
+                true => None,
+            },
             cap,
         })
     }
@@ -82,7 +130,7 @@ impl Load {
         seed: u64,
         wall_millis: i64,
     ) -> anyhow::Result<Arc<Self>> {
-        let Tenants { steady, limited, capped, dedicated, cap } = &tenants;
+        let Tenants { steady, limited, capped, dedicated, budgeted, cap } = &tenants;
         let workspace = |key: &UsableKey, requests_per_minute, monthly_tokens| Workspace {
             id: key.workspace.clone(),
             requests_per_minute,
@@ -94,7 +142,8 @@ impl Load {
             workspace(capped, None, Some(*cap)),
             workspace(dedicated, None, None),
         ];
-        let start = Start { seed, wall_millis, nodes: NODES, allotment: ALLOTMENT, workspaces };
+        let budgets = budgeted.as_ref().map(Budgeted::budgets).unwrap_or_default();
+        let start = Start { seed, wall_millis, nodes: NODES, allotment: ALLOTMENT, workspaces, budgets };
         recorder.add(&Record::Start(start))?;
         Ok(Arc::new(Self {
             cluster,
@@ -179,10 +228,16 @@ impl Load {
 const ENDPOINTS: [(&str, &str); 3] =
     [("left", SCRIPTED_REPLICAS), ("right", SCRIPTED_REPLICAS), ("real", REAL_REPLICAS)];
 
-async fn tenant(cluster: &Cluster, organization: &str, name: &str, limits: &str) -> anyhow::Result<UsableKey> {
+async fn tenant(
+    cluster: &Cluster,
+    organization: &str,
+    name: &str,
+    limits: &str,
+    of_key: &str,
+) -> anyhow::Result<UsableKey> {
     let create = format!("workspaces create --organization {organization} --name {name} {limits}");
     let workspace = text(&cluster.admin(&create).await?["id"])?;
-    let key = cluster.admin(&format!("keys create --workspace {workspace} --name {name}")).await?;
+    let key = cluster.admin(&format!("keys create --workspace {workspace} --name {name} {of_key}")).await?;
     Ok(UsableKey { id: text(&key["id"])?, text: text(&key["key"])?, workspace })
 }
 

@@ -5,6 +5,7 @@
 //! value of each member: it is what the API shows and what the hash of the catalogue covers.
 
 use super::table::{amount, api_only, share, texts};
+use crate::units::show_duration;
 use domain::model::{EnginePool, Flavor, Launch, LimitName, Model, RerankApi, Serving, Upstream};
 use domain::{NanoUsd, PriceShare};
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,13 @@ pub struct CatalogueEntry {
     #[serde(default, deserialize_with = "share")]
     #[schema(value_type = Option<String>, example = "0.5")]
     pub batch_discount: Option<PriceShare>,
+    /// The share of each replica's capacity that such calls may take, from 0 to 1; default 0.5. They take one place at least,
+    /// and none while interactive calls wait.
+    #[schema(minimum = 0, maximum = 1)]
+    pub batch_share: Option<f64>,
+    /// How long interactive calls wait for room while all replicas are full, such as `30s`; default `0s`: not at all.
+    #[schema(example = "30s")]
+    pub queue_timeout: Option<String>,
     pub optimized: Option<bool>,
     pub share_prefix_cache: Option<bool>,
     /// Whether a stream whose replica is lost goes on at another one.
@@ -102,6 +110,8 @@ pub struct UpstreamEntry {
     pub continuous_usage: Option<bool>,
     /// `forebay-engine`, `vllm`, `sglang`, `llama-server`, `tei` or `openai`, if known.
     pub engine: Option<String>,
+    /// Whether it is a vLLM with `--scheduling-policy priority`, which then gets the class of each call; default: false.
+    pub priority_scheduling: Option<bool>,
     /// The APIs that it speaks itself, `messages` and `responses`: their calls are passed through instead of translated.
     #[serde(default, deserialize_with = "texts")]
     pub native: Option<Vec<String>>,
@@ -188,6 +198,8 @@ impl From<&Model> for CatalogueEntry {
             cached_input_per_1m: Some(model.price.cached_input_per_1m),
             output_per_1m: Some(model.price.output_per_1m),
             batch_discount: Some(model.batch_discount),
+            batch_share: Some(model.batch_share.get()),
+            queue_timeout: Some(show_duration(model.queue_timeout)),
             optimized: Some(model.optimized),
             share_prefix_cache: Some(model.share_prefix_cache),
             failover: Some(model.failover),
@@ -225,6 +237,7 @@ impl From<&Upstream> for UpstreamEntry {
                 (None, RerankApi::Vllm, LimitName::MaxCompletionTokens) => Some(OPENAI_ENGINE.to_owned()),
                 (None, RerankApi::Vllm, LimitName::MaxTokens) => None,
             },
+            priority_scheduling: Some(upstream.priority_scheduling),
             native: Some(upstream.native.iter().map(ToString::to_string).collect()),
         }
     }
@@ -297,14 +310,14 @@ mod tests {
 
     #[test]
     fn no_member_is_lost_between_a_table_and_the_entry_of_its_model() {
-        let table = json!({
+        let mut table = json!({
             "id": "forebay/x", "name": "X", "modality": "chat", "context_length": 4096, "input_per_1m": "0.10",
             "cached_input_per_1m": "0.05", "output_per_1m": "0.40", "batch_discount": "0.5", "optimized": true, "share_prefix_cache": true,
             "failover": true, "probe": false, "media_urls": true, "merge_system": true, "thinking": "none", "refused_members": ["seed"],
             "reasoning_names": "as_is", "stream_tools": false, "image_square": 14, "max_image_tokens": 256, "driver": "process",
             "upstreams": [{
                 "url": "http://a/v1", "model": "x", "api_key_env": "KEY", "max_in_flight": 3, "health_path": "/up",
-                "continuous_usage": false, "engine": "vllm", "native": ["messages"],
+                "continuous_usage": false, "engine": "vllm", "priority_scheduling": true, "native": ["messages"],
             }],
             "flavors": [{
                 "name": "a", "gpu_type": "local/cpu", "gpu_count": 2, "precision": "q4", "driver": "process",
@@ -313,19 +326,22 @@ mod tests {
                 "prefill_target": 0, "max_len": 2048,
             }],
         });
+        // Apart, because the macro has a limit.
+        table["batch_share"] = json!(0.25);
+        table["queue_timeout"] = json!("1m");
         let Value::Object(table) = table else { panic!("{table}") };
         let text = write_definitions(&[Exported { table, has_keys: false, enabled: true }], &[]);
         let config = Config::parse(&text, Path::new("/"), &|name| (name == "KEY").then(|| "secret".to_owned()));
         let config = config.unwrap_or_else(|problems| panic!("{problems}\n{text}"));
         let shown = serde_json::to_value(CatalogueEntry::from(&**config.catalogue.get("forebay/x").unwrap()));
-        let expected = json!({
+        let mut expected = json!({
             "name": "X", "modality": "chat", "contextLength": 4096, "inputPer1m": "0.10", "cachedInputPer1m": "0.05",
             "outputPer1m": "0.40", "batchDiscount": "0.5", "optimized": true, "sharePrefixCache": true, "failover": true, "probe": false, "mediaUrls": true,
             "mergeSystem": true, "thinking": "none", "reasoningNames": "as_is", "streamTools": false, "imageSquare": 14, "maxImageTokens": 256,
             "refusedMembers": ["seed"], "engine": null,
             "upstreams": [{
                 "url": "http://a/v1", "model": "x", "hasKey": true, "maxInFlight": 3, "healthPath": "/up",
-                "continuousUsage": false, "engine": "vllm", "native": ["messages"],
+                "continuousUsage": false, "engine": "vllm", "priorityScheduling": true, "native": ["messages"],
             }],
             "flavors": [{
                 "name": "a", "gpuType": "local/cpu", "gpuCount": 2, "precision": "q4", "driver": "process",
@@ -334,6 +350,8 @@ mod tests {
                 "defaultTarget": 4, "prefillTarget": 0, "maxLen": 2048,
             }],
         });
+        expected["batchShare"] = json!(0.25);
+        expected["queueTimeout"] = json!("60s");
         assert_eq!(shown.unwrap(), expected);
     }
 }

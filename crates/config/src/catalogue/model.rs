@@ -3,10 +3,11 @@
 use super::entry::{CatalogueEntry, EngineEntry, FlavorEntry, OPENAI_ENGINE, UpstreamEntry};
 use super::table::{EntryProblem, Why};
 use crate::sections::{http_url, is_plain_name};
+use crate::units::parse_duration;
 use crate::weights::HUB_REFERENCE;
 use domain::model::{
-    ChatTraits, DriverKind, EngineKind, EngineOptions, EnginePool, Flavor, ImageTokens, Launch, LimitName, Modality,
-    Model, NativeApi, ReasoningNames, RequestRules, RerankApi, Serving, ThinkingSwitch, Upstream,
+    BatchShare, ChatTraits, DriverKind, EngineKind, EngineOptions, EnginePool, Flavor, ImageTokens, Launch, LimitName,
+    Modality, Model, NativeApi, ReasoningNames, RequestRules, RerankApi, Serving, ThinkingSwitch, Upstream,
 };
 use domain::money::{NanoUsd, Price};
 use domain::{GpuType, ModelId};
@@ -14,6 +15,7 @@ use fleet::engine::options;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
+use std::time::Duration;
 use weights::is_hub_source;
 
 const DEFAULT_HEALTH_PATH: &str = "/health";
@@ -24,6 +26,8 @@ const UPSTREAM_ENGINES: &str = "\"forebay-engine\", \"vllm\", \"sglang\", \"llam
 const THINKING_SWITCHES: &str = "\"reasoning_effort\", \"enable_thinking\", \"thinking\", \"thinking_budget\", \
                                  \"thinking_token_budget\" or \"none\"";
 const REASONING_NAMES: &str = "\"both\" or \"as_is\"";
+const QUEUE_TIMEOUT: &str = "a duration from \"0s\" to \"10m\", such as \"30s\"";
+const MAX_QUEUE_TIMEOUT: Duration = Duration::from_mins(10);
 const WEIGHTS: &str = "a path or a reference such as hf://owner/model, of letters, digits and -._@";
 const PLAIN_NAME: &str = "a name of letters, digits and -._";
 
@@ -150,6 +154,11 @@ pub(super) fn model_of(id: Option<ModelId>, entry: &CatalogueEntry, checks: &Che
     let share_prefix_cache = entry.share_prefix_cache.unwrap_or(false);
     let failover = entry.failover.unwrap_or(false);
     let rules = rules_of(entry, checks);
+    let share = |share| checks.valid("batch_share", BatchShare::new(share).ok(), "a number from 0 to 1");
+    let batch_share = entry.batch_share.and_then(share);
+    let queue_timeout = checks.parsed("queue_timeout", &entry.queue_timeout, QUEUE_TIMEOUT, |text| {
+        parse_duration(text).filter(|timeout| *timeout <= MAX_QUEUE_TIMEOUT)
+    });
     let mut upstreams = Vec::new();
     for (index, upstream) in entry.upstreams.iter().flatten().enumerate() {
         let checks = checks.element("upstreams", index);
@@ -180,6 +189,8 @@ pub(super) fn model_of(id: Option<ModelId>, entry: &CatalogueEntry, checks: &Che
             output_per_1m: entry.output_per_1m.unwrap_or(NanoUsd::ZERO),
         },
         batch_discount: entry.batch_discount.unwrap_or_default(),
+        batch_share: batch_share.unwrap_or_default(),
+        queue_timeout: queue_timeout.unwrap_or_default(),
         optimized: entry.optimized.unwrap_or(false),
         share_prefix_cache,
         failover,
@@ -277,6 +288,10 @@ fn upstream_of(entry: &UpstreamEntry, id: Option<&ModelId>, checks: &Checks<'_>)
         true => None,
         false => checks.parsed("engine", &entry.engine, UPSTREAM_ENGINES, EngineKind::parse),
     };
+    let priority_scheduling = entry.priority_scheduling.unwrap_or(false);
+    if priority_scheduling && engine != Some(EngineKind::Vllm) {
+        checks.report("priority_scheduling", "needs engine = \"vllm\": other engines have no priorities");
+    }
     let native = native_of(entry, checks);
     Some(Upstream {
         url: url?,
@@ -289,6 +304,7 @@ fn upstream_of(entry: &UpstreamEntry, id: Option<&ModelId>, checks: &Checks<'_>)
         engine,
         rerank_api: if is_tei { RerankApi::Tei } else { RerankApi::Vllm },
         limit_name: if is_openai { LimitName::MaxCompletionTokens } else { LimitName::MaxTokens },
+        priority_scheduling,
         native,
     })
 }

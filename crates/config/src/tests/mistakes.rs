@@ -52,7 +52,7 @@ price_per_gpu_hour = "free"
 "#;
     expect![[r#"
         line 3: [server] listen: "localhost:8080" is not an address and a port such as "127.0.0.1:8080"
-        line 4: [server] lisen: unknown key; known here: listen, ops_listen, public_url, operator_prefix, catalogue, probe, drain_timeout, cors_origins, tls_cert, tls_key, trusted_proxies, max_connections_per_address, unbounded_addresses, max_endpoints_per_workspace, max_workspaces_per_organization
+        line 4: [server] lisen: unknown key; known here: listen, ops_listen, public_url, operator_prefix, catalogue, probe, drain_timeout, cors_origins, tls_cert, tls_key, trusted_proxies, max_connections_per_address, unbounded_addresses, end_user_headers, end_user_to_engine, max_endpoints_per_workspace, max_workspaces_per_organization
         line 5: [server] tls_cert: is set without tls_key
         line 6: [server] cors_origins: "https://a.example/path" is not an origin such as "https://app.example.com" (or "*" for any)
         line 9: [edge] hold_timeout: "0s" is not between 1s and 900s
@@ -61,14 +61,14 @@ price_per_gpu_hour = "free"
         line 14: [workspace_defaults] max_api_keys: -1 is not a whole number from 0 to 1000000000000000
         line 17: [drivers.process.slots] cpu: is not a GPU type of the form <vendor>/<gpu-type>
         line 20: [store] url: does not start with sqlite:, postgres://, postgresql://
-        line 22: surprise: unknown key; known here: server, models, aliases, store, limits, journal, edge, sessions, oidc, workspace_defaults, allotment_defaults, drivers, retention, telemetry, weights
+        line 22: surprise: unknown key; known here: server, models, aliases, store, limits, journal, edge, files, sessions, oidc, workspace_defaults, allotment_defaults, drivers, retention, telemetry, weights
         line 26: [[models]] id: is under dedicated/, which is reserved for dedicated endpoints
         line 27: [[models]] input_per_1m: 0.1 is a number; amounts are text: write "0.1"
         line 28: [[models]] modality: "image" is not "chat", "embedding" or "rerank"
         line 29: [[models]] upstreams[0] url: "ftp://x/v1" is not an http:// or https:// URL with a host and without credentials or query
         line 29: [[models]] upstreams[1] url: "http://host:9/v1?x=1" is not an http:// or https:// URL with a host and without credentials or query
         line 29: [[models]] upstreams[2] url: is missing, for instance "http://127.0.0.1:9001/v1"
-        line 29: [[models]] upstreams[1] modle: unknown key; known here: url, model, api_key_env, max_in_flight, health_path, continuous_usage, engine, native
+        line 29: [[models]] upstreams[1] modle: unknown key; known here: url, model, api_key_env, max_in_flight, health_path, continuous_usage, engine, priority_scheduling, native
         line 33: [[models]] acme/x optimized: only ids under the operator's prefix `forebay/` may be optimized builds
         line 34: [[models]] acme/x upstreams[0] api_key_env: the environment variable NO_SUCH_KEY is not set
         line 34: [[models]] acme/x upstreams[0] max_in_flight: 0 is not a whole number from 1 to 1000000

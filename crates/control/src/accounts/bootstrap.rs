@@ -4,10 +4,15 @@ use crate::command::{AuditedChange, Author, Command};
 use crate::command_error::CommandError;
 use crate::keys::{self, KeyRequest};
 use crate::{entropy, passwords};
+use domain::end_user::EndUserSettings;
 use domain::key::NewKey;
+use domain::limits::OwnPerMinute;
 use domain::user::{Email, Membership, Role};
 use domain::workspace::{Limits, OwnLimits};
-use domain::{ApiKey, MonthlyBudget, Organization, OrganizationId, Timestamp, User, UserId, Workspace, WorkspaceId};
+use domain::{
+    ApiKey, MonthlyBudget, OnBudget, Organization, OrganizationId, QueueWeight, Timestamp, User, UserId, Workspace,
+    WorkspaceId,
+};
 use store::{Store, organizations, users, workspaces};
 
 const NAME: &str = "Default";
@@ -38,7 +43,10 @@ pub async fn first_start(store: &Store, defaults: &Limits, now: Timestamp) -> Re
         max_workspaces: None,
         monthly_tokens: None,
         max_stored_bytes: None,
+        requests_per_minute: None,
+        tokens_per_minute: None,
         monthly_usd: MonthlyBudget::NONE,
+        on_budget: OnBudget::default(),
         created_at: now,
     };
     let workspace = Workspace {
@@ -48,8 +56,12 @@ pub async fn first_start(store: &Store, defaults: &Limits, now: Timestamp) -> Re
         own: OwnLimits::default(),
         lowered: OwnLimits::default(),
         monthly_usd: MonthlyBudget::NONE,
+        on_budget: OnBudget::default(),
+        end_users: EndUserSettings::default(),
         organization_has_budget: false,
+        organization_per_minute: OwnPerMinute::default(),
         response_retention: None,
+        weight: QueueWeight::default(),
         version: 1,
         created_at: now,
     };

@@ -9,7 +9,8 @@ use domain::key::NewKey;
 use domain::key_restrictions::ModelPattern;
 use domain::workspace::{Limits, check_name};
 use domain::{
-    ApiKey, KeyId, KeyRestrictions, KeyState, Network, OrganizationId, Permission, Timestamp, Workspace, WorkspaceId,
+    ApiKey, KeyId, KeyLimits, KeyRestrictions, KeyState, Network, OrganizationId, Permission, Timestamp, Workspace,
+    WorkspaceId,
 };
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -26,6 +27,8 @@ pub struct KeyRequest<'a> {
     pub expires_at: Option<Timestamp>,
     pub requests_per_minute: Option<u64>,
     pub tokens_per_minute: Option<u64>,
+    pub limits: KeyLimits,
+    pub trusts_end_user: bool,
     pub restrictions: KeyRestrictions,
     pub labels: Labels,
     pub budgets: Budgets,
@@ -57,6 +60,9 @@ pub struct KeyEdit<'a> {
     pub expires_at: Option<Option<Timestamp>>,
     pub requests_per_minute: Option<Option<u64>>,
     pub tokens_per_minute: Option<Option<u64>>,
+    /// Replaces all limits by model.
+    pub limits: Option<KeyLimits>,
+    pub trusts_end_user: Option<bool>,
     pub permissions: Option<Option<Vec<Permission>>>,
     pub allowed_models: Option<Option<Vec<ModelPattern>>>,
     pub allowed_ips: Option<Option<Vec<Network>>>,
@@ -146,6 +152,8 @@ pub async fn edit(
         expires_at: edit.expires_at.unwrap_or(before.expires_at),
         requests_per_minute: edit.requests_per_minute.unwrap_or(before.requests_per_minute),
         tokens_per_minute: edit.tokens_per_minute.unwrap_or(before.tokens_per_minute),
+        limits: edit.limits.unwrap_or_else(|| before.limits.clone()),
+        trusts_end_user: edit.trusts_end_user.unwrap_or(before.trusts_end_user),
         restrictions: KeyRestrictions {
             permissions: edit.permissions.unwrap_or(permissions),
             allowed_models: edit.allowed_models.unwrap_or(allowed_models),
@@ -263,6 +271,8 @@ pub(crate) async fn create_in(
         disabled_at: None,
         requests_per_minute: request.requests_per_minute,
         tokens_per_minute: request.tokens_per_minute,
+        limits: request.limits,
+        trusts_end_user: request.trusts_end_user,
         restrictions: request.restrictions,
         labels: request.labels,
         budgets: request.budgets,

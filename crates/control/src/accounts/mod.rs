@@ -4,6 +4,7 @@ pub mod access;
 pub mod aliases;
 pub mod audit;
 pub mod bootstrap;
+pub mod end_users;
 pub(crate) mod entropy;
 pub mod invitations;
 pub mod keys;

@@ -6,7 +6,7 @@ use crate::{entropy, gpu_costs, snapshot};
 use domain::monthly_budget::BudgetChange;
 use domain::workspace::check_name;
 use domain::workspace_edit::LimitChange;
-use domain::{MonthlyBudget, Organization, OrganizationId};
+use domain::{MonthlyBudget, OnBudget, Organization, OrganizationId};
 use std::collections::BTreeMap;
 use store::holds::Owner;
 use store::organizations::{self, CountedOrganization, OrganizationColumn};
@@ -23,7 +23,10 @@ pub async fn create(command: Command<'_>, name: &str) -> Result<Organization, Co
         max_workspaces: None,
         monthly_tokens: None,
         max_stored_bytes: None,
+        requests_per_minute: None,
+        tokens_per_minute: None,
         monthly_usd: MonthlyBudget::NONE,
+        on_budget: OnBudget::default(),
         created_at,
     };
     let mut tx = command.store.begin().await?;
@@ -71,6 +74,8 @@ pub struct Edit<'a> {
     pub name: Option<&'a str>,
     /// The monthly budget of the administrators.
     pub own_monthly_usd: BudgetChange,
+    /// `None` keeps it.
+    pub on_budget: Option<OnBudget>,
     pub bounds: BoundChanges,
 }
 
@@ -80,6 +85,8 @@ pub struct BoundChanges {
     pub max_workspaces: LimitChange,
     pub monthly_tokens: LimitChange,
     pub max_stored_bytes: LimitChange,
+    pub requests_per_minute: LimitChange,
+    pub tokens_per_minute: LimitChange,
     pub monthly_usd: BudgetChange,
 }
 
@@ -99,6 +106,9 @@ pub async fn set(command: Command<'_>, id: &OrganizationId, edit: Edit<'_>) -> R
         max_workspaces: edit.bounds.max_workspaces.apply(current.max_workspaces),
         monthly_tokens: edit.bounds.monthly_tokens.apply(current.monthly_tokens),
         max_stored_bytes: edit.bounds.max_stored_bytes.apply(current.max_stored_bytes),
+        requests_per_minute: edit.bounds.requests_per_minute.apply(current.requests_per_minute),
+        tokens_per_minute: edit.bounds.tokens_per_minute.apply(current.tokens_per_minute),
+        on_budget: edit.on_budget.unwrap_or(current.on_budget),
         monthly_usd: MonthlyBudget {
             operator: edit.bounds.monthly_usd.apply(current.monthly_usd.operator),
             administrators: edit.own_monthly_usd.apply(current.monthly_usd.administrators),
@@ -112,7 +122,12 @@ pub async fn set(command: Command<'_>, id: &OrganizationId, edit: Edit<'_>) -> R
             spend::recount(&mut tx, &workspace, gpu_cost, command.now).await?;
         }
     }
-    let is_renamed = edit.bounds == BoundChanges::default() && edit.own_monthly_usd == BudgetChange::Keep;
+    if changed.per_minute() != current.per_minute() {
+        workspaces::announce_all(&mut tx, id, command.now).await?;
+    }
+    let is_renamed = edit.bounds == BoundChanges::default()
+        && edit.own_monthly_usd == BudgetChange::Keep
+        && edit.on_budget.is_none();
     let action = if is_renamed { "organization.rename" } else { "organization.set" };
     let change = AuditedChange::new(action, Some(id), id.as_str())
         .before(snapshot::organization(&current))

@@ -1,5 +1,6 @@
 //! Snapshots of records for the audit log: everything that can be changed, and never a secret.
 
+use domain::end_user::OwnEndUserLimits;
 use domain::user::{Membership, Role};
 use domain::{ApiKey, Invitation, Organization, ResponseRetention, Session, User, Workspace};
 use serde_json::{Value, json};
@@ -10,7 +11,10 @@ pub(crate) fn organization(organization: &Organization) -> Value {
         "maxWorkspaces": organization.max_workspaces,
         "monthlyTokens": organization.monthly_tokens,
         "maxStoredBytes": organization.max_stored_bytes,
+        "requestsPerMinute": organization.requests_per_minute,
+        "tokensPerMinute": organization.tokens_per_minute,
         "monthlyUsd": organization.monthly_usd,
+        "onBudget": organization.on_budget,
     })
 }
 
@@ -30,8 +34,15 @@ pub(crate) fn workspace(workspace: &Workspace) -> Value {
         "operatorLimits": limits(&workspace.own),
         "adminLimits": limits(&workspace.lowered),
         "monthlyUsd": workspace.monthly_usd,
+        "onBudget": workspace.on_budget,
+        "endUsers": workspace.end_users,
         "responseRetentionDays": workspace.response_retention.map(ResponseRetention::days),
+        "weight": workspace.weight.get(),
     })
+}
+
+pub(crate) fn end_user(own: &OwnEndUserLimits) -> Value {
+    json!(own)
 }
 
 pub(crate) fn key(key: &ApiKey) -> Value {
@@ -45,6 +56,8 @@ pub(crate) fn key(key: &ApiKey) -> Value {
         "disabledAt": key.disabled_at,
         "requestsPerMinute": key.requests_per_minute,
         "tokensPerMinute": key.tokens_per_minute,
+        "limits": key.limits,
+        "trustsEndUser": key.trusts_end_user,
         "permissions": key.restrictions.permissions,
         "allowedModels": key.restrictions.allowed_models,
         "allowedIps": key.restrictions.allowed_ips,

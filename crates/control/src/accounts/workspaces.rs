@@ -3,11 +3,15 @@
 use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
 use crate::keys::{self, DisabledKeys};
-use crate::{entropy, gpu_costs, snapshot};
+use crate::{end_users, entropy, gpu_costs, snapshot};
+use domain::end_user::EndUserSettings;
+use domain::limits::OwnPerMinute;
 use domain::monthly_budget::BudgetChange;
 use domain::workspace::{Limits, OwnLimits, check_name};
-use domain::workspace_edit::{self, LimitChanges, RetentionChange};
-use domain::{Month, MonthlyBudget, OrganizationId, ResponseRetention, UserId, Workspace, WorkspaceId};
+use domain::workspace_edit::{self, LimitChanges, OperatorOnlyError, RetentionChange};
+use domain::{
+    Month, MonthlyBudget, OnBudget, OrganizationId, QueueWeight, ResponseRetention, UserId, Workspace, WorkspaceId,
+};
 use serde_json::json;
 use std::collections::BTreeMap;
 use store::holds::Owner;
@@ -20,7 +24,12 @@ pub struct Edit<'a> {
     pub limits: LimitChanges,
     /// Of the amount that belongs to the author's authority.
     pub monthly_usd: BudgetChange,
+    pub on_budget: Option<OnBudget>,
+    /// `None` keeps them.
+    pub end_users: Option<&'a EndUserSettings>,
     pub response_retention: RetentionChange,
+    /// Only the operator may change it.
+    pub weight: Option<QueueWeight>,
     pub version: Option<u64>,
 }
 
@@ -32,6 +41,12 @@ pub fn retention_change(days: Option<u64>, keys: Option<&ContentKeys>) -> Result
         Some(_) => Ok(RetentionChange::Set(Some(retention))),
         None => Err(CommandError::ContentKeyMissing),
     }
+}
+
+/// A weight among those whose calls wait.
+pub fn weight(weight: u64) -> Result<QueueWeight, CommandError> {
+    let why = "must be a whole number from 1 to 1000";
+    QueueWeight::new(weight).map_err(|_| CommandError::BadValue { field: "weight", why })
 }
 
 /// Who changes the limits.
@@ -103,8 +118,12 @@ fn new_workspace(
         own,
         lowered: OwnLimits::default(),
         monthly_usd: MonthlyBudget::NONE,
+        on_budget: OnBudget::default(),
+        end_users: EndUserSettings::default(),
         organization_has_budget: false,
+        organization_per_minute: OwnPerMinute::default(),
         response_retention: None,
+        weight: QueueWeight::default(),
         version: 1,
         created_at: command.now,
     })
@@ -154,6 +173,7 @@ pub async fn set(
     defaults: &Limits,
 ) -> Result<Workspace, CommandError> {
     let name = edit.name.map(check_name).transpose()?;
+    edit.end_users.map(end_users::check_settings).transpose()?;
     // Read before the transaction, which would hold a second connection meanwhile.
     let gpu_costs = match edit.monthly_usd {
         BudgetChange::Keep => BTreeMap::new(),
@@ -177,7 +197,26 @@ pub async fn set(
         Authority::Operator => monthly_usd.operator = edit.monthly_usd.apply(monthly_usd.operator),
         Authority::Admin => monthly_usd.administrators = edit.monthly_usd.apply(monthly_usd.administrators),
     }
-    let edited = Workspace { name, own, lowered, monthly_usd, response_retention, ..current.clone() };
+    let on_budget = edit.on_budget.unwrap_or(current.on_budget);
+    let end_users = edit.end_users.unwrap_or(&current.end_users).clone();
+    if !end_users.keep_text && current.end_users.keep_text {
+        store::end_users::forget_texts(&mut tx, id).await?;
+    }
+    let weight = edit.weight.unwrap_or(current.weight);
+    if authority == Authority::Admin && weight != current.weight {
+        return Err(OperatorOnlyError { field: "weight", ceiling: current.weight.get().into() }.into());
+    }
+    let edited = Workspace {
+        name,
+        own,
+        lowered,
+        monthly_usd,
+        on_budget,
+        end_users,
+        response_retention,
+        weight,
+        ..current.clone()
+    };
     let changed = workspaces::update(&mut tx, edited, command.now).await?;
     if changed.monthly_usd != current.monthly_usd {
         let gpu_cost = gpu_costs.get(id).copied().unwrap_or_default();

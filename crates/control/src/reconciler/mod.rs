@@ -5,6 +5,7 @@
 //! decision depends on anything but rows and the driver's observations. Every write goes through the leader's fence.
 
 mod autoscale;
+mod budgets;
 mod follower;
 mod gpu_costs;
 mod leader;
@@ -18,6 +19,7 @@ mod rows;
 mod simulation;
 mod snapshot;
 
+pub use budgets::suspend_spent;
 pub use follower::Follower;
 pub use gpu_costs::write_gpu_costs;
 pub use leader::resign;
@@ -25,7 +27,7 @@ pub use metrics::Metrics;
 pub use reach::Reach;
 
 use autoscale::Autoscaler;
-use background::{Loop, Tasks};
+use background::{Loop, Pace, Tasks};
 use domain::Timestamp;
 use domain::endpoint::replica::TransitionError;
 use domain::leadership::LOOK_EVERY;
@@ -41,6 +43,8 @@ use tokio::sync::Notify;
 
 /// Period of the rounds without a nudge.
 const ROUND: Duration = Duration::from_millis(500);
+/// The same while there are neither endpoints nor replicas. A new endpoint is a nudge.
+const IDLE_ROUND: Duration = Duration::from_secs(5);
 
 /// Why a round, or its work on one endpoint, was not finished.
 #[derive(Debug, thiserror::Error)]
@@ -85,7 +89,8 @@ impl<D: Driver + Clone> Reconciler<D> {
     }
 
     /// Starts the election, and the rounds while this node leads. The term is renewed beside the rounds, so that a slow round
-    /// does not lose it. The GPU costs of budgets are written beside them, so that many workspaces do not delay a round.
+    /// does not lose it. The GPU costs of budgets are written, and endpoints of spent ones suspended, beside them, so that many
+    /// workspaces do not delay a round.
     pub fn start(mut self, tasks: &Tasks) {
         let leadership = Leadership::default();
         let mut elector = Elector::new(&self.parts, leadership.clone());
@@ -94,15 +99,18 @@ impl<D: Driver + Clone> Reconciler<D> {
         let (store, now, leading) = (self.parts.store.clone(), self.parts.now, leadership.clone());
         let gpu_costs = tasks.every("GPU costs of budgets", gpu_costs::PERIOD);
         tasks.spawn(gpu_costs.run(async move || match leading.epoch() {
-            Some(epoch) => write_gpu_costs(&store, epoch, now()).await,
+            Some(epoch) => {
+                write_gpu_costs(&store, epoch, now()).await?;
+                suspend_spent(&store, now()).await
+            }
             None => Ok(()),
         }));
         let rounds = tasks.register(Loop::every("reconciler", ROUND).nudged_by(Arc::clone(&self.parts.nudge)));
-        tasks.spawn(rounds.run(async move || self.round_if_leading(&leadership).await));
+        tasks.spawn(rounds.run_paced(async move || self.round_if_leading(&leadership).await));
     }
 
-    async fn round_if_leading(&mut self, leadership: &Leadership) -> Result<(), RoundError> {
-        let Some(epoch) = leadership.epoch() else { return Ok(()) };
+    async fn round_if_leading(&mut self, leadership: &Leadership) -> Result<Pace, RoundError> {
+        let Some(epoch) = leadership.epoch() else { return Ok(Pace::Usual) };
         let started = Instant::now();
         let done = self.round_of(leadership, epoch).await;
         self.parts.metrics.count_round(done.is_ok(), started.elapsed());
@@ -111,15 +119,17 @@ impl<D: Driver + Clone> Reconciler<D> {
 
     /// One round of the leader of `epoch`.
     pub async fn round(&mut self, epoch: u64) -> Result<(), RoundError> {
-        self.round_of(&Leadership::renewed(epoch), epoch).await
+        self.round_of(&Leadership::renewed(epoch), epoch).await.map(drop)
     }
 
-    async fn round_of(&mut self, leadership: &Leadership, epoch: u64) -> Result<(), RoundError> {
+    async fn round_of(&mut self, leadership: &Leadership, epoch: u64) -> Result<Pace, RoundError> {
         let begun = Round::begin(&self.parts, &mut self.probes, leadership, epoch).await?;
-        let Some(mut round) = begun else { return Ok(()) };
+        let Some(mut round) = begun else { return Ok(Pace::Usual) };
+        let pace = if round.snapshot.is_empty() { Pace::Idle(IDLE_ROUND) } else { Pace::Usual };
         round.reconcile().await?;
         self.autoscaler.tick(&round).await?;
-        Ok(self.maintenance.tick(&round).await?)
+        self.maintenance.tick(&round).await?;
+        Ok(pace)
     }
 
     /// Closes the holds of this machine's replicas after a shutdown that stopped all of them.

@@ -42,6 +42,11 @@ impl Snapshot {
         Ok(Some(Self { endpoints, live, observed, observed_at, loads, store_now }))
     }
 
+    /// Whether there are neither endpoints nor replicas.
+    pub(super) fn is_empty(&self) -> bool {
+        self.endpoints.is_empty() && self.live.is_empty() && self.observed.is_empty()
+    }
+
     pub(super) fn endpoint(&self, id: &EndpointId) -> Option<&Endpoint> {
         self.endpoints.iter().find(|endpoint| endpoint.id == *id)
     }

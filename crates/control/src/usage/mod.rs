@@ -4,18 +4,19 @@ mod consumers;
 mod writer;
 
 pub use consumers::{ConsumerOrder, largest};
+pub(crate) use writer::record_events;
 pub use writer::{JournalDrain, QuarantinedEvents};
 
 use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
 use domain::grouping::{Dimension, Group};
-use domain::span::{Piece, Source, plan};
+use domain::span::{Piece, Source, plan, plan_by_end_user};
 use domain::usage::{Actor, Totals};
-use domain::{Grain, Grouping, Span, Timestamp, WorkspaceId};
+use domain::{EndUserId, Grain, Grouping, Span, Timestamp, WorkspaceId};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use store::usage::sums::{self, Summed, check};
-use store::{Store, api_keys, retention, workspaces};
+use store::{Store, api_keys, end_users, retention, workspaces};
 
 /// One line per group with usage, and their sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub struct Report {
     pub grouping: Grouping,
     pub lines: Vec<Summed>,
     pub total: Totals,
+    /// The names of end users that the workspace keeps.
+    pub end_users: HashMap<EndUserId, String>,
 }
 
 /// The usage of a workspace in a span, by default the current month. A deleted workspace still has its usage.
@@ -34,10 +37,16 @@ pub async fn report(
     grouping: &Grouping,
     now: Timestamp,
 ) -> Result<Report, CommandError> {
-    let span = readable(store, Span::or_month_of(now, from, to)?).await?;
-    let pieces = match grouping.dimensions().contains(&Dimension::Surface) {
-        true => pieces_of_events(store, span, now).await?,
-        false => plan(span, now),
+    let span = Span::or_month_of(now, from, to)?;
+    let is_by = |dimension| grouping.dimensions().contains(&dimension);
+    let pieces = if is_by(Dimension::EndUser) {
+        // Only whole days are summed by end user.
+        let (from, to) = (Grain::Day.start_of(span.from), Grain::Day.start_at_or_after(span.to));
+        plan_by_end_user(Span { from, to })
+    } else if is_by(Dimension::Surface) {
+        pieces_of_events(store, readable(store, span).await?, now).await?
+    } else {
+        plan(readable(store, span).await?, now)
     };
     let found = match grouping.label() {
         None => sums::read(store, workspace, &pieces, grouping).await?,
@@ -47,7 +56,23 @@ pub async fn report(
     if total == Totals::default() && workspaces::by_id(store, workspace).await?.is_none() {
         return Err(CommandError::missing("workspace", workspace.as_str()));
     }
-    Ok(Report { grouping: grouping.clone(), lines: found, total })
+    let end_users = names_of_end_users(store, workspace, &found).await?;
+    Ok(Report { grouping: grouping.clone(), lines: found, total, end_users })
+}
+
+async fn names_of_end_users(
+    store: &Store,
+    workspace: &WorkspaceId,
+    lines: &[Summed],
+) -> Result<HashMap<EndUserId, String>, CommandError> {
+    let groups = lines.iter().flat_map(|line| &line.groups);
+    let ids: BTreeSet<_> = groups
+        .filter_map(|group| match group {
+            Group::EndUser(id) => id.clone(),
+            _ => None,
+        })
+        .collect();
+    Ok(end_users::texts(store, workspace, &ids.into_iter().collect::<Vec<_>>()).await?)
 }
 
 /// The usage by a label that keys have now, which is the last group of each line.

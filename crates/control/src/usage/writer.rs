@@ -5,17 +5,19 @@ use domain::{KeyId, RunId, Timestamp, UsageEvent};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::journal::Batch;
 use store::usage::UsageWriter;
-use store::{Engine, JournalReader, Store, StoreError, api_keys, budgets, leases, quota};
+use store::{Engine, JournalReader, Store, StoreError, Tx, api_keys, budgets, leases, quota};
 use tokio::sync::watch;
 
-/// Pause between batches. Longer under load, because rows of sums and series are written once per batch.
+/// Pause between batches, and while there are no events.
 const PAUSE: Duration = Duration::from_millis(200);
-const PAUSE_UNDER_LOAD: Duration = Duration::from_secs(1);
-/// A batch of this size counts as load.
-const LOAD: usize = 2_000;
+const IDLE_PAUSE: Duration = Duration::from_millis(500);
+/// Rows of sums and series are written once per batch, so the pause is some times as long as the batch took: the more keys,
+/// models and end users call, the less often their rows are written.
+const PAUSE_FACTOR: u32 = 12;
+const MAX_PAUSE: Duration = Duration::from_secs(5);
 const MAX_ATTEMPTS: u32 = 10;
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 
@@ -51,17 +53,16 @@ impl JournalDrain {
             let mut pause = PAUSE;
             match self.reader.next(max) {
                 Ok(Some(batch)) => {
+                    let began = Instant::now();
                     self.write_until_done(&batch).await;
                     self.reader.stored(&batch);
                     if batch.events.len() >= max || batch.is_followed() || is_final {
                         continue;
                     }
-                    if batch.events.len() >= LOAD {
-                        pause = PAUSE_UNDER_LOAD;
-                    }
+                    pause = pause_after(began.elapsed());
                 }
                 Ok(None) if is_final => break,
-                Ok(None) => {}
+                Ok(None) => pause = IDLE_PAUSE,
                 Err(error) => tracing::error!(%error, "cannot read the journal"),
             }
             let _ = tokio::time::timeout(pause, no_more.changed()).await;
@@ -118,12 +119,27 @@ impl JournalDrain {
             return Ok(());
         }
         let mut tx = self.store.begin().await?;
-        let inserted = self.writer.write(&mut tx, events).await?;
-        quota::count(&mut tx, batch.run.as_str(), &inserted).await?;
-        api_keys::touch_last_used(&mut tx, &last_used(events)).await?;
-        budgets::count(&mut tx, batch.run.as_str(), &inserted).await?;
+        record_events(&mut tx, &mut self.writer, batch.run.as_str(), events).await?;
         tx.commit().await
     }
+}
+
+/// The pause after a batch that took this long.
+fn pause_after(batch: Duration) -> Duration {
+    (batch * PAUSE_FACTOR).clamp(PAUSE, MAX_PAUSE)
+}
+
+/// Writes the events of a run, and what quotas and budgets were used by those that are new.
+pub(crate) async fn record_events(
+    tx: &mut Tx,
+    writer: &mut UsageWriter,
+    run: &str,
+    events: &[UsageEvent],
+) -> Result<(), StoreError> {
+    let inserted = writer.write(tx, events).await?;
+    quota::count(tx, run, &inserted).await?;
+    api_keys::touch_last_used(tx, &last_used(events)).await?;
+    budgets::count(tx, run, &inserted).await
 }
 
 /// Sums and series have one row per key and model of a batch, so large batches cost less per event. On PostgreSQL, other
@@ -144,4 +160,16 @@ fn last_used(events: &[UsageEvent]) -> Vec<(KeyId, Timestamp)> {
         }
     }
     latest.into_iter().map(|(key, at)| (key.clone(), at)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pause_grows_with_the_time_of_a_batch() {
+        for (batch, pause) in [(0, 200), (16, 200), (50, 600), (400, 4_800), (2_000, 5_000)] {
+            assert_eq!(pause_after(Duration::from_millis(batch)), Duration::from_millis(pause), "{batch}");
+        }
+    }
 }

@@ -9,7 +9,7 @@ use domain::endpoint::labels::Labels;
 use domain::user::Role;
 use domain::workspace::OwnLimits;
 use domain::workspace_edit::{LimitChange, LimitChanges};
-use domain::{KeyId, KeyRestrictions, KeyState, OrganizationId};
+use domain::{KeyId, KeyLimits, KeyRestrictions, KeyState, OrganizationId};
 use std::collections::BTreeSet;
 use store::audit::{self, Filter};
 use store::key_list::{CreatedBy, KeyFilter, KeysOf};
@@ -20,6 +20,8 @@ const REQUEST: KeyRequest<'_> = KeyRequest {
     expires_at: None,
     requests_per_minute: None,
     tokens_per_minute: None,
+    limits: KeyLimits::none(),
+    trusts_end_user: false,
     restrictions: KeyRestrictions { permissions: None, allowed_models: None, allowed_ips: None },
     labels: Labels::new(),
     budgets: Budgets::none(),

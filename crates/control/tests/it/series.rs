@@ -41,6 +41,7 @@ fn event(first: &FirstStart, model: &str, started_at: Timestamp, code: &'static 
         sent_micros: Some(2_000),
         origin: CallOrigin::default(),
         failovers: 0,
+        end_user: None,
         reserved_in: Default::default(),
     }
 }
@@ -53,7 +54,7 @@ async fn used(store: &Store) -> FirstStart {
         event(&first, "acme/tiny", NOW.plus_millis(-3 * HOUR), ""),
         event(&first, "acme/tiny", NOW.plus_millis(-3 * HOUR + 1), "bad_gateway"),
         UsageEvent {
-            origin: CallOrigin { surface: Some(CallSurface::Messages), requested_model: None },
+            origin: CallOrigin { surface: Some(CallSurface::Messages), requested_model: None, batch: None },
             ..event(&first, "dedicated/mine", NOW.plus_millis(-HOUR), "")
         },
     ];

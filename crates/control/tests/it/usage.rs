@@ -7,7 +7,7 @@ use control::workspaces::KeysOfWorkspace;
 use control::{CommandErrorKind, workspaces};
 use domain::grouping::Group;
 use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens, Totals};
-use domain::{Caller, Grouping, ModelId, NanoUsd, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
+use domain::{Caller, EndUserId, Grouping, ModelId, NanoUsd, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
 use expect_test::expect;
 use std::sync::Arc;
 use store::Store;
@@ -42,8 +42,9 @@ fn event(first: &FirstStart, actor: Actor, model: &str, started_at: &str, certai
         duration_micros: 1,
         held_micros: None,
         sent_micros: Some(700),
-        origin: CallOrigin { surface: Some(CallSurface::Chat), requested_model: None },
+        origin: CallOrigin { surface: Some(CallSurface::Chat), requested_model: None, batch: None },
         failovers: 0,
+        end_user: None,
         reserved_in: Default::default(),
     }
 }
@@ -75,6 +76,7 @@ fn shown(report: &usage::Report, first: &FirstStart) -> String {
         Group::Day(day) => day.to_string(),
         Group::Surface(surface) => surface.map_or("-", CallSurface::as_str).to_owned(),
         Group::Label(value) => value.as_deref().unwrap_or("-").to_owned(),
+        Group::EndUser(id) => id.as_ref().map_or("-", EndUserId::as_str).to_owned(),
     };
     let lines = report.lines.iter().map(|Summed { groups, totals }| {
         let Totals { requests, prompt_tokens, completion_tokens, cached_tokens, cost } = totals;

@@ -1,11 +1,11 @@
-//! Reserves what a call may cost from the budgets of its key and of its workspace.
+//! Reserves what a call may cost from the budgets of its key, of its end user and of its workspace.
 
 use super::lease::{LeasedAccount, LocalLease};
 use super::quota::{Quota, QuotaError, Reservation};
 use domain::budget::{Budget, BudgetPeriod};
 use domain::quota::TokenBound;
 use domain::usage::{Actor, Tokens};
-use domain::{Caller, KeyId, Month, Price, Timestamp};
+use domain::{Caller, EndUserId, KeyId, Month, Price, Timestamp};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -37,6 +37,7 @@ impl Quota {
         price: Price,
         bound: &TokenBound,
         now: Timestamp,
+        end_user: Option<&EndUserId>,
     ) -> Result<Option<Box<BudgetReservations>>, QuotaError> {
         let need = bound.cost(&price);
         if need.total == 0 {
@@ -46,6 +47,11 @@ impl Quota {
         if let (Actor::Key(key), Some(budgets)) = (&caller.actor, &caller.budgets) {
             for budget in budgets.hard() {
                 all.push(self.reserve_from(self.lease_of_key(key, budget, now), need).await?);
+            }
+        }
+        if let (Some(end_user), Some(policy)) = (end_user, &caller.end_users) {
+            for budget in policy.budgets(end_user).hard() {
+                all.push(self.reserve_from(self.lease_of_end_user(caller, end_user, budget, now), need).await?);
             }
         }
         if caller.has_monthly_budget {
@@ -58,6 +64,22 @@ impl Quota {
         let account = LeasedAccount::Budget { key: key.clone(), period: BudgetPeriod::of(budget.window, now) };
         let is_same = |lease: &LocalLease| lease.account == account;
         let lease = self.budget_leases().get_or_insert(key, is_same, || LocalLease::new(account.clone()));
+        lease.state().follow_cap(budget.cap(now).nanos().unsigned_abs(), now);
+        lease
+    }
+
+    fn lease_of_end_user(
+        &self,
+        caller: &Caller,
+        end_user: &EndUserId,
+        budget: &Budget,
+        now: Timestamp,
+    ) -> Arc<LocalLease> {
+        let period = BudgetPeriod::of(budget.window, now);
+        let account =
+            LeasedAccount::EndUser { workspace: caller.workspace.clone(), end_user: end_user.clone(), period };
+        let is_same = |lease: &LocalLease| lease.account == account;
+        let lease = self.end_user_leases().get_or_insert(end_user, is_same, || LocalLease::new(account.clone()));
         lease.state().follow_cap(budget.cap(now).nanos().unsigned_abs(), now);
         lease
     }

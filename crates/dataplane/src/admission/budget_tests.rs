@@ -44,6 +44,8 @@ async fn save(node: &Node, budgets: &Budgets) -> ApiKey {
         disabled_at: None,
         requests_per_minute: None,
         tokens_per_minute: None,
+        limits: domain::KeyLimits::none(),
+        trusts_end_user: false,
         restrictions: KeyRestrictions::default(),
         labels: Labels::new(),
         budgets: budgets.clone(),
@@ -64,11 +66,13 @@ async fn reserve(
 ) -> Result<Option<Box<super::budget::BudgetReservations>>, BudgetWindow> {
     let bound = TokenBound { prompt: tokens, completion: 0, choices: 1 };
     let caller = Caller::clone(&node.caller).budgeted(budgets);
-    let reserved = node.admission.quota.reserve_budgets(&caller, price, &bound, now).await;
+    let reserved = node.admission.quota.reserve_budgets(&caller, price, &bound, now, None).await;
     reserved.map_err(|error| match error {
         QuotaError::Spent { of, .. } => match *of {
             LeasedAccount::Budget { period, .. } => period.window,
-            LeasedAccount::Quota { .. } | LeasedAccount::Spend { .. } => panic!("not of the key"),
+            LeasedAccount::Quota { .. } | LeasedAccount::EndUser { .. } | LeasedAccount::Spend { .. } => {
+                panic!("not of the key")
+            }
         },
         QuotaError::Unavailable { cause } => panic!("{cause}"),
     })
@@ -177,9 +181,9 @@ async fn a_call_may_be_retried_soon_if_running_calls_have_reserved_a_budget() {
     let caller = Arc::new(Caller::clone(&node.caller).budgeted(&budgets));
     let rejected = async |tokens| {
         let bound = TokenBound { prompt: tokens, completion: 0, choices: 1 };
-        let error = node.admission.quota.reserve_budgets(&caller, PRICE, &bound, NOW).await.err().unwrap();
+        let error = node.admission.quota.reserve_budgets(&caller, PRICE, &bound, NOW, None).await.err().unwrap();
         let per_minute = PerMinute { requests: 60, tokens: 6_000 };
-        let rate_limits = node.admission.rate_limiter.look(&caller.workspace, per_minute).await;
+        let rate_limits = node.admission.rate_limiter.look(&caller, per_minute).await;
         rejection(&caller, error, NOW, rate_limits)
     };
     let running = reserve(&node, &budgets, PRICE, 90, NOW).await.unwrap().unwrap();

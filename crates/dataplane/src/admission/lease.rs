@@ -1,8 +1,9 @@
-//! The lease of one account on this node: of the monthly quota or budget of a workspace, or of a budget of a key.
+//! The lease of one account on this node: of the monthly quota or budget of a workspace, or of a budget of a key
+//! or an end user.
 
 use domain::budget::BudgetPeriod;
 use domain::quota::{Account, LeaseBook};
-use domain::{KeyId, Month, OrganizationId, Timestamp, WorkspaceId};
+use domain::{EndUserId, KeyId, Month, OrganizationId, Timestamp, WorkspaceId};
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,6 +28,12 @@ pub(super) enum LeasedAccount {
         key: KeyId,
         period: BudgetPeriod,
     },
+    /// Of an end user of the workspace.
+    EndUser {
+        workspace: WorkspaceId,
+        end_user: EndUserId,
+        period: BudgetPeriod,
+    },
     /// The monthly budgets of the workspace and of its organization.
     Spend {
         workspace: WorkspaceId,
@@ -40,7 +47,7 @@ impl LeasedAccount {
     pub(super) fn month(&self) -> Option<Month> {
         match self {
             Self::Quota { month, .. } => Some(*month),
-            Self::Budget { .. } | Self::Spend { .. } => None,
+            Self::Budget { .. } | Self::EndUser { .. } | Self::Spend { .. } => None,
         }
     }
 }

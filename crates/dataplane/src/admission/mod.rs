@@ -24,12 +24,13 @@ pub use running::{RunningCalls, RunningCounts};
 
 use crate::error::{CallError, ShortBudget};
 use crate::request::TokenEstimate;
+pub(crate) use charge::ChargedCall;
 use charge::{Charge, Debit, Settlement};
 use domain::budget::{BudgetPeriod, BudgetWindow};
-use domain::limits::{PerMinute, RateLimitStatus};
+use domain::limits::{Exceeded, PerMinute, RateLimitStatus};
 use domain::quota::AccountOwner;
 use domain::workspace::Limits;
-use domain::{CallClass, Caller, Model, RequestId, Timestamp};
+use domain::{CallClass, Caller, EndUserId, Model, RequestId, Timestamp};
 use lease::LeasedAccount;
 use permit::Metered;
 use quota::QuotaError;
@@ -57,6 +58,7 @@ pub(crate) struct AskedCall {
     /// Its request was taken from the per-minute limits before.
     pub(crate) is_counted: bool,
     pub(crate) now: Timestamp,
+    pub(crate) end_user: Option<EndUserId>,
 }
 
 impl Admission {
@@ -66,25 +68,35 @@ impl Admission {
         caller: &Arc<Caller>,
         model: &Model,
         estimate: &TokenEstimate,
-        AskedCall { request, class, is_counted, now }: AskedCall,
+        AskedCall { request, class, is_counted, now, end_user }: AskedCall,
     ) -> Result<Permit, CallError> {
         let limits = caller.workspace_limits.over(&self.defaults);
         let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
         let average = self.averages.of(&caller.workspace, &model.id);
         let (tokens, completion) = estimate.expected(model.context_length, per_minute.tokens, average.tokens());
-        let charge = Charge::new(caller, per_minute, request, tokens);
-        let charge = if is_counted { charge.of_counted() } else { charge };
-        let taken = self.rate_limiter.take(charge).await;
-        let (debit, rate_limits) = taken.map_err(|exceeded| CallError::rate_limited(caller, &exceeded))?;
-        let debit = PendingDebit { rate_limiter: &self.rate_limiter, debit: Some(debit) };
+        let of = ChargedCall { model: Some(&model.id), end_user: end_user.as_ref() };
+        let (debit, rate_limits) = match class {
+            CallClass::Interactive | CallClass::Flex => {
+                let charge = Charge::new(caller, per_minute, of, request).with_tokens(tokens);
+                let charge = if is_counted { charge.of_counted() } else { charge };
+                let taken = self.rate_limiter.take(charge).await;
+                let (debit, rate_limits) = taken.map_err(|exceeded| rate_limited(caller, of, &exceeded))?;
+                (Some(debit), rate_limits)
+            }
+            // Batches count against the quota only.
+            CallClass::Batch => (None, self.rate_limiter.look(caller, per_minute).await),
+        };
+        let debit = PendingDebit { rate_limiter: &self.rate_limiter, debit };
         let bound = estimate.bound(model.context_length);
         let reserved = self.quota.reserve(caller, &bound, now).await;
         let rejected = |error| rejection(caller, error, now, rate_limits);
         let reservation = reserved.map_err(rejected)?;
         let mut granted = bound.clamped(reservation.amount).completion.min(bound.completion);
         let mut budgets = None;
-        if caller.budgets.is_some() || caller.has_monthly_budget {
-            let reserved = Box::pin(self.quota.reserve_budgets(caller, model.price_of(class), &bound, now)).await;
+        if caller.budgets.is_some() || caller.has_monthly_budget || end_user.is_some() {
+            let reserved =
+                Box::pin(self.quota.reserve_budgets(caller, model.price_of(class), &bound, now, end_user.as_ref()))
+                    .await;
             budgets = reserved.map_err(rejected)?;
             granted = budgets.as_ref().map_or(granted, |budgets| granted.min(budgets.limit(&bound).completion));
         }
@@ -99,16 +111,21 @@ impl Admission {
     /// Takes one request and no tokens from the per-minute limits, for a call that generates nothing.
     pub(crate) async fn admit_free(
         &self,
-        caller: &Arc<Caller>,
+        caller: &Caller,
+        of: ChargedCall<'_>,
         request: RequestId,
     ) -> Result<RateLimitStatus, CallError> {
         let limits = caller.workspace_limits.over(&self.defaults);
         let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
-        let taken = self.rate_limiter.take(Charge::new(caller, per_minute, request, 0)).await;
-        let (debit, rate_limits) = taken.map_err(|exceeded| CallError::rate_limited(caller, &exceeded))?;
+        let taken = self.rate_limiter.take(Charge::new(caller, per_minute, of, request)).await;
+        let (debit, rate_limits) = taken.map_err(|exceeded| rate_limited(caller, of, &exceeded))?;
         self.rate_limiter.settle(debit, Settlement::Used(0), Instant::now());
         Ok(rate_limits)
     }
+}
+
+fn rate_limited(caller: &Caller, of: ChargedCall<'_>, exceeded: &Exceeded) -> CallError {
+    CallError::rate_limited(&charge::owner(caller, of, exceeded.scope), exceeded)
 }
 
 fn rejection(caller: &Caller, error: QuotaError, now: Timestamp, rate_limits: RateLimitStatus) -> CallError {
@@ -117,6 +134,10 @@ fn rejection(caller: &Caller, error: QuotaError, now: Timestamp, rate_limits: Ra
             LeasedAccount::Quota { month, .. } => CallError::quota_exceeded(caller, &account, month, now, rate_limits),
             LeasedAccount::Budget { key, period } => {
                 let short = ShortBudget { whose: format!("key {key}"), period, account, least };
+                CallError::short_of_budget(&short, now, rate_limits)
+            }
+            LeasedAccount::EndUser { end_user, period, .. } => {
+                let short = ShortBudget { whose: format!("end user {end_user}"), period, account, least };
                 CallError::short_of_budget(&short, now, rate_limits)
             }
             LeasedAccount::Spend { workspace, organization, month } => {
@@ -136,12 +157,13 @@ fn rejection(caller: &Caller, error: QuotaError, now: Timestamp, rate_limits: Ra
 /// disconnect while the quota is checked.
 struct PendingDebit<'a> {
     rate_limiter: &'a RateLimiter,
+    /// `None` for a call without rate limits.
     debit: Option<Debit>,
 }
 
 impl PendingDebit<'_> {
-    fn keep(mut self) -> Debit {
-        self.debit.take().expect("kept only once")
+    fn keep(mut self) -> Option<Debit> {
+        self.debit.take()
     }
 }
 

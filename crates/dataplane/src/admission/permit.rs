@@ -71,7 +71,8 @@ pub(crate) struct Permit {
 
 pub(super) struct Metered {
     pub(super) rate_limiter: RateLimiter,
-    pub(super) debit: Debit,
+    /// `None` for a call without rate limits.
+    pub(super) debit: Option<Debit>,
     pub(super) reservation: Reservation,
     pub(super) budgets: Option<Box<BudgetReservations>>,
     pub(super) average: CompletionAverage,
@@ -156,6 +157,11 @@ impl Permit {
         self.limit
     }
 
+    /// The tokens that the call is expected to generate; `None` if it is not metered.
+    pub(crate) fn expected_completion(&self) -> Option<u64> {
+        self.metered.is_some().then_some(self.charged_completion)
+    }
+
     /// Sends the call without [`Self::limit`] from now on. Returns whether there was one.
     pub(crate) fn drop_limit(&mut self) -> bool {
         self.limit.take().is_some()
@@ -168,7 +174,9 @@ impl Permit {
             && completion > self.charged_completion
         {
             let more = (completion - self.charged_completion).div_ceil(STEP).saturating_mul(STEP);
-            metered.rate_limiter.take_more(&mut metered.debit, more);
+            if let Some(debit) = &mut metered.debit {
+                metered.rate_limiter.take_more(debit, more);
+            }
             self.charged_completion = self.charged_completion.saturating_add(more);
         }
         self.charged_completion.saturating_add(1)
@@ -184,8 +192,10 @@ impl Permit {
                 average.learn(tokens / self.choices);
             }
             let billed = used.billed.total();
-            let worked = billed.max(used.unbilled.tokens(debit.charge.tokens));
-            rate_limiter.settle(debit, Settlement::Used(worked), now);
+            if let Some(debit) = debit {
+                let worked = billed.max(used.unbilled.tokens(debit.charge.tokens));
+                rate_limiter.settle(debit, Settlement::Used(worked), now);
+            }
             reservation.settle(billed, now);
             if let Some(budgets) = budgets {
                 budgets.settle(used.billed, now);

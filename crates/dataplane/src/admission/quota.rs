@@ -9,12 +9,13 @@
 use super::lease::{LeaseChange, LeasedAccount, LocalLease, Rejection, WaitingTokens};
 use super::lease_table::LeaseTable;
 use background::Tasks;
+use domain::end_user::MAX_END_USERS;
 use domain::quota::{Account, LeaseRequest, Need, TokenBound};
-use domain::{Caller, KeyId, Month, NanoUsd, RunId, Timestamp, WorkspaceId};
+use domain::{Caller, EndUserId, KeyId, Month, NanoUsd, RunId, Timestamp, WorkspaceId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use store::budgets::{self, BudgetLeaseKey};
+use store::budgets::{self, BudgetLeaseKey, EndUserLeaseKey};
 use store::leases::{self, LeaseState};
 use store::quota::{self, LeaseKey};
 use store::spend::{self, SpendLeaseKey};
@@ -66,6 +67,7 @@ struct Inner {
     of_workspaces: LeaseTable<WorkspaceId>,
     of_keys: LeaseTable<KeyId>,
     of_spend: LeaseTable<WorkspaceId>,
+    of_end_users: LeaseTable<EndUserId>,
     /// Tokens that engines used above the upper bound of a call, of quotas only.
     overrun: AtomicU64,
     /// This run is about to end, and none of its leases may change any more.
@@ -118,6 +120,7 @@ impl Quota {
             of_workspaces: LeaseTable::default(),
             of_keys: LeaseTable::default(),
             of_spend: LeaseTable::default(),
+            of_end_users: LeaseTable::default(),
             overrun: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
             #[cfg(test)]
@@ -270,6 +273,12 @@ impl Quota {
                 let key = BudgetLeaseKey { key, period: *period, run: inner.run.as_str(), node: &inner.node };
                 budgets::set_lease(&inner.store, key, believed, ask, called_at).await
             }
+            LeasedAccount::EndUser { workspace, end_user, period } => {
+                let called_at = lease.state().called_at();
+                let (run, node) = (inner.run.as_str(), inner.node.as_str());
+                let key = EndUserLeaseKey { workspace, end_user, period: *period, run, node };
+                budgets::set_end_user_lease(&inner.store, key, believed, ask, called_at, MAX_END_USERS).await
+            }
             LeasedAccount::Spend { workspace, month, .. } => {
                 let key = SpendLeaseKey { workspace, month: *month, run: inner.run.as_str(), node: &inner.node };
                 spend::set_lease(&inner.store, key, believed, ask).await
@@ -317,7 +326,7 @@ impl Quota {
             LeasedAccount::Quota { .. } => {
                 self.inner.overrun.fetch_add(overrun, Ordering::Relaxed);
             }
-            LeasedAccount::Budget { .. } | LeasedAccount::Spend { .. } => {
+            LeasedAccount::Budget { .. } | LeasedAccount::EndUser { .. } | LeasedAccount::Spend { .. } => {
                 let usd = NanoUsd::from_unsigned(overrun);
                 tracing::warn!(%usd, budget = ?lease.account, "a call cost {usd} USD more than it had reserved of a budget");
             }
@@ -359,6 +368,10 @@ impl Quota {
         &self.inner.of_keys
     }
 
+    pub(super) fn end_user_leases(&self) -> &LeaseTable<EndUserId> {
+        &self.inner.of_end_users
+    }
+
     pub(super) fn spend_leases(&self) -> &LeaseTable<WorkspaceId> {
         &self.inner.of_spend
     }
@@ -375,8 +388,11 @@ impl Quota {
                 LeasedAccount::Quota { organization, .. } | LeasedAccount::Spend { organization, .. },
             ) => organization == id,
             (Change::Everything, _) => true,
-            // The next call of a key brings its new budgets.
-            (Change::Workspace(_) | Change::Organization(_), LeasedAccount::Budget { .. })
+            // The next call of a key brings its new budgets and those of its end user.
+            (
+                Change::Workspace(_) | Change::Organization(_),
+                LeasedAccount::Budget { .. } | LeasedAccount::EndUser { .. },
+            )
             | (Change::Key(_) | Change::User(_) | Change::Endpoint(_) | Change::Catalogue, _) => false,
         };
         for lease in self.all().into_iter().filter(|lease| is_affected(lease)) {
@@ -421,13 +437,15 @@ impl Quota {
         let mut all = self.inner.of_workspaces.all();
         all.extend(self.inner.of_keys.all());
         all.extend(self.inner.of_spend.all());
+        all.extend(self.inner.of_end_users.all());
         all
     }
 
     /// Ends the leases of budgets whose keys and workspaces make no calls any more, here and in the store.
     async fn end_idle_budgets(&self, now: Instant) {
         let (store, run, node) = (&self.inner.store, self.inner.run.as_str(), self.inner.node.as_str());
-        for lease in self.inner.of_keys.all().into_iter().chain(self.inner.of_spend.all()) {
+        let budgets = self.inner.of_keys.all().into_iter().chain(self.inner.of_spend.all());
+        for lease in budgets.chain(self.inner.of_end_users.all()) {
             if !lease.state().is_over(now, IDLE_TIMEOUT) {
                 continue;
             }
@@ -436,6 +454,10 @@ impl Quota {
                 LeasedAccount::Quota { .. } => continue,
                 LeasedAccount::Budget { key, period } => {
                     budgets::end_if_settled(store, BudgetLeaseKey { key, period: *period, run, node }).await
+                }
+                LeasedAccount::EndUser { workspace, end_user, period } => {
+                    let key = EndUserLeaseKey { workspace, end_user, period: *period, run, node };
+                    budgets::end_end_user_lease(store, key).await
                 }
                 LeasedAccount::Spend { workspace, month, .. } => {
                     spend::end_if_settled(store, SpendLeaseKey { workspace, month: *month, run, node }).await
@@ -452,6 +474,7 @@ impl Quota {
         let is_in_use = |lease: &Arc<LocalLease>| Arc::strong_count(lease) > 1 || !lease.state().is_empty();
         self.inner.of_keys.retain(is_in_use);
         self.inner.of_spend.retain(is_in_use);
+        self.inner.of_end_users.retain(is_in_use);
     }
 
     /// Stops all changes of leases and waits for those in progress, so that the run can be ended in the store.

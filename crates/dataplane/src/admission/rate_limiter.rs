@@ -1,10 +1,10 @@
 //! Per-minute limits: takes the expected cost of a call and returns what the call did not use.
 
-use super::charge::{Charge, Debit, DebitSource, Settlement};
+use super::charge::{Charge, ChargedCall, Debit, DebitSource, Settlement};
 use super::memory::MemoryLimits;
 use super::redis::{RedisLimiter, RedisLimits};
-use domain::WorkspaceId;
 use domain::limits::{Exceeded, PerMinute, RateLimitStatus};
+use domain::{Caller, RequestId, Timestamp};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -69,11 +69,12 @@ impl RateLimiter {
         }
     }
 
-    /// The current status, without taking anything.
-    pub async fn look(&self, workspace: &WorkspaceId, limits: PerMinute) -> RateLimitStatus {
+    /// The current status of the limits of a caller, whose workspace has `limits`, without taking anything.
+    pub async fn look(&self, caller: &Caller, limits: PerMinute) -> RateLimitStatus {
+        let charge = Charge::new(caller, limits, ChargedCall::default(), RequestId::new(Timestamp::default(), 0));
         match self {
-            Self::Memory(memory) => memory.look(workspace, limits),
-            Self::Redis(redis) => redis.look(workspace, limits).await,
+            Self::Memory(memory) => memory.look(&charge),
+            Self::Redis(redis) => redis.look(charge).await,
         }
     }
 }

@@ -10,8 +10,6 @@ use std::sync::Arc;
 /// per node. Engines tokenize on few threads, beside the calls of all.
 const MAX_COUNTS: u32 = 4;
 const MAX_COUNTS_OF_ORGANIZATION: u32 = 8;
-/// The most flex calls of a workspace that may wait for room, per node.
-const MAX_WAITING_FLEX_CALLS: u32 = 1_000;
 
 /// The running calls of this node, by their owner. Clones share their counts. Without a bound, nothing is counted.
 pub struct RunningCalls<K = WorkspaceId> {
@@ -62,18 +60,6 @@ impl<K: Eq + Hash + Clone> RunningCalls<K> {
         }
         *count += 1;
         Ok(Some(RunningCall { bounded: Arc::clone(bounded), owner: owner.clone() }))
-    }
-}
-
-impl RunningCalls {
-    /// For the flex calls that wait for room.
-    pub fn waiting_flex_calls() -> Self {
-        Self::new(Some(MAX_WAITING_FLEX_CALLS))
-    }
-
-    /// The calls of all owners.
-    pub fn total(&self) -> u64 {
-        self.bounded.as_ref().map_or(0, |bounded| bounded.counts.lock().values().copied().map(u64::from).sum())
     }
 }
 
@@ -131,7 +117,6 @@ mod tests {
         let running = [calls.enter(&one).unwrap(), calls.clone().enter(&one).unwrap()];
         assert_eq!(calls.enter(&one).err(), Some(TooManyCallsError { max: 2 }));
         assert!(calls.enter(&other).is_ok());
-        assert_eq!(calls.total(), 2);
         drop(running);
         assert!(calls.enter(&one).is_ok());
         assert!(calls.bounded.unwrap().counts.lock().is_empty(), "nothing is left behind");

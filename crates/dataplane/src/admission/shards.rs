@@ -1,7 +1,7 @@
-//! Counters per workspace and key, in shards so that cores rarely wait for each other.
+//! Counters per workspace or organization, in shards so that cores rarely wait for each other.
 
+use super::charge::{Charge, CountedIn, CounterId, Home};
 use domain::limits::PerMinute;
-use domain::{KeyId, WorkspaceId};
 use foldhash::HashMap;
 use foldhash::fast::RandomState;
 use parking_lot::{Mutex, MutexGuard};
@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, Hash};
 use std::time::Instant;
 
 const SHARDS: usize = 16;
-/// Shards with more workspaces, and workspaces with more keys, drop those that are idle.
+/// Shards with more homes, and homes with more counters, drop those that are idle.
 const CROWDED: usize = 4_096;
 
 pub(super) struct Shards<T> {
@@ -18,16 +18,16 @@ pub(super) struct Shards<T> {
     shards: [Mutex<Shard<T>>; SHARDS],
 }
 
-/// The counters of some workspaces.
-pub(super) struct Shard<T>(SweptMap<WorkspaceId, Counters<T>>);
+/// The counters of some homes.
+pub(super) struct Shard<T>(SweptMap<Home, Counters<T>>);
 
-/// The counter of a workspace, and those of its keys that have limits of their own.
+/// The counter of a home, and those of its workspaces and keys that have limits of their own.
 pub(super) struct Counters<T> {
-    pub(super) workspace: Counter<T>,
-    pub(super) keys: Keys<T>,
+    pub(super) home: Counter<T>,
+    pub(super) others: Others<T>,
 }
 
-pub(super) struct Keys<T>(SweptMap<KeyId, Counter<T>>);
+pub(super) struct Others<T>(SweptMap<CounterId, Counter<T>>);
 
 pub(super) struct Counter<T> {
     pub(super) buckets: T,
@@ -50,8 +50,8 @@ impl<T> Default for Shards<T> {
 }
 
 impl<T> Shards<T> {
-    pub(super) fn of(&self, workspace: &WorkspaceId) -> MutexGuard<'_, Shard<T>> {
-        let index = self.hasher.hash_one(workspace) as usize % SHARDS;
+    pub(super) fn of(&self, home: &Home) -> MutexGuard<'_, Shard<T>> {
+        let index = self.hasher.hash_one(home) as usize % SHARDS;
         self.shards[index].lock()
     }
 
@@ -62,43 +62,39 @@ impl<T> Shards<T> {
 }
 
 impl<T> Shard<T> {
-    pub(super) fn get(&self, workspace: &WorkspaceId) -> Option<&Counters<T>> {
-        self.0.entries.get(workspace)
+    pub(super) fn get_mut(&mut self, home: &Home) -> Option<&mut Counters<T>> {
+        self.0.entries.get_mut(home)
     }
 
-    pub(super) fn get_mut(&mut self, workspace: &WorkspaceId) -> Option<&mut Counters<T>> {
-        self.0.entries.get_mut(workspace)
-    }
-
-    /// The counters of a workspace, new ones if it has none.
+    /// The counters of a charge's home, new ones if it has none.
     pub(super) fn get_or_insert(
         &mut self,
-        workspace: &WorkspaceId,
-        limits: PerMinute,
+        charge: &Charge,
         new: impl FnOnce() -> T,
         is_idle: impl Fn(&Counter<T>) -> bool,
     ) -> &mut Counters<T> {
-        let new = || Counters { workspace: Counter { buckets: new(), limits }, keys: Keys(SweptMap::default()) };
-        let counters = self.0.get_or_insert(workspace, new, |counters| is_idle(&counters.workspace));
-        counters.workspace.limits = limits;
+        let limits = charge.home_limits;
+        let new = || Counters { home: Counter { buckets: new(), limits }, others: Others(SweptMap::default()) };
+        let counters = self.0.get_or_insert(&charge.home, new, |counters| is_idle(&counters.home));
+        counters.home.limits = limits;
         counters
     }
 }
 
-impl<T> Keys<T> {
-    pub(super) fn get_mut(&mut self, key: &KeyId) -> Option<&mut T> {
-        self.0.entries.get_mut(key).map(|counter| &mut counter.buckets)
+impl<T> Others<T> {
+    pub(super) fn get_mut(&mut self, id: &CounterId) -> Option<&mut T> {
+        self.0.entries.get_mut(id).map(|counter| &mut counter.buckets)
     }
 
-    /// The counter of a key, a new one if it has none.
+    /// The counter of a workspace or key, a new one if it has none.
     pub(super) fn get_or_insert(
         &mut self,
-        key: &KeyId,
-        limits: PerMinute,
+        counted: &CountedIn,
         new: impl FnOnce() -> T,
         is_idle: impl Fn(&Counter<T>) -> bool,
     ) -> &mut T {
-        let counter = self.0.get_or_insert(key, || Counter { buckets: new(), limits }, is_idle);
+        let limits = counted.limits;
+        let counter = self.0.get_or_insert(&counted.id, || Counter { buckets: new(), limits }, is_idle);
         counter.limits = limits;
         &mut counter.buckets
     }
@@ -126,7 +122,9 @@ impl<K: Clone + Eq + Hash, V> SweptMap<K, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::Timestamp;
+    use crate::admission::charge::ChargedCall;
+    use domain::usage::Actor;
+    use domain::{Caller, KeyId, OrganizationId, RequestId, Timestamp, WorkspaceId};
 
     const LIMITS: PerMinute = PerMinute { requests: 10, tokens: 10 };
     const NOW: Timestamp = Timestamp::from_millis(1);
@@ -138,17 +136,22 @@ mod tests {
     #[test]
     fn idle_workspaces_and_keys_are_dropped_when_there_are_many() {
         let shards = Shards::default();
-        let workspace = |number| WorkspaceId::new(NOW, number);
-        let key = |number| KeyId::new(NOW, number);
-        let mut shard = shards.of(&workspace(0));
+        let key = |number| CountedIn { id: CounterId::Key(KeyId::new(NOW, number)), limits: LIMITS };
+        let charge = |number| {
+            let actor = Actor::Key(KeyId::new(NOW, 1));
+            let caller = Caller::new(OrganizationId::new(NOW, 1), WorkspaceId::new(NOW, number), actor);
+            Charge::new(&caller, LIMITS, ChargedCall::default(), RequestId::new(NOW, 0))
+        };
+        let first = charge(0);
+        let mut shard = shards.of(&first.home);
         for number in 0..CROWDED as u128 * 3 {
-            shard.get_or_insert(&workspace(number), LIMITS, || number, is_idle);
-            let counters = shard.get_or_insert(&workspace(0), LIMITS, || 0, is_idle);
-            counters.keys.get_or_insert(&key(number), LIMITS, || number, is_idle);
+            shard.get_or_insert(&charge(number), || number, is_idle);
+            let counters = shard.get_or_insert(&first, || 0, is_idle);
+            counters.others.get_or_insert(&key(number), || number, is_idle);
         }
         assert!(shard.0.entries.len() <= CROWDED, "{} workspaces remain", shard.0.entries.len());
-        let counters = shard.get_mut(&workspace(0)).expect("it is not idle");
-        assert!(counters.keys.0.entries.len() <= CROWDED, "{} keys remain", counters.keys.0.entries.len());
-        assert!(counters.keys.get_mut(&key(0)).is_some(), "it is not idle");
+        let counters = shard.get_mut(&first.home).expect("it is not idle");
+        assert!(counters.others.0.entries.len() <= CROWDED, "{} keys remain", counters.others.0.entries.len());
+        assert!(counters.others.get_mut(&key(0).id).is_some(), "it is not idle");
     }
 }

@@ -34,7 +34,7 @@ pub(super) struct Node {
 
 /// A call that was not counted before.
 fn asked(request: RequestId) -> AskedCall {
-    AskedCall { request, class: CallClass::default(), is_counted: false, now: NOW }
+    AskedCall { request, class: CallClass::default(), is_counted: false, now: NOW, end_user: None }
 }
 
 impl Node {
@@ -48,6 +48,9 @@ impl Node {
             max_workspaces: None,
             monthly_tokens: None,
             max_stored_bytes: None,
+            requests_per_minute: None,
+            tokens_per_minute: None,
+            on_budget: domain::OnBudget::default(),
             monthly_usd: MonthlyBudget::NONE,
             created_at: NOW,
         };
@@ -59,7 +62,11 @@ impl Node {
             lowered: OwnLimits::default(),
             monthly_usd: MonthlyBudget::NONE,
             organization_has_budget: false,
+            on_budget: domain::OnBudget::default(),
+            end_users: domain::end_user::EndUserSettings::default(),
+            organization_per_minute: domain::limits::OwnPerMinute::default(),
             response_retention: None,
+            weight: domain::QueueWeight::default(),
             version: 1,
             created_at: NOW,
         };
@@ -102,7 +109,7 @@ impl Node {
 
     async fn rate_limits(&self) -> (LimitStatus, LimitStatus) {
         let per_minute = PerMinute { requests: 60, tokens: 6_000 };
-        let rate_limits = self.admission.rate_limiter.look(&self.caller.workspace, per_minute).await;
+        let rate_limits = self.admission.rate_limiter.look(&self.caller, per_minute).await;
         (rate_limits.requests, rate_limits.tokens)
     }
 }

@@ -20,19 +20,21 @@ mod rejected;
 pub use follower::{ChangeFollower, FollowError, RETRY_DELAY};
 
 use cache::KeyCache;
+use domain::end_user::EndUserPolicy;
 use domain::key::KeyText;
 use domain::limits::OwnPerMinute;
 use domain::usage::Actor;
-use domain::{ApiKey, Caller, KeyState, SecretHash, Segment, Timestamp, Workspace, WorkspaceId};
+use domain::{ApiKey, Caller, KeyId, KeyState, SecretHash, Segment, Timestamp, Workspace, WorkspaceId};
 use expected::Expected;
 use parking_lot::Mutex;
 use recent_changes::RecentChanges;
 use rejected::RejectedKeys;
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use store::{Change, Store, StoreError, aliases, api_keys, workspaces};
+use store::{Change, Store, StoreError, aliases, api_keys, end_users, workspaces};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -196,20 +198,37 @@ impl KeyDirectory {
 
     /// The caller with the limits, settings and aliases of its workspace, which are cached together with the key.
     async fn caller_of(&self, key: &ApiKey) -> Result<Arc<Caller>, IdentifyError> {
-        let id = key.workspace.clone();
+        let (id, trusts_end_user) = (key.workspace.clone(), key.trusts_end_user);
         let read = move |store: Store| async move {
-            Ok::<_, StoreError>((workspaces::by_id(&store, &id).await?, aliases::list(&store, &id).await?))
+            let own = if trusts_end_user { end_users::with_own_limits(&store, &id).await? } else { HashMap::new() };
+            Ok::<_, StoreError>((workspaces::by_id(&store, &id).await?, aliases::list(&store, &id).await?, own))
         };
-        let (workspace, aliases) = self.read(read).await?;
+        let (workspace, aliases, own) = self.read(read).await?;
+        let settings = workspace.as_ref().map(|workspace| workspace.end_users.clone()).unwrap_or_default();
+        let end_users = trusts_end_user.then(|| Arc::new(EndUserPolicy { settings, own }));
         let actor = Actor::Key(key.id.clone());
         let caller = Caller {
             response_retention: workspace.as_ref().and_then(|workspace| workspace.response_retention),
+            weight: workspace.as_ref().map(|workspace| workspace.weight).unwrap_or_default(),
             has_monthly_budget: workspace.as_ref().is_some_and(Workspace::has_monthly_budget),
+            end_users,
+            organization_limits: workspace.as_ref().map(|one| one.organization_per_minute).unwrap_or_default(),
             workspace_limits: workspace.map(|workspace| workspace.stored_limits()).unwrap_or_default(),
             key_limits: OwnPerMinute { requests: key.requests_per_minute, tokens: key.tokens_per_minute },
             ..Caller::new(key.organization.clone(), key.workspace.clone(), actor)
         };
-        Ok(Arc::new(caller.with_aliases(aliases).restricted(&key.restrictions).budgeted(&key.budgets)))
+        let caller = caller.with_aliases(aliases).restricted(&key.restrictions).limited(&key.limits);
+        Ok(Arc::new(caller.budgeted(&key.budgets)))
+    }
+
+    /// The caller of a key that is valid, by its id; `None` if it is not valid any more. Read from the store every time.
+    pub async fn caller_by_id(&self, id: &KeyId, now: Timestamp) -> Result<Option<Arc<Caller>>, IdentifyError> {
+        let id = id.clone();
+        let found = self.read(move |store| async move { api_keys::by_id(&store, &id).await }).await?;
+        match found.filter(|key| key.state(now) == KeyState::Active) {
+            Some(key) => self.caller_of(&key).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Rejects a cached key that was sent from an address that it may not be used from, after the time that the rejection of an

@@ -144,6 +144,9 @@ impl Dataplane {
         if let (Some(engine), Some(salt)) = (engine, cache_salt) {
             call.request.isolate_cache(*engine, salt, &mut edits);
         }
+        if replica.upstream.priority_scheduling && call.class.yields() {
+            call.request.prioritize(call.class, &mut edits);
+        }
         call.request.name_texts(replica.upstream.rerank_api, &mut edits);
         let body = &call.request.body;
         let length = edits.length(body.len());

@@ -109,6 +109,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
         fingerprint: OnceLock::new(),
         invalid,
         native: None,
+        hidden: Vec::new(),
         continues_message: false,
         needs: CapabilitySet::EMPTY.with(Capability::Embeddings),
     })

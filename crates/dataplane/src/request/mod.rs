@@ -8,6 +8,7 @@ pub mod chat;
 pub mod completions;
 mod continuation;
 pub mod embeddings;
+mod end_user;
 mod estimate;
 mod fingerprint;
 mod image;
@@ -24,6 +25,7 @@ mod written;
 
 pub(crate) use completions::{CompletionOptions, EchoedPrompts};
 pub(crate) use embeddings::{EmbeddingOptions, Encoding};
+pub use end_user::EndUserMembers;
 pub(crate) use estimate::{BYTES_PER_TOKEN, TokenEstimate};
 pub(crate) use fingerprint::SessionContext;
 pub(crate) use rerank::{RerankOptions, ScoreForm};
@@ -85,6 +87,8 @@ pub struct ParsedRequest {
     pub(crate) invalid: Option<InvalidParam>,
     /// Set if the request was translated, and may also be passed through to engines that speak its own API.
     pub(crate) native: Option<NativeRequest>,
+    /// Values that engines do not get.
+    hidden: Vec<Range<usize>>,
     /// The response continues the last message, where the engine can.
     continues_message: bool,
     /// What the engine must be able to do.
@@ -179,9 +183,15 @@ impl ParsedRequest {
             fingerprint: OnceLock::new(),
             invalid,
             native: None,
+            hidden: Vec::new(),
             continues_message: false,
             needs: CapabilitySet::EMPTY.with(needed),
         }
+    }
+
+    /// Sends these values of the body as null.
+    pub fn hide(&mut self, values: Vec<Range<usize>>) {
+        self.hidden = values;
     }
 
     /// The bytes that the request takes: the chat, and what is kept of a request in another API.

@@ -1,6 +1,7 @@
 //! The edits that turn the client's body into the one sent to a model server.
 
 use super::{Operation, ParsedRequest};
+use domain::CallClass;
 use domain::model::{EngineKind, LimitName, RerankApi, Upstream};
 use json::edits::Edits;
 
@@ -10,6 +11,12 @@ impl ParsedRequest {
         if let Operation::Rerank(options) = &self.operation {
             options.translate(api, &self.body, edits);
         }
+    }
+
+    /// Names the class of the call for an engine that serves waiting calls by their `priority`, the lowest first. Those
+    /// without one have 0.
+    pub(crate) fn prioritize(&self, class: CallClass, edits: &mut Edits<'_>) {
+        edits.insert(self.model_span.end, format!(",\"priority\":{}", class as u8).into_bytes());
     }
 
     /// The edits for an upstream, with the names that it has for reasoning and for the token limit of a chat.
@@ -44,6 +51,9 @@ impl ParsedRequest {
     pub(crate) fn upstream_edits(&self, model: &str, running_usage: bool, limit: Option<u64>) -> Edits<'static> {
         let mut edits = Edits::default();
         edits.replace(self.model_span.clone(), json::quote(model));
+        for value in &self.hidden {
+            edits.replace(value.clone(), &b"null"[..]);
+        }
         if let Some(limit) = limit {
             self.estimate.clamp(limit, self.model_span.end, &mut edits);
         }

@@ -3,10 +3,13 @@
 use crate::alias::{AliasName, AliasTable};
 use crate::budget::{Budgets, ReservedIn};
 use crate::cache_salt::{CacheSalt, SaltSecret};
+use crate::end_user::{EndUser, EndUserPolicy};
 use crate::ids::{KeyId, OrganizationId, UserId, WorkspaceId};
+use crate::key_limits::KeyLimits;
 use crate::key_restrictions::{KeyRestrictions, ModelPattern, Permission};
 use crate::limits::OwnPerMinute;
 use crate::model_ref::ModelRef;
+use crate::queue_weight::QueueWeight;
 use crate::response_retention::ResponseRetention;
 use crate::workspace::StoredLimits;
 use std::sync::{Arc, OnceLock};
@@ -19,8 +22,16 @@ pub struct Caller {
     pub actor: Actor,
     /// The workspace's stored limits; unset ones follow the defaults.
     pub workspace_limits: StoredLimits,
+    /// The weight of the workspace where calls wait.
+    pub weight: QueueWeight,
     /// The key's own limits, which apply in addition to the workspace's.
     pub key_limits: OwnPerMinute,
+    /// The key's limits by model; `None` if it has none.
+    pub model_limits: Option<Arc<KeyLimits>>,
+    /// How the people behind the key are limited; `None` if it does not name them.
+    pub end_users: Option<Arc<EndUserPolicy>>,
+    /// What all workspaces of the organization may use together.
+    pub organization_limits: OwnPerMinute,
     /// What the key may do; `None` if that is everything.
     pub restrictions: Option<Arc<KeyRestrictions>>,
     /// The budgets of the key; `None` if it has none.
@@ -44,7 +55,11 @@ impl Caller {
             workspace,
             actor,
             workspace_limits,
+            weight: QueueWeight::default(),
             key_limits,
+            model_limits: None,
+            end_users: None,
+            organization_limits: OwnPerMinute::default(),
             restrictions: None,
             budgets: None,
             has_monthly_budget: false,
@@ -68,6 +83,13 @@ impl Caller {
         Self { restrictions, ..self }
     }
 
+    /// The same caller with the limits of its key by model.
+    #[must_use]
+    pub fn limited(self, limits: &KeyLimits) -> Self {
+        let model_limits = (!limits.per_model().is_empty()).then(|| Arc::new(limits.clone()));
+        Self { model_limits, ..self }
+    }
+
     /// The same caller with the budgets of its key.
     #[must_use]
     pub fn budgeted(self, budgets: &Budgets) -> Self {
@@ -76,9 +98,13 @@ impl Caller {
     }
 
     /// The budgets in which a call reserves what it may cost.
-    pub fn reserved_in(&self) -> ReservedIn {
+    pub fn reserved_in(&self, end_user: Option<&EndUser>) -> ReservedIn {
         let of_key = self.budgets.as_ref().map(|budgets| budgets.windows()).unwrap_or_default();
-        if self.has_monthly_budget { of_key.with_workspace() } else { of_key }
+        let of_both = if self.has_monthly_budget { of_key.with_workspace() } else { of_key };
+        match self.end_users.as_ref().zip(end_user) {
+            Some((policy, end_user)) => of_both.with_end_user(policy.budgets(&end_user.id).windows()),
+            None => of_both,
+        }
     }
 
     pub fn has(&self, permission: Permission) -> bool {

@@ -2,6 +2,7 @@
 //!
 //! The segment is public and identifies the key. Of the secret, only the SHA-256 is stored.
 
+use super::key_limits::KeyLimits;
 use super::key_restrictions::KeyRestrictions;
 use crate::budget::Budgets;
 use crate::endpoint::labels::Labels;
@@ -169,6 +170,9 @@ pub struct ApiKey {
     pub disabled_at: Option<Timestamp>,
     pub requests_per_minute: Option<u64>,
     pub tokens_per_minute: Option<u64>,
+    pub limits: KeyLimits,
+    /// Whether its calls name the people behind it.
+    pub trusts_end_user: bool,
     pub restrictions: KeyRestrictions,
     pub labels: Labels,
     pub budgets: Budgets,
@@ -253,6 +257,8 @@ mod tests {
             disabled_at: None,
             requests_per_minute: None,
             tokens_per_minute: None,
+            limits: KeyLimits::none(),
+            trusts_end_user: false,
             restrictions: KeyRestrictions::default(),
             labels: Labels::new(),
             budgets: Budgets::default(),

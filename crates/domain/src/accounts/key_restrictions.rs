@@ -31,7 +31,7 @@ named_enum! {
 }
 
 /// The name of models that a key may call: the id or an alias of a model, or a prefix of such names followed by `*`.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ModelPattern(Box<str>);
 

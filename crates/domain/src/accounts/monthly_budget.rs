@@ -1,7 +1,8 @@
 //! What a workspace, or all workspaces of an organization, may cost in a month: serverless calls and GPU-hours together.
 
 use crate::money::NanoUsd;
-use serde::Serialize;
+use crate::named_enum;
+use serde::{Deserialize, Serialize};
 
 /// Two amounts, of which the lower one applies; without any, there is no bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -18,6 +19,18 @@ impl MonthlyBudget {
     /// The amount that applies.
     pub fn cap(self) -> Option<NanoUsd> {
         [self.operator, self.administrators].into_iter().flatten().min()
+    }
+}
+
+named_enum! {
+    /// What becomes of running endpoints when the amount is spent. New commitments of GPUs are rejected either way.
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum OnBudget {
+        /// They go on.
+        #[default]
+        Continue = "continue",
+        Suspend = "suspend",
     }
 }
 

@@ -1,7 +1,8 @@
 //! Organizations: they hold GPU allotments, members and workspaces.
 
 use crate::ids::OrganizationId;
-use crate::monthly_budget::MonthlyBudget;
+use crate::limits::OwnPerMinute;
+use crate::monthly_budget::{MonthlyBudget, OnBudget};
 use crate::time::Timestamp;
 
 /// An organization.
@@ -16,7 +17,18 @@ pub struct Organization {
     pub monthly_tokens: Option<u64>,
     /// The most bytes of stored responses of all its workspaces; `None` follows the configured default.
     pub max_stored_bytes: Option<u64>,
+    /// Of all its workspaces together, set by the operator; `None` bounds each workspace alone.
+    pub requests_per_minute: Option<u64>,
+    pub tokens_per_minute: Option<u64>,
     /// Of all its workspaces together.
     pub monthly_usd: MonthlyBudget,
+    /// Set by administrators.
+    pub on_budget: OnBudget,
     pub created_at: Timestamp,
+}
+
+impl Organization {
+    pub const fn per_minute(&self) -> OwnPerMinute {
+        OwnPerMinute { requests: self.requests_per_minute, tokens: self.tokens_per_minute }
+    }
 }

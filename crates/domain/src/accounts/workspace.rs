@@ -1,7 +1,10 @@
 //! Workspaces: the scope of keys, limits, quota and bills.
 
+use crate::end_user::EndUserSettings;
 use crate::ids::{OrganizationId, WorkspaceId};
-use crate::monthly_budget::MonthlyBudget;
+use crate::limits::OwnPerMinute;
+use crate::monthly_budget::{MonthlyBudget, OnBudget};
+use crate::queue_weight::QueueWeight;
 use crate::response_retention::ResponseRetention;
 use crate::time::Timestamp;
 use std::convert::Infallible;
@@ -67,10 +70,16 @@ pub struct Workspace {
     /// Lowered by administrators of the organization.
     pub lowered: OwnLimits,
     pub monthly_usd: MonthlyBudget,
+    pub on_budget: OnBudget,
+    pub end_users: EndUserSettings,
     /// Whether its organization has a monthly budget. It is read with the workspace and not written.
     pub organization_has_budget: bool,
+    /// What all workspaces of its organization may use in a minute. They are read with the workspace and not written.
+    pub organization_per_minute: OwnPerMinute,
     /// How long responses are stored; `None` if they are not.
     pub response_retention: Option<ResponseRetention>,
+    /// Set by the operator: its weight where calls wait.
+    pub weight: QueueWeight,
     /// Incremented by every change; a change must name the version it read.
     pub version: u64,
     pub created_at: Timestamp,

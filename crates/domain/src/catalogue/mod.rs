@@ -1,6 +1,7 @@
 //! The catalogue: all serverless models, read from the configuration and the store, and replaced as a whole.
 
 pub mod alias;
+mod batch_share;
 pub mod capabilities;
 mod chat_traits;
 pub mod flavor_fit;

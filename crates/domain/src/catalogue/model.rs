@@ -1,5 +1,6 @@
 //! Models: their ids, prices, and how they are served.
 
+pub use super::batch_share::{BatchShare, BatchShareError};
 pub use super::chat_traits::{ChatTraits, ImageTokens, ReasoningNames, ThinkingSwitch};
 pub use super::request_rules::RequestRules;
 
@@ -104,6 +105,10 @@ pub struct Model {
     pub price: Price,
     /// The share of the price that calls pay which leave room to interactive ones.
     pub batch_discount: PriceShare,
+    /// The share of a replica that such calls may take.
+    pub batch_share: BatchShare,
+    /// How long an interactive call waits for room while all replicas are full; zero: not at all.
+    pub queue_timeout: Duration,
     pub optimized: bool,
     /// Whether workspaces may reuse each other's cached prefixes at the engines of the serverless model.
     pub share_prefix_cache: bool,
@@ -127,6 +132,8 @@ impl Model {
             context_length: Modality::Chat.default_context(),
             price: Price::default(),
             batch_discount: PriceShare::WHOLE,
+            batch_share: BatchShare::default(),
+            queue_timeout: Duration::ZERO,
             optimized: false,
             share_prefix_cache: false,
             failover: false,
@@ -193,6 +200,8 @@ pub struct Upstream {
     pub rerank_api: RerankApi,
     /// The name of a chat's token limit there.
     pub limit_name: LimitName,
+    /// Whether the engine, vLLM, runs with `--scheduling-policy priority`: the class of a call is sent as its `priority`.
+    pub priority_scheduling: bool,
     /// The APIs besides chat that the engine speaks itself. Their calls are passed through instead of translated.
     pub native: Vec<NativeApi>,
 }
@@ -251,6 +260,7 @@ impl Upstream {
             engine: None,
             rerank_api: RerankApi::default(),
             limit_name: LimitName::default(),
+            priority_scheduling: false,
             native: Vec::new(),
         }
     }
@@ -370,6 +380,13 @@ named_enum! {
 }
 
 impl EngineKind {
+    /// Whether an engine with these arguments serves waiting calls by their `priority`: a vLLM may.
+    pub fn schedules_by_priority(self, args: &[String]) -> bool {
+        let is_set = args.iter().any(|arg| arg == "--scheduling-policy=priority")
+            || args.windows(2).any(|pair| pair[0] == "--scheduling-policy" && pair[1] == "priority");
+        is_set && self == Self::Vllm
+    }
+
     /// Whether the engine reports its KV-cache usage; llama-server no longer does.
     pub const fn reports_kv_cache_usage(self) -> bool {
         match self {
@@ -401,6 +418,20 @@ mod tests {
             assert!(ModelId::parse(bad).is_err(), "{bad}");
         }
         assert_eq!(ModelId::parse("acme/x/y").unwrap().provider(), "acme");
+    }
+
+    #[test]
+    fn only_a_vllm_with_its_option_schedules_by_priority() {
+        for (engine, args, expected) in [
+            (EngineKind::Vllm, &["--scheduling-policy", "priority"][..], true),
+            (EngineKind::Vllm, &["--dtype=auto", "--scheduling-policy=priority"], true),
+            (EngineKind::Vllm, &["--scheduling-policy", "fcfs"], false),
+            (EngineKind::Vllm, &[], false),
+            (EngineKind::Sglang, &["--scheduling-policy", "priority"], false),
+        ] {
+            let args: Vec<String> = args.iter().map(|&arg| arg.to_owned()).collect();
+            assert_eq!(engine.schedules_by_priority(&args), expected, "{args:?}");
+        }
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! Dimensions by which usage is grouped: model, caller, day, surface.
+//! Dimensions by which usage is grouped: model, caller, day, surface, end user.
 
 use super::parse_list;
 use crate::caller::Actor;
+use crate::end_user::EndUserId;
 use crate::endpoint::labels;
 use crate::model::ModelId;
 use crate::named_enum;
@@ -18,18 +19,22 @@ named_enum! {
         Day = "day",
         /// The API of the call, which is known of single events only.
         Surface = "surface",
+        /// The person behind the key, of whole days.
+        EndUser = "endUser",
     }
 }
 
 /// A list of dimensions is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GroupingError {
-    #[error("`{0}` is not one of model, key, day, surface and label:<name>")]
+    #[error("`{0}` is not one of model, key, day, surface, endUser and label:<name>")]
     Unknown(String),
     #[error("`{0}` is named twice")]
     Twice(&'static str),
     #[error("usage is grouped by one label at a time")]
     TwoLabels,
+    #[error("usage is grouped either by surface or by endUser")]
+    SurfaceOfEndUser,
 }
 
 /// Any number of dimensions, in the requested order, and after them at most one label of keys.
@@ -55,6 +60,9 @@ impl Grouping {
         }
         let twice = |dimension: Dimension| GroupingError::Twice(dimension.as_str());
         let dimensions = parse_list(&others.join(","), Dimension::parse, GroupingError::Unknown, twice)?;
+        if [Dimension::Surface, Dimension::EndUser].iter().all(|one| dimensions.contains(one)) {
+            return Err(GroupingError::SurfaceOfEndUser);
+        }
         Ok(Self { dimensions, label })
     }
 
@@ -84,6 +92,8 @@ pub enum Group {
     Surface(Option<CallSurface>),
     /// The value of a label of the key; `None` if the key does not have it, or a user called.
     Label(Option<String>),
+    /// `None` if the calls named no end user.
+    EndUser(Option<EndUserId>),
 }
 
 #[cfg(test)]
@@ -99,6 +109,8 @@ mod tests {
         assert_eq!(read("model,colour"), Err(GroupingError::Unknown("colour".into())));
         assert_eq!(read("model,"), Err(GroupingError::Unknown(String::new())));
         assert_eq!(read("day,model,day"), Err(GroupingError::Twice("day")));
+        assert_eq!(read("endUser,day").unwrap().len(), 2);
+        assert_eq!(read("surface,endUser"), Err(GroupingError::SurfaceOfEndUser));
     }
 
     #[test]

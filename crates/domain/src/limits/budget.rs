@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 const FIELD: &str = "budgets";
 const TOKENS_PER_PRICE: u128 = 1_000_000;
 const WORKSPACE_BIT: u8 = 8;
+/// The bits of an end user's windows are those of the key's, moved by this many.
+const END_USER_SHIFT: u8 = 4;
 
 named_enum! {
     /// The time over which a budget is spent, in UTC.
@@ -130,7 +132,8 @@ impl Budgets {
     }
 }
 
-/// The budgets in which a call has reserved its cost: those of its key, by their windows, and that of its workspace.
+/// The budgets in which a call has reserved its cost: those of its key and of its end user, by their windows, and that of its
+/// workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReservedIn(u8);
 
@@ -153,6 +156,17 @@ impl ReservedIn {
         Self(self.0 | WORKSPACE_BIT)
     }
 
+    /// Adds the windows of an end user.
+    #[must_use]
+    pub const fn with_end_user(self, windows: Self) -> Self {
+        Self(self.0 | windows.0 << END_USER_SHIFT)
+    }
+
+    /// Those of the end user.
+    pub fn end_user_windows(self) -> impl Iterator<Item = BudgetWindow> {
+        Self(self.0 >> END_USER_SHIFT).windows()
+    }
+
     pub const fn has_workspace(self) -> bool {
         self.0 & WORKSPACE_BIT != 0
     }
@@ -173,7 +187,7 @@ impl ReservedIn {
 
     /// Reads [`Self::bits`]; unknown ones are ignored.
     pub const fn from_bits(bits: u8) -> Self {
-        Self(bits & 15)
+        Self(bits & 127)
     }
 }
 

@@ -15,6 +15,9 @@ pub use node_buckets::{Carried, CarriedLevel, NodeBuckets, SharedLevels};
 use bucket::{PARTS, millis_for};
 use std::fmt;
 
+/// No rate reaches it, and Redis computes with it exactly.
+const UNLIMITED: u64 = 1_000_000_000_000_000;
+
 /// Limits per minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PerMinute {
@@ -31,7 +34,7 @@ impl PerMinute {
     }
 }
 
-/// A key's own limits; `None` if unset.
+/// Limits of their own, beside those of the workspace; `None` if unset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OwnPerMinute {
     pub requests: Option<u64>,
@@ -39,7 +42,7 @@ pub struct OwnPerMinute {
 }
 
 impl OwnPerMinute {
-    /// `None` if the key has no limits; an unset limit defaults to the workspace's.
+    /// `None` if there are none; an unset limit defaults to the workspace's.
     pub fn within(self, workspace: PerMinute) -> Option<PerMinute> {
         let own = PerMinute {
             requests: self.requests.unwrap_or(workspace.requests),
@@ -47,13 +50,24 @@ impl OwnPerMinute {
         };
         (self != Self::default()).then_some(own)
     }
+
+    /// `None` if there are none; an unset limit has no end.
+    pub fn alone(self) -> Option<PerMinute> {
+        self.within(PerMinute { requests: UNLIMITED, tokens: UNLIMITED })
+    }
 }
 
 /// Whose limit it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
+    /// All workspaces of an organization.
+    Organization,
     Workspace,
     Key,
+    /// The calls of a key to some models.
+    Model,
+    /// The person behind a key.
+    EndUser,
 }
 
 /// The quantity that a limit counts.

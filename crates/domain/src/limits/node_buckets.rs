@@ -102,21 +102,21 @@ impl NodeBuckets {
         }
     }
 
-    /// Lets `grant` take from the buckets from which the node grants without Redis.
-    pub fn with_share<T>(
-        &mut self,
-        limits: PerMinute,
-        nodes: u32,
-        now_millis: u64,
-        grant: impl FnOnce(&mut Buckets) -> T,
-    ) -> T {
+    /// The buckets from which the node grants without Redis, from now on.
+    pub fn share(&mut self, limits: PerMinute, nodes: u32, now_millis: u64) -> Buckets {
         if self.is_idle(limits, nodes, now_millis) {
             *self = Self::full_share(limits, nodes, now_millis);
         }
-        let mut share = self.open_share(limits, nodes, now_millis);
-        let granted = grant(&mut share.left);
+        let share = self.open_share(limits, nodes, now_millis);
         self.view = View::Share(share);
-        granted
+        share.left
+    }
+
+    /// Records what is left of [`Self::share`].
+    pub fn keep_share(&mut self, left: Buckets) {
+        if let View::Share(share) = &mut self.view {
+            share.left = left;
+        }
     }
 
     /// The state of the limits without Redis.

@@ -16,9 +16,11 @@ fn grant(view: &mut NodeBuckets, nodes: u32, count: usize, now: u64) {
 }
 
 fn try_grant(view: &mut NodeBuckets, limits: PerMinute, nodes: u32, now: u64) -> bool {
-    view.with_share(limits, nodes, now, |buckets| {
-        take(&mut [Counted { scope: Scope::Workspace, limits: limits.share(nodes), buckets }], 0, now).is_ok()
-    })
+    let mut left = view.share(limits, nodes, now);
+    let counted = Counted { scope: Scope::Workspace, limits: limits.share(nodes), buckets: &mut left };
+    let is_granted = take(&mut [counted], 0, now).is_ok();
+    view.keep_share(left);
+    is_granted
 }
 
 #[test]
@@ -58,7 +60,9 @@ fn the_share_refills_what_it_granted_once_it_would_be_full() {
 #[test]
 fn tokens_of_a_local_call_that_ends_after_the_handover_are_returned_to_redis() {
     let mut view = NodeBuckets::shared(seen(60), 0);
-    view.with_share(LIMITS, 2, 0, |buckets| buckets.settle(LIMITS.share(2), 0, -4_000, 0));
+    let mut left = view.share(LIMITS, 2, 0);
+    left.settle(LIMITS.share(2), 0, -4_000, 0);
+    view.keep_share(left);
     assert_eq!(view.carry(LIMITS, 2, true, 0).tokens.drawn_milli, 4_000_000);
     view.note_response(LIMITS, 2, SharedLevels { requests: 60, tokens: 56_000 }, 0);
     view.settle_share(LIMITS, 2, 0, 3_900, 0);

@@ -160,6 +160,7 @@ mod tests {
             sent_micros: Some(1_000),
             origin: CallOrigin::default(),
             failovers: 0,
+            end_user: None,
             reserved_in: Default::default(),
         }
     }

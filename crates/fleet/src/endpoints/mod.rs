@@ -70,8 +70,6 @@ pub struct LiveEndpoint {
     pub workspace: WorkspaceId,
     pub name: String,
     view: watch::Sender<Arc<View>>,
-    /// Held calls take turns at it, in order of arrival.
-    turn: tokio::sync::Mutex<()>,
     held: AtomicU32,
     held_bytes: AtomicU64,
     calls: Calls,
@@ -146,11 +144,6 @@ impl LiveEndpoint {
         }
         self.demand.notify_one();
         Ok(held)
-    }
-
-    /// Waits for the caller's turn, in order of arrival.
-    pub async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.turn.lock().await
     }
 
     pub fn open_call(self: &Arc<Self>) -> OpenCall {
@@ -272,7 +265,6 @@ impl Endpoints {
             workspace: update.workspace.clone(),
             name: update.name.clone(),
             view: watch::Sender::new(Arc::new(view(update, None, &[]))),
-            turn: tokio::sync::Mutex::default(),
             held: AtomicU32::new(0),
             held_bytes: AtomicU64::new(0),
             calls: Calls::since(Instant::now()),
@@ -335,7 +327,12 @@ fn view(update: &EndpointUpdate, before: Option<&Pool>, present: &[Arc<Backend>]
             }
         }
     });
-    let pool = Pool::replacing(before, replicas.collect());
+    let replicas = replicas.collect();
+    let pool = match before {
+        Some(before) => Pool::replacing(Some(before), replicas),
+        None => Pool::replacing(Some(&Pool::of_endpoint()), replicas),
+    };
+    let pool = pool.sharing(update.model.batch_share);
     View { condition: update.condition.clone(), route: Arc::new(Route { model: Arc::clone(&update.model), pool }) }
 }
 

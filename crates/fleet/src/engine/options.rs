@@ -120,6 +120,7 @@ const fn harmless(engine: EngineKind) -> &'static [&'static str] {
             "--no-enable-prefix-caching",
             "--pipeline-parallel-size",
             "--quantization",
+            "--scheduling-policy",
             "--seed",
         ],
         EngineKind::Sglang => &[

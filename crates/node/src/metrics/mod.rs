@@ -10,8 +10,9 @@ use control::bill_check::Monitor;
 use control::reconciler;
 use control::responses::ResponseStorage;
 use control::usage::QuarantinedEvents;
-use dataplane::admission::{Quota, RunningCalls};
+use dataplane::admission::Quota;
 use dataplane::keys::KeyDirectory;
+use domain::CallClass;
 use edge::limits::ConnectionFigures;
 use edge::memory_budget::MemoryBudget;
 use edge::peers::PeerTable;
@@ -41,7 +42,6 @@ pub struct Metrics {
     pub memory: Arc<MemoryBudget>,
     pub peers: Arc<PeerTable>,
     pub connections: Arc<ConnectionFigures>,
-    pub waiting_flex_calls: RunningCalls,
     pub responses: ResponseStorage,
     pub tracer: Option<Arc<Tracer>>,
     /// Most label sets per family.
@@ -80,7 +80,15 @@ impl Metrics {
         for (model, replica) in table.replicas() {
             samples.whole(&[model.as_str(), &replica.name], replica.in_flight().into());
         }
-        page.whole(&families::FLEX_CALLS_WAITING, self.waiting_flex_calls.total());
+        let each = || table.iter().flat_map(|route| CallClass::ALL.map(|class| (route, class)));
+        let mut samples = page.family(&families::CALLS_WAITING);
+        for (route, class) in each() {
+            samples.whole(&[route.model.id.as_str(), class.as_str()], route.pool.queue().totals(class).0 as u64);
+        }
+        let mut samples = page.family(&families::TOKENS_WAITING);
+        for (route, class) in each() {
+            samples.whole(&[route.model.id.as_str(), class.as_str()], route.pool.queue().totals(class).1);
+        }
     }
 
     fn write_endpoints(&self, page: &mut Page) {

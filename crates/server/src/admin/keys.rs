@@ -8,16 +8,18 @@ use anyhow::bail;
 use control::keys::{self, DisabledKeys, KeyChange, KeyEdit, KeyRequest};
 use domain::budget::Budgets;
 use domain::endpoint::labels::Labels;
+use domain::key_limits::ModelLimit;
 use domain::key_restrictions::{self, RestrictionError};
-use domain::{ApiKey, KeyId, KeyRestrictions, OrganizationId, Timestamp, UserId, WorkspaceId};
+use domain::{ApiKey, KeyId, KeyLimits, KeyRestrictions, OrganizationId, Timestamp, UserId, WorkspaceId};
+use std::collections::BTreeMap;
 use store::key_list::{CreatedBy, KeyFilter, KeysOf, ListedKey};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum KeyCommand {
     /// Create a key. Its text is printed once.
-    Create(NewKeyArgs),
+    Create(Box<NewKeyArgs>),
     /// Change a key. Settings that are not named stay.
-    Edit(EditKeyArgs),
+    Edit(Box<EditKeyArgs>),
     /// Show a key with what was spent of its budgets.
     Show(KeySelector),
     /// List the keys of a workspace or an organization.
@@ -92,9 +94,50 @@ pub(super) struct NewKeyArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     tokens_per_minute: Option<u64>,
     #[command(flatten)]
+    model_limits: ModelLimitArgs,
+    /// Take the names of the people behind the key from its calls.
+    #[arg(long)]
+    trusts_end_user: bool,
+    #[command(flatten)]
     restrictions: RestrictionArgs,
     #[command(flatten)]
     budgets: BudgetArgs,
+}
+
+/// The limits by model. Each may be given more than once.
+#[derive(Debug, clap::Args)]
+pub(super) struct ModelLimitArgs {
+    /// Requests per minute of a model, or of those with a prefix, such as 'acme/*=60'.
+    #[arg(long, value_name = "MODEL=N", value_parser = model_limit)]
+    model_requests_per_minute: Vec<(String, u64)>,
+    /// Tokens per minute of a model, or of those with a prefix, such as 'acme/*=20000'.
+    #[arg(long, value_name = "MODEL=N", value_parser = model_limit)]
+    model_tokens_per_minute: Vec<(String, u64)>,
+}
+
+fn model_limit(text: &str) -> Result<(String, u64), &'static str> {
+    let (model, limit) = text.rsplit_once('=').ok_or("a limit of a model is written as MODEL=N")?;
+    Ok((model.to_owned(), limit.parse().map_err(|_| "the limit of a model is a whole number")?))
+}
+
+impl ModelLimitArgs {
+    /// The limits of a key that has `existing` ones; `None` if no flag was given. A limit replaces that of its model.
+    fn change(&self, existing: &KeyLimits) -> Result<Option<KeyLimits>, RestrictionError> {
+        if self.model_requests_per_minute.is_empty() && self.model_tokens_per_minute.is_empty() {
+            return Ok(None);
+        }
+        let existing = existing.per_model().iter();
+        let mut all: BTreeMap<String, (Option<u64>, Option<u64>)> =
+            existing.map(|one| (one.model.to_string(), (one.requests_per_minute, one.tokens_per_minute))).collect();
+        for (model, requests) in &self.model_requests_per_minute {
+            all.entry(model.clone()).or_default().0 = Some(*requests);
+        }
+        for (model, tokens) in &self.model_tokens_per_minute {
+            all.entry(model.clone()).or_default().1 = Some(*tokens);
+        }
+        let read = |(model, (requests, tokens)): (String, _)| ModelLimit::new(&model, requests, tokens);
+        KeyLimits::new(all.into_iter().map(read).collect::<Result<_, _>>()?).map(Some)
+    }
 }
 
 /// What the key may do, and its labels. Each may be given more than once.
@@ -151,6 +194,11 @@ pub(super) struct EditKeyArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     tokens_per_minute: Option<u64>,
     #[command(flatten)]
+    model_limits: ModelLimitArgs,
+    /// Whether the names of the people behind the key are taken from its calls.
+    #[arg(long, value_name = "BOOL")]
+    trusts_end_user: Option<bool>,
+    #[command(flatten)]
     restrictions: RestrictionArgs,
     #[command(flatten)]
     budgets: BudgetArgs,
@@ -165,6 +213,7 @@ pub(super) enum RemovedSetting {
     ExpiresAt,
     RequestsPerMinute,
     TokensPerMinute,
+    Limits,
     Permissions,
     AllowedModels,
     AllowedIps,
@@ -268,6 +317,7 @@ impl Shown for KeyView {
         "lastUsedAt",
         "requestsPerMinute",
         "tokensPerMinute",
+        "limits",
         "permissions",
         "allowedModels",
         "allowedIps",
@@ -287,6 +337,7 @@ impl Shown for KeySpendingView {
         "lastUsedAt",
         "requestsPerMinute",
         "tokensPerMinute",
+        "limits",
         "permissions",
         "allowedModels",
         "allowedIps",
@@ -302,7 +353,7 @@ impl Shown for OrganizationKeyView {
 pub(super) async fn run(context: &AdminContext<'_>, command: KeyCommand) -> anyhow::Result<String> {
     let (selector, change) = match command {
         KeyCommand::Create(flags) => return create(context, &flags).await,
-        KeyCommand::Edit(args) => return edit(context, args).await,
+        KeyCommand::Edit(args) => return edit(context, *args).await,
         KeyCommand::Show(selector) => return show(context, selector).await,
         KeyCommand::List(args) => return show_list(context, args).await,
         KeyCommand::RevokeAll(args) => return revoke_all(context, args).await,
@@ -329,11 +380,16 @@ async fn edit(context: &AdminContext<'_>, args: EditKeyArgs) -> anyhow::Result<S
     let is_without = args.remove.contains(&RemovedSetting::Budgets);
     let before = if is_without { Budgets::none() } else { key.budgets.clone() };
     let budgets = args.budgets.change(&before, context.now)?;
+    let is_unlimited = args.remove.contains(&RemovedSetting::Limits);
+    let limits_before = if is_unlimited { KeyLimits::none() } else { key.limits.clone() };
+    let limits = args.model_limits.change(&limits_before)?;
     let change = KeyEdit {
         name: args.rename.as_deref(),
         expires_at: changed(&args.remove, RemovedSetting::ExpiresAt, args.expires_at),
         requests_per_minute: changed(&args.remove, RemovedSetting::RequestsPerMinute, args.requests_per_minute),
         tokens_per_minute: changed(&args.remove, RemovedSetting::TokensPerMinute, args.tokens_per_minute),
+        limits: limits.or(is_unlimited.then_some(limits_before)),
+        trusts_end_user: args.trusts_end_user,
         permissions: changed(&args.remove, RemovedSetting::Permissions, permissions),
         allowed_models: changed(&args.remove, RemovedSetting::AllowedModels, allowed_models),
         allowed_ips: changed(&args.remove, RemovedSetting::AllowedIps, allowed_ips),
@@ -361,6 +417,8 @@ async fn create(context: &AdminContext<'_>, flags: &NewKeyArgs) -> anyhow::Resul
         expires_at: flags.expires_at,
         requests_per_minute: flags.requests_per_minute,
         tokens_per_minute: flags.tokens_per_minute,
+        limits: flags.model_limits.change(&KeyLimits::none())?.unwrap_or_default(),
+        trusts_end_user: flags.trusts_end_user,
         restrictions,
         labels,
         budgets: flags.budgets.change(&Budgets::none(), context.now)?.unwrap_or_default(),

@@ -4,6 +4,7 @@
 //! store and sets the exit code. Each noun is a file, its verbs are the variants of an enum.
 
 mod allotments;
+mod batches;
 mod budgets;
 mod context;
 mod keys;
@@ -25,7 +26,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use store::Store;
 
-/// Works on the store: organizations, workspaces, users, keys, allotments, models, prices, usage and nodes.
+/// Works on the store: organizations, workspaces, users, keys, allotments, models, prices, usage, batches and nodes.
 #[derive(Debug, clap::Args)]
 pub struct AdminArgs {
     #[command(subcommand)]
@@ -67,6 +68,9 @@ enum AdminCommand {
     /// Usage, costs and invoices.
     #[command(subcommand)]
     Usage(usage::UsageCommand),
+    /// Batches of calls.
+    #[command(subcommand)]
+    Batches(batches::BatchCommand),
     /// Nodes that serve from this store.
     #[command(subcommand)]
     Nodes(nodes::NodeCommand),
@@ -111,6 +115,7 @@ async fn execute(args: AdminArgs, config: &Config, store: &Store) -> anyhow::Res
         }
         AdminCommand::Prices(command) => prices::run(&context, command).await,
         AdminCommand::Usage(command) => usage::run(&context, command).await,
+        AdminCommand::Batches(command) => batches::run(&context, command).await,
         AdminCommand::Nodes(command) => nodes::run(&context, command).await,
         AdminCommand::Doctor => anyhow::bail!("the doctor runs without a store"),
     }

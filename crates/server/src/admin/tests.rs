@@ -73,7 +73,7 @@ async fn a_key_is_shown_once_and_then_masked() {
     assert_eq!(listed["nextCursor"], Value::Null);
     let mut expected = vec!["id", "name", "prefix", "state", "createdAt", "createdBy", "expiresAt", "lastUsedAt"];
     expected.extend(["requestsPerMinute", "tokensPerMinute", "permissions", "allowedModels", "allowedIps", "labels"]);
-    expected.push("budgets");
+    expected.extend(["budgets", "limits", "trustsEndUser"]);
     expected.sort_unstable();
     let mut found = members(&listed["data"][0]);
     found.sort_unstable();

@@ -9,7 +9,7 @@ use domain::money::AmountError;
 use domain::monthly_budget::BudgetChange;
 use domain::workspace::OwnLimits;
 use domain::workspace_edit::{LimitChange, LimitChanges, RetentionChange};
-use domain::{NanoUsd, OrganizationId, WorkspaceId};
+use domain::{NanoUsd, OnBudget, OrganizationId, QueueWeight, WorkspaceId};
 use store::ContentKeys;
 
 #[derive(Debug, clap::Subcommand)]
@@ -41,9 +41,15 @@ pub(super) enum WorkspaceCommand {
         /// Most USD that serverless calls and GPU-hours may cost in a month, or `none`.
         #[arg(long, value_name = "USD", value_parser = parse_budget)]
         monthly_usd: Option<BudgetChange>,
+        /// Whether running endpoints are suspended when the monthly budget is spent: `continue` or `suspend`.
+        #[arg(long, value_name = "ACTION", value_parser = parse_on_budget)]
+        on_budget: Option<OnBudget>,
         /// Days for which responses are stored, 1 to 30, or `off`. Needs `FOREBAY_CONTENT_KEY`.
         #[arg(long, value_name = "DAYS", value_parser = parse_retention)]
         response_retention_days: Option<RetentionArg>,
+        /// How many times the tokens of a workspace of weight 1 it gets while calls of both wait, 1 to 1000.
+        #[arg(long, value_name = "N", value_parser = parse_weight)]
+        weight: Option<QueueWeight>,
         /// Fail unless this is the current version.
         #[arg(long)]
         version: Option<u64>,
@@ -101,6 +107,15 @@ pub(super) fn parse_budget(text: &str) -> Result<BudgetChange, AmountError> {
     NanoUsd::parse(text).map(|usd| BudgetChange::Set(Some(usd)))
 }
 
+pub(super) fn parse_on_budget(text: &str) -> Result<OnBudget, &'static str> {
+    OnBudget::parse(text).ok_or("neither `continue` nor `suspend`")
+}
+
+fn parse_weight(text: &str) -> Result<QueueWeight, &'static str> {
+    let number = text.parse().ok().and_then(|number| QueueWeight::new(number).ok());
+    number.ok_or("not a whole number from 1 to 1000")
+}
+
 /// How long responses are stored.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum RetentionArg {
@@ -155,6 +170,7 @@ impl Shown for WorkspaceView {
         "maxApiKeys",
         "monthlyUsd",
         "responseRetentionDays",
+        "weight",
         "version",
     ];
 }
@@ -179,13 +195,25 @@ pub(super) async fn run(
             context.show_list(&found.into_iter().map(view).collect::<Vec<_>>())
         }
         WorkspaceCommand::Show(selector) => context.show(&view(workspaces::show(store, &selector.id()?).await?)),
-        WorkspaceCommand::Set { selector, name, limits, monthly_usd, response_retention_days, version } => {
+        WorkspaceCommand::Set {
+            selector,
+            name,
+            limits,
+            monthly_usd,
+            on_budget,
+            response_retention_days,
+            weight,
+            version,
+        } => {
             let retention = response_retention_days.map(|days| days.change(keys)).transpose()?;
             let edit = Edit {
                 name: name.as_deref(),
                 limits: limits.changes(),
                 monthly_usd: monthly_usd.unwrap_or_default(),
+                on_budget,
+                end_users: None,
                 response_retention: retention.unwrap_or_default(),
+                weight,
                 version,
             };
             let authority = Authority::Operator;

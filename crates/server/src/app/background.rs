@@ -3,7 +3,7 @@
 use super::build::Parts;
 use crate::surface::operations::{self, Operations};
 use crate::version::VERSION;
-use ::background::{Backoff, Loop, Tasks};
+use ::background::{Backoff, Loop, Pace, Tasks};
 use control::capabilities::{self, CapabilityKeeper, CapabilityParts};
 use control::engine_logs::LogPart;
 use control::node_requests::{self, RESPONSE_PERIOD, Unwritten};
@@ -20,6 +20,7 @@ use node::downloads::DownloadRequest;
 use node::metrics::{self, Metrics, Rows};
 use node::price_keeper;
 use node::report::NodeReporter;
+use std::convert::Infallible;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
@@ -170,6 +171,9 @@ fn keep_state(parts: &Parts, loops: &Tasks) {
         control::responses::clear_if_leading(&store, &node, clock::now()).await?;
         storage.count_total().await
     }));
+    let (storage, node) = (parts.context.batches.clone(), parts.node.id().to_owned());
+    let batches = loops.every("files and batches", STORED_RESPONSES_PERIOD);
+    loops.spawn(batches.run(async move || control::batches::clear_if_leading(&storage, &node, clock::now()).await));
     let (rejections, store) = (Arc::clone(&parts.rejections), parts.store.clone());
     let rejected_calls = loops.every("rejected calls", rejections::FLUSH_PERIOD);
     loops.spawn(rejected_calls.run(async move || rejections.flush(&store).await));
@@ -178,7 +182,10 @@ fn keep_state(parts: &Parts, loops: &Tasks) {
     loops.spawn(weights.repeat(async move || downloads.run_queued().await));
     let log = Arc::clone(&parts.log);
     let access_log = loops.every("access log", access_log::FLUSH_PERIOD);
-    loops.spawn(access_log.repeat(async move || log.flush().await));
+    loops.spawn(access_log.run_paced(async move || {
+        let pace = if log.flush().await { Pace::Usual } else { Pace::Idle(access_log::IDLE_FLUSH_PERIOD) };
+        Ok::<_, Infallible>(pace)
+    }));
 }
 
 /// Reports this node to the others, and responds to their requests.
@@ -248,7 +255,6 @@ fn report(parts: &Parts, loops: &Tasks, tracer: Option<Arc<Tracer>>, listener: T
         memory: Arc::clone(&parts.memory),
         peers: Arc::clone(&parts.peers),
         connections: Arc::clone(&parts.connection_figures),
-        waiting_flex_calls: parts.waiting_flex_calls.clone(),
         responses: parts.context.responses.clone(),
         tracer,
         max_label_sets,

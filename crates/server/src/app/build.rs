@@ -1,12 +1,13 @@
 //! Builds the parts of a node, each once and in the order of their needs.
 
 use super::start::StoreState;
+use crate::batch_runner::{BatchRunner, RunnerParts};
 use crate::control_plane::ControlPlane;
 use crate::oidc::Provider;
-use crate::surface::Surface;
 use crate::surface::console::ConsoleSurface;
 use crate::surface::endpoints::EndpointsSurface;
 use crate::surface::response_memory::ResponseBudget;
+use crate::surface::{EndUserNames, Surface};
 use crate::surface_context::{OperatorParts, SurfaceContext};
 use anyhow::Context;
 use config::Config;
@@ -20,6 +21,7 @@ use dataplane::quarantine::Quarantine;
 use dataplane::response_memory::BodyMemory;
 use dataplane::usage_tap::Sink;
 use dataplane::{Dataplane, DataplaneParts};
+use domain::end_user::EndUserSecret;
 use domain::model::CallTimeouts;
 use domain::{RunId, SaltSecret};
 use edge::cors::Cors;
@@ -72,6 +74,7 @@ pub(super) struct Parts {
     pub health: Arc<Health>,
     pub keys: Arc<KeyDirectory>,
     pub salt_secret: SaltSecret,
+    pub end_user_secret: EndUserSecret,
     pub context: Arc<SurfaceContext>,
     pub control_plane: ControlPlane,
     /// The catalogue of the file and of the store.
@@ -86,7 +89,6 @@ pub(super) struct Parts {
     /// Connections by client address.
     pub peers: Arc<PeerTable>,
     pub connection_figures: Arc<ConnectionFigures>,
-    pub waiting_flex_calls: RunningCalls,
 }
 
 impl Parts {
@@ -98,7 +100,7 @@ impl Parts {
         state: StoreState,
         public: SocketAddr,
     ) -> anyhow::Result<(Self, JournalReader)> {
-        let StoreState { store, catalogue, salt_secret, reasoning_keys, store_id } = state;
+        let StoreState { store, catalogue, salt_secret, end_user_secret, reasoning_keys, store_id } = state;
         let runtime = Handle::current();
         let (routes, endpoints, connector) = (catalogue.routes().clone(), Endpoints::default(), Connector::default());
         let catalogue = Arc::new(catalogue);
@@ -149,18 +151,19 @@ impl Parts {
             health,
             keys,
             salt_secret,
+            end_user_secret,
             context,
             control_plane,
             catalogue,
             log: Arc::default(),
             rejections: Arc::default(),
-            calls: Arc::new(Calls::new(cores, config.telemetry.max_label_sets)),
+            // The lines of batches run on a thread of their own.
+            calls: Arc::new(Calls::new(cores + 1, config.telemetry.max_label_sets)),
             quarantined: Arc::default(),
             bill: Arc::default(),
             memory: Arc::new(MemoryBudget::new(memory_budget(&config))),
             peers: Arc::new(peer_table(&config)),
             connection_figures: Arc::default(),
-            waiting_flex_calls: RunningCalls::waiting_flex_calls(),
             config,
             store,
         };
@@ -168,13 +171,13 @@ impl Parts {
     }
 }
 
-/// Starts the threads that serve calls, each with surfaces of its own.
+/// Starts the threads that serve calls, each with surfaces of its own, and the thread that runs batches.
 pub(super) fn start_workers(
     parts: &Parts,
     tracer: Option<&Arc<Tracer>>,
     listeners: Vec<TcpListener>,
     tls: Option<&TlsAcceptor>,
-) -> anyhow::Result<Workers> {
+) -> anyhow::Result<(Workers, BatchRunner)> {
     let config = &parts.config;
     let ids = Arc::new(RequestIds::new()?);
     let in_memory = RateLimiter::in_memory();
@@ -219,9 +222,13 @@ pub(super) fn start_workers(
             salt_secret,
             quarantine,
             memory,
-            waiting_flex_calls: parts.waiting_flex_calls.clone(),
         })
     };
+    let end_users = Arc::new(EndUserNames {
+        secret: parts.end_user_secret.clone(),
+        headers: config.server.end_user_headers.clone(),
+        are_sent: config.server.end_user_to_engine,
+    });
     let sink = |core| -> Arc<dyn Sink> {
         let (log, rejections) = (Arc::clone(&parts.log), Arc::clone(&parts.rejections));
         Arc::new(Recorder { log, calls: parts.calls.on_core(core), journal: parts.journal.clone(), rejections })
@@ -232,7 +239,7 @@ pub(super) fn start_workers(
         peers: Arc::clone(&parts.peers),
         figures: Arc::clone(&parts.connection_figures),
     };
-    Workers::start(listeners, tls, config.server.drain_timeout, &limits, |core| Surface {
+    let surface = |core| Surface {
         dataplane: dataplane(),
         keys: Arc::clone(&parts.keys),
         sink: sink(core),
@@ -242,13 +249,24 @@ pub(super) fn start_workers(
         hold_timeout: config.edge.hold_timeout,
         keep_alive: config.edge.keep_alive,
         routing_headers: config.edge.routing_headers,
+        end_users: Arc::clone(&end_users),
         body_bounds: body_bounds.clone(),
         context: Arc::clone(context),
         console: console.clone(),
         endpoints: endpoints_surface.clone(),
         strict_transport: is_strict_transport(tls, &context.console_url),
         trusted_proxies: config.server.trusted_proxies.clone(),
-    })
+    };
+    let runner = BatchRunner::start(RunnerParts {
+        surface: surface(parts.cores),
+        storage: context.batches.clone(),
+        run: parts.journal.run().clone(),
+        background: context.background.clone(),
+        log: Arc::clone(&parts.log),
+        calls: parts.calls.on_core(parts.cores),
+    })?;
+    let workers = Workers::start(listeners, tls, config.server.drain_timeout, &limits, surface)?;
+    Ok((workers, runner))
 }
 
 /// A proxy that ends TLS decides for itself; on localhost it would bind every other program there.

@@ -85,7 +85,7 @@ async fn run(config: Config, config_file: Option<&Path>, data_dir: &Path) -> any
         waiting.leave_operations();
     }
     let background = Background::start(&parts, reader, ops_listener)?;
-    let workers = build::start_workers(&parts, background.tracer.as_ref(), listeners, tls.as_ref())?;
+    let (workers, runner) = build::start_workers(&parts, background.tracer.as_ref(), listeners, tls.as_ref())?;
     if let Some(waiting) = waiting {
         background.loops.spawn(waiting.hand_over());
     }
@@ -98,7 +98,7 @@ async fn run(config: Config, config_file: Option<&Path>, data_dir: &Path) -> any
         bootstrap.show(data_dir, first_chat.map(|model| model.id.as_str()));
     }
     let end = signals.wait_for_end(&parts.catalogue, config_file).await;
-    shutdown::stop(&parts, background, workers, end, &mut signals, data_dir).await
+    shutdown::stop(&parts, background, (workers, runner), end, &mut signals, data_dir).await
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Stops the parts in the reverse order of their start. Each step has a bound on its time.
 //!
 //! 1. Calls: `/readyz` turns 503, the listening sockets close when no new connections come, and open streams continue up to
-//!    `server.drain_timeout`.
+//!    `server.drain_timeout`. Lines of batches that run may end in this time; the others run on other nodes, or after the
+//!    next start.
 //! 2. Engines and the control plane: replicas of dedicated endpoints keep running unless the operator pressed Ctrl-C.
 //! 3. Quota leases are returned. A lease that changed after its run has ended would stay reserved.
 //! 4. Loops, then the usage events that are still in the journal, then traces and the last lines of the log.
@@ -12,6 +13,7 @@
 use super::background::Background;
 use super::build::Parts;
 use super::signals::{End, Signals};
+use crate::batch_runner::BatchRunner;
 use domain::UsageEvent;
 use edge::workers::Workers;
 use node::first_start;
@@ -28,17 +30,19 @@ pub(super) const LAST_MOMENT: Duration = Duration::from_secs(2);
 pub(super) async fn stop(
     parts: &Parts,
     background: Background,
-    workers: Workers,
+    (workers, runner): (Workers, BatchRunner),
     end: End,
     signals: &mut Signals,
     data_dir: &Path,
 ) -> anyhow::Result<()> {
     tracing::info!("stopping: open responses may finish");
     parts.node.drain();
+    runner.drain();
     tokio::select! {
         () = workers.stop() => {}
         () = signals.wait_for_termination() => tracing::warn!("second signal: open responses are cut"),
     }
+    runner.stop().await;
     parts.context.exports.abort().await;
     first_start::forget_listen(data_dir);
     background.engines.stop().await;

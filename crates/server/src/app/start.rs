@@ -7,6 +7,7 @@ use super::build::Sockets;
 use anyhow::Context;
 use config::Config;
 use domain::SaltSecret;
+use domain::end_user::EndUserSecret;
 use fleet::Routes;
 use node::catalogue_keeper::CatalogueKeeper;
 use node::clock;
@@ -27,6 +28,7 @@ pub(super) struct StoreState {
     pub store: Store,
     pub catalogue: CatalogueKeeper,
     pub salt_secret: SaltSecret,
+    pub end_user_secret: EndUserSecret,
     pub reasoning_keys: ContentKeys,
     /// Distinguishes this store from every other.
     pub store_id: String,
@@ -84,9 +86,10 @@ impl StoreState {
         let upstream_keys = upstream_keys::open(config, data_dir, store.engine())?;
         let catalogue = CatalogueKeeper::open(store.clone(), config, upstream_keys, Routes::default()).await?;
         let salt_secret = salt_secret(&store).await?;
+        let end_user_secret = EndUserSecret::new(&shared_secret::read(&store, "end_users").await?);
         let reasoning_keys = reasoning_keys(&store, config).await?;
         let store_id = store_id(&store).await?;
-        Ok(Self { store, catalogue, salt_secret, reasoning_keys, store_id })
+        Ok(Self { store, catalogue, salt_secret, end_user_secret, reasoning_keys, store_id })
     }
 }
 

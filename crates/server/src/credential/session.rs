@@ -69,7 +69,9 @@ async fn act(context: &SurfaceContext, signed: &ActiveSession, named: Option<Str
     let caller = Caller {
         workspace_limits: workspace.stored_limits(),
         response_retention: workspace.response_retention,
+        weight: workspace.weight,
         has_monthly_budget: workspace.has_monthly_budget(),
+        organization_limits: workspace.organization_per_minute,
         ..Caller::new(workspace.organization, workspace.id, Actor::User(signed.user.id.clone()))
     };
     Ok(caller.with_aliases(aliases))

@@ -6,6 +6,7 @@ pub(crate) mod console;
 pub(crate) mod endpoints;
 pub(crate) mod error;
 mod inference;
+pub(crate) mod line_call;
 pub(crate) mod openai;
 pub(crate) mod openapi;
 pub(crate) mod operations;
@@ -20,7 +21,7 @@ use dataplane::keys::KeyDirectory;
 use dataplane::record::Outcome;
 use dataplane::usage_tap::{Sink, UsageTap};
 use dataplane::{Dataplane, ResponseBody};
-use domain::{Network, RequestId, Timestamp};
+use domain::{CallClass, Network, RequestId, Timestamp};
 use edge::client_address;
 use edge::cors::Cors;
 use edge::memory_budget::Holder;
@@ -31,6 +32,7 @@ use endpoints::EndpointsSurface;
 use error::{Delayed, SurfaceError};
 use http::{HeaderValue, Response, StatusCode, header};
 use http1::RequestHeadError;
+pub(crate) use inference::EndUserNames;
 use inference::Exchange;
 use node::clock;
 use route_name::RouteName;
@@ -72,6 +74,8 @@ pub(crate) struct Surface {
     pub keep_alive: Option<Duration>,
     /// Whether callers may ask where their calls were sent.
     pub routing_headers: bool,
+    /// How the people behind trusted keys are named.
+    pub end_users: Arc<EndUserNames>,
     pub context: Arc<SurfaceContext>,
     pub console: ConsoleSurface,
     pub endpoints: EndpointsSurface,
@@ -192,6 +196,8 @@ impl Surface {
             trace,
             rate_limits,
             counted,
+            hidden: Vec::new(),
+            class: CallClass::default(),
             throttled,
         };
         let response = match of_anthropic {

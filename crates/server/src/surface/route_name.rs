@@ -16,6 +16,11 @@ named_enum! {
         Messages = "messages",
         CountTokens = "count_tokens",
         Embeddings = "embeddings",
+        Files = "files",
+        Batches = "batches",
+        MessageBatches = "message_batches",
+        /// A line of a batch.
+        Batch = "batch",
         Models = "models",
         Endpoints = "endpoints",
         Console = "console",

@@ -2,7 +2,7 @@
 
 use domain::budget::{Budget, BudgetRaise, BudgetWindow, Budgets};
 use domain::key_restrictions::RestrictionError;
-use domain::{NanoUsd, Timestamp};
+use domain::{NanoUsd, OnBudget, Timestamp};
 use serde::{Deserialize, Serialize};
 use store::budgets::Spending;
 use utoipa::ToSchema;
@@ -42,6 +42,34 @@ enum BudgetWindowView {
     Day,
     Month,
     Total,
+}
+
+/// What becomes of running endpoints when a monthly budget is spent.
+#[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(as = OnBudget)]
+pub(crate) enum OnBudgetView {
+    /// They go on.
+    Continue,
+    Suspend,
+}
+
+impl From<OnBudget> for OnBudgetView {
+    fn from(on_budget: OnBudget) -> Self {
+        match on_budget {
+            OnBudget::Continue => Self::Continue,
+            OnBudget::Suspend => Self::Suspend,
+        }
+    }
+}
+
+impl From<OnBudgetView> for OnBudget {
+    fn from(on_budget: OnBudgetView) -> Self {
+        match on_budget {
+            OnBudgetView::Continue => Self::Continue,
+            OnBudgetView::Suspend => Self::Suspend,
+        }
+    }
 }
 
 /// What was spent of a budget in its current period.

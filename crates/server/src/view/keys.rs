@@ -1,4 +1,5 @@
 use super::budgets::{BudgetView, SpendingView};
+use super::key_limits::KeyLimitsView;
 use control::keys::CreatedKey;
 use domain::endpoint::labels::Labels;
 use domain::{ApiKey, KeyRestrictions, KeyState, Timestamp};
@@ -34,6 +35,9 @@ pub(crate) struct KeyView {
     last_used_at: Option<Timestamp>,
     requests_per_minute: Option<u64>,
     tokens_per_minute: Option<u64>,
+    limits: KeyLimitsView,
+    /// Whether its calls name the people behind it.
+    trusts_end_user: bool,
     /// Null: all.
     #[schema(example = json!(["inference"]))]
     permissions: Option<Vec<&'static str>>,
@@ -147,6 +151,8 @@ impl KeyView {
             last_used_at: key.last_used_at,
             requests_per_minute: key.requests_per_minute,
             tokens_per_minute: key.tokens_per_minute,
+            limits: KeyLimitsView::from(&key.limits),
+            trusts_end_user: key.trusts_end_user,
             labels: key.labels,
             budgets: key.budgets.all().iter().copied().map(BudgetView::from).collect(),
             key: None,

@@ -1,3 +1,4 @@
+use super::budgets::OnBudgetView;
 use crate::surface_context::OrganizationDefaults;
 use domain::user::Role;
 use domain::{Invitation, NanoUsd, Organization, Session, SessionId, Timestamp, User, WorkspaceId};
@@ -20,6 +21,9 @@ pub(crate) struct OrganizationView {
     monthly_tokens: Option<u64>,
     /// The most bytes of stored responses of all its workspaces.
     max_stored_bytes: u64,
+    /// What all its workspaces may use in a minute; null if only each workspace is bounded.
+    requests_per_minute: Option<u64>,
+    tokens_per_minute: Option<u64>,
     /// The most that all its workspaces may cost in a month, in USD: the lower one of the operator's amount and that of the
     /// administrators; null if there is none.
     #[schema(value_type = Option<String>, example = "500.00")]
@@ -27,6 +31,7 @@ pub(crate) struct OrganizationView {
     /// The operator's amount; null if there is none.
     #[schema(value_type = Option<String>)]
     operator_monthly_usd: Option<NanoUsd>,
+    on_budget: OnBudgetView,
 }
 
 impl OrganizationView {
@@ -38,8 +43,11 @@ impl OrganizationView {
             max_workspaces: organization.max_workspaces.unwrap_or(defaults.max_workspaces),
             monthly_tokens: organization.monthly_tokens,
             max_stored_bytes: organization.max_stored_bytes.unwrap_or(defaults.max_stored_bytes),
+            requests_per_minute: organization.requests_per_minute,
+            tokens_per_minute: organization.tokens_per_minute,
             monthly_usd: organization.monthly_usd.cap(),
             operator_monthly_usd: organization.monthly_usd.operator,
+            on_budget: organization.on_budget.into(),
         }
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct RequestView {
     key: Option<String>,
     /// The user who called in the Playground.
     user: Option<String>,
+    /// The id of the person behind the key, or null if the call did not name one.
+    end_user: Option<String>,
     /// The status of the response; 499 if the client disconnected.
     status: u16,
     /// The code of an error, else empty. A broken stream has a code and status 200.
@@ -48,6 +50,8 @@ pub(crate) struct RequestView {
     /// Until it was sent to a replica, without the hold.
     queue_millis: Option<f64>,
     duration_millis: f64,
+    /// The batch whose line it is, or null.
+    batch: Option<String>,
 }
 
 impl From<LoggedCall> for RequestView {
@@ -70,6 +74,7 @@ impl From<UsageEvent> for RequestView {
             surface: event.origin.surface.map(CallSurface::as_str),
             key,
             user,
+            end_user: event.end_user.map(|end_user| end_user.id.to_string()),
             status: event.status,
             code: event.code.into_owned(),
             replica: Some(event.replica.to_string()),
@@ -84,6 +89,7 @@ impl From<UsageEvent> for RequestView {
             hold_millis: event.held_micros.map(millis),
             queue_millis: event.sent_micros.map(|sent| millis(sent.saturating_sub(event.held_micros.unwrap_or(0)))),
             duration_millis: millis(event.duration_micros),
+            batch: event.origin.batch.map(|batch| batch.to_string()),
         }
     }
 }
@@ -99,6 +105,7 @@ impl From<RejectedCall> for RequestView {
             surface: call.origin.surface.map(CallSurface::as_str),
             key,
             user,
+            end_user: call.end_user.map(|id| id.to_string()),
             status: call.status,
             code: call.code,
             replica: None,
@@ -113,6 +120,7 @@ impl From<RejectedCall> for RequestView {
             hold_millis: call.held_micros.map(millis),
             queue_millis: None,
             duration_millis: millis(call.duration_micros),
+            batch: None,
         }
     }
 }
@@ -130,7 +138,7 @@ fn millis(micros: u64) -> f64 {
 }
 
 impl RequestView {
-    pub(crate) const HEADER: [&'static str; 21] = [
+    pub(crate) const HEADER: [&'static str; 23] = [
         "id",
         "at",
         "model",
@@ -152,10 +160,12 @@ impl RequestView {
         "requestedModel",
         "surface",
         "failovers",
+        "endUser",
+        "batch",
     ];
 
     /// In the order of the header.
-    pub(crate) fn cells(self) -> [String; 21] {
+    pub(crate) fn cells(self) -> [String; 23] {
         let text = |member: Option<String>| member.unwrap_or_default();
         let time = |millis: Option<f64>| millis.map_or_else(String::new, |millis| millis.to_string());
         [
@@ -180,6 +190,8 @@ impl RequestView {
             text(self.requested_model),
             self.surface.unwrap_or_default().to_owned(),
             self.failovers.to_string(),
+            text(self.end_user),
+            text(self.batch),
         ]
     }
 }

@@ -3,6 +3,7 @@ use domain::Grouping;
 use domain::grouping::{Dimension, Group};
 use domain::usage::{Actor, CallSurface, Totals};
 use serde::Serialize;
+use std::collections::HashMap;
 use store::usage::sums::Summed;
 use utoipa::ToSchema;
 
@@ -40,6 +41,14 @@ struct UsageLineView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, required = false)]
     surface: Option<Option<&'static str>>,
+    /// If grouped by end user: the id, or null if the calls did not name one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, required = false)]
+    end_user: Option<Option<String>>,
+    /// If grouped by end user: the name, or null if the workspace does not keep it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, required = false)]
+    end_user_name: Option<Option<String>>,
     /// If grouped by a label: its value at the key now, or null if the key does not have it or a user called.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, required = false)]
@@ -83,13 +92,23 @@ impl From<Summed> for UsageLineView {
             Group::Day(day) => Self { day: Some(day.to_string()), ..line },
             Group::Surface(surface) => Self { surface: Some(surface.map(CallSurface::as_str)), ..line },
             Group::Label(value) => Self { label: Some(value), ..line },
+            Group::EndUser(id) => {
+                Self { end_user: Some(id.map(|id| id.to_string())), end_user_name: Some(None), ..line }
+            }
         })
     }
 }
 
 impl From<Report> for UsageReportView {
     fn from(report: Report) -> Self {
-        let data = report.lines.into_iter().map(UsageLineView::from).collect();
+        let names: HashMap<String, String> =
+            report.end_users.into_iter().map(|(id, name)| (id.to_string(), name)).collect();
+        let line = |line| {
+            let line = UsageLineView::from(line);
+            let name = line.end_user.as_ref().map(|id| names.get(id.as_ref()?).cloned());
+            UsageLineView { end_user_name: name, ..line }
+        };
+        let data = report.lines.into_iter().map(line).collect();
         Self { data, total: report.total.into(), grouping: report.grouping }
     }
 }
@@ -120,6 +139,7 @@ impl UsageReportView {
             Dimension::Key => &["key", "user"],
             Dimension::Day => &["day"],
             Dimension::Surface => &["surface"],
+            Dimension::EndUser => &["endUser", "endUserName"],
         });
         columns.copied().chain(self.grouping.label().map(|_| "label")).collect()
     }
@@ -131,6 +151,7 @@ impl UsageReportView {
             Dimension::Key => vec![line.key.clone().flatten(), line.user.clone().flatten()],
             Dimension::Day => vec![line.day.clone()],
             Dimension::Surface => vec![line.surface.flatten().map(str::to_owned)],
+            Dimension::EndUser => vec![line.end_user.clone().flatten(), line.end_user_name.clone().flatten()],
         });
         let groups = groups.chain(self.grouping.label().map(|_| line.label.clone().flatten()));
         let UsageLineView { requests, prompt_tokens, completion_tokens, cached_tokens, cost_usd, .. } = line;
@@ -158,7 +179,7 @@ mod tests {
         };
         let lines = lines.into_iter().map(|groups| Summed { groups, totals }).collect();
         let grouping = Grouping::parse(grouping).unwrap();
-        let view = UsageReportView::from(Report { grouping, lines, total: totals });
+        let view = UsageReportView::from(Report { grouping, lines, total: totals, end_users: HashMap::new() });
         csv::text(view.table().into_iter().chain(view.total_rows()).collect()).replace("\r\n", "\n")
     }
 

@@ -1,3 +1,5 @@
+use super::budgets::OnBudgetView;
+use super::end_users::EndUserSettingsView;
 use domain::workspace::Limits;
 use domain::{NanoUsd, ResponseRetention, Workspace};
 use serde::Serialize;
@@ -23,9 +25,15 @@ pub(crate) struct WorkspaceView {
     /// The operator's amount; null if there is none.
     #[schema(value_type = Option<String>)]
     operator_monthly_usd: Option<NanoUsd>,
+    /// Beside what its organization does when its own budget is spent.
+    on_budget: OnBudgetView,
+    end_users: EndUserSettingsView,
     /// The days for which responses are stored; null if they are not.
     #[schema(minimum = 1, maximum = 30)]
     response_retention_days: Option<u8>,
+    /// How many times the tokens of a workspace of weight 1 it gets while calls of both wait. Set by the operator.
+    #[schema(minimum = 1, maximum = 1000)]
+    weight: u16,
     /// Increases with every change. A change names the version that it read.
     version: u64,
 }
@@ -43,7 +51,10 @@ impl WorkspaceView {
             max_api_keys: limits.max_api_keys,
             monthly_usd: workspace.monthly_usd.cap(),
             operator_monthly_usd: workspace.monthly_usd.operator,
+            on_budget: workspace.on_budget.into(),
+            end_users: EndUserSettingsView::from(&workspace.end_users),
             response_retention_days: workspace.response_retention.map(ResponseRetention::days),
+            weight: workspace.weight.get(),
             version: workspace.version,
         }
     }

@@ -11,7 +11,7 @@ use crate::app::{TestApp, shown, text, wait_until};
 use crate::wire::Wire;
 
 /// All routes under `/v1`, and some that do not exist.
-const ROUTES: [(&str, &str); 32] = [
+const ROUTES: [(&str, &str); 41] = [
     ("POST", "/v1/chat/completions"),
     ("POST", "/v1/chat/completions/"),
     ("POST", "/v1/responses"),
@@ -36,6 +36,15 @@ const ROUTES: [(&str, &str); 32] = [
     ("GET", "/v1/responses/resp_1"),
     ("DELETE", "/v1/responses/resp_1"),
     ("GET", "/v1/responses/resp_1/input_items"),
+    ("POST", "/v1/files"),
+    ("GET", "/v1/files"),
+    ("GET", "/v1/files/file-1"),
+    ("DELETE", "/v1/files/file-1"),
+    ("GET", "/v1/files/file-1/content"),
+    ("POST", "/v1/batches"),
+    ("GET", "/v1/batches"),
+    ("GET", "/v1/batches/batch_1"),
+    ("POST", "/v1/batches/batch_1/cancel"),
     ("GET", "/v1/chat/completions"),
     ("PUT", "/v1/embeddings"),
     ("DELETE", "/v1/models/acme/tiny"),
@@ -171,7 +180,8 @@ fn documented() -> (BTreeSet<String>, BTreeSet<String>) {
 fn in_source() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let responses = "crates/server/src/surface/openai/responses/error.rs";
-    for path in ["crates/server/src/surface/error.rs", "crates/dataplane/src/error.rs", responses] {
+    let batches = "crates/server/src/surface/inference/batch_error.rs";
+    for path in ["crates/server/src/surface/error.rs", "crates/dataplane/src/error.rs", responses, batches] {
         let source = read(path);
         let (_, function) = source.split_once("fn code(&self) -> &'static str {").unwrap();
         let (body, _) = function.split_once("\n    }\n").unwrap();

@@ -1,6 +1,7 @@
 //! Per-minute limits and the monthly quota on one node.
 
-use crate::app::{TIMEOUT, TestApp, chat, error_line, stream, text, wait_until};
+use crate::app::{CHAT, EMBEDDING, TIMEOUT, TestApp, chat, error_line, stream, text, wait_until};
+use crate::console::person::{Person, error_of};
 use domain::{Month, Timestamp};
 use serde_json::{Value, json};
 use store::quota;
@@ -297,4 +298,85 @@ async fn served_calls_do_not_count_as_failed_attempts() {
         let response = slow.post_json("/chat/completions", chat("hi")).await;
         assert_eq!(response.status_line(), "200 OK", "{number}");
     }
+}
+
+#[tokio::test]
+async fn a_key_has_limits_by_model_and_models_of_a_prefix_share_one() {
+    let app = TestApp::setup().workspace_limits(100, MANY, MANY).start().await;
+    let person = Person::operator(&app).await;
+    let keys = format!("/api/workspaces/{}/keys", app.workspace());
+    let limits = json!({"perModel": [{"model": "acme/*", "requestsPerMinute": 2}]});
+    let made = person.make(&keys, json!({"name": "narrow", "limits": limits})).await;
+    assert_eq!(made["limits"]["perModel"][0]["tokensPerMinute"], Value::Null);
+    let client = app.client_with(text(&made["key"]));
+    let embed = json!({"model": EMBEDDING, "input": "hi"});
+    let first = client.post_json("/embeddings", embed.clone()).await;
+    assert_eq!(first.status_line(), "200 OK");
+    assert_eq!(first.header("x-ratelimit-limit-requests"), Some("2"), "the tighter one");
+    assert_eq!(client.post_json("/chat/completions", chat("hi")).await.status_line(), "200 OK");
+    for (path, body) in [("/embeddings", embed), ("/chat/completions", chat("hi"))] {
+        let rejected = client.post_json(path, body).await;
+        assert_eq!(error_line(&rejected), "429 rate_limit_exceeded");
+        let message = text(&rejected.json()["error"]["message"]).to_owned();
+        assert!(message.contains(&format!("key {} for `acme/*`", text(&made["id"]))), "{message}");
+    }
+    assert_eq!(app.chat("hi").await.status_line(), "200 OK", "other keys are unaffected");
+
+    let edited = app.admin(&format!("keys edit {} --model-requests-per-minute {CHAT}=50", text(&made["id"])));
+    assert_eq!(
+        edited["limits"]["perModel"][1],
+        json!({"model": CHAT, "requestsPerMinute": 50, "tokensPerMinute": null})
+    );
+    wait_until("the id comes first", TIMEOUT, async || {
+        client.post_json("/chat/completions", chat("hi")).await.status == 200
+    })
+    .await;
+    let removed = app.admin(&format!("keys edit {} --remove limits", text(&made["id"])));
+    assert_eq!(removed["limits"], json!({"perModel": []}));
+
+    let path = format!("{keys}/{}", text(&made["id"]));
+    let entry = |model: &str, requests: u64| json!({"model": model, "requestsPerMinute": requests});
+    for bad in [
+        json!([entry("a b", 1)]),
+        json!([entry("acme/tiny", 0)]),
+        json!([entry("dedicated/chat", 1)]),
+        json!([{"model": "acme/tiny"}]),
+        json!([entry("acme/tiny", 1), entry("acme/tiny", 2)]),
+        (0..51).map(|number| entry(&format!("a/{number}"), 1)).collect(),
+    ] {
+        let refused = person.patch(&path, json!({"limits": {"perModel": bad}})).await;
+        assert_eq!(error_of(&refused), "422 invalid_value limits.perModel", "{bad}");
+    }
+}
+
+#[tokio::test]
+async fn workspaces_share_the_limits_per_minute_of_their_organization() {
+    let app = TestApp::setup().workspace_limits(100, MANY, MANY).start().await;
+    let organization = text(&app.forebay.bootstrap()["organizationId"]).to_owned();
+    let operator = Person::operator(&app).await;
+    let path = format!("/api/operator/organizations/{organization}");
+    let bounded = operator.patch(&path, json!({"requestsPerMinute": 4})).await;
+    assert_eq!((bounded.status.as_u16(), &bounded.json()["requestsPerMinute"]), (200, &json!(4)), "{}", bounded.text());
+    let other = app.admin(&format!("workspaces create --organization {organization} --name Other"));
+    let key = app.admin(&format!("keys create --workspace {} --name other", text(&other["id"])));
+    let others = app.client_with(text(&key["key"]));
+    assert_eq!(app.chat("hi").await.header("x-ratelimit-limit-requests"), Some("4"));
+    for client in [others.clone(), app.client(), others.clone()] {
+        assert_eq!(client.post_json("/chat/completions", chat("hi")).await.status_line(), "200 OK");
+    }
+    let rejected = others.post_json("/chat/completions", chat("hi")).await;
+    assert_eq!(error_line(&rejected), "429 rate_limit_exceeded");
+    let message = text(&rejected.json()["error"]["message"]).to_owned();
+    assert!(message.contains(&format!("organization {organization} reached: 4 requests per minute")), "{message}");
+    assert_eq!(app.chat("hi").await.status, 429);
+
+    let administrator = Person::new(&app, "ann", "admin").await;
+    let own = format!("/api/organizations/{organization}");
+    assert_eq!(administrator.read(&own).await["requestsPerMinute"], 4, "administrators see it");
+    let refused = administrator.patch(&own, json!({"requestsPerMinute": 1000})).await;
+    assert_eq!(refused.status, 422, "and cannot change it");
+    let quota = administrator.read(&format!("/api/workspaces/{}/quota", app.workspace())).await;
+    assert_eq!(quota["perMinute"]["requests"]["limit"], 4);
+    app.admin(&format!("organizations set {organization} --requests-per-minute default"));
+    wait_until("removed", TIMEOUT, async || app.chat("hi").await.status == 200).await;
 }

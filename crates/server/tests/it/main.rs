@@ -6,6 +6,7 @@ mod admin;
 mod anthropic;
 mod app;
 mod backup;
+mod batches;
 mod clocks;
 mod console;
 #[path = "../../../store/tests/it/databases.rs"]

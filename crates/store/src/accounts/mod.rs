@@ -3,6 +3,7 @@
 pub mod aliases;
 pub mod attempts;
 pub mod audit;
+pub mod end_users;
 pub mod invitations;
 pub mod known_origins;
 pub mod organizations;

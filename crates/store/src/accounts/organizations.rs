@@ -12,13 +12,13 @@ use sqlx::any::AnyRow;
 
 pub async fn by_id(store: &Store, id: &OrganizationId) -> Result<Option<Organization>, StoreError> {
     let query =
-        sqlx::query("SELECT id, name, max_workspaces, monthly_tokens, max_stored_bytes, monthly_usd, own_monthly_usd, created_at FROM organizations WHERE id = $1").bind(id.as_str());
+        sqlx::query("SELECT id, name, max_workspaces, monthly_tokens, max_stored_bytes, monthly_usd, own_monthly_usd, requests_per_minute, tokens_per_minute, on_budget, created_at FROM organizations WHERE id = $1").bind(id.as_str());
     store.row(query).await?.as_ref().map(organization).transpose()
 }
 
 pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<Organization>, StoreError> {
     let query = sqlx::query(
-        "SELECT id, name, max_workspaces, monthly_tokens, max_stored_bytes, monthly_usd, own_monthly_usd, created_at FROM organizations WHERE id > $1 ORDER BY id LIMIT $2",
+        "SELECT id, name, max_workspaces, monthly_tokens, max_stored_bytes, monthly_usd, own_monthly_usd, requests_per_minute, tokens_per_minute, on_budget, created_at FROM organizations WHERE id > $1 ORDER BY id LIMIT $2",
     );
     store.rows(query.bind(page.cursor()).bind(page.limit())).await?.iter().map(organization).collect()
 }
@@ -35,7 +35,7 @@ macro_rules! select_counted {
     ($rest:literal) => {
         concat!(
             "SELECT o.id, o.name, o.max_workspaces, o.monthly_tokens, o.max_stored_bytes, o.monthly_usd, \
-             o.own_monthly_usd, o.created_at, \
+             o.own_monthly_usd, o.requests_per_minute, o.tokens_per_minute, o.on_budget, o.created_at, \
              (SELECT COUNT(*) FROM workspaces w WHERE w.organization_id = o.id) AS workspaces, \
              (SELECT COUNT(*) FROM organization_members m WHERE m.organization_id = o.id) AS members \
              FROM organizations o ",
@@ -137,7 +137,8 @@ const ANYTHING_THERE: &str = "SELECT id FROM organizations UNION ALL SELECT id F
 pub async fn insert(tx: &mut Tx, new: &Organization) -> Result<(), StoreError> {
     let insert = sqlx::query(
         "INSERT INTO organizations (id, name, max_workspaces, monthly_tokens, max_stored_bytes, monthly_usd, \
-         own_monthly_usd, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+         own_monthly_usd, created_at, requests_per_minute, tokens_per_minute, on_budget) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
     )
     .bind(new.id.as_str())
     .bind(new.name.as_str())
@@ -146,7 +147,10 @@ pub async fn insert(tx: &mut Tx, new: &Organization) -> Result<(), StoreError> {
     .bind(row::to_optional_number(new.max_stored_bytes))
     .bind(new.monthly_usd.operator.map(NanoUsd::nanos))
     .bind(new.monthly_usd.administrators.map(NanoUsd::nanos))
-    .bind(new.created_at.millis());
+    .bind(new.created_at.millis())
+    .bind(row::to_optional_number(new.requests_per_minute))
+    .bind(row::to_optional_number(new.tokens_per_minute))
+    .bind(row::from_on_budget(new.on_budget));
     tx.execute(insert).await?;
     tx.announce(Change::Organization(new.id.clone()), new.created_at);
     Ok(())
@@ -156,7 +160,8 @@ pub async fn insert(tx: &mut Tx, new: &Organization) -> Result<(), StoreError> {
 pub async fn update(tx: &mut Tx, edited: &Organization, now: Timestamp) -> Result<(), StoreError> {
     let update = sqlx::query(
         "UPDATE organizations SET name = $2, max_workspaces = $3, monthly_tokens = $4, max_stored_bytes = $5, \
-         monthly_usd = $6, own_monthly_usd = $7 WHERE id = $1",
+         monthly_usd = $6, own_monthly_usd = $7, requests_per_minute = $8, tokens_per_minute = $9, on_budget = $10 \
+         WHERE id = $1",
     )
     .bind(edited.id.as_str())
     .bind(edited.name.as_str())
@@ -164,7 +169,10 @@ pub async fn update(tx: &mut Tx, edited: &Organization, now: Timestamp) -> Resul
     .bind(row::to_optional_number(edited.monthly_tokens))
     .bind(row::to_optional_number(edited.max_stored_bytes))
     .bind(edited.monthly_usd.operator.map(NanoUsd::nanos))
-    .bind(edited.monthly_usd.administrators.map(NanoUsd::nanos));
+    .bind(edited.monthly_usd.administrators.map(NanoUsd::nanos))
+    .bind(row::to_optional_number(edited.requests_per_minute))
+    .bind(row::to_optional_number(edited.tokens_per_minute))
+    .bind(row::from_on_budget(edited.on_budget));
     if tx.execute(update).await? == 0 {
         return Err(missing(&edited.id));
     }
@@ -188,7 +196,8 @@ pub async fn delete(tx: &mut Tx, id: &OrganizationId, now: Timestamp) -> Result<
 pub async fn lock(tx: &mut Tx, id: &OrganizationId) -> Result<Organization, StoreError> {
     let touch = sqlx::query(
         "UPDATE organizations SET name = name WHERE id = $1 RETURNING id, name, max_workspaces, \
-         monthly_tokens, max_stored_bytes, monthly_usd, own_monthly_usd, created_at",
+         monthly_tokens, max_stored_bytes, monthly_usd, own_monthly_usd, requests_per_minute, tokens_per_minute, \
+         on_budget, created_at",
     );
     organization(&tx.row(touch.bind(id.as_str())).await?.ok_or_else(|| missing(id))?)
 }
@@ -212,7 +221,10 @@ fn organization(found: &AnyRow) -> Result<Organization, StoreError> {
         max_workspaces: row::optional_count(found, "max_workspaces")?,
         monthly_tokens: row::optional_count(found, "monthly_tokens")?,
         max_stored_bytes: row::optional_count(found, "max_stored_bytes")?,
+        requests_per_minute: row::optional_count(found, "requests_per_minute")?,
+        tokens_per_minute: row::optional_count(found, "tokens_per_minute")?,
         monthly_usd: row::monthly_budget(found)?,
+        on_budget: row::on_budget(found)?,
         created_at: row::moment(found, "created_at")?,
     })
 }

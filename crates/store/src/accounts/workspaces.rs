@@ -4,9 +4,11 @@ use crate::change::Change;
 use crate::db::{Store, Tx};
 use crate::error::{Conflict, StoreError};
 use crate::page::Page;
-use crate::{audit, endpoints, organizations, row, users};
+use crate::{audit, end_users, endpoints, organizations, row, users};
+use domain::end_user::EndUserSettings;
+use domain::limits::OwnPerMinute;
 use domain::workspace::OwnLimits;
-use domain::{NanoUsd, OrganizationId, ResponseRetention, Timestamp, UserId, Workspace, WorkspaceId};
+use domain::{NanoUsd, OrganizationId, QueueWeight, ResponseRetention, Timestamp, UserId, Workspace, WorkspaceId};
 use sqlx::any::AnyRow;
 
 /// The action of a deletion in the audit log.
@@ -17,9 +19,10 @@ macro_rules! select {
         concat!(
             "SELECT w.id, w.organization_id, w.name, w.requests_per_minute, w.tokens_per_minute, w.monthly_tokens, \
              w.max_api_keys, w.lowered_requests_per_minute, w.lowered_tokens_per_minute, w.lowered_monthly_tokens, \
-             w.lowered_max_api_keys, w.monthly_usd, w.own_monthly_usd, w.response_retention_days, w.version, w.created_at, \
-             (SELECT COALESCE(o.monthly_usd, o.own_monthly_usd) FROM organizations o WHERE o.id = w.organization_id) \
-             AS shared_monthly_usd FROM workspaces w ",
+             w.lowered_max_api_keys, w.monthly_usd, w.own_monthly_usd, w.on_budget, w.end_users, w.response_retention_days, \
+             w.queue_weight, w.version, w.created_at, COALESCE(o.monthly_usd, o.own_monthly_usd) AS shared_monthly_usd, \
+             o.requests_per_minute AS shared_requests_per_minute, o.tokens_per_minute AS shared_tokens_per_minute \
+             FROM workspaces w LEFT JOIN organizations o ON o.id = w.organization_id ",
             $rest
         )
     };
@@ -96,8 +99,8 @@ pub async fn insert(tx: &mut Tx, new: &Workspace) -> Result<(), StoreError> {
     organizations::lock(tx, &new.organization).await?;
     let insert = sqlx::query(
         "INSERT INTO workspaces (id, organization_id, name, requests_per_minute, tokens_per_minute, monthly_tokens, \
-         max_api_keys, version, created_at, monthly_usd, own_monthly_usd) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+         max_api_keys, version, created_at, monthly_usd, own_monthly_usd, on_budget, queue_weight) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
     )
     .bind(new.id.as_str())
     .bind(new.organization.as_str())
@@ -109,7 +112,9 @@ pub async fn insert(tx: &mut Tx, new: &Workspace) -> Result<(), StoreError> {
     .bind(row::to_number(new.version))
     .bind(new.created_at.millis())
     .bind(new.monthly_usd.operator.map(NanoUsd::nanos))
-    .bind(new.monthly_usd.administrators.map(NanoUsd::nanos));
+    .bind(new.monthly_usd.administrators.map(NanoUsd::nanos))
+    .bind(row::from_on_budget(new.on_budget))
+    .bind(i64::from(new.weight.get()));
     tx.execute(insert).await?;
     tx.announce(Change::Workspace(new.id.clone()), new.created_at);
     Ok(())
@@ -119,6 +124,14 @@ pub async fn insert(tx: &mut Tx, new: &Workspace) -> Result<(), StoreError> {
 pub async fn all_of(tx: &mut Tx, organization: &OrganizationId) -> Result<Vec<Workspace>, StoreError> {
     let query = sqlx::query(select!("WHERE w.organization_id = $1 ORDER BY w.id")).bind(organization.as_str());
     tx.rows(query).await?.iter().map(workspace).collect()
+}
+
+/// Announces a change of all workspaces of an organization, because limits that they share have changed.
+pub async fn announce_all(tx: &mut Tx, organization: &OrganizationId, now: Timestamp) -> Result<(), StoreError> {
+    for workspace in all_of(tx, organization).await? {
+        tx.announce(Change::Workspace(workspace.id), now);
+    }
+    Ok(())
 }
 
 /// Reads a workspace and locks it until the end of the transaction.
@@ -142,7 +155,7 @@ pub async fn update(tx: &mut Tx, edited: Workspace, now: Timestamp) -> Result<Wo
         "UPDATE workspaces SET name = $2, requests_per_minute = $3, tokens_per_minute = $4, monthly_tokens = $5, \
          max_api_keys = $6, lowered_requests_per_minute = $7, lowered_tokens_per_minute = $8, \
          lowered_monthly_tokens = $9, lowered_max_api_keys = $10, response_retention_days = $11, \
-         version = $12, monthly_usd = $13, own_monthly_usd = $14 WHERE id = $1",
+         version = $12, monthly_usd = $13, own_monthly_usd = $14, on_budget = $15, end_users = $16, queue_weight = $17 WHERE id = $1",
     )
     .bind(changed.id.as_str())
     .bind(changed.name.as_str())
@@ -157,7 +170,10 @@ pub async fn update(tx: &mut Tx, edited: Workspace, now: Timestamp) -> Result<Wo
     .bind(changed.response_retention.map(|retention| i64::from(retention.days())))
     .bind(row::to_number(changed.version))
     .bind(changed.monthly_usd.operator.map(NanoUsd::nanos))
-    .bind(changed.monthly_usd.administrators.map(NanoUsd::nanos));
+    .bind(changed.monthly_usd.administrators.map(NanoUsd::nanos))
+    .bind(row::from_on_budget(changed.on_budget))
+    .bind(end_users_text(&changed.end_users))
+    .bind(i64::from(changed.weight.get()));
     tx.execute(update).await?;
     tx.announce(Change::Workspace(changed.id.clone()), now);
     Ok(changed)
@@ -178,7 +194,9 @@ pub async fn delete(tx: &mut Tx, id: &WorkspaceId, now: Timestamp) -> Result<(),
     if endpoints > 0 {
         return Err(Conflict::WorkspaceHasEndpoints { endpoints }.into());
     }
-    tx.execute(sqlx::query("DELETE FROM workspaces WHERE id = $1").bind(id.as_str())).await?;
+    for text in ["DELETE FROM workspaces WHERE id = $1", "DELETE FROM end_users WHERE workspace_id = $1"] {
+        tx.execute(sqlx::query(text).bind(id.as_str())).await?;
+    }
     tx.announce(Change::Workspace(id.clone()), now);
     Ok(())
 }
@@ -224,11 +242,24 @@ fn workspace(found: &AnyRow) -> Result<Workspace, StoreError> {
             max_api_keys: row::optional_count(found, "lowered_max_api_keys")?,
         },
         monthly_usd: row::monthly_budget(found)?,
+        on_budget: row::on_budget(found)?,
+        end_users: end_users::settings(found)?,
         organization_has_budget: row::optional_number(found, "shared_monthly_usd")?.is_some(),
+        organization_per_minute: OwnPerMinute {
+            requests: row::optional_count(found, "shared_requests_per_minute")?,
+            tokens: row::optional_count(found, "shared_tokens_per_minute")?,
+        },
         response_retention: retention(found)?,
+        weight: QueueWeight::new(row::count(found, "queue_weight")?).map_err(|_| row::corrupt("queue_weight"))?,
         version: row::count(found, "version")?,
         created_at: row::moment(found, "created_at")?,
     })
+}
+
+/// `NULL` for the default.
+fn end_users_text(settings: &EndUserSettings) -> Option<String> {
+    let is_default = *settings == EndUserSettings::default();
+    (!is_default).then(|| serde_json::to_string(settings).expect("has only text keys"))
 }
 
 /// How long the responses of a workspace are stored, from its column `response_retention_days`.

@@ -24,7 +24,7 @@ macro_rules! select {
         concat!(
             "SELECT k.id, k.workspace_id, w.organization_id, k.name, s.segment, s.hash, s.dies_at, k.created_at, k.created_by, \
              k.expires_at, k.last_used_at, k.revoked_at, k.disabled_at, k.requests_per_minute, k.tokens_per_minute, \
-             k.restrictions, k.labels, k.budgets, \
+             k.limits, k.trusts_end_user, k.restrictions, k.labels, k.budgets, \
              (SELECT MAX(o.dies_at) FROM api_key_secrets o WHERE o.key_id = k.id) AS overlap_until \
              FROM api_key_secrets s JOIN api_keys k ON k.id = s.key_id JOIN workspaces w ON w.id = k.workspace_id ",
             $rest
@@ -116,8 +116,8 @@ pub async fn insert_within(tx: &mut Tx, new: &ApiKey, limit: u64) -> Result<(), 
     }
     let key = sqlx::query(
         "INSERT INTO api_keys (id, workspace_id, name, created_at, created_by, expires_at, last_used_at, revoked_at, \
-         disabled_at, requests_per_minute, tokens_per_minute, restrictions, labels, budgets) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+         disabled_at, requests_per_minute, tokens_per_minute, restrictions, labels, budgets, limits, trusts_end_user) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
     )
     .bind(new.id.as_str())
     .bind(new.workspace.as_str())
@@ -132,7 +132,9 @@ pub async fn insert_within(tx: &mut Tx, new: &ApiKey, limit: u64) -> Result<(), 
     .bind(row::to_optional_number(new.tokens_per_minute))
     .bind(to_json(&new.restrictions))
     .bind(to_json(&new.labels))
-    .bind(to_json(&new.budgets));
+    .bind(to_json(&new.budgets))
+    .bind(to_json(&new.limits))
+    .bind(i64::from(new.trusts_end_user));
     tx.execute(key).await?;
     insert_secret(tx, new, new.created_at).await?;
     tx.announce(Change::Key(new.segment), new.created_at);
@@ -207,7 +209,7 @@ pub async fn edit_locked(tx: &mut Tx, before: &ApiKey, edited: ApiKey, now: Time
     }
     let update = sqlx::query(
         "UPDATE api_keys SET name = $2, requests_per_minute = $3, tokens_per_minute = $4, restrictions = $5, labels = $6, \
-         budgets = $7 WHERE id = $1",
+         budgets = $7, limits = $8, trusts_end_user = $9 WHERE id = $1",
     )
     .bind(edited.id.as_str())
     .bind(edited.name.as_str())
@@ -215,7 +217,9 @@ pub async fn edit_locked(tx: &mut Tx, before: &ApiKey, edited: ApiKey, now: Time
     .bind(row::to_optional_number(edited.tokens_per_minute))
     .bind(to_json(&edited.restrictions))
     .bind(to_json(&edited.labels))
-    .bind(to_json(&edited.budgets));
+    .bind(to_json(&edited.budgets))
+    .bind(to_json(&edited.limits))
+    .bind(i64::from(edited.trusts_end_user));
     tx.execute(update).await?;
     write(tx, edited, now).await
 }
@@ -354,6 +358,8 @@ pub(super) fn api_key(found: &AnyRow) -> Result<ApiKey, StoreError> {
         disabled_at: row::optional_moment(found, "disabled_at")?,
         requests_per_minute: row::optional_count(found, "requests_per_minute")?,
         tokens_per_minute: row::optional_count(found, "tokens_per_minute")?,
+        limits: from_json(found, "limits")?,
+        trusts_end_user: row::flag(found, "trusts_end_user")?,
         restrictions: from_json(found, "restrictions")?,
         labels: from_json(found, "labels")?,
         budgets: from_json(found, "budgets")?,

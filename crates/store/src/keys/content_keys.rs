@@ -14,7 +14,7 @@ use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use domain::{ModelId, WorkspaceId};
+use domain::{BatchId, FileId, ModelId, WorkspaceId};
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::{digest, hkdf};
 use std::fmt;
@@ -65,6 +65,12 @@ pub enum Scope<'a> {
     Response { workspace: &'a WorkspaceId, response: &'a str },
     /// Reasoning that a client of the workspace keeps for us.
     Reasoning { workspace: &'a WorkspaceId },
+    /// A chunk of a file.
+    FileChunk { file: &'a FileId, chunk: &'a str },
+    /// The request of a line of a batch.
+    BatchLine { batch: &'a BatchId, line: &'a str },
+    /// Its response.
+    BatchResult { batch: &'a BatchId, line: &'a str },
     /// The key of the upstreams of a model at one address.
     UpstreamKey { model: &'a ModelId, url: &'a str },
 }
@@ -76,6 +82,9 @@ impl Scope<'_> {
             Self::ResponseInput { workspace, response } => ["response input", workspace.as_str(), response],
             Self::Response { workspace, response } => ["response", workspace.as_str(), response],
             Self::Reasoning { workspace } => ["reasoning", workspace.as_str(), ""],
+            Self::FileChunk { file, chunk } => ["file chunk", file.as_str(), chunk],
+            Self::BatchLine { batch, line } => ["batch line", batch.as_str(), line],
+            Self::BatchResult { batch, line } => ["batch result", batch.as_str(), line],
             Self::UpstreamKey { model, url } => ["upstream key", model.as_str(), url],
         };
         let length = |part: &str| u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes();

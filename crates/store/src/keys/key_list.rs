@@ -110,7 +110,7 @@ impl SortedRow<KeyColumn> for ListedKey {
 
 const COLUMNS: &str = "SELECT k.id, k.workspace_id, w.organization_id, k.name, s.segment, s.hash, s.dies_at, k.created_at, \
      k.created_by, k.expires_at, k.last_used_at, k.revoked_at, k.disabled_at, k.requests_per_minute, k.tokens_per_minute, \
-     k.restrictions, k.labels, k.budgets, \
+     k.limits, k.trusts_end_user, k.restrictions, k.labels, k.budgets, \
      (SELECT MAX(o.dies_at) FROM api_key_secrets o WHERE o.key_id = k.id) AS overlap_until, \
      COALESCE(u.shared_email, u.email) AS creator_email, \
      CAST(CASE WHEN u.operator = 1 OR m.user_id IS NOT NULL THEN 1 ELSE 0 END AS BIGINT) AS has_access ";

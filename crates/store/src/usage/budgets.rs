@@ -1,4 +1,4 @@
-//! Budgets of keys: one account per budget and period, one lease per run of a node, in nano-dollars.
+//! Budgets of keys and of end users: one account per budget and period, one lease per run of a node, in nano-dollars.
 //!
 //! A transaction that grants a lease locks the key first, so two nodes never grant the same amount. What was spent is the sum of
 //! the key's usage: the transaction that writes an event adds it to the sums and moves its cost from reserved to used at once.
@@ -6,6 +6,7 @@
 
 use super::leases::{LeaseRow, LeaseState};
 use super::spend;
+use crate::accounts::end_users;
 use crate::db::{Engine, Store, Tx};
 use crate::error::StoreError;
 use crate::row;
@@ -13,7 +14,7 @@ use crate::values::{chunks, values_text};
 use domain::budget::{Budget, BudgetPeriod, Budgets};
 use domain::quota::{Account, AccountUnit, Lease, LeaseRequest};
 use domain::usage::Actor;
-use domain::{ApiKey, KeyId, Month, Timestamp, UsageEvent};
+use domain::{ApiKey, EndUserId, KeyId, Month, Timestamp, UsageEvent, WorkspaceId};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 use std::collections::BTreeMap;
@@ -50,6 +51,88 @@ const ACCOUNT: &str = "SELECT \
      (SELECT CAST(COALESCE(SUM(CASE WHEN granted > written THEN granted - written ELSE 0 END), 0) AS BIGINT) \
       FROM budget_leases WHERE account = $1 AND kind = $2 AND starts_at = $3 AND run_id <> $5) AS reserved, \
      (SELECT written FROM budget_leases WHERE account = $1 AND kind = $2 AND starts_at = $3 AND run_id = $5) AS written";
+
+/// Identifies a lease of a budget of an end user.
+#[derive(Debug, Clone, Copy)]
+pub struct EndUserLeaseKey<'a> {
+    pub workspace: &'a WorkspaceId,
+    pub end_user: &'a EndUserId,
+    pub period: BudgetPeriod,
+    pub run: &'a str,
+    pub node: &'a str,
+}
+
+impl<'a> EndUserLeaseKey<'a> {
+    fn row(&self) -> LeaseRow<'a> {
+        let (kind, starts_at) = (self.period.window.as_str(), self.period.start.millis());
+        LeaseRow { account: self.end_user.as_str(), kind, starts_at, run: self.run, node: self.node }
+    }
+}
+
+/// The same as [`ACCOUNT`] for an end user, of the workspace `$6`.
+const END_USER_ACCOUNT: &str = "SELECT \
+     (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM usage_end_users \
+      WHERE workspace_id = $6 AND end_user = $1 AND starts_at >= $3 AND starts_at < $4) AS used, \
+     (SELECT CAST(COALESCE(SUM(CASE WHEN granted > written THEN granted - written ELSE 0 END), 0) AS BIGINT) \
+      FROM budget_leases WHERE account = $1 AND kind = $2 AND starts_at = $3 AND run_id <> $5) AS reserved, \
+     (SELECT written FROM budget_leases WHERE account = $1 AND kind = $2 AND starts_at = $3 AND run_id = $5) AS written";
+
+/// [`set_lease`] of an end user, with the budgets of its own or those of the workspace. A new end user of a workspace that has
+/// `max_end_users` gets nothing.
+pub async fn set_end_user_lease(
+    store: &Store,
+    lease: EndUserLeaseKey<'_>,
+    believed: u64,
+    ask: Option<&LeaseRequest>,
+    now: Timestamp,
+    max_end_users: u64,
+) -> Result<LeaseState, StoreError> {
+    let mut tx = store.begin().await?;
+    let cap = match end_users::lock_for_lease(&mut tx, lease.workspace, lease.end_user, now, max_end_users).await? {
+        Some((settings, own)) => cap_of(&own.budgets.unwrap_or(settings.budgets), lease.period, now),
+        None => 0,
+    };
+    let query = end_user_query(lease.workspace, lease.end_user, lease.period, lease.run);
+    let found = tx.row(query).await?.ok_or_else(|| row::corrupt("budget_leases"))?;
+    let own = Lease { granted: believed, written: row::optional_count(&found, "written")?.unwrap_or(0) };
+    let state = LeaseState::decide(own, account(&found, cap)?, None, ask);
+    lease.row().set(&mut tx, state.granted).await?;
+    tx.commit().await?;
+    Ok(state)
+}
+
+/// [`end_if_settled`] of an end user.
+pub async fn end_end_user_lease(store: &Store, lease: EndUserLeaseKey<'_>) -> Result<bool, StoreError> {
+    lease.row().end_if_settled(store).await
+}
+
+/// What was spent of each of these budgets of an end user.
+pub async fn end_user_spending(
+    store: &Store,
+    workspace: &WorkspaceId,
+    end_user: &EndUserId,
+    budgets: &Budgets,
+    now: Timestamp,
+) -> Result<Vec<Spending>, StoreError> {
+    let mut all = Vec::with_capacity(budgets.all().len());
+    for budget in budgets.all() {
+        let period = BudgetPeriod::of(budget.window, now);
+        let query = end_user_query(workspace, end_user, period, "");
+        let found = store.row(query).await?.ok_or_else(|| row::corrupt("budget_leases"))?;
+        let account = account(&found, budget.cap(now).nanos().unsigned_abs())?;
+        all.push(Spending { budget: *budget, period, account });
+    }
+    Ok(all)
+}
+
+fn end_user_query<'q>(
+    workspace: &'q WorkspaceId,
+    end_user: &'q EndUserId,
+    period: BudgetPeriod,
+    run: &'q str,
+) -> crate::db::Query<'q> {
+    bind_account(sqlx::query(END_USER_ACCOUNT), end_user.as_str(), period, run).bind(workspace.as_str())
+}
 
 /// Sets a lease to the amount that its run believes to have, plus what the budget grants of `ask`. A budget that was removed
 /// grants everything, a key that was deleted nothing.
@@ -89,6 +172,11 @@ pub async fn count(tx: &mut Tx, run: &str, inserted: &[&UsageEvent]) -> Result<(
         if let Actor::Key(key) = &caller.actor {
             for window in event.reserved_in.windows() {
                 add(key.as_str(), window.as_str(), BudgetPeriod::of(window, event.started_at).start);
+            }
+        }
+        if let Some(end_user) = &event.end_user {
+            for window in event.reserved_in.end_user_windows() {
+                add(end_user.id.as_str(), window.as_str(), BudgetPeriod::of(window, event.started_at).start);
             }
         }
         if event.reserved_in.has_workspace() {
@@ -140,7 +228,16 @@ pub async fn spending(store: &Store, key: &ApiKey, now: Timestamp) -> Result<Vec
 }
 
 fn account_query<'q>(account: &'q str, period: BudgetPeriod, run: &'q str) -> crate::db::Query<'q> {
-    sqlx::query(ACCOUNT)
+    bind_account(sqlx::query(ACCOUNT), account, period, run)
+}
+
+fn bind_account<'q>(
+    query: crate::db::Query<'q>,
+    account: &'q str,
+    period: BudgetPeriod,
+    run: &'q str,
+) -> crate::db::Query<'q> {
+    query
         .bind(account)
         .bind(period.window.as_str())
         .bind(period.start.millis())
@@ -163,7 +260,11 @@ async fn lock_cap(tx: &mut Tx, lease: &BudgetLeaseKey<'_>, now: Timestamp) -> Re
     let lock = sqlx::query("UPDATE api_keys SET name = name WHERE id = $1 RETURNING budgets");
     let Some(found) = tx.row(lock.bind(lease.key.as_str())).await? else { return Ok(0) };
     let budgets: Option<Budgets> = row::optional_parsed(&found, "budgets", |text| serde_json::from_str(text).ok())?;
-    let budgets = budgets.unwrap_or_default();
-    let budget = budgets.hard().find(|budget| budget.window == lease.period.window);
-    Ok(budget.map_or(i64::MAX, |budget| budget.cap(now).nanos()).unsigned_abs())
+    Ok(cap_of(&budgets.unwrap_or_default(), lease.period, now))
+}
+
+/// The cap of the budget of a period. One that was removed has no end.
+fn cap_of(budgets: &Budgets, period: BudgetPeriod, now: Timestamp) -> u64 {
+    let budget = budgets.hard().find(|budget| budget.window == period.window);
+    budget.map_or(i64::MAX, |budget| budget.cap(now).nanos()).unsigned_abs()
 }

@@ -124,6 +124,7 @@ fn cache_key(dimensions: &Dimensions<'_>) -> String {
             Value::Text(text) => writeln!(key, "{text}"),
             Value::Number(number) => writeln!(key, "{number}"),
             Value::OptionalNumber(number) => writeln!(key, "{number:?}"),
+            Value::OptionalText(text) => writeln!(key, "{text:?}"),
         }
         .expect("writing to a String cannot fail");
     }

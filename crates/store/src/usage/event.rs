@@ -9,7 +9,9 @@ use crate::error::StoreError;
 use crate::row;
 use domain::budget::ReservedIn;
 use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens};
-use domain::{Caller, ModelId, OrganizationId, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
+use domain::{
+    BatchId, Caller, EndUser, EndUserId, ModelId, OrganizationId, Price, RequestId, Timestamp, UsageEvent, WorkspaceId,
+};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 use std::sync::Arc;
@@ -27,6 +29,7 @@ pub(super) enum Value<'a> {
     Text(&'a str),
     Number(i64),
     OptionalNumber(Option<i64>),
+    OptionalText(Option<&'a str>),
 }
 
 /// The columns of `usage_kinds` besides `id`. Their order is the order in which every transaction writes its rows, so
@@ -48,16 +51,17 @@ pub(super) const DIMENSIONS: [Column; 12] = [
 
 /// The columns of `usage_calls` that events of one group share, besides `kind`, the id of their dimensions. A statement
 /// binds them once for all of its events. The code is a column here so that an index finds the errors.
-pub(super) const SHARED: [Column; 5] = [
+pub(super) const SHARED: [Column; 6] = [
     ("workspace_id", |event| Value::Text(event.caller.workspace.as_str())),
     ("code", |event| Value::Text(&event.code)),
     ("surface", |event| Value::Text(surface_text(&event.origin))),
     ("requested_model", |event| Value::Text(requested_text(&event.origin))),
     ("failovers", |event| Value::Number(event.failovers.into())),
+    ("batch_id", |event| Value::Text(event.origin.batch.as_ref().map_or("", BatchId::as_str))),
 ];
 
 /// The columns of `usage_calls` that every event has for itself.
-pub(super) const OWN: [Column; 10] = [
+pub(super) const OWN: [Column; 11] = [
     ("started_at", |event| Value::Number(event.started_at.millis())),
     ("request_id", |event| Value::Text(event.request.as_str())),
     ("prompt_tokens", |event| Value::Number(row::to_number(event.tokens.prompt))),
@@ -68,6 +72,7 @@ pub(super) const OWN: [Column; 10] = [
     ("duration_micros", |event| Value::Number(row::to_number(event.duration_micros))),
     ("held_micros", |event| Value::OptionalNumber(row::to_optional_number(event.held_micros))),
     ("sent_micros", |event| Value::OptionalNumber(row::to_optional_number(event.sent_micros))),
+    ("end_user", |event| Value::OptionalText(event.end_user.as_ref().map(|one| one.id.as_str()))),
 ];
 
 /// Empty if unknown.
@@ -87,7 +92,13 @@ pub(super) fn read_origin(found: &AnyRow) -> Result<CallOrigin, StoreError> {
         // A later version may know more surfaces.
         surface: CallSurface::parse(&row::text(found, "surface")?),
         requested_model: (!requested.is_empty()).then(|| requested.into()),
+        batch: None,
     })
+}
+
+fn read_batch(found: &AnyRow) -> Result<Option<BatchId>, StoreError> {
+    let batch = row::text(found, "batch_id")?;
+    if batch.is_empty() { Ok(None) } else { BatchId::parse(&batch).map(Some).map_err(|_| row::corrupt("batch_id")) }
 }
 
 /// The number of the 30-day period since 1970 that contains a moment.
@@ -109,6 +120,7 @@ pub(super) fn bind_value<'q>(query: Query<'q>, value: Value<'_>) -> Query<'q> {
         Value::Text(text) => query.bind(text),
         Value::Number(number) => query.bind(number),
         Value::OptionalNumber(number) => query.bind(number),
+        Value::OptionalText(text) => query.bind(text),
     }
 }
 
@@ -116,7 +128,8 @@ pub(super) fn bind_value<'q>(query: Query<'q>, value: Value<'_>) -> Query<'q> {
 /// fail once an upgrade adds a column to the view.
 pub(super) const READ: &str = "request_id, organization_id, workspace_id, actor, model, replica, streamed, status, code, \
      prompt_tokens, completion_tokens, cached_tokens, certainty, input_per_1m, cached_input_per_1m, output_per_1m, cost, \
-     started_at, first_byte_micros, duration_micros, held_micros, sent_micros, surface, requested_model, failovers";
+     started_at, first_byte_micros, duration_micros, held_micros, sent_micros, surface, requested_model, failovers, \
+     end_user, batch_id";
 
 /// The newest events of a workspace first.
 pub async fn list(store: &Store, workspace: &WorkspaceId, limit: u32) -> Result<Vec<UsageEvent>, StoreError> {
@@ -159,8 +172,10 @@ pub(super) fn from_row(found: &AnyRow) -> Result<UsageEvent, StoreError> {
         duration_micros: row::count(found, "duration_micros")?,
         held_micros: row::optional_count(found, "held_micros")?,
         sent_micros: row::optional_count(found, "sent_micros")?,
-        origin: read_origin(found)?,
+        origin: CallOrigin { batch: read_batch(found)?, ..read_origin(found)? },
         failovers: row::small(found, "failovers")?,
+        end_user: row::optional_parsed(found, "end_user", EndUserId::parse)?
+            .map(|id| Arc::new(EndUser { id, text: None })),
         reserved_in: ReservedIn::default(),
     })
 }

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::row;
 use crate::values::{chunks, insert_text};
 use domain::quota::{Account, AccountOwner, AccountUnit, Lease, LeaseRequest};
-use domain::{Month, NanoUsd, OrganizationId, Timestamp, Workspace, WorkspaceId};
+use domain::{EndpointId, Month, NanoUsd, OnBudget, OrganizationId, Timestamp, Workspace, WorkspaceId};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
@@ -175,6 +175,36 @@ pub async fn recount(tx: &mut Tx, workspace: &Workspace, gpu_cost: NanoUsd, now:
     tx.execute(recount).await?;
     tx.announce(Change::Workspace(workspace.id.clone()), now);
     Ok(())
+}
+
+/// The most endpoints that [`suspendable_endpoints`] returns.
+const MAX_SUSPENDABLE: i64 = 1_000;
+
+/// An endpoint that is suspended when a budget that bounds it is spent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SuspendableEndpoint {
+    pub endpoint: EndpointId,
+    pub workspace: WorkspaceId,
+    pub organization: OrganizationId,
+}
+
+/// Endpoints that commit GPUs, and whose workspace or organization asks for their suspension when a budget is spent.
+pub async fn suspendable_endpoints(store: &Store) -> Result<Vec<SuspendableEndpoint>, StoreError> {
+    let query = sqlx::query(
+        "SELECT e.id, e.workspace_id, e.organization_id FROM endpoints e JOIN workspaces w ON w.id = e.workspace_id \
+         JOIN organizations o ON o.id = w.organization_id \
+         WHERE e.committed_gpus > 0 AND (w.on_budget = $1 OR o.on_budget = $1) \
+         AND COALESCE(w.monthly_usd, w.own_monthly_usd, o.monthly_usd, o.own_monthly_usd) IS NOT NULL \
+         ORDER BY e.workspace_id LIMIT $2",
+    );
+    let read = |found: &AnyRow| {
+        Ok(SuspendableEndpoint {
+            endpoint: row::parsed(found, "id", |text| EndpointId::parse(text).ok())?,
+            workspace: row::parsed(found, "workspace_id", |text| WorkspaceId::parse(text).ok())?,
+            organization: row::parsed(found, "organization_id", |text| OrganizationId::parse(text).ok())?,
+        })
+    };
+    store.rows(query.bind(OnBudget::Suspend.as_str()).bind(MAX_SUSPENDABLE)).await?.iter().map(read).collect()
 }
 
 /// What the GPU-hours of a workspace have cost in a month.

@@ -3,12 +3,14 @@
 use super::dimensions::{DimensionIds, EventGroup};
 use super::event::{self, OWN, SHARED};
 use super::{series, sums};
+use crate::accounts::end_users;
 use crate::costs::bill_check;
 use crate::db::{Engine, Query, Tx};
 use crate::error::StoreError;
 use crate::row;
 use crate::values::{chunks, insert_shared_text, insert_text};
 use domain::UsageEvent;
+use domain::end_user::MAX_END_USERS;
 use sqlx::AssertSqlSafe;
 use std::collections::HashSet;
 
@@ -17,12 +19,24 @@ const MIN_SHARED: usize = 8;
 const UNLESS_STORED: &str = " ON CONFLICT (workspace_id, started_at, request_id) DO NOTHING";
 
 /// Writes batches of usage events. Keeps the ids of their dimensions from one batch to the next.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct UsageWriter {
     dimensions: DimensionIds,
+    max_end_users: u64,
+}
+
+impl Default for UsageWriter {
+    fn default() -> Self {
+        Self::new(MAX_END_USERS)
+    }
 }
 
 impl UsageWriter {
+    /// `max_end_users` is the most end users of a workspace that are known by their ids.
+    pub fn new(max_end_users: u64) -> Self {
+        Self { dimensions: DimensionIds::default(), max_end_users }
+    }
+
     /// Writes the events that are not stored yet, adds them to sums, series and bill check, and returns them in groups
     /// that share their dimensions. Idempotent.
     pub async fn write<'a>(
@@ -36,7 +50,8 @@ impl UsageWriter {
             let mut written = insert_missing(tx, &groups).await?;
             inserted.retain(|event| written.remove(event.request.as_str()));
         }
-        sums::add(tx, &inserted).await?;
+        let known = end_users::note(tx, &inserted, self.max_end_users).await?;
+        sums::add(tx, &inserted, &known).await?;
         series::add(tx, &inserted).await?;
         bill_check::add(tx, &inserted).await?;
         Ok(inserted)

@@ -3,13 +3,13 @@ use crate::people;
 use domain::budget::{Budget, BudgetPeriod, BudgetRaise, BudgetWindow, Budgets, ReservedIn};
 use domain::quota::LeaseRequest;
 use domain::usage::Actor;
-use domain::{ApiKey, Caller, NanoUsd, Timestamp, UsageEvent, Workspace};
+use domain::{ApiKey, Caller, EndUser, EndUserId, NanoUsd, Timestamp, UsageEvent, Workspace};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use store::budgets::{self, BudgetLeaseKey};
+use store::budgets::{self, BudgetLeaseKey, EndUserLeaseKey};
 use store::leases::LeaseState;
 use store::usage::UsageWriter;
-use store::{Store, api_keys, leases};
+use store::{Store, api_keys, end_users, leases};
 use tokio::task::JoinSet;
 
 /// A tenth of a dollar.
@@ -50,6 +50,7 @@ fn event(key: &ApiKey, workspace: &Workspace, number: i64, nanos: u64, reserved:
     UsageEvent {
         caller: Arc::new(caller),
         cost: NanoUsd::from_nanos(nanos.cast_signed()),
+        end_user: None,
         reserved_in: reserved.iter().fold(ReservedIn::default(), |all, window| all.with(*window)),
         ..crate::usage_events::event(workspace, number)
     }
@@ -175,6 +176,71 @@ async fn the_budget_of_the_moment_applies() {
         assert!(added(60, 1_000_000, until).await, "a budget that was removed has no end");
         let found = api_keys::by_id(&store, &key.id).await.unwrap().unwrap();
         assert_eq!(found.budgets.all(), [budget(BudgetWindow::Day, 1)]);
+    })
+    .await;
+}
+
+fn three() -> [EndUserId; 3] {
+    ["a", "b", "c"].map(|digit| EndUserId::parse(&format!("eu_{}", digit.repeat(32))).unwrap())
+}
+
+#[tokio::test]
+async fn a_workspace_that_has_its_end_users_grants_nothing_to_a_new_one() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        let period = BudgetPeriod::of(BudgetWindow::Day, people::NOW);
+        let added = async |end_user: &EndUserId| {
+            let lease = EndUserLeaseKey { workspace: &workspace.id, end_user, period, run: "run_a", node: "node_1" };
+            let ask = LeaseRequest { wanted: 5, least: 5, recent: 0, nodes: 3 };
+            budgets::set_end_user_lease(&store, lease, 0, Some(&ask), people::NOW, 2).await.unwrap().added
+        };
+        let [ada, bob, eve] = three();
+        assert!(added(&ada).await && added(&bob).await);
+        assert!(!added(&eve).await);
+        assert!(added(&ada).await, "is known");
+        assert_eq!(end_users::by_id(&store, &workspace.id, &eve).await.unwrap(), None);
+        let mut tx = store.begin().await.unwrap();
+        assert!(end_users::delete(&mut tx, &workspace.id, &bob, people::NOW).await.unwrap());
+        tx.commit().await.unwrap();
+        assert!(added(&eve).await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn usage_of_end_users_past_the_most_counts_in_the_other_sums_only() {
+    on_both(async |_, store| {
+        let (workspace, other) = (people::workspace(&store).await, people::workspace(&store).await);
+        let total = [budget(BudgetWindow::Total, CAP)];
+        let (first, second) = (key(&store, &workspace, &total).await, key(&store, &other, &total).await);
+        let [ada, bob, eve] = three();
+        let call = |key: &ApiKey, workspace: &Workspace, number: i64, end_user: &EndUserId| {
+            let end_user = Some(Arc::new(EndUser { id: end_user.clone(), text: None }));
+            UsageEvent { end_user, ..event(key, workspace, number, 10, &[]) }
+        };
+        let mut writer = UsageWriter::new(2);
+        for events in [
+            vec![call(&first, &workspace, 1, &eve), call(&first, &workspace, 2, &bob), call(&second, &other, 3, &eve)],
+            vec![
+                call(&first, &workspace, 4, &eve),
+                call(&first, &workspace, 5, &ada),
+                call(&first, &workspace, 6, &bob),
+            ],
+            vec![event(&first, &workspace, 7, 10, &[])],
+        ] {
+            let mut tx = store.begin().await.unwrap();
+            writer.write(&mut tx, &events).await.unwrap();
+            tx.commit().await.unwrap();
+        }
+        let limits = Budgets::new(total.to_vec()).unwrap();
+        let used = async |workspace: &Workspace, end_user: &EndUserId| {
+            let spending = budgets::end_user_spending(&store, &workspace.id, end_user, &limits, people::NOW).await;
+            spending.unwrap()[0].account.used
+        };
+        assert_eq!((used(&workspace, &bob).await, used(&workspace, &eve).await), (20, 20));
+        assert_eq!((used(&workspace, &ada).await, used(&other, &eve).await), (0, 10));
+        assert_eq!(end_users::by_id(&store, &workspace.id, &ada).await.unwrap(), None);
+        assert_eq!((spent(&store, &first).await, spent(&store, &second).await), (vec![(60, 0)], vec![(10, 0)]));
     })
     .await;
 }

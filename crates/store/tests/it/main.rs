@@ -5,6 +5,7 @@
 mod api_keys;
 mod attempts;
 mod audit;
+mod batches;
 mod bill_check;
 mod budgets;
 mod capabilities;

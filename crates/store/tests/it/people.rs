@@ -29,6 +29,9 @@ pub(crate) fn new_organization() -> Organization {
         max_workspaces: None,
         monthly_tokens: None,
         max_stored_bytes: None,
+        requests_per_minute: None,
+        tokens_per_minute: None,
+        on_budget: domain::OnBudget::default(),
         monthly_usd: MonthlyBudget::NONE,
         created_at: NOW,
     }
@@ -43,7 +46,11 @@ pub(crate) fn new_workspace(organization: &Organization) -> Workspace {
         lowered: OwnLimits::default(),
         monthly_usd: MonthlyBudget::NONE,
         organization_has_budget: false,
+        on_budget: domain::OnBudget::default(),
+        end_users: domain::end_user::EndUserSettings::default(),
+        organization_per_minute: domain::limits::OwnPerMinute::default(),
         response_retention: None,
+        weight: domain::QueueWeight::default(),
         version: 1,
         created_at: NOW,
     }
@@ -85,6 +92,8 @@ pub(crate) fn new_key(workspace: &Workspace) -> ApiKey {
         disabled_at: None,
         requests_per_minute: Some(60),
         tokens_per_minute: None,
+        limits: domain::KeyLimits::none(),
+        trusts_end_user: false,
         restrictions: KeyRestrictions {
             permissions: Some(vec![Permission::Inference]),
             allowed_models: Some(allowed_models(&["acme/*"]).unwrap()),

@@ -1,7 +1,8 @@
 use crate::databases::on_both;
 use crate::people::{self, NOW, entropy, later};
+use crate::usage_events::event;
 use domain::usage::{Actor, CallOrigin, CallSurface};
-use domain::{KeyId, ModelId, RequestId, Span, Timestamp, UserId, Workspace};
+use domain::{BatchId, KeyId, ModelId, RequestId, Span, Timestamp, UsageEvent, UserId, Workspace};
 use store::Store;
 use store::requests::{self, Filter, LoggedCall, RejectedCall, StatusFilter, insert_rejected};
 use store::usage::UsageWriter;
@@ -11,7 +12,7 @@ async fn fill(store: &Store, workspace: &Workspace) {
     let mut events = Vec::new();
     let mut rejected = Vec::new();
     for number in 0..10 {
-        let mut event = crate::usage_events::event(workspace, number);
+        let mut event = event(workspace, number);
         match number {
             3 => event.code = "bad_gateway".into(),
             5 => (event.status, event.code) = (502, "bad_gateway".into()),
@@ -26,7 +27,8 @@ async fn fill(store: &Store, workspace: &Workspace) {
                     started_at: event.started_at,
                     duration_micros: 5,
                     held_micros: None,
-                    origin: CallOrigin { surface: Some(CallSurface::Chat), requested_model: None },
+                    origin: CallOrigin { surface: Some(CallSurface::Chat), requested_model: None, batch: None },
+                    end_user: None,
                 });
                 continue;
             }
@@ -50,6 +52,7 @@ fn all(workspace: &Workspace) -> Filter {
         status: None,
         code: None,
         surface: None,
+        end_user: None,
         request: None,
         min_duration: None,
         before: None,
@@ -95,29 +98,56 @@ async fn calls_are_listed_newest_first_and_filtered() {
     .await;
 }
 
+/// All calls, page by page.
+async fn pages(store: &Store, workspace: &Workspace, limit: u32) -> Vec<LoggedCall> {
+    let mut seen: Vec<LoggedCall> = Vec::new();
+    loop {
+        let before = seen.last().map(|call| (call.started_at(), call.request().clone()));
+        let page = requests::list(store, &Filter { before, ..all(workspace) }, limit).await.unwrap();
+        if page.is_empty() {
+            return seen;
+        }
+        seen.extend(page);
+    }
+}
+
 #[tokio::test]
 async fn pages_have_no_gaps_and_no_duplicates() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
         fill(&store, &workspace).await;
-        let mut seen: Vec<LoggedCall> = Vec::new();
-        loop {
-            let before: Option<RequestId> = seen.last().map(|call| call.request().clone());
-            let page = requests::list(&store, &Filter { before, ..all(&workspace) }, 3).await.unwrap();
-            if page.is_empty() {
-                break;
-            }
-            seen.extend(page);
-        }
+        let seen = pages(&store, &workspace, 3).await;
         let numbers: Vec<_> = seen.iter().map(|call| call.started_at().millis() - NOW.millis()).collect();
         assert_eq!(numbers, [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
         let LoggedCall::Rejected(rejected) = &seen[0] else { panic!("{:?}", seen[0]) };
         assert_eq!((rejected.status, rejected.code.as_str()), (429, "rate_limit_exceeded"));
         let LoggedCall::Served(served) = &seen[1] else { panic!("{:?}", seen[1]) };
         assert_eq!((served.tokens.total(), served.sent_micros, served.streamed), (15, Some(700), true));
-        let absent = RequestId::new(later(4), entropy());
+        let absent = (later(4), RequestId::new(later(4), entropy()));
         let rest = requests::list(&store, &Filter { before: Some(absent), ..all(&workspace) }, 100).await.unwrap();
         assert!((4..=5).contains(&rest.len()), "a cursor may refer to a call that does not exist");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn lines_of_an_old_batch_are_listed_when_they_ran_and_found_by_id() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        let batch = BatchId::new(later(-20 * 3_600_000), entropy());
+        let line = |number: u64| UsageEvent {
+            request: batch.request_of(number),
+            origin: CallOrigin { surface: Some(CallSurface::Batch), requested_model: None, batch: Some(batch.clone()) },
+            ..event(&workspace, 1)
+        };
+        let events = [event(&workspace, 0), line(1), line(2), event(&workspace, 2)];
+        let mut tx = store.begin().await.unwrap();
+        UsageWriter::default().write(&mut tx, &events).await.unwrap();
+        tx.commit().await.unwrap();
+        let seen = pages(&store, &workspace, 1).await;
+        assert!(seen.iter().map(LoggedCall::request).eq(events.iter().rev().map(|event| &event.request)), "{seen:?}");
+        let by_id = Filter { request: Some(batch.request_of(2)), ..all(&workspace) };
+        assert_eq!(requests::list(&store, &by_id, 100).await.unwrap(), [seen[1].clone()]);
     })
     .await;
 }

@@ -35,8 +35,13 @@ pub(crate) fn event(workspace: &Workspace, number: i64) -> UsageEvent {
         duration_micros: 20_000,
         held_micros: None,
         sent_micros: Some(700),
-        origin: CallOrigin { surface: Some(CallSurface::Messages), requested_model: Some("claude-x".into()) },
+        origin: CallOrigin {
+            surface: Some(CallSurface::Messages),
+            requested_model: Some("claude-x".into()),
+            batch: None,
+        },
         failovers: 2,
+        end_user: None,
         reserved_in: Default::default(),
     }
 }
@@ -119,7 +124,13 @@ async fn events_from_before_dimensions_existed_are_migrated() {
             "ALTER TABLE old_events RENAME TO usage_events",
             "ALTER TABLE refused_calls DROP COLUMN surface",
             "ALTER TABLE refused_calls DROP COLUMN requested_model",
-            "DELETE FROM schema_version WHERE version IN (9, 11, 15, 16)",
+            "ALTER TABLE refused_calls DROP COLUMN end_user",
+            "DROP TABLE files",
+            "DROP TABLE file_chunks",
+            "DROP TABLE batches",
+            "DROP TABLE batch_lines",
+            "DROP TABLE batch_results",
+            "DELETE FROM schema_version WHERE version IN (9, 11, 15, 16, 27, 30)",
         ] {
             outside.execute(statement).await.unwrap();
         }

@@ -69,6 +69,7 @@ fn event(rng: &mut Rng, workspace: &Workspace) -> UsageEvent {
         sent_micros: Some(700),
         origin: CallOrigin::default(),
         failovers: 0,
+        end_user: None,
         reserved_in: Default::default(),
     }
 }
@@ -94,6 +95,9 @@ fn expected(events: &[UsageEvent], workspace: &Workspace, span: Span, grouping: 
                 domain::grouping::Dimension::Key => Group::Actor(event.caller.actor.clone()),
                 domain::grouping::Dimension::Day => Group::Day(Day::of(event.started_at)),
                 domain::grouping::Dimension::Surface => Group::Surface(event.origin.surface),
+                domain::grouping::Dimension::EndUser => {
+                    Group::EndUser(event.end_user.as_ref().map(|end_user| end_user.id.clone()))
+                }
             };
             let sum = sums.entry(grouping.dimensions().iter().map(group).collect()).or_default();
             *sum += Totals {

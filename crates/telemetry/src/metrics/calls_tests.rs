@@ -21,6 +21,7 @@ fn record(workspace: u128, model: &str) -> CallRecord {
         request: RequestId::new(NOW, 1),
         client_request: None,
         route: "chat",
+        end_user: None,
         caller: Some(Arc::new(caller)),
         model: Some(Arc::new(Route { model: Arc::new(model), pool: Pool::default() })),
         class: CallClass::default(),

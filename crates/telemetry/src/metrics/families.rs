@@ -49,7 +49,7 @@ families! {
     TIME_PER_OUTPUT_TOKEN: Histogram "forebay_time_per_output_token_seconds" ["model"]
         "Between the first event of a stream and its end, for each token after the first";
     HOLD: Histogram "forebay_hold_duration_seconds" ["model"]
-        "How long calls to dedicated endpoints were held for a replica, and flex calls for room, including those that timed out";
+        "How long calls to dedicated endpoints were held for a replica, and others for room, including those that timed out";
     LABEL_SETS: Gauge "forebay_metrics_label_sets" []
         "Pairs of workspace and model that are counted separately; further ones are counted as other";
     MODEL_UP: Gauge "forebay_model_up" ["model"]
@@ -58,8 +58,10 @@ families! {
         "1 while a replica of a model of the catalogue takes calls";
     REPLICA_IN_FLIGHT: Gauge "forebay_replica_in_flight" ["model", "replica"]
         "Running calls at a replica of a model of the catalogue";
-    FLEX_CALLS_WAITING: Gauge "forebay_flex_calls_waiting" []
-        "Flex calls of this node that wait for room at a replica";
+    CALLS_WAITING: Gauge "forebay_calls_waiting" ["model", "class"]
+        "Calls of this node that wait for room at the replicas of a model of the catalogue";
+    TOKENS_WAITING: Gauge "forebay_tokens_waiting" ["model", "class"]
+        "What these calls will probably cost, in tokens";
     ROUTING_DECISIONS: Counter "forebay_routing_decisions_total" ["workspace", "model", "reason"]
         "Replicas chosen for calls: only, cached, least_loaded and session; workspace is empty for models of the catalogue";
     PREFILL_TOKENS: Gauge "forebay_prefill_tokens_in_flight" ["workspace", "model", "replica"]

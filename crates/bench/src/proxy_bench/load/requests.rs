@@ -23,6 +23,13 @@ pub(crate) fn chat_with_key(gateway: &Gateway, prompt_bytes: usize, key: &str) -
     post(gateway, "/v1/chat/completions", key, &body.to_string())
 }
 
+/// The same of a person behind the key.
+pub(crate) fn chat_of_user(gateway: &Gateway, prompt_bytes: usize, key: &str, user: usize) -> Bytes {
+    let messages = json!([{"role": "user", "content": prompt(prompt_bytes)}]);
+    let body = json!({"messages": messages, "model": gateway.chat_model, "user": format!("user-{user:06}")});
+    post(gateway, "/v1/chat/completions", key, &body.to_string())
+}
+
 /// A streamed chat call; the engine's script determines its length.
 pub(crate) fn stream(gateway: &Gateway) -> Bytes {
     let messages = json!([{"role": "user", "content": prompt(1024)}]);

@@ -16,7 +16,7 @@ use crate::proxy_bench::load::{requests, streams};
 use crate::proxy_bench::options::{Amounts, Options, Phase};
 use crate::proxy_bench::report::figures::{self, FigureKind, Figures};
 use crate::proxy_bench::setup::gateways::{Gateway, Setup};
-use crate::proxy_bench::setup::process_stat::resident_megabytes;
+use crate::proxy_bench::setup::process_stat::{CpuTime, resident_megabytes};
 
 const CONNECTIONS: usize = 32;
 /// Concurrent streams of the unpaced phase.
@@ -24,6 +24,9 @@ const UNPACED_CONNECTIONS: usize = 16;
 const EVENTS_PER_STREAM: usize = 50;
 const PACE: Duration = Duration::from_millis(20);
 const OPEN_LOOP_PER_SECOND: f64 = 2_000.0;
+/// How long a gateway may write after its last call, and for how long its idle CPU time is measured.
+const SETTLING: Duration = Duration::from_secs(10);
+const IDLE_FOR: Duration = Duration::from_secs(30);
 const KIB: usize = 1024;
 /// Alternations of the gateways within a round.
 const TURNS: usize = 6;
@@ -175,6 +178,8 @@ impl Bench<'_> {
     async fn memory(&mut self) -> anyhow::Result<()> {
         let (nginx, contender) = self.setup.idle_megabytes;
         self.figures.add(figures::MEMORY_IDLE, nginx, contender);
+        let (nginx, contender) = self.on_both(idle_cpu).await?;
+        self.figures.add(figures::CPU_IDLE, nginx, contender);
         self.setup.script(&Script { stall_after: Some(1), ..Script::default() }).await?;
         let count = self.amounts.open_streams;
         let measure = async |gateway: &Gateway| {
@@ -185,6 +190,15 @@ impl Bench<'_> {
         self.figures.add(figures::MEMORY_STREAMS, nginx, contender);
         Ok(())
     }
+}
+
+/// What a gateway without calls takes of a core, in percent.
+async fn idle_cpu(gateway: &Gateway) -> anyhow::Result<f64> {
+    // Usage of earlier calls is still being written.
+    tokio::time::sleep(SETTLING).await;
+    let before = CpuTime::now(&gateway.pids)?;
+    tokio::time::sleep(IDLE_FOR).await;
+    Ok(CpuTime::now(&gateway.pids)?.since(&before).as_secs_f64() / IDLE_FOR.as_secs_f64() * 100.0)
 }
 
 /// The script of streams without pauses.

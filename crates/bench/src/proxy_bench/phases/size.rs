@@ -20,6 +20,7 @@ impl Bench<'_> {
         let Some(many) = KeyRing::start(setup, MANY, FEW).await? else { return Ok(()) };
         let Some(most) = KeyRing::start(setup, MOST, FEW).await? else { return Ok(()) };
         let Some(busy) = KeyRing::start(setup, MANY, MANY).await? else { return Ok(()) };
+        let Some(people) = KeyRing::of_end_users(setup, MANY).await? else { return Ok(()) };
         let Some((_models, models)) = setup.start_with_models(MODELS).await? else { return Ok(()) };
         for round in 0..self.amounts.rounds {
             eprintln!("sizes, round {} of {}", round + 1, self.amounts.rounds);
@@ -28,6 +29,7 @@ impl Bench<'_> {
             self.figures.add(figures::KEYS_10_000, baseline, many.cost(count).await?);
             self.figures.add(figures::KEYS_1_000_000, baseline, most.cost(count).await?);
             self.figures.add(figures::KEYS_IN_TURN, baseline, busy.cost(count).await?);
+            self.figures.add(figures::END_USERS_IN_TURN, baseline, people.cost(count).await?);
             self.figures.add(figures::MODELS_500, baseline, served(&models, KIB, count).await?.microseconds_each);
         }
         self.figures.note(format!(
@@ -50,6 +52,13 @@ impl KeyRing {
     async fn start(setup: &Setup, keys: usize, callers: usize) -> anyhow::Result<Option<Self>> {
         let Some((forebay, gateway, keys)) = setup.start_with_keys(keys, callers).await? else { return Ok(None) };
         let requests = keys.iter().map(|key| requests::chat_with_key(&gateway, KIB, key)).collect();
+        Ok(Some(Self { gateway, requests, _forebay: forebay }))
+    }
+
+    /// Starts a Forebay with a key whose calls name this many people.
+    async fn of_end_users(setup: &Setup, people: usize) -> anyhow::Result<Option<Self>> {
+        let Some((forebay, gateway, key)) = setup.start_with_end_users().await? else { return Ok(None) };
+        let requests = (0..people).map(|user| requests::chat_of_user(&gateway, KIB, &key, user)).collect();
         Ok(Some(Self { gateway, requests, _forebay: forebay }))
     }
 

@@ -45,7 +45,10 @@ pub(crate) const REJECTED_429: FigureKind = kind("429 against a served call", "�
 pub(crate) const KEYS_10_000: FigureKind = kind("10,000 keys against 10", "µs CPU", Judgement::Ratio, 1.15, 1.05);
 pub(crate) const KEYS_1_000_000: FigureKind = kind("1,000,000 keys against 10", "µs CPU", Judgement::Ratio, 1.15, 1.05);
 pub(crate) const KEYS_IN_TURN: FigureKind =
-    kind("10,000 keys that all call against 10", "µs CPU", Judgement::Ratio, 1.15, 1.05);
+    kind("10,000 keys that all call against 10", "µs CPU", Judgement::Ratio, 1.2, 1.05);
+pub(crate) const END_USERS_IN_TURN: FigureKind =
+    kind("10,000 end users of a key against 10 keys", "µs CPU", Judgement::Ratio, 1.2, 1.05);
+pub(crate) const CPU_IDLE: FigureKind = kind("CPU of an idle node", "% core", Judgement::Value, 0.3, 0.1);
 pub(crate) const MESSAGES_EVENT: FigureKind =
     kind("Messages event against chat's", "µs CPU", Judgement::Ratio, 2.0, 1.5);
 pub(crate) const RESPONSES_EVENT: FigureKind =

@@ -142,6 +142,14 @@ impl Setup {
         Ok(Some((forebay, gateway, keys)))
     }
 
+    /// Starts another Forebay with keys whose calls name the people behind them. Returns one of the keys.
+    pub(crate) async fn start_with_end_users(&self) -> anyhow::Result<Option<(Forebay, Gateway, String)>> {
+        let Some((forebay, gateway, mut keys)) = self.start_with_keys(1, 1).await? else { return Ok(None) };
+        keys::trust_end_users(&forebay.data_dir.join("forebay.db"))?;
+        let key = keys.pop().context("there is one key")?;
+        Ok(Some((forebay, gateway, key)))
+    }
+
     async fn start_forebay(&self, variant: Variant<'_>) -> anyhow::Result<Option<(Forebay, Gateway)>> {
         let Some(binary) = &self.forebay_binary else { return Ok(None) };
         let config = configuration(self.engine, &variant, &self.extra_config);

@@ -5,7 +5,7 @@ mod report;
 use super::Parts;
 use super::round::name_of;
 use crate::endpoints::wake;
-use background::{Loop, Tasks};
+use background::{Loop, Pace, Tasks};
 use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::endpoint::state::Admission;
 use domain::model::{ChatTraits, DriverKind, EngineKind, Flavor, Model, ModelId, Upstream, usual_switch};
@@ -20,6 +20,8 @@ use tokio::sync::{Mutex, Notify};
 
 /// Period of reading the rows without a notification.
 const REFRESH_EVERY: Duration = Duration::from_millis(300);
+/// The same while there are no endpoints.
+const IDLE_REFRESH: Duration = Duration::from_secs(3);
 
 /// Clones share the state.
 #[derive(Clone)]
@@ -47,13 +49,15 @@ impl<D: Driver> Follower<D> {
             }
         });
         let mut reporter = Reporter::default();
-        tasks.spawn(tasks.register(rounds).run(async move || self.round(&mut reporter).await));
+        tasks.spawn(tasks.register(rounds).run_paced(async move || self.round(&mut reporter).await));
     }
 
-    async fn round(&self, reporter: &mut Reporter) -> Result<(), StoreError> {
+    async fn round(&self, reporter: &mut Reporter) -> Result<Pace, StoreError> {
         let refreshed = self.refresh().await;
         self.wake_endpoints().await;
-        refreshed.and(reporter.report(&self.parts).await)
+        reporter.report(&self.parts).await?;
+        refreshed?;
+        Ok(if self.parts.endpoints.all().is_empty() { Pace::Idle(IDLE_REFRESH) } else { Pace::Usual })
     }
 
     /// Called after a change by this node: refreshes the routing table and nudges the leader.
@@ -124,6 +128,7 @@ fn update_of(
             optimized: model.is_some_and(|model| model.optimized),
             failover: model.is_some_and(|model| model.failover),
             probe: model.and_then(|model| model.probe),
+            batch_share: model.map(|model| model.batch_share).unwrap_or_default(),
             chat: chat_traits(model, &endpoint.shape.flavor),
             // That of new replicas: its options identify the engine.
             flavors: vec![endpoint.shape.effective(&endpoint.model, catalogue).into_owned().flavor],
@@ -159,7 +164,10 @@ fn upstream(endpoint: &Endpoint, model: &ModelId, address: &str) -> Upstream {
         Some(EngineKind::ForebayEngine | EngineKind::Vllm | EngineKind::Sglang) => true,
         Some(EngineKind::LlamaServer) | None => false,
     };
-    Upstream { continuous_usage, engine, ..Upstream::plain(format!("http://{address}/v1"), model.as_str()) }
+    let args = &endpoint.shape.flavor.options.args;
+    let priority_scheduling = engine.is_some_and(|engine| engine.schedules_by_priority(args));
+    let plain = Upstream::plain(format!("http://{address}/v1"), model.as_str());
+    Upstream { continuous_usage, engine, priority_scheduling, ..plain }
 }
 
 #[cfg(test)]

@@ -4,13 +4,16 @@ use super::platform::{Platform, endpoint_ref, gpu_type};
 use crate::databases::on_both;
 use crate::{NOW, command};
 use control::gpu_costs::{GpuCostReport, report};
-use control::reconciler::write_gpu_costs;
+use control::reconciler::{suspend_spent, write_gpu_costs};
 use control::{costs, endpoints, gpu_prices, invoices, organizations};
+use domain::endpoint::State;
+use domain::endpoint::event::EventType;
 use domain::gpu_costs::Dimension;
 use domain::gpu_time::{GpuBusy, WINDOW_MILLIS};
 use domain::monthly_budget::BudgetChange;
-use domain::{Catalogue, Endpoint, Grain, Month, NanoUsd, ReplicaId, Span, Timestamp};
+use domain::{Catalogue, Endpoint, Grain, Month, NanoUsd, OnBudget, ReplicaId, Span, Timestamp};
 use serde_json::json;
+use store::endpoint_events::Filter;
 use store::gpu_busy;
 use store::holds::{self, NewHold, Owner};
 
@@ -216,6 +219,35 @@ async fn gpu_hours_count_in_a_budget_when_it_is_set_and_once_a_minute() {
         assert_eq!(shown.total.cost.to_string(), "7.50");
         let past = costs::budget(store, &workspace.id, month, month.end()).await.unwrap();
         assert_eq!(past, None, "of another month than the current one");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn endpoints_are_suspended_when_a_budget_is_spent_only_if_it_was_asked_for() {
+    on_both(async |_, store| {
+        let plant = Plant::new(store).await;
+        let (store, workspace) = (&plant.platform.store, &plant.platform.workspace);
+        let endpoint = plant.endpoint("chat", "1x").await;
+        plant.hold(&endpoint, at("02:00:00"), Some(at("04:00:00"))).await;
+        let set = async |usd: &str, on_budget| {
+            let own_monthly_usd = BudgetChange::Set(Some(NanoUsd::parse(usd).unwrap()));
+            let edit = organizations::Edit { own_monthly_usd, on_budget, ..Default::default() };
+            organizations::set(command(store), &workspace.organization, edit).await.unwrap();
+            suspend_spent(store, NOW).await.unwrap();
+            plant.platform.show("chat").await
+        };
+        for (usd, on_budget, is_suspended) in
+            [("5.00", None, false), ("5.01", Some(OnBudget::Suspend), false), ("5.00", None, true)]
+        {
+            let endpoint = set(usd, on_budget).await;
+            assert_eq!(endpoint.state == State::Suspended, is_suspended, "{usd} {on_budget:?}");
+        }
+        let scope = plant.platform.scope();
+        let events = endpoints::events(store, scope, &endpoint_ref("chat"), Filter::default(), 10).await.unwrap();
+        let suspended = events.iter().find(|event| event.kind == EventType::Suspended).unwrap();
+        assert_eq!(suspended.actor.id(), "budget");
+        suspend_spent(store, NOW).await.unwrap();
     })
     .await;
 }

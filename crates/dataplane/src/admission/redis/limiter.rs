@@ -7,12 +7,11 @@
 
 use super::connection::{CoreConnection, OpenConnection};
 use super::limits::RedisLimits;
-use super::node_views::{CarriedScope, CarriedScopes};
-use super::protocol::{RESERVATION_SECS, bucket_keys, look_key, reservation_key, workspace_bucket_keys};
+use super::node_views::CarriedScope;
+use super::protocol::{RESERVATION_SECS, bucket_keys, look_key, reservation_key};
 use super::settler::{Settler, Work};
 use crate::admission::charge::{Charge, Debit, DebitSource, Settlement};
-use domain::WorkspaceId;
-use domain::limits::{CarriedLevel, Exceeded, LimitStatus, PerMinute, RateLimitStatus, Scope, SharedLevels, Unit};
+use domain::limits::{CarriedLevel, Exceeded, LimitStatus, RateLimitStatus, SharedLevels, Unit};
 use redis::Script;
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
@@ -29,7 +28,7 @@ pub struct RedisLimiter {
 /// The arguments of the script.
 struct Question {
     keys: Vec<String>,
-    scopes: CarriedScopes,
+    scopes: Vec<CarriedScope>,
     requests: u64,
     tokens: u64,
     reservation: String,
@@ -72,18 +71,18 @@ impl RedisLimiter {
         Ok((Debit { charge, source: DebitSource::Share }, status))
     }
 
-    pub(in crate::admission) async fn look(&self, workspace: &WorkspaceId, limits: PerMinute) -> RateLimitStatus {
+    pub(in crate::admission) async fn look(&self, charge: Charge) -> RateLimitStatus {
         let now = Instant::now();
         let deadline = self.limits.deadline(now);
         let levels = match self.connection.get(deadline).await {
             Some(connection) => {
                 let cluster = self.limits.cluster(now);
                 let question = Question {
-                    keys: workspace_bucket_keys(workspace),
-                    scopes: self.limits.views.carry_workspace(workspace, limits, cluster, now),
+                    keys: bucket_keys(&charge),
+                    scopes: self.limits.views.carry(&charge, cluster, now),
                     requests: 0,
                     tokens: 0,
-                    reservation: look_key(workspace),
+                    reservation: look_key(&charge.home),
                     reservation_secs: 1,
                 };
                 self.ask(connection, deadline, question).await
@@ -91,8 +90,8 @@ impl RedisLimiter {
             None => None,
         };
         match levels {
-            Some(levels) => levels.status(std::iter::once(limits)),
-            None => self.limits.views.look(workspace, limits, self.limits.nodes()),
+            Some(levels) => levels.status(&charge),
+            None => self.limits.views.look(&charge, self.limits.nodes()),
         }
     }
 
@@ -129,7 +128,7 @@ impl RedisLimiter {
             call.key(key);
         }
         call.key(reservation);
-        for CarriedScope { limits, carried } in scopes.iter() {
+        for CarriedScope { limits, carried } in scopes {
             let buckets = [(limits.requests, requests, carried.requests), (limits.tokens, tokens, carried.tokens)];
             for (capacity, cost, CarriedLevel { start_milli, drawn_milli }) in buckets {
                 call.arg(capacity).arg(cost).arg(start_milli).arg(drawn_milli);
@@ -173,37 +172,36 @@ impl Drop for UnconfirmedCharge<'_> {
 
 /// The response of the script: milliseconds to wait, the number of the bucket that requires it, and the levels.
 ///
-/// Example: `[1500, 2, 59, -40]` means that the second bucket (tokens of the workspace) is 40 below zero, and that the
+/// Example: `[1500, 2, 59, -40]` means that the second bucket (tokens of the home) is 40 below zero, and that the
 /// call may be tried again in 1.5 s. `[0, 0, 58, 900]` means that the call was admitted.
 struct BucketLevels(Vec<i64>);
 
 impl BucketLevels {
     fn check(&self, charge: &Charge) -> Result<RateLimitStatus, Exceeded> {
-        let rate_limits = self.status(charge.limits());
+        let rate_limits = self.status(charge);
         let wait_millis = self.0[0].max(0).unsigned_abs();
         if wait_millis == 0 {
             return Ok(rate_limits);
         }
         let slowest = usize::try_from(self.0[1]).unwrap_or(1).clamp(1, self.0.len() - 2) - 1;
-        let scope = if slowest < 2 { Scope::Workspace } else { Scope::Key };
         let unit = if slowest.is_multiple_of(2) { Unit::Requests } else { Unit::Tokens };
-        let limits = charge.limits().nth(slowest / 2).unwrap_or(charge.workspace_limits);
+        let (scope, limits) = charge.limits().nth(slowest / 2).unwrap_or((charge.home_scope(), charge.home_limits));
         let limit = if unit == Unit::Requests { limits.requests } else { limits.tokens };
         let used = i64::try_from(limit).unwrap_or(i64::MAX).saturating_sub(self.0[slowest + 2]);
         Err(Exceeded { scope, unit, limit, used: used.max(0).unsigned_abs(), wait_millis, rate_limits })
     }
 
-    /// The levels of the workspace, then those of the key.
+    /// In the order of [`Charge::limits`].
     fn scopes(&self) -> impl Iterator<Item = SharedLevels> {
         self.0[2..].chunks_exact(2).map(|levels| SharedLevels { requests: levels[0], tokens: levels[1] })
     }
 
-    fn status(&self, limits: impl Iterator<Item = PerMinute>) -> RateLimitStatus {
-        let scopes = self.scopes().zip(limits).map(|(levels, limits)| RateLimitStatus {
+    fn status(&self, charge: &Charge) -> RateLimitStatus {
+        let scopes = self.scopes().zip(charge.limits()).map(|(levels, (_, limits))| RateLimitStatus {
             requests: LimitStatus::of_level(limits.requests, levels.requests),
             tokens: LimitStatus::of_level(limits.tokens, levels.tokens),
         });
-        scopes.reduce(RateLimitStatus::tighter).expect("the response has the buckets of the workspace")
+        scopes.reduce(RateLimitStatus::tighter).expect("the response has the buckets of the home")
     }
 }
 

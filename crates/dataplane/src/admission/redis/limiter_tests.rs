@@ -2,8 +2,10 @@
 //! than any test.
 
 use super::*;
+use crate::admission::charge::ChargedCall;
+use domain::limits::PerMinute;
 use domain::usage::Actor;
-use domain::{Caller, KeyId, OrganizationId, RequestId, Timestamp};
+use domain::{Caller, KeyId, OrganizationId, RequestId, Timestamp, WorkspaceId};
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
@@ -17,7 +19,8 @@ const LONG: Duration = Duration::from_secs(30);
 
 fn charge() -> Charge {
     let caller = Caller::new(OrganizationId::new(NOW, 1), WorkspaceId::new(NOW, 2), Actor::Key(KeyId::new(NOW, 3)));
-    Charge::new(&Arc::new(caller), PerMinute { requests: 60, tokens: 6_000 }, RequestId::new(NOW, 4), 1)
+    let limits = PerMinute { requests: 60, tokens: 6_000 };
+    Charge::new(&caller, limits, ChargedCall::default(), RequestId::new(NOW, 4)).with_tokens(1)
 }
 
 /// A limiter that never gives up opening a connection.

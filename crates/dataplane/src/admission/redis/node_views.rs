@@ -2,9 +2,8 @@
 
 use crate::admission::charge::Charge;
 use crate::admission::shards::{Counter, Counters, Shard, Shards};
-use domain::WorkspaceId;
 use domain::limits::{
-    Carried, Counted, Exceeded, NodeBuckets, PerMinute, RateLimitStatus, Scope, SharedLevels, take_cost,
+    Buckets, Carried, Counted, Exceeded, NodeBuckets, PerMinute, RateLimitStatus, SharedLevels, take_cost,
 };
 use std::time::Instant;
 
@@ -13,23 +12,11 @@ pub(super) struct NodeViews {
     shards: Shards<NodeBuckets>,
 }
 
-/// What this node hands over to Redis with a charge, for each scope that limits it.
-pub(super) struct CarriedScopes {
-    workspace: CarriedScope,
-    key: Option<CarriedScope>,
-}
-
+/// What this node hands over to Redis with a charge, for one scope that limits it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CarriedScope {
     pub(super) limits: PerMinute,
     pub(super) carried: Carried,
-}
-
-impl CarriedScopes {
-    /// In the order of [`Charge::limits`].
-    pub(super) fn iter(&self) -> impl Iterator<Item = CarriedScope> {
-        std::iter::once(self.workspace).chain(self.key)
-    }
 }
 
 /// The number of nodes, and whether Redis was recently unreachable.
@@ -40,67 +27,59 @@ pub(super) struct ClusterState {
 }
 
 impl NodeViews {
-    /// What to hand over with a charge. It counts as handed over from now on.
-    pub(super) fn carry(&self, charge: &Charge, cluster: ClusterState, now: Instant) -> CarriedScopes {
+    /// What to hand over with a charge, in the order of [`Charge::limits`]. It counts as handed over from now on.
+    pub(super) fn carry(&self, charge: &Charge, cluster: ClusterState, now: Instant) -> Vec<CarriedScope> {
         let now = self.shards.millis_at(now);
-        let mut shard = self.shards.of(charge.workspace());
-        let mut views = shard.get_mut(charge.workspace());
-        let key = charge.key().map(|(key, own)| {
-            let view = views.as_mut().and_then(|views| views.keys.get_mut(key));
-            carry(view, own, cluster, now)
-        });
-        let view = views.map(|views| &mut views.workspace.buckets);
-        CarriedScopes { workspace: carry(view, charge.workspace_limits, cluster, now), key }
-    }
-
-    /// The same for the buckets of a workspace alone.
-    pub(super) fn carry_workspace(
-        &self,
-        workspace: &WorkspaceId,
-        limits: PerMinute,
-        cluster: ClusterState,
-        now: Instant,
-    ) -> CarriedScopes {
-        let now = self.shards.millis_at(now);
-        let mut shard = self.shards.of(workspace);
-        let view = shard.get_mut(workspace).map(|views| &mut views.workspace.buckets);
-        CarriedScopes { workspace: carry(view, limits, cluster, now), key: None }
+        let mut shard = self.shards.of(&charge.home);
+        let mut views = shard.get_mut(&charge.home);
+        let home = views.as_mut().map(|views| &mut views.home.buckets);
+        let mut all = Vec::with_capacity(charge.others.len() + 1);
+        all.push(carry(home, charge.home_limits, cluster, now));
+        for one in &charge.others {
+            let view = views.as_mut().and_then(|views| views.others.get_mut(&one.id));
+            all.push(carry(view, one.limits, cluster, now));
+        }
+        all
     }
 
     /// Records the levels in a response of Redis, in the order of [`Charge::limits`].
     pub(super) fn note_response(&self, charge: &Charge, nodes: u32, mut levels: impl Iterator<Item = SharedLevels>) {
         let now = self.shards.millis_at(Instant::now());
         let Some(seen) = levels.next() else { return };
-        let mut shard = self.shards.of(charge.workspace());
+        let mut shard = self.shards.of(&charge.home);
         let views = get_or_insert(&mut shard, charge, nodes, now, || NodeBuckets::shared(seen, now));
-        views.workspace.buckets.note_response(charge.workspace_limits, nodes, seen, now);
-        if let (Some((key, own)), Some(seen)) = (charge.key(), levels.next()) {
+        views.home.buckets.note_response(charge.home_limits, nodes, seen, now);
+        for (one, seen) in charge.others.iter().zip(levels) {
             let new = || NodeBuckets::shared(seen, now);
-            let view = views.keys.get_or_insert(key, own, new, |view| is_idle(view, nodes, now));
-            view.note_response(own, nodes, seen, now);
+            let view = views.others.get_or_insert(one, new, |view| is_idle(view, nodes, now));
+            view.note_response(one.limits, nodes, seen, now);
         }
     }
 
     /// Takes a charge from this node's share of the limits.
     pub(super) fn take_share(&self, charge: &Charge, nodes: u32) -> Result<RateLimitStatus, Exceeded> {
         let now = self.shards.millis_at(Instant::now());
-        let (limits, cost) = (charge.workspace_limits, charge.cost());
-        let mut shard = self.shards.of(charge.workspace());
-        let views = get_or_insert(&mut shard, charge, nodes, now, || NodeBuckets::full_share(limits, nodes, now));
-        let of_key = charge.key().map(|(key, own)| {
-            let new = || NodeBuckets::full_share(own, nodes, now);
-            (views.keys.get_or_insert(key, own, new, |view| is_idle(view, nodes, now)), own)
-        });
-        views.workspace.buckets.with_share(limits, nodes, now, |buckets| {
-            let workspace = Counted { scope: Scope::Workspace, limits: limits.share(nodes), buckets };
-            match of_key {
-                None => take_cost(&mut [workspace], cost, now),
-                Some((view, own)) => view.with_share(own, nodes, now, |buckets| {
-                    let key = Counted { scope: Scope::Key, limits: own.share(nodes), buckets };
-                    take_cost(&mut [workspace, key], cost, now)
-                }),
+        let mut shard = self.shards.of(&charge.home);
+        let full = |limits| NodeBuckets::full_share(limits, nodes, now);
+        let views = get_or_insert(&mut shard, charge, nodes, now, || full(charge.home_limits));
+        let mut levels: Vec<Buckets> = vec![views.home.buckets.share(charge.home_limits, nodes, now)];
+        for one in &charge.others {
+            let view = views.others.get_or_insert(one, || full(one.limits), |view| is_idle(view, nodes, now));
+            levels.push(view.share(one.limits, nodes, now));
+        }
+        let mut scopes: Vec<_> = charge
+            .limits()
+            .zip(&mut levels)
+            .map(|((scope, limits), buckets)| Counted { scope, limits: limits.share(nodes), buckets })
+            .collect();
+        let status = take_cost(&mut scopes, charge.cost(), now)?;
+        views.home.buckets.keep_share(levels[0]);
+        for (one, left) in charge.others.iter().zip(&levels[1..]) {
+            if let Some(view) = views.others.get_mut(&one.id) {
+                view.keep_share(*left);
             }
-        })
+        }
+        Ok(status)
     }
 
     /// Returns what a call took from the share and did not use; takes more if negative.
@@ -115,22 +94,30 @@ impl NodeViews {
 
     fn update(&self, charge: &Charge, now: Instant, update: impl Fn(&mut NodeBuckets, PerMinute, u64)) {
         let now = self.shards.millis_at(now);
-        let mut shard = self.shards.of(charge.workspace());
-        let Some(views) = shard.get_mut(charge.workspace()) else { return };
-        update(&mut views.workspace.buckets, charge.workspace_limits, now);
-        if let Some((key, own)) = charge.key()
-            && let Some(view) = views.keys.get_mut(key)
-        {
-            update(view, own, now);
+        let mut shard = self.shards.of(&charge.home);
+        let Some(views) = shard.get_mut(&charge.home) else { return };
+        update(&mut views.home.buckets, charge.home_limits, now);
+        for one in &charge.others {
+            if let Some(view) = views.others.get_mut(&one.id) {
+                update(view, one.limits, now);
+            }
         }
     }
 
-    /// This node's share of the limits of a workspace.
-    pub(super) fn look(&self, workspace: &WorkspaceId, limits: PerMinute, nodes: u32) -> RateLimitStatus {
+    /// This node's share of the limits of a charge, which is not taken.
+    pub(super) fn look(&self, charge: &Charge, nodes: u32) -> RateLimitStatus {
         let now = self.shards.millis_at(Instant::now());
-        let shard = self.shards.of(workspace);
-        let view = shard.get(workspace).map(|views| views.workspace.buckets);
-        view.unwrap_or_else(|| NodeBuckets::full_share(limits, nodes, now)).share_status(limits, nodes, now)
+        let mut shard = self.shards.of(&charge.home);
+        let mut views = shard.get_mut(&charge.home);
+        let status = |view: Option<NodeBuckets>, limits| {
+            let view = view.unwrap_or_else(|| NodeBuckets::full_share(limits, nodes, now));
+            view.share_status(limits, nodes, now)
+        };
+        let home = status(views.as_ref().map(|views| views.home.buckets), charge.home_limits);
+        charge.others.iter().fold(home, |tightest, one| {
+            let view = views.as_mut().and_then(|views| views.others.get_mut(&one.id).copied());
+            tightest.tighter(status(view, one.limits))
+        })
     }
 }
 
@@ -143,7 +130,7 @@ fn carry(view: Option<&mut NodeBuckets>, limits: PerMinute, cluster: ClusterStat
     CarriedScope { limits, carried }
 }
 
-/// The views of a charge's workspace.
+/// The views of a charge's home.
 fn get_or_insert<'a>(
     shard: &'a mut Shard<NodeBuckets>,
     charge: &Charge,
@@ -151,7 +138,7 @@ fn get_or_insert<'a>(
     now: u64,
     new: impl FnOnce() -> NodeBuckets,
 ) -> &'a mut Counters<NodeBuckets> {
-    shard.get_or_insert(charge.workspace(), charge.workspace_limits, new, |view| is_idle(view, nodes, now))
+    shard.get_or_insert(charge, new, |view| is_idle(view, nodes, now))
 }
 
 fn is_idle(view: &Counter<NodeBuckets>, nodes: u32, now: u64) -> bool {

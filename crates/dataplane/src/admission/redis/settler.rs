@@ -97,7 +97,7 @@ fn command(work: &Work) -> Cmd {
     let buckets = bucket_keys(charge);
     let mut command = redis::cmd("EVALSHA");
     command.arg(SETTLE.get_hash()).arg(buckets.len() + 1).arg(buckets).arg(reservation_key(charge));
-    for limits in charge.limits() {
+    for (_, limits) in charge.limits() {
         command.arg(limits.requests).arg(limits.tokens);
     }
     command.arg(used).arg(requests).arg(ttl_secs);

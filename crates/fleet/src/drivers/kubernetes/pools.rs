@@ -170,9 +170,11 @@ impl Pools {
 fn backend_of(pod: &Pod, (name, address): &(String, SocketAddr), auth: &ReplicaAuth) -> Option<(ModelId, Backend)> {
     let model = model_of(pod)?;
     let family = Family::parse(pod_status::annotation(pod, pod::ENGINE_ANNOTATION)?)?;
+    let command = pod.spec.as_ref().and_then(|spec| spec.containers.first()?.command.as_deref()).unwrap_or_default();
     let upstream = Upstream {
         continuous_usage: matches!(family, Family::ForebayEngine | Family::Vllm | Family::Sglang),
         engine: family.engine(),
+        priority_scheduling: family.engine().is_some_and(|engine| engine.schedules_by_priority(command)),
         api_key: Some(auth.key(&ReplicaName::parse(name).ok()?)),
         ..Upstream::plain(format!("http://{address}/v1"), model.as_str())
     };

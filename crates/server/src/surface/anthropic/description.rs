@@ -2,6 +2,7 @@
 //!
 //! `/v1/models` is described once, in the format of its usual clients.
 
+use super::batches;
 use super::error::ErrorEnvelope;
 use super::messages::{self, TokenCount};
 use crate::surface::openapi::{ErrorDescription, add_errors, operations_of};
@@ -12,7 +13,16 @@ use utoipa::openapi::{OpenApi, RefOr, Required};
 
 #[derive(utoipa::OpenApi)]
 #[openapi(
-    paths(messages::create, messages::count_tokens),
+    paths(
+        messages::create,
+        messages::count_tokens,
+        batches::create,
+        batches::list,
+        batches::show,
+        batches::results,
+        batches::cancel,
+        batches::delete
+    ),
     components(schemas(ErrorEnvelope<'static>, TokenCount))
 )]
 struct Handlers;
@@ -40,9 +50,28 @@ const ERRORS: [ErrorDescription; 12] = [
     ("503", "`model_not_serving`, `request_quarantined`, `store_unavailable`", &["MessagesError"]),
 ];
 
+const BATCHES: [ErrorDescription; 11] = [
+    ("400", "`invalid_payload`, `missing_parameter`, `invalid_value`, `batch_not_ended`", &["MessagesError"]),
+    ("401", "`invalid_api_key`", &["MessagesError"]),
+    (
+        "403",
+        "keys: `permission_denied`; sessions: `no_organization_context`, `no_workspace_context`, `not_a_member`, `csrf_failed`",
+        &["MessagesError"],
+    ),
+    ("404", "`batch_not_found`, `file_not_found`", &["MessagesError"]),
+    ("408", "`request_timeout`", &["MessagesError"]),
+    ("413", "`payload_too_large`", &["MessagesError"]),
+    ("415", "`unsupported_media_type`", &["MessagesError"]),
+    ("429", "`rate_limit_exceeded`, `too_many_batches`, `too_many_lines`", &["MessagesError"]),
+    ("431", "`headers_too_large`", &["MessagesError"]),
+    ("500", "`internal_error`", &["MessagesError"]),
+    ("503", "`store_unavailable`", &["MessagesError"]),
+];
+
 pub(crate) fn description() -> OpenApi {
     let mut description = Handlers::openapi();
-    for item in description.paths.paths.values_mut() {
+    for (path, item) in &mut description.paths.paths {
+        let is_batches = path.starts_with("/v1/messages/batches");
         for operation in operations_of(item) {
             let none = Vec::<String>::new;
             let session = SecurityRequirement::new("session", none()).add("csrf", none());
@@ -51,11 +80,15 @@ pub(crate) fn description() -> OpenApi {
             if let Some(body) = &mut operation.request_body {
                 body.required = Some(Required::True);
             }
-            add_errors(operation, &ERRORS);
+            add_errors(operation, if is_batches { &BATCHES } else { &ERRORS });
         }
     }
     let schemas = &mut description.components.get_or_insert_default().schemas;
-    for (name, schema) in [("MessagesRequest", messages_request()), ("CountTokensRequest", prompt())] {
+    for (name, schema) in [
+        ("MessagesRequest", messages_request()),
+        ("CountTokensRequest", prompt()),
+        ("MessageBatchRequest", batch_request()),
+    ] {
         schemas.insert(name.into(), RefOr::T(Schema::Object(schema)));
     }
     description
@@ -70,6 +103,20 @@ fn prompt() -> Object {
         .required("model")
         .property("messages", messages)
         .required("messages")
+        .build()
+}
+
+fn batch_request() -> Object {
+    let request = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("custom_id", ObjectBuilder::new().schema_type(Type::String))
+        .required("custom_id")
+        .property("params", messages_request())
+        .required("params");
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("requests", ArrayBuilder::new().items(request).min_items(Some(1)))
+        .required("requests")
         .build()
 }
 

@@ -1,5 +1,6 @@
-//! Anthropic's surface: `/v1/messages`, `/v1/messages/count_tokens`, and `/v1/models` for its clients.
+//! Anthropic's surface: `/v1/messages`, `/v1/messages/count_tokens`, `/v1/messages/batches`, and `/v1/models` for its clients.
 
+mod batches;
 mod description;
 mod error;
 mod messages;
@@ -12,9 +13,10 @@ use super::inference::{ErrorFormat, Exchange, InferenceError};
 use super::route_name::RouteName;
 use crate::credential::KeyHeaders;
 use crate::surface::{Body, EdgeResponse};
-use domain::RequestId;
+use domain::{Caller, RequestId};
 use edge::Headers;
 use http::{Method, Response};
+use std::sync::Arc;
 
 pub(super) const ERROR_FORMAT: ErrorFormat = ErrorFormat { response: error::response, event: error::event };
 
@@ -25,6 +27,10 @@ const ANTHROPIC_VERSION: &str = "anthropic-version";
 pub(super) enum Route<'a> {
     Messages,
     CountTokens,
+    Batches,
+    Batch(&'a str),
+    BatchResults(&'a str),
+    CancelBatch(&'a str),
     Models,
     Model(&'a str),
 }
@@ -34,10 +40,21 @@ pub(super) fn route<'a>(path: &'a str, headers: &Headers) -> Option<Route<'a>> {
     let route = match path.strip_suffix('/').unwrap_or(path) {
         "/v1/messages" => return Some(Route::Messages),
         "/v1/messages/count_tokens" => return Some(Route::CountTokens),
+        "/v1/messages/batches" => return Some(Route::Batches),
+        other if let Some(rest) = other.strip_prefix("/v1/messages/batches/") => return batch_route(rest),
         "/v1/models" => Route::Models,
         other => other.strip_prefix("/v1/models/").filter(|id| !id.is_empty()).map(Route::Model)?,
     };
     headers.has(ANTHROPIC_VERSION).then_some(route)
+}
+
+fn batch_route(rest: &str) -> Option<Route<'_>> {
+    match rest.split_once('/') {
+        None if !rest.is_empty() => Some(Route::Batch(rest)),
+        Some((id, "results")) if !id.is_empty() => Some(Route::BatchResults(id)),
+        Some((id, "cancel")) if !id.is_empty() => Some(Route::CancelBatch(id)),
+        None | Some(_) => None,
+    }
 }
 
 impl Route<'_> {
@@ -46,21 +63,26 @@ impl Route<'_> {
         match self {
             Self::Messages => RouteName::Messages,
             Self::CountTokens => RouteName::CountTokens,
+            Self::Batches | Self::Batch(_) | Self::BatchResults(_) | Self::CancelBatch(_) => RouteName::MessageBatches,
             Self::Models | Self::Model(_) => RouteName::Models,
         }
     }
 
     const fn allow(self) -> &'static str {
         match self {
-            Self::Messages | Self::CountTokens => "POST",
-            Self::Models | Self::Model(_) => "GET, HEAD",
+            Self::Messages | Self::CountTokens | Self::CancelBatch(_) => "POST",
+            Self::Batches => "GET, HEAD, POST",
+            Self::Batch(_) => "GET, HEAD, DELETE",
+            Self::BatchResults(_) | Self::Models | Self::Model(_) => "GET, HEAD",
         }
     }
 
     fn supports(self, method: &Method) -> bool {
         match self {
-            Self::Messages | Self::CountTokens => method == Method::POST,
-            Self::Models | Self::Model(_) => method == Method::GET || method == Method::HEAD,
+            Self::Messages | Self::CountTokens | Self::CancelBatch(_) => method == Method::POST,
+            Self::Batches => [Method::GET, Method::HEAD, Method::POST].contains(method),
+            Self::Batch(_) => [Method::GET, Method::HEAD, Method::DELETE].contains(method),
+            Self::BatchResults(_) | Self::Models | Self::Model(_) => method == Method::GET || method == Method::HEAD,
         }
     }
 }
@@ -77,6 +99,12 @@ pub(super) async fn respond(exchange: &mut Exchange<'_>, route: Route<'_>) -> Re
     match route {
         Route::Messages => messages::create(exchange, caller).await,
         Route::CountTokens => messages::count_tokens(exchange, caller).await,
+        Route::Batches if exchange.method == Method::POST => batches::create(exchange, caller).await,
+        Route::Batches => batches::list(exchange, caller).await,
+        Route::Batch(id) if exchange.method == Method::DELETE => batches::delete(exchange, caller, id).await,
+        Route::Batch(id) => batches::show(exchange, caller, id).await,
+        Route::BatchResults(id) => batches::results(exchange, caller, id).await,
+        Route::CancelBatch(id) => batches::cancel(exchange, caller, id).await,
         Route::Models => {
             let list = models::list(exchange.surface, &caller, exchange.uri.query())?;
             Ok(exchange.serve(list))
@@ -86,6 +114,14 @@ pub(super) async fn respond(exchange: &mut Exchange<'_>, route: Route<'_>) -> Re
             Ok(exchange.serve(model))
         }
     }
+}
+
+/// Makes the call of a request of a message batch.
+pub(super) async fn respond_to_line(
+    exchange: &mut Exchange<'_>,
+    caller: Arc<Caller>,
+) -> Result<EdgeResponse, InferenceError> {
+    messages::create(exchange, caller).await
 }
 
 /// The response to a request that reached no handler.

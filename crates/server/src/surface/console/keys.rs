@@ -3,7 +3,7 @@
 use crate::surface::console::accounts::workspaces::null_or_value;
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Admin, Id, List, Payload, WorkspaceAdmin, WorkspaceCaller, bounds};
-use crate::view::{BudgetView, KeySpendingView, KeyView, budgets};
+use crate::view::{BudgetView, KeyLimitsView, KeySpendingView, KeyView, budgets};
 use axum::Json;
 use control::CommandError;
 use control::keys::{self, DisabledKeys, KeyChange, KeyEdit, KeyRequest};
@@ -29,6 +29,11 @@ pub(super) struct NewKey {
     requests_per_minute: Option<u64>,
     #[schema(minimum = 1, maximum = 1_000_000_000_000_000_u64)]
     tokens_per_minute: Option<u64>,
+    #[serde(default)]
+    limits: KeyLimitsView,
+    /// Whether its calls name the people behind it.
+    #[serde(default)]
+    trusts_end_user: bool,
     /// What the key may be used for: `inference`, `endpoints:read` (dedicated endpoints) or `endpoints:write`, which includes
     /// reading; everything if absent.
     #[schema(min_items = 1, max_items = 3)]
@@ -72,6 +77,11 @@ pub(super) struct EditKey {
     #[serde(default, deserialize_with = "null_or_value")]
     #[schema(value_type = Option<u64>, minimum = 1, maximum = 1_000_000_000_000_000_u64)]
     tokens_per_minute: Option<Option<u64>>,
+    /// Replaces all limits by model.
+    #[schema(nullable = false)]
+    limits: Option<KeyLimitsView>,
+    #[schema(nullable = false)]
+    trusts_end_user: Option<bool>,
     #[serde(default, deserialize_with = "null_or_value")]
     #[schema(value_type = Option<Vec<String>>, min_items = 1, max_items = 3)]
     permissions: Option<Option<Vec<String>>>,
@@ -161,6 +171,8 @@ pub(super) async fn create(
         requests_per_minute: limit("requestsPerMinute", new.requests_per_minute)?,
         tokens_per_minute: limit("tokensPerMinute", new.tokens_per_minute)?,
         restrictions: new.restrictions()?,
+        limits: new.limits.read()?,
+        trusts_end_user: new.trusts_end_user,
         labels: key_restrictions::key_labels(new.labels.unwrap_or_default())?,
         budgets: budgets(new.budgets, caller.now())?,
     };
@@ -195,6 +207,8 @@ pub(super) async fn edit(
         expires_at: body.expires_at,
         requests_per_minute: limit("requestsPerMinute", body.requests_per_minute)?,
         tokens_per_minute: limit("tokensPerMinute", body.tokens_per_minute)?,
+        limits: body.limits.map(KeyLimitsView::read).transpose()?,
+        trusts_end_user: body.trusts_end_user,
         permissions: edited(body.permissions.as_ref(), key_restrictions::permissions)?,
         allowed_models: edited(body.allowed_models.as_ref(), key_restrictions::allowed_models)?,
         allowed_ips: edited(body.allowed_ips.as_ref(), key_restrictions::allowed_ips)?,

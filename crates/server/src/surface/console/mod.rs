@@ -5,6 +5,7 @@
 //! line in [`router`]. `/openapi.json` is generated from the handlers' annotations.
 
 mod accounts;
+mod batches;
 pub(crate) mod error;
 mod export;
 mod extract;
@@ -59,10 +60,10 @@ pub(crate) struct Console {
 
 /// All routes, and their description.
 fn router() -> OpenApiRouter<Console> {
-    use accounts::{aliases, invitations, members, organizations, users, workspaces};
+    use accounts::{aliases, end_users, invitations, members, organizations, users, workspaces};
     use operator::{
         aliases as catalogue_aliases, catalogue, downloads, flavors, gpus, health, installation, logs, models,
-        nodes as all_nodes, organizations as all_organizations, prefill_queue, upstreams, weights,
+        nodes as all_nodes, organizations as all_organizations, prefill_queue, queues, upstreams, weights,
     };
     use platform::{allotments, audit, nodes};
     use sessions::{current, own, single_sign_on};
@@ -93,8 +94,14 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(workspaces::show, workspaces::edit, workspaces::delete))
         .routes(routes!(aliases::list))
         .routes(routes!(aliases::set, aliases::delete))
+        .routes(routes!(end_users::list))
+        .routes(routes!(end_users::show, end_users::edit, end_users::delete))
         .routes(routes!(members::list_of_workspace))
         .routes(routes!(members::add_to_workspace, members::remove_from_workspace))
+        .routes(routes!(batches::list))
+        .routes(routes!(batches::show))
+        .routes(routes!(batches::cancel))
+        .routes(routes!(batches::list_files))
         .routes(routes!(report::show))
         .routes(routes!(report::quota))
         .routes(routes!(metrics::show))
@@ -121,6 +128,7 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(models::show, models::edit, models::delete))
         .routes(routes!(models::list_prices))
         .routes(routes!(prefill_queue::show))
+        .routes(routes!(queues::list))
         .routes(routes!(flavors::list_gpu_types))
         .routes(routes!(flavors::check_fit))
         .routes(routes!(upstreams::probe))

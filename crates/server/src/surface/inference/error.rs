@@ -1,9 +1,11 @@
 //! Errors of inference, without the envelope of a surface.
 
+use super::FailedBatchRequest;
 use crate::credential::CredentialError;
 use crate::surface::Body;
 use crate::surface::error::{SurfaceError, retry_after_secs};
 use crate::surface::openai::StoredResponseError;
+use control::batches::BatchError;
 use dataplane::request::ParseError;
 use dataplane::{CallError, UpstreamRejection};
 use domain::Caller;
@@ -17,11 +19,18 @@ pub(crate) enum InferenceError {
     Surface(#[from] SurfaceError),
     Call(#[from] CallError),
     Stored(#[from] StoredResponseError),
+    Batch(#[from] FailedBatchRequest),
 }
 
 impl From<CredentialError> for InferenceError {
     fn from(error: CredentialError) -> Self {
         Self::Surface(error.into())
+    }
+}
+
+impl From<BatchError> for InferenceError {
+    fn from(error: BatchError) -> Self {
+        Self::Batch(error.into())
     }
 }
 
@@ -58,11 +67,12 @@ pub(in crate::surface) fn call_status(error: &CallError) -> StatusCode {
         | CallError::BudgetExceeded { .. }
         | CallError::BudgetReserved { .. }
         | CallError::Overloaded
-        | CallError::NoRoom
+        | CallError::NoRoom { .. }
         | CallError::OrganizationBusy
         | CallError::TooManyCalls { .. }
         | CallError::TooManyCounts { .. } => StatusCode::TOO_MANY_REQUESTS,
         CallError::NotServing { .. }
+        | CallError::ModelBusy { .. }
         | CallError::Quarantined { .. }
         | CallError::EndpointFailed { .. }
         | CallError::HoldQueueFull
@@ -84,12 +94,15 @@ pub(in crate::surface) fn call_status(error: &CallError) -> StatusCode {
 /// The official clients obey this header before they look at the status.
 pub(in crate::surface) const X_SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 const RETRY_SOON_SECS: u64 = 1;
+/// A batch takes a while.
+const RETRY_WHEN_ENDED_SECS: u64 = 60;
 
 impl InferenceError {
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::Surface(error) => error.status(),
             Self::Stored(error) => error.status(),
+            Self::Batch(error) => error.status(),
             Self::Call(error) => call_status(error),
         }
     }
@@ -99,6 +112,7 @@ impl InferenceError {
             Self::Surface(error) => error.code(),
             Self::Call(error) => error.code(),
             Self::Stored(error) => error.code(),
+            Self::Batch(error) => error.code(),
         }
     }
 
@@ -108,6 +122,7 @@ impl InferenceError {
             Self::Surface(error) => error.is_failed_attempt(),
             Self::Call(error) => error.is_failed_attempt(),
             Self::Stored(error) => error.status().is_client_error(),
+            Self::Batch(error) => error.status().is_client_error(),
         }
     }
 
@@ -121,6 +136,7 @@ impl InferenceError {
                 | CallError::QuotaUnavailable { cause, .. },
             )
             | Self::Stored(StoredResponseError::Unavailable { cause }) => Some(cause.clone()),
+            Self::Batch(error) => error.cause(),
             Self::Call(_) | Self::Stored(_) => None,
         }
     }
@@ -135,16 +151,17 @@ impl InferenceError {
             ) => Some((*seconds).max(1)),
             Self::Call(
                 CallError::Overloaded
-                | CallError::NoRoom
                 | CallError::BudgetReserved { .. }
                 | CallError::TooManyCalls { .. }
                 | CallError::TooManyCounts { .. }
                 | CallError::OrganizationBusy
                 | CallError::ServerBusy,
             ) => Some(RETRY_SOON_SECS),
+            Self::Call(error @ (CallError::NoRoom { .. } | CallError::ModelBusy { .. })) => error.expected_wait_secs(),
             Self::Call(CallError::BudgetExceeded { retry_after_secs, .. }) => *retry_after_secs,
             Self::Surface(error) => error.retry_after_secs(),
-            Self::Call(_) | Self::Stored(_) => retry_after_secs(self.status()),
+            Self::Batch(error) if error.is_final() => Some(RETRY_WHEN_ENDED_SECS),
+            Self::Call(_) | Self::Stored(_) | Self::Batch(_) => retry_after_secs(self.status()),
         }
     }
 
@@ -167,6 +184,7 @@ impl InferenceError {
         match self {
             Self::Call(error) => error.param(),
             Self::Stored(error) => error.param(),
+            Self::Batch(error) => error.param(),
             Self::Surface(_) => "",
         }
     }
@@ -187,7 +205,10 @@ impl InferenceError {
             ) => {
                 headers.insert(X_SHOULD_RETRY, HeaderValue::from_static("false"));
             }
-            Self::Call(_) | Self::Stored(_) => {}
+            Self::Batch(error) if error.is_final() => {
+                headers.insert(X_SHOULD_RETRY, HeaderValue::from_static("false"));
+            }
+            Self::Call(_) | Self::Stored(_) | Self::Batch(_) => {}
         }
     }
 }

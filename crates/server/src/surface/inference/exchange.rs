@@ -1,5 +1,6 @@
 //! One request for inference: who sends it, its body, the call, and how it ends.
 
+use super::end_user::NamedEndUser;
 use super::storing::StoringBody;
 use super::{InferenceError, PendingSave, call_error};
 use crate::credential::{self, KeyHeaders};
@@ -21,6 +22,7 @@ use edge::{Headers, Incoming, ResponseBacklog, deadline, request_body};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
 use serde::Serialize;
 use std::net::IpAddr;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use telemetry::traces::{CallTrace, TRACESTATE, TracedBody};
@@ -67,6 +69,10 @@ pub(in crate::surface) struct Exchange<'a> {
     pub(in crate::surface) rate_limits: Option<RateLimitStatus>,
     /// Set if the request of a call was counted before the call is made.
     pub(in crate::surface) counted: Option<RateLimitStatus>,
+    /// Members of the body that engines do not get.
+    pub(in crate::surface) hidden: Vec<Range<usize>>,
+    /// Of the call that is made.
+    pub(in crate::surface) class: CallClass,
     /// Set if too many earlier calls of the caller failed, and the model may still be a dedicated endpoint.
     pub(in crate::surface) throttled: Option<Throttled>,
 }
@@ -128,10 +134,17 @@ impl Exchange<'_> {
         }
     }
 
-    /// Reads the whole body.
+    /// Reads the whole body, and who the person behind a trusted key is.
     pub(in crate::surface) async fn read_body(&mut self, caller: &Caller) -> Result<WholeBody, InferenceError> {
         let holder = Holder::Organization(caller.organization.clone());
-        Ok(self.surface.body_bounds.read(self.headers, self.body, holder).await.map_err(SurfaceError::from)?)
+        let whole = self.surface.body_bounds.read(self.headers, self.body, holder).await.map_err(SurfaceError::from)?;
+        if caller.end_users.is_some() {
+            let (names, bounds) = (&self.surface.end_users, &self.surface.body_bounds);
+            let NamedEndUser { end_user, hidden } = Box::pin(names.find(caller, self.headers, &whole, bounds)).await?;
+            self.tap.note(|record| record.end_user = end_user);
+            self.hidden = hidden;
+        }
+        Ok(whole)
     }
 
     /// Counts the request of a call to this model, before something is loaded for it.
@@ -140,7 +153,12 @@ impl Exchange<'_> {
         caller: &Arc<Caller>,
         model: &str,
     ) -> Result<(), InferenceError> {
-        let counted = self.surface.dataplane.count_request(caller, model, self.tap.request_id().clone()).await;
+        if self.class == CallClass::Batch {
+            return Ok(());
+        }
+        let counted =
+            self.surface.dataplane.count_request(caller, model, self.tap.end_user(), self.tap.request_id().clone());
+        let counted = counted.await;
         self.counted = counted.map_err(|error| call_error(error, caller))?;
         self.rate_limits = self.counted;
         Ok(())
@@ -158,7 +176,7 @@ impl Exchange<'_> {
     /// Makes the call.
     pub(in crate::surface) async fn infer(
         &mut self,
-        Prepared { caller, request, dialect, save }: Prepared,
+        Prepared { caller, mut request, dialect, save }: Prepared,
     ) -> Result<EdgeResponse, InferenceError> {
         self.check_attempts_before(&caller, &request)?;
         let Self { surface, headers, .. } = self;
@@ -166,9 +184,13 @@ impl Exchange<'_> {
         if let Some(trace) = &self.trace {
             trace.record_request(&request.body);
         }
+        // A translation leaves them out.
+        if !self.hidden.is_empty() && matches!(dialect, Dialect::Chat) {
+            request.hide(std::mem::take(&mut self.hidden));
+        }
         let mut call = Call {
             caller,
-            class: CallClass::default(),
+            class: self.class,
             request,
             counted: self.counted,
             dialect,
@@ -276,7 +298,9 @@ impl Exchange<'_> {
 
     fn reject(mut self, error: &InferenceError) -> EdgeResponse {
         let tap = &mut self.tap;
+        // Lines of batches are bounded by their number, and must not end the interactive calls of their key.
         if error.is_failed_attempt()
+            && self.class != CallClass::Batch
             && let Some(caller) = tap.caller()
         {
             self.surface.context.throttles.count_attempt(caller);

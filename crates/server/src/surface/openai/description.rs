@@ -4,10 +4,10 @@
 
 use super::error::ErrorEnvelope;
 use super::responses::{self, InputTokenCount};
-use super::{chat, models, tokens};
+use super::{batches, chat, files, models, tokens};
 use crate::surface::openapi::{ErrorDescription, add_errors, operations_of};
 use utoipa::OpenApi as _;
-use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
+use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn, PathItem};
 use utoipa::openapi::schema::{ArrayBuilder, Object, ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::{OpenApi, RefOr, Required};
@@ -23,6 +23,15 @@ use utoipa::openapi::{OpenApi, RefOr, Required};
         chat::score,
         tokens::tokenize,
         tokens::detokenize,
+        files::upload::create,
+        files::list,
+        files::show,
+        files::content,
+        files::delete,
+        batches::create,
+        batches::list,
+        batches::show,
+        batches::cancel,
         responses::create,
         responses::input_tokens,
         responses::records::show,
@@ -45,6 +54,26 @@ const READ: [ErrorDescription; 6] = [
 ];
 const MODEL: [ErrorDescription; 1] = [("404", "`model_not_found`", &["InferenceError"])];
 const RESPONSE: [ErrorDescription; 1] = [("404", "`response_not_found`, `model_not_found`", &["InferenceError"])];
+/// Files and batches.
+const RECORD: [ErrorDescription; 13] = [
+    ("400", "`invalid_payload`, `missing_parameter`, `batch_not_cancellable`", &["InferenceError"]),
+    ("401", "`invalid_api_key`", &["InferenceError"]),
+    (
+        "403",
+        "keys: `permission_denied`; sessions: `no_organization_context`, `no_workspace_context`, `not_a_member`, `csrf_failed`",
+        &["InferenceError"],
+    ),
+    ("404", "`file_not_found`, `batch_not_found`", &["InferenceError"]),
+    ("408", "`request_timeout`", &["InferenceError"]),
+    ("409", "`idempotency_in_progress`", &["InferenceError"]),
+    ("413", "`payload_too_large`, `storage_full`", &["InferenceError"]),
+    ("415", "`unsupported_media_type`", &["InferenceError"]),
+    ("422", "`invalid_value`, `idempotency_key_reused`", &["InferenceError"]),
+    ("429", "`rate_limit_exceeded`, `too_many_batches`", &["InferenceError"]),
+    ("431", "`headers_too_large`", &["InferenceError"]),
+    ("500", "`internal_error`", &["InferenceError"]),
+    ("503", "`store_unavailable`", &["InferenceError"]),
+];
 const ITEMS: [ErrorDescription; 1] = [("422", "`invalid_value`", &["InferenceError"])];
 const CALL: [ErrorDescription; 13] = [
     (
@@ -78,6 +107,10 @@ pub(crate) fn description() -> OpenApi {
     let mut description = Handlers::openapi();
     add_encoded_id(&mut description);
     for (path, item) in &mut description.paths.paths {
+        if path.starts_with("/v1/files") || path.starts_with("/v1/batches") {
+            describe_records(item);
+            continue;
+        }
         let is_read = item.get.is_some();
         let is_stored = path.starts_with("/v1/responses/{");
         for operation in operations_of(item) {
@@ -114,10 +147,26 @@ pub(crate) fn description() -> OpenApi {
         ("DetokenizeRequest", detokenize_request()),
         ("EmbeddingsRequest", embeddings_request()),
         ("ResponsesRequest", responses_request()),
+        ("BatchRequest", batch_request()),
     ] {
         schemas.insert(name.into(), RefOr::T(Schema::Object(schema)));
     }
     description
+}
+
+/// Files and batches: paths that are read and changed.
+fn describe_records(item: &mut PathItem) {
+    for operation in operations_of(item) {
+        if let Some(body) = &mut operation.request_body {
+            body.required = Some(Required::True);
+        }
+        add_errors(operation, &RECORD);
+        add_workspace_header(operation);
+        operation.security = Some(security(false));
+    }
+    if let Some(get) = &mut item.get {
+        get.security = Some(security(true));
+    }
 }
 
 /// The route of one model matches its id with the slash encoded, too.
@@ -245,6 +294,22 @@ fn responses_request() -> Object {
         .property("input", ObjectBuilder::new().schema_type(SchemaType::AnyValue).description(Some(input)))
         .required("input")
         .property("stream", stream.description(Some("Events instead of one response.")))
+        .build()
+}
+
+fn batch_request() -> Object {
+    let text = |what: &str| ObjectBuilder::new().schema_type(Type::String).description(Some(what));
+    let object = |what: &str| ObjectBuilder::new().schema_type(or_null(Type::Object)).description(Some(what));
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("input_file_id", text("A file of lines, each one call."))
+        .required("input_file_id")
+        .property("endpoint", text("The route that the lines call, such as `/v1/chat/completions`."))
+        .required("endpoint")
+        .property("completion_window", text("`24h`"))
+        .required("completion_window")
+        .property("metadata", object("Up to 16 texts by name."))
+        .property("output_expires_after", object("`anchor` (`created_at`) and `seconds` (3600 to 2592000)."))
         .build()
 }
 

@@ -1,9 +1,11 @@
-//! OpenAI's surface: `/v1/chat/completions`, `/v1/completions`, `/v1/responses`, `/v1/embeddings`, `/v1/models`, and what
-//! vLLM adds to it.
+//! OpenAI's surface: `/v1/chat/completions`, `/v1/completions`, `/v1/responses`, `/v1/embeddings`, `/v1/files`,
+//! `/v1/batches`, `/v1/models`, and what vLLM adds to it.
 
+mod batches;
 mod chat;
 mod description;
 pub(crate) mod error;
+mod files;
 mod models;
 mod responses;
 mod tokens;
@@ -16,7 +18,10 @@ use super::inference::{ErrorFormat, Exchange, InferenceError};
 use super::route_name::RouteName;
 use crate::credential::KeyHeaders;
 use crate::surface::{Body, EdgeResponse, is_below};
+use domain::Caller;
+use domain::batches::BatchEndpoint;
 use http::{Method, Response};
+use std::sync::Arc;
 
 pub(super) const ERROR_FORMAT: ErrorFormat = ErrorFormat { response: error::response, event: error::event };
 
@@ -35,6 +40,12 @@ pub(super) enum Route<'a> {
     Response(&'a str),
     ResponseItems(&'a str),
     Embeddings,
+    Files,
+    File(&'a str),
+    FileContent(&'a str),
+    Batches,
+    Batch(&'a str),
+    CancelBatch(&'a str),
     Models,
     Model(&'a str),
     Unknown,
@@ -55,13 +66,34 @@ pub(super) fn route(path: &str) -> Route<'_> {
         // OpenAI's route to shorten a conversation, and no id of a response. Clients expect 404 where there is none.
         "/v1/responses/compact" => Route::Unknown,
         "/v1/embeddings" => Route::Embeddings,
+        "/v1/files" => Route::Files,
+        "/v1/batches" => Route::Batches,
         "/v1/models" => Route::Models,
         other => match other.strip_prefix("/v1/models/") {
             Some(id) if !id.is_empty() => Route::Model(id),
             Some(_) => Route::Unknown,
-            None => other.strip_prefix("/v1/responses/").map_or(Route::Unknown, stored_route),
+            None => record_route(other),
         },
     }
+}
+
+/// The route of a stored record.
+fn record_route(path: &str) -> Route<'_> {
+    if let Some(rest) = path.strip_prefix("/v1/files/") {
+        return match rest.split_once('/') {
+            None if !rest.is_empty() => Route::File(rest),
+            Some((id, "content")) if !id.is_empty() => Route::FileContent(id),
+            None | Some(_) => Route::Unknown,
+        };
+    }
+    if let Some(rest) = path.strip_prefix("/v1/batches/") {
+        return match rest.split_once('/') {
+            None if !rest.is_empty() => Route::Batch(rest),
+            Some((id, "cancel")) if !id.is_empty() => Route::CancelBatch(id),
+            None | Some(_) => Route::Unknown,
+        };
+    }
+    path.strip_prefix("/v1/responses/").map_or(Route::Unknown, stored_route)
 }
 
 /// The route of a stored response.
@@ -90,6 +122,8 @@ impl Route<'_> {
             Self::InputTokens => RouteName::InputTokens,
             Self::Response(_) | Self::ResponseItems(_) => RouteName::StoredResponses,
             Self::Embeddings => RouteName::Embeddings,
+            Self::Files | Self::File(_) | Self::FileContent(_) => RouteName::Files,
+            Self::Batches | Self::Batch(_) | Self::CancelBatch(_) => RouteName::Batches,
             Self::Models | Self::Model(_) => RouteName::Models,
             Self::Unknown => RouteName::Unknown,
         }
@@ -110,6 +144,12 @@ impl Route<'_> {
             | Self::Response(_)
             | Self::ResponseItems(_)
             | Self::Embeddings
+            | Self::Files
+            | Self::File(_)
+            | Self::FileContent(_)
+            | Self::Batches
+            | Self::Batch(_)
+            | Self::CancelBatch(_)
             | Self::Unknown => KeyHeaders::Bearer,
         }
     }
@@ -129,6 +169,12 @@ impl Route<'_> {
             Self::InputTokens
             | Self::Response(_)
             | Self::ResponseItems(_)
+            | Self::Files
+            | Self::File(_)
+            | Self::FileContent(_)
+            | Self::Batches
+            | Self::Batch(_)
+            | Self::CancelBatch(_)
             | Self::Models
             | Self::Model(_)
             | Self::Unknown => false,
@@ -146,9 +192,16 @@ impl Route<'_> {
             | Self::Detokenize
             | Self::Responses
             | Self::InputTokens
-            | Self::Embeddings => "POST",
-            Self::Response(_) => "GET, HEAD, DELETE",
-            Self::ResponseItems(_) | Self::Models | Self::Model(_) | Self::Unknown => "GET, HEAD",
+            | Self::Embeddings
+            | Self::CancelBatch(_) => "POST",
+            Self::Response(_) | Self::File(_) => "GET, HEAD, DELETE",
+            Self::Files | Self::Batches => "GET, HEAD, POST",
+            Self::FileContent(_)
+            | Self::Batch(_)
+            | Self::ResponseItems(_)
+            | Self::Models
+            | Self::Model(_)
+            | Self::Unknown => "GET, HEAD",
         }
     }
 
@@ -163,11 +216,16 @@ impl Route<'_> {
             | Self::Detokenize
             | Self::Responses
             | Self::InputTokens
-            | Self::Embeddings => method == Method::POST,
-            Self::Response(_) => [Method::GET, Method::HEAD, Method::DELETE].contains(method),
-            Self::ResponseItems(_) | Self::Models | Self::Model(_) | Self::Unknown => {
-                method == Method::GET || method == Method::HEAD
-            }
+            | Self::Embeddings
+            | Self::CancelBatch(_) => method == Method::POST,
+            Self::Response(_) | Self::File(_) => [Method::GET, Method::HEAD, Method::DELETE].contains(method),
+            Self::Files | Self::Batches => [Method::GET, Method::HEAD, Method::POST].contains(method),
+            Self::FileContent(_)
+            | Self::Batch(_)
+            | Self::ResponseItems(_)
+            | Self::Models
+            | Self::Model(_)
+            | Self::Unknown => method == Method::GET || method == Method::HEAD,
         }
     }
 }
@@ -201,6 +259,15 @@ pub(super) async fn respond(exchange: &mut Exchange<'_>, route: Route<'_>) -> Re
         Route::Response(id) => Box::pin(responses::records::show(exchange, &caller, id)).await,
         Route::ResponseItems(id) => Box::pin(responses::records::input_items(exchange, &caller, id)).await,
         Route::Embeddings => chat::embeddings(exchange, caller).await,
+        Route::Files if exchange.method == Method::POST => Box::pin(files::upload::create(exchange, caller)).await,
+        Route::Files => Box::pin(files::list(exchange, caller)).await,
+        Route::File(id) if exchange.method == Method::DELETE => Box::pin(files::delete(exchange, caller, id)).await,
+        Route::File(id) => Box::pin(files::show(exchange, caller, id)).await,
+        Route::FileContent(id) => Box::pin(files::content(exchange, caller, id)).await,
+        Route::Batches if exchange.method == Method::POST => Box::pin(batches::create(exchange, caller)).await,
+        Route::Batches => Box::pin(batches::list(exchange, caller)).await,
+        Route::Batch(id) => Box::pin(batches::show(exchange, caller, id)).await,
+        Route::CancelBatch(id) => Box::pin(batches::cancel(exchange, caller, id)).await,
         Route::Models => {
             let list = models::list(&exchange.surface.dataplane, &caller, exchange.uri.query());
             Ok(exchange.serve(list))
@@ -210,6 +277,23 @@ pub(super) async fn respond(exchange: &mut Exchange<'_>, route: Route<'_>) -> Re
             Ok(exchange.serve(model))
         }
         Route::Unknown => Err(SurfaceError::RouteNotFound.into()),
+    }
+}
+
+/// Makes the call of a line of a batch.
+pub(super) async fn respond_to_line(
+    exchange: &mut Exchange<'_>,
+    endpoint: BatchEndpoint,
+    caller: Arc<Caller>,
+) -> Result<EdgeResponse, InferenceError> {
+    match endpoint {
+        BatchEndpoint::Chat => chat::completions(exchange, caller).await,
+        BatchEndpoint::Embeddings => chat::embeddings(exchange, caller).await,
+        BatchEndpoint::Completions => chat::text_completions(exchange, caller).await,
+        BatchEndpoint::Responses => Box::pin(responses::create(exchange, caller)).await,
+        BatchEndpoint::Rerank => chat::rerank(exchange, caller).await,
+        // Of the other surface.
+        BatchEndpoint::Messages => Err(SurfaceError::Internal.into()),
     }
 }
 
@@ -235,13 +319,16 @@ mod tests {
         assert_eq!(route("/v1/responses/resp_1"), Route::Response("resp_1"));
         assert_eq!(route("/v1/responses/compact"), Route::Unknown);
         assert_eq!(route("/v1/responses/resp_1/input_items/"), Route::ResponseItems("resp_1"));
+        assert_eq!((route("/v1/files/"), route("/v1/files/file-1")), (Route::Files, Route::File("file-1")));
+        assert_eq!(route("/v1/files/file-1/content"), Route::FileContent("file-1"));
+        assert_eq!(route("/v1/batches/batch_1/cancel"), Route::CancelBatch("batch_1"));
         for of_endpoints in ["/v1/score", "/tokenize", "/v1/detokenize"] {
             assert!(
                 route(of_endpoints).calls_model(),
                 "failed attempts do not stop a dedicated endpoint: {of_endpoints}"
             );
         }
-        for unknown in ["/", "/v1", "/v1/completion", "/v2/models", "/v1/chat"] {
+        for unknown in ["/", "/v1", "/v1/completion", "/v2/models", "/v1/chat", "/v1/files/a/b", "/v1/batches/a/b"] {
             assert_eq!(route(unknown), Route::Unknown, "{unknown}");
         }
     }

@@ -4,7 +4,8 @@ use crate::surface::Body;
 use crate::surface::inference::{InferenceError, call_error};
 use crate::surface::json;
 use dataplane::{CallError, Dataplane};
-use domain::capabilities::Capabilities;
+use domain::capabilities::{Capabilities, Capability};
+use domain::model::Modality;
 use domain::{Caller, PriceShare};
 use fleet::Route;
 use http::{Response, StatusCode};
@@ -87,15 +88,22 @@ impl<'a> From<&'a Route> for ModelView<'a> {
                     .filter(|share| *share != PriceShare::WHOLE)
                     .map(|share| share.to_string()),
             },
-            capabilities: known(&route.pool.capabilities()),
+            capabilities: known(model.modality, &route.pool.capabilities()),
             alias_of: None,
         }
     }
 }
 
-fn known(capabilities: &Capabilities) -> BTreeMap<&'static str, bool> {
+/// The capabilities that engines have shown. Batches run on any model that can do what it is for.
+fn known(modality: Modality, capabilities: &Capabilities) -> BTreeMap<&'static str, bool> {
     let sets = [(capabilities.present(), true), (capabilities.missing(), false)];
-    sets.into_iter().flat_map(|(set, can)| set.iter().map(move |one| (one.as_str(), can))).collect()
+    let of_engines = sets.into_iter().flat_map(|(set, can)| set.iter().map(move |one| (one.as_str(), can)));
+    let purpose = match modality {
+        Modality::Chat => Capability::Chat,
+        Modality::Embedding => Capability::Embeddings,
+        Modality::Rerank => Capability::Rerank,
+    };
+    of_engines.chain([("batch", !capabilities.missing().contains(purpose))]).collect()
 }
 
 impl<'a> ModelView<'a> {

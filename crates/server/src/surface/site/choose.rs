@@ -3,11 +3,12 @@
 use http::{Method, StatusCode};
 
 /// The first segment of every path that the console has a page for: those of `web/src/app/routes.tsx`.
-const PAGES: [&str; 13] = [
+const PAGES: [&str; 14] = [
     "models",
     "playground",
     "keys",
     "endpoints",
+    "batches",
     "costs",
     "observability",
     "members",

@@ -152,7 +152,11 @@ async fn aliases_and_sessions_of_agents_work() {
     assert_eq!((response.status_line().as_str(), &response.json()["model"]), ("200 OK", &"claude-sonnet-4-5".into()));
     let events = app.usage(1).await;
     assert_eq!(events[0].model.as_str(), CHAT);
-    let origin = CallOrigin { surface: Some(CallSurface::Messages), requested_model: Some("claude-sonnet-4-5".into()) };
+    let origin = CallOrigin {
+        surface: Some(CallSurface::Messages),
+        requested_model: Some("claude-sonnet-4-5".into()),
+        batch: None,
+    };
     assert_eq!(events[0].origin, origin);
     let models = client(&app).get("/models/claude-x").await.json();
     assert_eq!(models["id"], "claude-x");

@@ -27,7 +27,8 @@ async fn a_key_is_shown_once_and_masked_afterwards() {
     let expected = json!({
         "id": made["id"], "name": "ci", "prefix": format!("sk-{segment}-…"), "state": "active",
         "createdAt": made["createdAt"], "createdBy": person.id().await, "expiresAt": "2999-01-01T00:00:00.000Z",
-        "lastUsedAt": null, "requestsPerMinute": 5, "tokensPerMinute": null, "permissions": null,
+        "lastUsedAt": null, "requestsPerMinute": 5, "tokensPerMinute": null,
+        "limits": {"perModel": []}, "trustsEndUser": false, "permissions": null,
         "allowedModels": null, "allowedIps": null, "labels": {}, "budgets": [],
     });
     let mut shown = made.clone();

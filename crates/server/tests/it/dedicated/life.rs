@@ -160,7 +160,11 @@ async fn a_call_while_the_last_replica_drains_is_served_by_it() {
     let stream = plant.app.open_stream(body).await;
     plant.scale_to_zero("chat").await;
     wait_until("draining", TIMEOUT, async || {
-        plant.endpoint("chat").await.is_some_and(|one| one.status.draining == 1 && one.status.ready == 0)
+        let endpoint = plant.endpoint("chat").await;
+        let endpoint = endpoint.filter(|one| one.status.draining == 1 && one.status.ready == 0);
+        let Some(endpoint) = endpoint else { return false };
+        // Until this node has seen it, it routes calls to the replica as before.
+        plant.routed(&endpoint.id).await == Some(0)
     })
     .await;
     assert_eq!(plant.chat("chat").await.status, 200);

@@ -191,11 +191,16 @@ impl Plant {
             let Some(endpoint) = endpoint.filter(|one| one.state.as_str() == state && one.status.ready == ready) else {
                 return false;
             };
-            let reports = patiently(async || store::endpoint_loads::list(&self.store).await).await;
-            let here = reports.iter().find(|report| report.endpoint == endpoint.id && report.node == self.node());
-            here.is_some_and(|report| report.replicas.iter().filter(|calls| calls.routed).count() == ready as usize)
+            self.routed(&endpoint.id).await == Some(ready as usize)
         })
         .await;
+    }
+
+    /// The replicas to which this node routes calls, by its last report.
+    pub(crate) async fn routed(&self, endpoint: &EndpointId) -> Option<usize> {
+        let reports = patiently(async || store::endpoint_loads::list(&self.store).await).await;
+        let here = reports.iter().find(|report| report.endpoint == *endpoint && report.node == self.node())?;
+        Some(here.replicas.iter().filter(|calls| calls.routed).count())
     }
 
     /// The id of this node.

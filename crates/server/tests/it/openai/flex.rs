@@ -38,7 +38,8 @@ fn flex_calls(app: &TestApp, count: usize) -> JoinSet<Response> {
 }
 
 async fn wait_until_waiting(app: &TestApp, calls: usize) {
-    let (ops, expected) = (Client::new(app.forebay.ops), format!("\nforebay_flex_calls_waiting {calls}\n"));
+    let expected = format!("\nforebay_calls_waiting{{model=\"{CHAT}\",class=\"flex\"}} {calls}\n");
+    let ops = Client::new(app.forebay.ops);
     wait_until("flex calls wait", TIMEOUT, async || ops.get("/metrics").await.text().contains(&expected)).await;
 }
 

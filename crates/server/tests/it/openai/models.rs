@@ -16,11 +16,11 @@ async fn the_list_is_the_catalogue() {
     let app = TestApp::start().await;
     expect![[r#"
         200 OK
-        content-length: 651
+        content-length: 675
         content-type: application/json
         x-request-id: req_…
 
-        {"object":"list","data":[{"id":"acme/tiny","object":"model","created":1767225600,"owned_by":"acme","name":"Tiny","provider":"acme","modality":"chat","status":"available","context_length":4096,"optimized":false,"pricing":{"currency":"USD","input_per_1m":"1.00","cached_input_per_1m":"0.50","output_per_1m":"4.00"},"capabilities":{}},{"id":"acme/embed","object":"model","created":1767225600,"owned_by":"acme","name":"acme/embed","provider":"acme","modality":"embedding","status":"available","context_length":512,"optimized":false,"pricing":{"currency":"USD","input_per_1m":"0.02","cached_input_per_1m":"0.02","output_per_1m":"0.00"},"capabilities":{}}]}
+        {"object":"list","data":[{"id":"acme/tiny","object":"model","created":1767225600,"owned_by":"acme","name":"Tiny","provider":"acme","modality":"chat","status":"available","context_length":4096,"optimized":false,"pricing":{"currency":"USD","input_per_1m":"1.00","cached_input_per_1m":"0.50","output_per_1m":"4.00"},"capabilities":{"batch":true}},{"id":"acme/embed","object":"model","created":1767225600,"owned_by":"acme","name":"acme/embed","provider":"acme","modality":"embedding","status":"available","context_length":512,"optimized":false,"pricing":{"currency":"USD","input_per_1m":"0.02","cached_input_per_1m":"0.02","output_per_1m":"0.00"},"capabilities":{"batch":true}}]}
     "#]]
     .assert_eq(&shown(&app.client().get("/models").await));
 }

@@ -10,6 +10,7 @@ mod nodes;
 mod organizations;
 mod other_nodes;
 mod prefill_queue;
+mod queues;
 mod tiny_hub;
 mod upstreams;
 mod weights;

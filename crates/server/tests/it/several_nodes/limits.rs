@@ -6,8 +6,8 @@ use testkit::fake_engine::Script;
 use testkit::http::{Response, Stream};
 use tokio::task::JoinSet;
 
-use super::{Cluster, Limits, UNLIMITED, at_most, at_once, chat_of, uses};
-use crate::app::{TIMEOUT, error_line, stream_with_usage, wait_until};
+use super::{Cluster, Limits, NODES, UNLIMITED, at_most, at_once, chat_of, uses};
+use crate::app::{TIMEOUT, error_line, stream_with_usage, text, wait_until};
 
 fn left(response: &Response, what: &str) -> u64 {
     response.header(&format!("x-ratelimit-remaining-{what}")).unwrap().parse().unwrap()
@@ -48,6 +48,43 @@ async fn tokens_on_all_nodes_share_one_bucket_and_are_settled_once() {
     let expected = 3_900 - tally.tokens - 10;
     let left = left(&response, "tokens");
     assert!((expected..=expected + refilled).contains(&left), "{left} instead of {expected}");
+    cluster.remove().await;
+}
+
+/// Calls with these keys on all nodes; the number of served ones. All others are rejected by the limits.
+async fn served(cluster: &Cluster, keys: &[&str], calls: usize) -> u64 {
+    let mut running = JoinSet::new();
+    for call in 0..calls {
+        let client = cluster.nodes[call % NODES].client_with(keys[call % keys.len()]);
+        running.spawn(async move { client.post_json("/chat/completions", chat_of(2, 5)).await });
+    }
+    let responses = running.join_all().await;
+    let rejected = responses.iter().filter(|response| response.status != 200);
+    assert!(rejected.clone().all(|response| error_line(response) == "429 rate_limit_exceeded"));
+    (calls - rejected.count()) as u64
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn models_of_a_key_and_workspaces_of_an_organization_share_buckets_on_all_nodes() {
+    let cluster = Cluster::start(UNLIMITED).await;
+    let app = &cluster.nodes[0];
+    let organization = text(&app.forebay.bootstrap()["organizationId"]).to_owned();
+    app.admin(&format!("organizations set {organization} --requests-per-minute 40"));
+    let create = |line: String| text(&app.admin(&line)["id"]).to_owned();
+    let key = |workspace: &str, flags: &str| {
+        let line = format!("keys create --workspace {workspace} --name shared {flags}");
+        text(&app.admin(&line)["key"]).to_owned()
+    };
+    let narrow = key(&app.workspace().to_string(), "--model-requests-per-minute acme/*=10");
+    let other = create(format!("workspaces create --organization {organization} --name Other"));
+    let (one, two) = (key(&app.workspace().to_string(), ""), key(&other, ""));
+    let began = Instant::now();
+    let of_model = served(&cluster, &[&narrow], 60).await;
+    let bound = at_most(10, began.elapsed());
+    assert!((10..=bound).contains(&of_model), "{of_model} of {bound}");
+    let of_both = served(&cluster, &[&one, &two], 120).await;
+    let bound = at_most(40, began.elapsed());
+    assert!((40..=bound).contains(&(of_model + of_both)), "{of_model} and {of_both} of {bound}");
     cluster.remove().await;
 }
 

@@ -8,7 +8,9 @@
 use domain::budget::ReservedIn;
 use domain::named_enum;
 use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens};
-use domain::{Caller, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
+use domain::{
+    Caller, EndUser, EndUserId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent, WorkspaceId,
+};
 use json_line::JsonLine;
 use serde_json::Value;
 use std::io::Write;
@@ -24,7 +26,7 @@ named_enum! {
 
 const CHECKSUM_LEN: usize = 8;
 /// No line is longer, with its line break: every number has its most digits, every id its longest form.
-pub(super) const MAX_LINE_BYTES: u64 = 1536;
+pub(super) const MAX_LINE_BYTES: u64 = 2048;
 /// Longer names of replicas are cut. They consist of a model's id and a number, or are names of Pods, so none is.
 const MAX_REPLICA_BYTES: usize = 256;
 
@@ -54,8 +56,10 @@ pub(super) fn write(event: &UsageEvent, stage: Stage, text: &mut Vec<u8>) {
         duration_micros,
         held_micros,
         sent_micros,
-        origin: CallOrigin { surface, requested_model },
+        // The events of batches are written with their results, and not by the journal.
+        origin: CallOrigin { surface, requested_model, batch: _ },
         failovers,
+        end_user,
         reserved_in,
     } = event;
     text.clear();
@@ -93,6 +97,12 @@ pub(super) fn write(event: &UsageEvent, stage: Stage, text: &mut Vec<u8>) {
     }
     if *failovers > 0 {
         line.number("failovers", *failovers);
+    }
+    if let Some(end_user) = end_user {
+        line.plain("end_user", end_user.id.as_str());
+        if let Some(name) = &end_user.text {
+            line.text("end_user_text", name);
+        }
     }
     if !reserved_in.is_empty() {
         line.number("reserved_in", reserved_in.bits());
@@ -152,8 +162,12 @@ pub(super) fn read(text: &[u8]) -> Option<(UsageEvent, Stage)> {
         origin: CallOrigin {
             surface: text("surface").and_then(CallSurface::parse),
             requested_model: text("requested_model").map(Into::into),
+            batch: None,
         },
         failovers: line["failovers"].as_u64().map_or(Some(0), |count| count.try_into().ok())?,
+        end_user: text("end_user")
+            .and_then(EndUserId::parse)
+            .map(|id| Arc::new(EndUser { id, text: text("end_user_text").map(Into::into) })),
         reserved_in: line["reserved_in"]
             .as_u64()
             .and_then(|bits| bits.try_into().ok())

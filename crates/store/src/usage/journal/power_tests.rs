@@ -15,7 +15,7 @@ use domain::usage::Certainty;
 use fastrand::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 
-const SEGMENT_BYTES: u64 = 4 << 10;
+const SEGMENT_BYTES: u64 = 5_461;
 const STEPS: usize = 200;
 
 /// What may go wrong besides the power.

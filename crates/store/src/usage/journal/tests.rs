@@ -3,7 +3,9 @@ use super::model_disk::ModelDisk;
 use super::*;
 use domain::budget::ReservedIn;
 use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens};
-use domain::{Caller, KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, WorkspaceId};
+use domain::{
+    Caller, EndUser, EndUserId, KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, WorkspaceId,
+};
 use std::io::Write;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -34,8 +36,13 @@ pub(super) fn event(number: u128, completion: u64) -> UsageEvent {
         duration_micros: 34,
         held_micros: None,
         sent_micros: Some(700),
-        origin: CallOrigin { surface: Some(CallSurface::Messages), requested_model: Some("claude-x".into()) },
+        origin: CallOrigin {
+            surface: Some(CallSurface::Messages),
+            requested_model: Some("claude-x".into()),
+            batch: None,
+        },
         failovers: 2,
+        end_user: None,
         reserved_in: ReservedIn::from_bits(5),
     }
 }
@@ -58,7 +65,7 @@ fn files(folder: &Path) -> usize {
 
 /// A journal of small files without threads.
 fn open(disk: &ModelDisk, number: u128) -> (Journal, JournalReader) {
-    Journal::open_on(Disk::Model(disk.clone()), run(number), 1 << 20, 4 << 10).unwrap()
+    Journal::open_on(Disk::Model(disk.clone()), run(number), 1 << 20, 5_461).unwrap()
 }
 
 /// The names of the files that have lines.
@@ -238,12 +245,21 @@ fn the_longest_line_fits_into_its_reservation() {
         duration_micros: u64::MAX,
         held_micros: Some(u64::MAX),
         sent_micros: Some(u64::MAX),
-        origin: CallOrigin { surface: Some(CallSurface::Completions), requested_model: Some(long(128).into()) },
+        origin: CallOrigin {
+            surface: Some(CallSurface::Completions),
+            requested_model: Some(long(128).into()),
+            batch: None,
+        },
         failovers: u32::MAX,
+        end_user: Some(Arc::new(EndUser {
+            id: EndUserId::parse(&format!("eu_{}", "f".repeat(32))).unwrap(),
+            text: Some("\u{10ffff}".repeat(64).into()),
+        })),
         ..event(u128::MAX, 1)
     };
     let line = line::encode(&longest, Stage::Running);
     assert!(line.len() as u64 <= MAX_LINE_BYTES, "{} bytes", line.len());
+    assert_eq!(line::read_with_break(&line).unwrap().0.end_user, longest.end_user);
 }
 
 #[test]

@@ -10,14 +10,17 @@ use super::event::{self, Value};
 use crate::db::{Query, Store};
 use crate::error::StoreError;
 use crate::row;
+use domain::batches::COMPLETION_WINDOW_MILLIS;
 use domain::usage::{Actor, CLIENT_GONE, CallSurface};
-use domain::{RequestId, Span, Timestamp, UsageEvent, WorkspaceId};
+use domain::{EndUserId, RequestId, Span, Timestamp, UsageEvent, WorkspaceId};
 use sqlx::AssertSqlSafe;
 use std::time::Duration;
 
 pub const MAX_LISTED: u32 = 1_000;
-/// How far the time of an id and that of its call may differ.
+/// How much earlier than its id a call may start.
 const ID_PRECISION_MILLIS: i64 = 1_000;
+/// How much later than its id a call may start, with an hour to spare: ids of lines have the time of their batch.
+const MAX_LINE_AGE_MILLIS: i64 = COMPLETION_WINDOW_MILLIS + 3_600_000;
 
 /// Selects calls by their status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,11 +42,12 @@ pub struct Filter {
     pub status: Option<StatusFilter>,
     pub code: Option<String>,
     pub surface: Option<CallSurface>,
+    pub end_user: Option<EndUserId>,
     pub request: Option<RequestId>,
     /// Only calls that took at least this long.
     pub min_duration: Option<Duration>,
-    /// Only calls older than this one.
-    pub before: Option<RequestId>,
+    /// Only calls that come after the one with this start and id.
+    pub before: Option<(Timestamp, RequestId)>,
 }
 
 /// One call of the log.
@@ -111,12 +115,28 @@ pub async fn count(store: &Store, filter: &Filter, max: u64) -> Result<u64, Stor
 }
 
 /// Only the conditions that are set, so that the databases can choose an index. Each compares a column with one value.
+/// SQLite reads its index within the first bounds of a column, so the narrow ones come before those of the span.
 fn conditions(filter: &Filter) -> Vec<(&'static str, Value<'_>)> {
-    let mut all = vec![
+    let mut all = Vec::new();
+    if let Some((started_at, request)) = &filter.before {
+        // Older, or of the same moment with a smaller id. `$1` is the moment because it is the first of all.
+        all.extend([
+            ("started_at <=", Value::Number(started_at.millis())),
+            ("CASE WHEN started_at < $1 THEN '' ELSE request_id END <", Value::Text(request.as_str())),
+        ]);
+    }
+    if let Some(request) = &filter.request {
+        // The id is made when the call or its batch starts; an index begins with the time, none with the id.
+        let made_at = request.made_at();
+        all.push(("started_at >=", Value::Number(made_at.plus_millis(-ID_PRECISION_MILLIS).millis())));
+        all.push(("started_at <=", Value::Number(made_at.plus_millis(MAX_LINE_AGE_MILLIS).millis())));
+        all.push(("request_id =", Value::Text(request.as_str())));
+    }
+    all.extend([
         ("workspace_id =", Value::Text(filter.workspace.as_str())),
         ("started_at >=", Value::Number(filter.span.from.millis())),
         ("started_at <", Value::Number(filter.span.to.millis())),
-    ];
+    ]);
     all.extend(filter.model.as_deref().map(|model| ("model =", Value::Text(model))));
     all.extend(filter.actor.as_ref().map(|actor| match actor {
         Actor::Key(key) => ("key_id =", Value::Text(key.as_str())),
@@ -131,20 +151,10 @@ fn conditions(filter: &Filter) -> Vec<(&'static str, Value<'_>)> {
     }
     all.extend(filter.code.as_deref().map(|code| ("code =", Value::Text(code))));
     all.extend(filter.surface.map(|surface| ("surface =", Value::Text(surface.as_str()))));
-    if let Some(request) = &filter.request {
-        // The id is made when the call starts; the time is in an index, the id is not.
-        let made_at = request.made_at();
-        all.push(("started_at >=", Value::Number(made_at.plus_millis(-ID_PRECISION_MILLIS).millis())));
-        all.push(("started_at <=", Value::Number(made_at.plus_millis(ID_PRECISION_MILLIS).millis())));
-        all.push(("request_id =", Value::Text(request.as_str())));
-    }
+    all.extend(filter.end_user.as_ref().map(|end_user| ("end_user =", Value::Text(end_user.as_str()))));
     if let Some(least) = filter.min_duration {
         let micros = i64::try_from(least.as_micros()).unwrap_or(i64::MAX);
         all.push(("duration_micros >=", Value::Number(micros)));
-    }
-    if let Some(before) = &filter.before {
-        all.push(("started_at <=", Value::Number(before.made_at().millis())));
-        all.push(("request_id <", Value::Text(before.as_str())));
     }
     all
 }

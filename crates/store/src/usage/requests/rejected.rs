@@ -6,7 +6,7 @@ use crate::row;
 use crate::usage::event;
 use crate::values::{chunks, insert_text};
 use domain::usage::{Actor, CallOrigin};
-use domain::{KeyId, ModelId, RequestId, Timestamp, UserId, WorkspaceId};
+use domain::{EndUserId, KeyId, ModelId, RequestId, Timestamp, UserId, WorkspaceId};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
@@ -24,10 +24,11 @@ pub struct RejectedCall {
     pub duration_micros: u64,
     pub held_micros: Option<u64>,
     pub origin: CallOrigin,
+    pub end_user: Option<EndUserId>,
 }
 
 const COLUMNS: &str = "request_id, workspace_id, key_id, user_id, model, status, code, started_at, duration_micros, held_micros, surface, \
-     requested_model";
+     requested_model, end_user";
 
 /// Writes rejected calls. Idempotent.
 pub async fn insert_rejected(tx: &mut Tx, calls: &[RejectedCall]) -> Result<(), StoreError> {
@@ -52,7 +53,8 @@ pub async fn insert_rejected(tx: &mut Tx, calls: &[RejectedCall]) -> Result<(), 
                 .bind(row::to_number(call.duration_micros))
                 .bind(row::to_optional_number(call.held_micros))
                 .bind(event::surface_text(&call.origin))
-                .bind(event::requested_text(&call.origin));
+                .bind(event::requested_text(&call.origin))
+                .bind(call.end_user.as_ref().map(EndUserId::as_str));
         }
         tx.execute(insert).await?;
     }
@@ -61,7 +63,7 @@ pub async fn insert_rejected(tx: &mut Tx, calls: &[RejectedCall]) -> Result<(), 
 
 /// The columns that [`from_row`] reads.
 pub(super) const READ: &str = "request_id, workspace_id, key_id, user_id, model, status, code, started_at, duration_micros, \
-     held_micros, surface, requested_model";
+     held_micros, surface, requested_model, end_user";
 
 pub(super) fn from_row(found: &AnyRow) -> Result<RejectedCall, StoreError> {
     let key = row::optional_parsed(found, "key_id", |text| KeyId::parse(text).ok())?.map(Actor::Key);
@@ -78,5 +80,6 @@ pub(super) fn from_row(found: &AnyRow) -> Result<RejectedCall, StoreError> {
         duration_micros: row::count(found, "duration_micros")?,
         held_micros: row::optional_count(found, "held_micros")?,
         origin: event::read_origin(found)?,
+        end_user: row::optional_parsed(found, "end_user", EndUserId::parse)?,
     })
 }

@@ -15,6 +15,9 @@ pub use read::{Summed, read};
 
 use domain::Grain;
 
+/// The daily sums of calls that named an end user.
+const END_USERS: &str = "usage_end_users";
+
 const fn table(grain: Grain) -> &'static str {
     match grain {
         Grain::Hour => "usage_hours",

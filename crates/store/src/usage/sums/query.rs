@@ -1,14 +1,14 @@
 //! One statement that adds up pieces of usage. A single statement sees a consistent snapshot.
 
 use super::amounts::{Amounts, COLUMNS};
-use super::table;
+use super::{END_USERS, table};
 use crate::db::Query;
 use crate::error::StoreError;
 use crate::row;
 use domain::grouping::{Dimension, Group};
-use domain::span::{Piece, Sign, Source};
+use domain::span::{EndUserRows, Piece, Sign, Source};
 use domain::usage::{Actor, CallSurface};
-use domain::{Day, Grain, ModelId, WorkspaceId};
+use domain::{Day, EndUserId, Grain, ModelId, WorkspaceId};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
@@ -32,6 +32,7 @@ fn group(found: &AnyRow, dimension: Dimension) -> Result<Group, StoreError> {
         Dimension::Key => Group::Actor(row::parsed(found, "actor", Actor::parse)?),
         Dimension::Day => Group::Day(Day::of(row::moment(found, "day")?)),
         Dimension::Surface => Group::Surface(CallSurface::parse(&row::text(found, "surface")?)),
+        Dimension::EndUser => Group::EndUser(EndUserId::parse(&row::text(found, "end_user")?)),
     })
 }
 
@@ -55,6 +56,7 @@ const fn group_column(dimension: Dimension) -> &'static str {
         Dimension::Key => "actor",
         Dimension::Day => "day",
         Dimension::Surface => "surface",
+        Dimension::EndUser => "end_user",
     }
 }
 
@@ -64,17 +66,19 @@ fn part(piece: Piece, at: usize, workspaces: &str) -> String {
         Sign::Plus => "",
         Sign::Minus => "-",
     };
-    let (table, moment, surface, requests) = match piece.source {
-        Source::Sums(grain) => (table(grain), "starts_at", "''", "requests"),
+    let (table, moment, surface, end_user, requests) = match piece.source {
+        Source::Sums(grain) => (table(grain), "starts_at", "''", "''", "requests"),
+        Source::EndUsers(EndUserRows::Named) => (END_USERS, "starts_at", "''", "end_user", "requests"),
+        Source::EndUsers(EndUserRows::Unnamed) => (END_USERS, "starts_at", "''", "''", "requests"),
         Source::Events => {
             let served = "(CASE WHEN certainty = 'void' THEN 0 ELSE 1 END)";
-            ("usage_events", "started_at", "surface", served)
+            ("usage_events", "started_at", "surface", "''", served)
         }
     };
     let [counted, amounts @ ..] = COLUMNS;
     let amounts = amounts.map(|column| format!("{sign}{column} AS {column}")).join(", ");
     format!(
-        "SELECT {moment} - {moment} % {day} AS day, workspace_id, model, actor, {surface} AS surface, \
+        "SELECT {moment} - {moment} % {day} AS day, workspace_id, model, actor, {surface} AS surface, {end_user} AS end_user, \
          {sign}{requests} AS {counted}, {amounts} FROM {table} WHERE workspace_id {workspaces} AND {moment} >= ${at} AND {moment} < ${next}",
         day = Grain::Day.millis(),
         next = at + 1,

@@ -3,7 +3,7 @@
 use crate::surface::console::accounts::workspaces::null_or_value;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Admin, Caller, Id, List, Member, Operator, PageRequest, Payload};
-use crate::view::OrganizationView;
+use crate::view::{OnBudgetView, OrganizationView};
 use axum::Json;
 use control::organizations::{self, Edit};
 use domain::monthly_budget::BudgetChange;
@@ -30,6 +30,9 @@ pub(crate) struct OrganizationSettings {
     #[serde(default, deserialize_with = "null_or_value")]
     #[schema(value_type = Option<String>, example = "500.00")]
     monthly_usd: Option<Option<NanoUsd>>,
+    /// Whether the running endpoints of all its workspaces are suspended when the budget is spent.
+    #[schema(nullable = false)]
+    on_budget: Option<OnBudgetView>,
 }
 
 fn view(caller: &Caller, organization: Organization) -> OrganizationView {
@@ -71,7 +74,7 @@ pub(crate) async fn show(member: Member) -> Result<Json<OrganizationView>, Conso
     Ok(Json(view(&member, organizations::show(member.store(), &member.organization).await?)))
 }
 
-/// Rename an organization, or change the monthly budget of its administrators.
+/// Rename an organization, or change the monthly budget of its administrators and what happens when one is spent.
 #[utoipa::path(patch, path = "/api/organizations/{organizationId}", tag = "organizations",
     request_body = OrganizationSettings, responses((status = 200, body = OrganizationView)))]
 pub(crate) async fn edit(
@@ -79,7 +82,8 @@ pub(crate) async fn edit(
     Payload(body): Payload<OrganizationSettings>,
 ) -> Result<Json<OrganizationView>, ConsoleError> {
     let own_monthly_usd = BudgetChange::of(body.monthly_usd);
-    let edit = Edit { name: body.name.as_deref(), own_monthly_usd, ..Edit::default() };
+    let on_budget = body.on_budget.map(Into::into);
+    let edit = Edit { name: body.name.as_deref(), own_monthly_usd, on_budget, ..Edit::default() };
     let edited = organizations::set(member.command(), &member.organization, edit).await?;
     Ok(Json(view(&member, edited)))
 }

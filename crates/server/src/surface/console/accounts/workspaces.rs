@@ -6,12 +6,13 @@ use crate::surface::console::extract::{
     Admin, Caller, List, Member, PageRequest, Params, Payload, WorkspaceAdmin, WorkspaceCaller, bounds,
 };
 use crate::surface_context::SurfaceContext;
-use crate::view::WorkspaceView;
+use crate::view::{EndUserSettingsView, OnBudgetView, WorkspaceView, budgets};
 use axum::Json;
 use control::workspaces::{self, Authority, Edit, KeysOfWorkspace};
 use control::{CommandError, access};
 use domain::NanoUsd;
 use domain::WorkspaceId;
+use domain::end_user::EndUserSettings;
 use domain::monthly_budget::BudgetChange;
 use domain::workspace::{LimitSet, Limits, OwnLimits};
 use domain::workspace_edit::{LimitChange, LimitChanges, RetentionChange};
@@ -53,10 +54,19 @@ pub(crate) struct WorkspaceEdit {
     #[serde(default, deserialize_with = "null_or_value")]
     #[schema(value_type = Option<String>, example = "500.00")]
     monthly_usd: Option<Option<NanoUsd>>,
+    /// Whether running endpoints are suspended when the budget is spent.
+    #[schema(nullable = false)]
+    on_budget: Option<OnBudgetView>,
+    /// Replaces what applies to the people behind the keys.
+    #[schema(nullable = false)]
+    end_users: Option<EndUserSettingsView>,
     /// The days for which responses are stored; null stops storing them.
     #[serde(default, deserialize_with = "null_or_value")]
     #[schema(value_type = Option<u64>, minimum = 1, maximum = 30)]
     response_retention_days: Option<Option<u64>>,
+    /// How many times the tokens of a workspace of weight 1 it gets while calls of both wait. Only the operator may change it.
+    #[schema(minimum = 1, maximum = 1000, nullable = false)]
+    weight: Option<u64>,
 }
 
 /// Distinguishes null from absent.
@@ -76,6 +86,16 @@ impl WorkspaceEdit {
         };
         limits.try_map(limit_change)
     }
+}
+
+fn end_user_settings(view: &EndUserSettingsView, caller: &Caller) -> Result<EndUserSettings, ConsoleError> {
+    let limit = |field, value: Option<u64>| value.map(|value| bounds::count(field, value)).transpose();
+    Ok(EndUserSettings {
+        keep_text: view.keep_text,
+        requests_per_minute: limit("requestsPerMinute", view.requests_per_minute)?,
+        tokens_per_minute: limit("tokensPerMinute", view.tokens_per_minute)?,
+        budgets: budgets(view.budgets.clone(), caller.now())?,
+    })
 }
 
 fn response_retention(edit: &WorkspaceEdit, context: &SurfaceContext) -> Result<RetentionChange, CommandError> {
@@ -167,11 +187,15 @@ pub(in crate::surface::console) async fn change(
     authority: Authority,
 ) -> Result<WorkspaceView, ConsoleError> {
     let context = &caller.context;
+    let end_users = body.end_users.as_ref().map(|settings| end_user_settings(settings, caller)).transpose()?;
     let edit = Edit {
         name: body.name.as_deref(),
         limits: body.limits()?,
         monthly_usd: BudgetChange::of(body.monthly_usd),
+        on_budget: body.on_budget.map(Into::into),
+        end_users: end_users.as_ref(),
         response_retention: response_retention(body, context)?,
+        weight: body.weight.map(workspaces::weight).transpose()?,
         version: Some(body.version),
     };
     let changed = workspaces::set(caller.command(), id, edit, authority, &context.defaults).await;

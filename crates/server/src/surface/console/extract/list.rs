@@ -110,7 +110,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PageRequest {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ConsoleError> {
         let Params(query) = Params::<PageQuery>::from_request_parts(parts, state).await?;
         let text = query.cursor.unwrap_or_default();
-        let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
         let cursor = Cursor::parse(&text)
             .filter(|cursor| text.len() <= MAX_CURSOR && cursor.id.len() <= MAX_ID && cursor.id.bytes().all(is_valid))
             .ok_or_else(invalid_cursor)?;

@@ -221,6 +221,7 @@ mod tests {
             logs: Vec::new(),
             downloads: Vec::new(),
             replica_keys: true,
+            queues: Vec::new(),
         };
         (node.to_owned(), report)
     }

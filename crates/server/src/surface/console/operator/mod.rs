@@ -14,5 +14,6 @@ pub(super) mod models;
 pub(super) mod nodes;
 pub(super) mod organizations;
 pub(super) mod prefill_queue;
+pub(super) mod queues;
 pub(super) mod upstreams;
 pub(super) mod weights;

@@ -38,6 +38,9 @@ pub(crate) struct OperatorOrganizationView {
     monthly_tokens: Option<u64>,
     /// The most bytes of stored responses of all its workspaces.
     max_stored_bytes: u64,
+    /// What all its workspaces may use in a minute; null if only each workspace is bounded.
+    requests_per_minute: Option<u64>,
+    tokens_per_minute: Option<u64>,
     /// The most that all its workspaces may cost in a month, in USD; null if the operator does not bound it.
     #[schema(value_type = Option<String>, example = "500.00")]
     monthly_usd: Option<NanoUsd>,
@@ -59,6 +62,8 @@ async fn view(caller: &Caller, found: CountedOrganization) -> Result<OperatorOrg
         max_workspaces: organization.max_workspaces.unwrap_or(context.organization_defaults.max_workspaces),
         monthly_tokens: organization.monthly_tokens,
         max_stored_bytes: organization.max_stored_bytes.unwrap_or(context.organization_defaults.max_stored_bytes),
+        requests_per_minute: organization.requests_per_minute,
+        tokens_per_minute: organization.tokens_per_minute,
         monthly_usd: organization.monthly_usd.operator,
         members,
         allotments: lines.into_iter().map(AllotmentView::from).collect(),
@@ -114,6 +119,14 @@ pub(crate) struct OrganizationEdit {
     #[serde(default, deserialize_with = "workspace_edits::null_or_value")]
     #[schema(value_type = Option<u64>, maximum = 1_000_000_000_000_000_u64)]
     max_stored_bytes: Option<Option<u64>>,
+    /// The requests that all its workspaces may make in a minute; null bounds each workspace alone.
+    #[serde(default, deserialize_with = "workspace_edits::null_or_value")]
+    #[schema(value_type = Option<u64>, maximum = 1_000_000_000_000_000_u64)]
+    requests_per_minute: Option<Option<u64>>,
+    /// The tokens that all its workspaces may use in a minute; null bounds each workspace alone.
+    #[serde(default, deserialize_with = "workspace_edits::null_or_value")]
+    #[schema(value_type = Option<u64>, maximum = 1_000_000_000_000_000_u64)]
+    tokens_per_minute: Option<Option<u64>>,
     /// The most that all its workspaces may cost in a month, in USD; null removes it.
     #[serde(default, deserialize_with = "workspace_edits::null_or_value")]
     #[schema(value_type = Option<String>, example = "500.00")]
@@ -132,6 +145,8 @@ pub(crate) async fn edit(
         max_workspaces: workspace_edits::limit_change("maxWorkspaces", body.max_workspaces)?,
         monthly_tokens: workspace_edits::limit_change("monthlyTokens", body.monthly_tokens)?,
         max_stored_bytes: workspace_edits::limit_change("maxStoredBytes", body.max_stored_bytes)?,
+        requests_per_minute: workspace_edits::limit_change("requestsPerMinute", body.requests_per_minute)?,
+        tokens_per_minute: workspace_edits::limit_change("tokensPerMinute", body.tokens_per_minute)?,
         monthly_usd: BudgetChange::of(body.monthly_usd),
     };
     let edit = Edit { name: body.name.as_deref(), bounds, ..Edit::default() };

@@ -11,7 +11,8 @@ use axum::response::{IntoResponse, Response};
 use control::usage;
 use domain::limits::{LimitStatus, PerMinute};
 use domain::quota::AccountOwner;
-use domain::{Grouping, Month, Timestamp};
+use domain::usage::Actor;
+use domain::{Caller, Grouping, Month, Timestamp};
 use serde::{Deserialize, Serialize};
 use store::quota;
 use utoipa::{IntoParams, ToSchema};
@@ -26,7 +27,8 @@ pub(crate) struct UsageQuery {
     /// Before this time; default: now.
     #[param(required = false, nullable = false, format = DateTime)]
     to: Option<String>,
-    /// None or more of `model`, `key`, `day`, `surface` and one `label:<name>` of keys, separated by commas.
+    /// None or more of `model`, `key`, `day`, `surface` or `endUser` and one `label:<name>` of keys, separated by commas. By
+    /// `endUser`, days are whole.
     #[param(required = false, nullable = false, example = "model,day")]
     group_by: Option<String>,
     /// `csv`: comma-separated values with a header, without the total.
@@ -115,7 +117,12 @@ pub(crate) async fn quota(
     let account = account.map_err(control::CommandError::from)?;
     let limits = workspace.limits(&context.defaults);
     let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
-    let remaining = console.rate_limiter.look(&workspace.id, per_minute).await;
+    let user = Actor::User(caller.signed.user.id.clone());
+    let limited = Caller {
+        organization_limits: workspace.organization_per_minute,
+        ..Caller::new(workspace.organization.clone(), workspace.id.clone(), user)
+    };
+    let remaining = console.rate_limiter.look(&limited, per_minute).await;
     Ok(Json(Quota {
         scope: account.owner.into(),
         cap: account.cap,

@@ -11,7 +11,7 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use control::requests;
 use domain::model_ref::dedicated_id;
-use domain::{RequestId, Span, Timestamp, WorkspaceId};
+use domain::{EndUserId, RequestId, Span, Timestamp, WorkspaceId};
 use serde::Deserialize;
 use std::io;
 use std::time::Duration;
@@ -40,6 +40,10 @@ pub(crate) struct RequestsQuery {
     /// Only calls through this API.
     #[param(required = false, nullable = false, inline, value_type = Option<SurfaceName>)]
     surface: Option<String>,
+    /// Only calls that named the end user with this id.
+    #[serde(rename = "endUser")]
+    #[param(required = false, nullable = false)]
+    end_user: Option<String>,
     /// Only the call with this id, which its response has as `x-request-id`.
     #[param(required = false, nullable = false)]
     request: Option<String>,
@@ -86,10 +90,15 @@ fn filter(workspace: WorkspaceId, query: &RequestsQuery) -> Result<Filter, Conso
         status: non_empty(&query.status).map(status_filter).transpose()?,
         code: filter_text("code", &query.code)?,
         surface: surface(&query.surface)?,
+        end_user: non_empty(&query.end_user).map(end_user).transpose()?,
         request: request.map_err(|_| ConsoleError::invalid("request", "not the id of a request"))?,
         min_duration: non_empty(&query.min_duration_millis).map(duration).transpose()?,
         before: None,
     })
+}
+
+fn end_user(text: &str) -> Result<EndUserId, ConsoleError> {
+    EndUserId::parse(text).ok_or_else(|| ConsoleError::invalid("endUser", "not the id of an end user"))
 }
 
 fn duration(text: &str) -> Result<Duration, ConsoleError> {
@@ -120,6 +129,19 @@ fn format(text: &Option<String>) -> Result<RequestsFormat, ConsoleError> {
     }
 }
 
+/// Such as `1767225600000-req_01k…`. The id alone is not enough: ids of lines of a batch have the time of the batch.
+fn cursor(last: &LoggedCall) -> String {
+    format!("{}-{}", last.started_at().millis(), last.request())
+}
+
+fn read_cursor(text: &str) -> Result<(Timestamp, RequestId), ConsoleError> {
+    let read = || {
+        let (millis, request) = text.split_once('-')?;
+        Some((Timestamp::from_millis(millis.parse().ok()?), RequestId::parse(request).ok()?))
+    };
+    read().ok_or_else(|| ConsoleError::invalid("cursor", "not a cursor of this list"))
+}
+
 /// The calls of a workspace, newest first. Prompts and responses are not stored.
 #[utoipa::path(get, path = "/api/workspaces/{workspaceId}/requests", tag = "observability",
     params(RequestsQuery, PageRequest),
@@ -133,14 +155,12 @@ pub(crate) async fn list(
     let store = caller.store();
     let mut filter = filter(caller.workspace.id.clone(), &query)?;
     let format = format(&query.format)?;
-    let before = page.cursor().map(RequestId::parse).transpose();
-    let before = before.map_err(|_| ConsoleError::invalid("cursor", "not a cursor of this list"))?;
+    let before = page.cursor().map(read_cursor).transpose()?;
     match format {
         RequestsFormat::Json => {
             filter.before = before;
             let found = requests::list(store, &filter, page.limit + 1).await?;
-            Ok(Json(List::new(found, &page, |one: &LoggedCall| one.request().to_string(), RequestView::from))
-                .into_response())
+            Ok(Json(List::new(found, &page, cursor, RequestView::from)).into_response())
         }
         RequestsFormat::Csv | RequestsFormat::Jsonl => {
             requests::check_export(store, &filter).await?;
@@ -169,7 +189,7 @@ async fn send_all(store: &Store, mut filter: Filter, format: RequestsFormat, sen
         let found = requests::list(store, &filter, export::PAGE).await;
         let found = found.map_err(io::Error::other)?;
         let is_last = found.len() < export::PAGE as usize;
-        filter.before = found.last().map(|last| last.request().clone());
+        filter.before = found.last().map(|last| (last.started_at(), last.request().clone()));
         for call in found.into_iter().map(RequestView::from) {
             match format {
                 RequestsFormat::Csv => lines.extend_from_slice(csv::line(call.cells()).as_bytes()),

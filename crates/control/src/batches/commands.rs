@@ -1,0 +1,242 @@
+//! Commands on files and batches.
+
+use super::{BatchError, BatchStorage};
+use crate::command::{AuditedChange, Command};
+use crate::entropy;
+use domain::batches::{
+    Batch, BatchEndpoint, BatchStatus, COMPLETION_WINDOW_MILLIS, LineCounts, LineUsage, OutputExpiry,
+};
+use domain::{BatchId, Caller, FileId, NanoUsd, StoredFile, Timestamp, WorkspaceId};
+use std::collections::BTreeMap;
+use store::Tx;
+use store::batches::{self, BatchQuery};
+use store::files::{self, FileQuery};
+use store::idempotency::{self, Claim, Request};
+use store::workspaces;
+
+/// A batch of a file.
+#[derive(Debug, Clone)]
+pub struct NewBatch {
+    pub endpoint: BatchEndpoint,
+    pub input_file: FileId,
+    pub output_expiry: Option<OutputExpiry>,
+    pub metadata: Option<BTreeMap<String, String>>,
+    /// The idempotency key, and a digest of the request.
+    pub idempotency: Option<(String, String)>,
+}
+
+#[derive(Debug, Clone)]
+pub struct FilePage {
+    pub files: Vec<StoredFile>,
+    pub has_more: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct BatchPage {
+    pub batches: Vec<Batch>,
+    pub has_more: bool,
+}
+
+impl NewBatch {
+    fn into_batch(self, caller: &Caller, now: Timestamp) -> Batch {
+        let Self { endpoint, input_file, output_expiry, metadata, idempotency: _ } = self;
+        Batch { input_file: Some(input_file), output_expiry, metadata, ..blank(caller, endpoint, now) }
+    }
+}
+
+/// A new batch without lines.
+pub(super) fn blank(caller: &Caller, endpoint: BatchEndpoint, now: Timestamp) -> Batch {
+    Batch {
+        id: BatchId::new(now, entropy::in_order()),
+        organization: caller.organization.clone(),
+        workspace: caller.workspace.clone(),
+        actor: caller.actor.clone(),
+        endpoint,
+        status: BatchStatus::Validating,
+        model: None,
+        input_file: None,
+        output_file: None,
+        error_file: None,
+        output_expiry: None,
+        metadata: None,
+        problems: Vec::new(),
+        counts: LineCounts::default(),
+        usage: LineUsage::default(),
+        cost: NanoUsd::ZERO,
+        created_at: now,
+        in_progress_at: None,
+        expires_at: now.plus_millis(COMPLETION_WINDOW_MILLIS),
+        finalizing_at: None,
+        completed_at: None,
+        failed_at: None,
+        expired_at: None,
+        cancelling_at: None,
+        cancelled_at: None,
+    }
+}
+
+impl BatchStorage {
+    /// Creates a batch. The same idempotency key returns the same batch.
+    pub async fn create(&self, caller: &Caller, new: NewBatch, now: Timestamp) -> Result<Batch, BatchError> {
+        let idempotency = new.idempotency.clone();
+        if idempotency.is_none() {
+            self.check_input(caller, &new, now).await?;
+        }
+        let mut tx = self.store.begin().await?;
+        let request =
+            idempotency.as_ref().map(|(key, fingerprint)| Request { workspace: &caller.workspace, key, fingerprint });
+        if let Some(request) = request {
+            match idempotency::claim(&mut tx, request, now).await? {
+                Claim::New => self.check_input(caller, &new, now).await?,
+                Claim::Completed { response, .. } => {
+                    drop(tx);
+                    let id = BatchId::parse(&response).map_err(|_| BatchError::KeyReused)?;
+                    return self.find(&caller.workspace, &id).await;
+                }
+                Claim::Reused => return Err(BatchError::KeyReused),
+            }
+        }
+        let batch = new.into_batch(caller, now);
+        self.lock(&mut tx, &batch).await?;
+        self.insert(&mut tx, &batch).await?;
+        if let Some(request) = request {
+            idempotency::complete(&mut tx, request, "batch", batch.id.as_str()).await?;
+        }
+        tx.commit().await?;
+        self.nudge.notify_one();
+        Ok(batch)
+    }
+
+    async fn check_input(&self, caller: &Caller, new: &NewBatch, now: Timestamp) -> Result<(), BatchError> {
+        let found = files::find(&self.store, &caller.workspace, &new.input_file, now).await?;
+        if found.is_some_and(|file| file.purpose == domain::batches::FilePurpose::Batch) {
+            return Ok(());
+        }
+        Err(BatchError::Missing { noun: "input file", id: new.input_file.to_string() })
+    }
+
+    /// Locks the workspace, whose batches and files are counted next, and rejects a batch if its files have no room: results
+    /// are stored whatever their size.
+    pub(super) async fn lock(&self, tx: &mut Tx, batch: &Batch) -> Result<(), BatchError> {
+        workspaces::lock(tx, &batch.workspace).await?;
+        let limit = self.bounds.workspace_bytes;
+        if files::bytes_of(tx, &batch.workspace).await? >= limit {
+            return Err(BatchError::WorkspaceFull { limit });
+        }
+        Ok(())
+    }
+
+    pub(super) async fn insert(&self, tx: &mut Tx, batch: &Batch) -> Result<(), BatchError> {
+        let limit = self.bounds.open_batches;
+        if batches::insert_open(tx, batch, limit).await? {
+            return Ok(());
+        }
+        Err(BatchError::TooManyBatches { limit })
+    }
+
+    pub async fn find(&self, workspace: &WorkspaceId, id: &BatchId) -> Result<Batch, BatchError> {
+        batches::find(&self.store, workspace, id).await?.ok_or_else(|| missing(id))
+    }
+
+    /// A batch of a file.
+    pub async fn find_of_files(&self, workspace: &WorkspaceId, id: &BatchId) -> Result<Batch, BatchError> {
+        let batch = self.find(workspace, id).await?;
+        if batch.endpoint.is_messages() { Err(missing(id)) } else { Ok(batch) }
+    }
+
+    /// A batch of messages.
+    pub async fn find_of_messages(&self, workspace: &WorkspaceId, id: &BatchId) -> Result<Batch, BatchError> {
+        let batch = self.find(workspace, id).await?;
+        if batch.endpoint.is_messages() { Ok(batch) } else { Err(missing(id)) }
+    }
+
+    /// A page of batches; `query.limit` is the size of the page.
+    pub async fn list(&self, workspace: &WorkspaceId, query: BatchQuery<'_>) -> Result<BatchPage, BatchError> {
+        let wanted = query.limit;
+        let query = BatchQuery { limit: wanted + 1, ..query };
+        let mut batches = batches::list(&self.store, workspace, query).await?;
+        let has_more = batches.len() > wanted as usize;
+        if has_more && query.after.is_none() && query.before.is_some() {
+            batches.remove(0);
+        }
+        batches.truncate(wanted as usize);
+        Ok(BatchPage { batches, has_more })
+    }
+
+    /// Begins to cancel a batch. One that is being cancelled already is returned as it is.
+    pub async fn cancel(
+        &self,
+        workspace: Option<&WorkspaceId>,
+        id: &BatchId,
+        now: Timestamp,
+    ) -> Result<Batch, BatchError> {
+        let mut tx = self.store.begin().await?;
+        let batch = batches::cancel(&mut tx, workspace, id, now).await?.ok_or_else(|| missing(id))?;
+        tx.commit().await?;
+        self.nudge.notify_one();
+        match batch.status {
+            BatchStatus::Cancelling | BatchStatus::Cancelled | BatchStatus::Finalizing => Ok(batch),
+            status if batch.endpoint.is_messages() => {
+                debug_assert!(!status.can_be_cancelled(), "it was cancelled");
+                Ok(batch)
+            }
+            status => Err(BatchError::NotCancellable { status: status.as_str() }),
+        }
+    }
+
+    /// Deletes a batch that has ended, with its hidden results.
+    pub async fn delete(&self, workspace: &WorkspaceId, id: &BatchId) -> Result<(), BatchError> {
+        let batch = self.find(workspace, id).await?;
+        let mut tx = self.store.begin().await?;
+        if !batches::delete(&mut tx, workspace, id).await? {
+            return Err(BatchError::NotEnded);
+        }
+        if let Some(results) = batch.output_file.filter(|_| batch.endpoint.is_messages()) {
+            files::discard(&mut tx, &results).await?;
+        }
+        Ok(tx.commit().await?)
+    }
+
+    pub async fn file(&self, workspace: &WorkspaceId, id: &FileId, now: Timestamp) -> Result<StoredFile, BatchError> {
+        let found = files::find(&self.store, workspace, id, now).await?;
+        found.ok_or_else(|| BatchError::Missing { noun: "file", id: id.to_string() })
+    }
+
+    /// A page of files; `query.limit` is the size of the page.
+    pub async fn files(
+        &self,
+        workspace: &WorkspaceId,
+        query: FileQuery<'_>,
+        now: Timestamp,
+    ) -> Result<FilePage, BatchError> {
+        let wanted = query.limit;
+        let mut files = files::list(&self.store, workspace, FileQuery { limit: wanted + 1, ..query }, now).await?;
+        let has_more = files.len() > wanted as usize;
+        files.truncate(wanted as usize);
+        Ok(FilePage { files, has_more })
+    }
+
+    pub async fn delete_file(&self, workspace: &WorkspaceId, id: &FileId, now: Timestamp) -> Result<(), BatchError> {
+        let mut tx = self.store.begin().await?;
+        if !files::delete(&mut tx, workspace, id, now).await? {
+            return Err(BatchError::Missing { noun: "file", id: id.to_string() });
+        }
+        Ok(tx.commit().await?)
+    }
+}
+
+/// Begins to cancel a batch of any workspace, for the operator.
+pub async fn cancel(command: Command<'_>, id: &BatchId) -> Result<Batch, BatchError> {
+    let mut tx = command.store.begin().await?;
+    let batch = batches::cancel(&mut tx, None, id, command.now).await?.ok_or_else(|| missing(id))?;
+    if batch.cancelling_at != Some(command.now) {
+        return Err(BatchError::NotCancellable { status: batch.status.as_str() });
+    }
+    command.record(&mut tx, AuditedChange::new("batch.cancel", Some(&batch.organization), id.as_str())).await?;
+    tx.commit().await?;
+    Ok(batch)
+}
+
+fn missing(id: &BatchId) -> BatchError {
+    BatchError::Missing { noun: "batch", id: id.to_string() }
+}

@@ -1,0 +1,45 @@
+//! Errors of files and batches.
+
+use crate::command_error::CommandError;
+use store::StoreError;
+
+/// Why a command on a file or a batch failed. `Display` is safe to show to clients.
+#[derive(Debug, thiserror::Error)]
+pub enum BatchError {
+    #[error("there is no {noun} `{id}`")]
+    Missing { noun: &'static str, id: String },
+    #[error("a file may have at most {limit} bytes")]
+    FileTooLarge { limit: u64 },
+    #[error("a file may have at most {limit} lines")]
+    TooManyLines { limit: u64 },
+    #[error("the files of a workspace may have at most {limit} bytes; delete some of them")]
+    WorkspaceFull { limit: u64 },
+    #[error("the workspace already has {limit} batches that have not ended")]
+    TooManyBatches { limit: u64 },
+    #[error("the workspace may have at most {limit} lines that have not ended")]
+    TooManyQueued { limit: u64 },
+    #[error("{why}")]
+    Invalid { param: String, why: String },
+    #[error("the batch has not ended")]
+    NotEnded,
+    #[error("a batch with status `{status}` cannot be cancelled")]
+    NotCancellable { status: &'static str },
+    #[error("the Idempotency-Key was used for another request")]
+    KeyReused,
+    #[error("a request with the same Idempotency-Key is still in progress")]
+    KeyInUse,
+    /// Another node does this work now.
+    #[error("another node works on the batch")]
+    NotOwned,
+    #[error(transparent)]
+    Command(#[from] CommandError),
+}
+
+impl From<StoreError> for BatchError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::IdempotencyInProgress => Self::KeyInUse,
+            other => Self::Command(other.into()),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Writes a file in chunks.
+
+use super::{BatchError, BatchStorage, CLAIM_MILLIS, Claim};
+use crate::entropy;
+use domain::batches::FilePurpose;
+use domain::{BatchId, FileId, StoredFile, Timestamp, WorkspaceId};
+use store::Tx;
+use store::batches::{self, files};
+use store::content_keys::Scope;
+use store::files::{Append, NewFile};
+
+/// The content of a chunk.
+pub(super) const CHUNK_BYTES: usize = 1 << 20;
+
+/// A file that is being written. Unless it is completed, it is removed later.
+pub struct FileWriter {
+    storage: BatchStorage,
+    id: FileId,
+    workspace: WorkspaceId,
+    purpose: FilePurpose,
+    is_listed: bool,
+    created_at: Timestamp,
+    /// The most bytes of the files of the workspace.
+    max_total: u64,
+    /// The batch whose results it has, and the node that writes them.
+    owner: Option<(BatchId, Claim)>,
+    buffer: Vec<u8>,
+    chunks: u64,
+    bytes: u64,
+    line_breaks: u64,
+    ends_with_break: bool,
+}
+
+/// A file that is written and not complete yet.
+#[derive(Debug, Clone)]
+pub struct WrittenFile {
+    pub id: FileId,
+    workspace: WorkspaceId,
+    purpose: FilePurpose,
+    pub bytes: u64,
+    pub(super) created_at: Timestamp,
+}
+
+impl FileWriter {
+    /// A file that a client uploads.
+    pub async fn upload(storage: &BatchStorage, workspace: WorkspaceId, now: Timestamp) -> Result<Self, BatchError> {
+        let max_total = storage.bounds.workspace_bytes;
+        Self::begin(storage, workspace, FilePurpose::Batch, (true, max_total), None, now).await
+    }
+
+    /// A file of results. They are stored even if the workspace has no room.
+    pub(super) async fn results(
+        storage: &BatchStorage,
+        workspace: WorkspaceId,
+        is_listed: bool,
+        owner: (BatchId, Claim),
+    ) -> Result<Self, BatchError> {
+        let now = (owner.1.now)();
+        Self::begin(storage, workspace, FilePurpose::BatchOutput, (is_listed, u64::MAX), Some(owner), now).await
+    }
+
+    async fn begin(
+        storage: &BatchStorage,
+        workspace: WorkspaceId,
+        purpose: FilePurpose,
+        (is_listed, max_total): (bool, u64),
+        owner: Option<(BatchId, Claim)>,
+        now: Timestamp,
+    ) -> Result<Self, BatchError> {
+        let writer = Self {
+            storage: storage.clone(),
+            id: FileId::new(now, entropy::in_order()),
+            workspace,
+            purpose,
+            is_listed,
+            created_at: now,
+            max_total,
+            owner,
+            buffer: Vec::new(),
+            chunks: 0,
+            bytes: 0,
+            line_breaks: 0,
+            ends_with_break: true,
+        };
+        let mut tx = storage.store.begin().await?;
+        writer.check_owner(&mut tx).await?;
+        files::begin(&mut tx, writer.new_file()).await?;
+        tx.commit().await?;
+        Ok(writer)
+    }
+
+    fn new_file(&self) -> NewFile<'_> {
+        let Self { id, workspace, purpose, created_at, is_listed, .. } = self;
+        NewFile { id, workspace, purpose: *purpose, created_at: *created_at, is_listed: *is_listed }
+    }
+
+    async fn check_owner(&self, tx: &mut Tx) -> Result<(), BatchError> {
+        let Some((batch, claim)) = &self.owner else { return Ok(()) };
+        let now = (claim.now)();
+        if batches::own(tx, batch, &claim.run, now, now.plus_millis(CLAIM_MILLIS)).await? {
+            return Ok(());
+        }
+        Err(BatchError::NotOwned)
+    }
+
+    pub async fn write(&mut self, piece: &[u8]) -> Result<(), BatchError> {
+        let Some(last) = piece.last() else { return Ok(()) };
+        self.bytes += piece.len() as u64;
+        self.line_breaks += piece.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.ends_with_break = *last == b'\n';
+        if self.purpose == FilePurpose::Batch {
+            let bounds = &self.storage.bounds;
+            if self.bytes > bounds.file_bytes {
+                return Err(BatchError::FileTooLarge { limit: bounds.file_bytes });
+            }
+            if self.lines() > bounds.file_lines {
+                return Err(BatchError::TooManyLines { limit: bounds.file_lines });
+            }
+        }
+        let mut rest = piece;
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(rest.len().min(CHUNK_BYTES - self.buffer.len()));
+            self.buffer.extend_from_slice(now);
+            rest = later;
+            if self.buffer.len() == CHUNK_BYTES {
+                self.write_chunk().await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn lines(&self) -> u64 {
+        self.line_breaks + u64::from(!self.ends_with_break)
+    }
+
+    async fn write_chunk(&mut self) -> Result<(), BatchError> {
+        let content = std::mem::take(&mut self.buffer);
+        let bytes = content.len() as u64;
+        let scope = Scope::FileChunk { file: &self.id, chunk: &self.chunks.to_string() };
+        let chunk = self.storage.content.seal(scope, content);
+        let mut tx = self.storage.store.begin().await?;
+        self.check_owner(&mut tx).await?;
+        match files::append(&mut tx, self.new_file(), self.chunks, &chunk, bytes, self.max_total).await? {
+            Append::Done => {}
+            Append::Full => return Err(BatchError::WorkspaceFull { limit: self.max_total }),
+        }
+        tx.commit().await?;
+        self.chunks += 1;
+        Ok(())
+    }
+
+    /// Writes what is left. The file is to be completed then.
+    pub async fn finish(mut self) -> Result<WrittenFile, BatchError> {
+        if !self.buffer.is_empty() {
+            self.write_chunk().await?;
+        }
+        let Self { id, workspace, purpose, created_at, bytes, .. } = self;
+        Ok(WrittenFile { id, workspace, purpose, bytes, created_at })
+    }
+
+    /// Removes the file.
+    pub async fn discard(self) -> Result<(), BatchError> {
+        let mut tx = self.storage.store.begin().await?;
+        files::discard(&mut tx, &self.id).await?;
+        Ok(tx.commit().await?)
+    }
+}
+
+impl WrittenFile {
+    /// Completes the file in the transaction of the caller.
+    pub(super) async fn complete(
+        self,
+        tx: &mut Tx,
+        filename: &str,
+        expires_at: Timestamp,
+    ) -> Result<StoredFile, BatchError> {
+        files::complete(tx, &self.id, filename, expires_at).await?;
+        let Self { id, workspace, purpose, bytes, created_at } = self;
+        Ok(StoredFile { id, workspace, purpose, filename: filename.to_owned(), bytes, created_at, expires_at })
+    }
+}
+
+impl BatchStorage {
+    /// Completes an uploaded file, which is kept for `seconds` if its owner says so.
+    pub async fn complete_upload(
+        &self,
+        written: WrittenFile,
+        filename: &str,
+        seconds: Option<u64>,
+    ) -> Result<StoredFile, BatchError> {
+        let expires_at = self.expiry(written.created_at, seconds);
+        let mut tx = self.store.begin().await?;
+        let file = written.complete(&mut tx, filename, expires_at).await?;
+        tx.commit().await?;
+        Ok(file)
+    }
+
+    pub(super) fn expiry(&self, from: Timestamp, seconds: Option<u64>) -> Timestamp {
+        let kept = u64::try_from(self.bounds.retention.as_millis()).unwrap_or(u64::MAX);
+        let millis = seconds.map_or(kept, |seconds| (seconds * 1_000).min(kept));
+        from.plus_millis(i64::try_from(millis).unwrap_or(i64::MAX))
+    }
+}

@@ -1,0 +1,190 @@
+//! Writes the results of a batch whose lines have ended into files.
+
+use super::file_reader::FileReader;
+use super::file_writer::FileWriter;
+use super::{BatchError, BatchStorage, CLAIM_MILLIS, Claim};
+use domain::batches::{Batch, LineOutcome};
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use store::batches::{self, LineResult};
+use store::content_keys::Scope;
+
+/// Results that are read at once. A response may have many megabytes.
+const PAGE: u32 = 4;
+
+/// A line of an output or error file.
+#[derive(Serialize)]
+struct OutputLine<'a> {
+    id: String,
+    custom_id: &'a str,
+    response: Option<LineResponse<'a>>,
+    error: Option<LineError>,
+}
+
+#[derive(Serialize)]
+struct LineResponse<'a> {
+    status_code: u16,
+    request_id: &'a str,
+    body: &'a RawValue,
+}
+
+#[derive(Serialize)]
+struct LineError {
+    code: &'static str,
+    message: &'static str,
+}
+
+/// A line of the results of a message batch.
+#[derive(Serialize)]
+struct MessageLine<'a> {
+    custom_id: &'a str,
+    result: MessageResult<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum MessageResult<'a> {
+    Succeeded { message: &'a RawValue },
+    Errored { error: &'a RawValue },
+    Canceled,
+    Expired,
+}
+
+impl BatchStorage {
+    /// Writes the results of a batch without unfinished lines, and ends it.
+    pub async fn finalize(&self, batch: &Batch, claim: &Claim) -> Result<Batch, BatchError> {
+        self.own(&batch.id, claim).await?;
+        let mut tx = self.store.begin().await?;
+        batches::start_finalizing(&mut tx, &batch.id, (claim.now)()).await?;
+        tx.commit().await?;
+        let (mut output, mut errors) = (None, None);
+        let mut last = 0;
+        loop {
+            let page = batches::results(&self.store, &batch.id, last, PAGE, false).await?;
+            let Some(end) = page.last() else { break };
+            last = end.number;
+            for result in page {
+                let of_errors = result.outcome != LineOutcome::Succeeded && !batch.endpoint.is_messages();
+                let line = self.line(batch, result)?;
+                let writer = if of_errors { &mut errors } else { &mut output };
+                let writer = match writer {
+                    Some(writer) => writer,
+                    None => writer.insert(self.results_file(batch, claim).await?),
+                };
+                writer.write(&line).await?;
+            }
+        }
+        let output = match output {
+            Some(writer) => Some(writer.finish().await?),
+            None => None,
+        };
+        let errors = match errors {
+            Some(writer) => Some(writer.finish().await?),
+            None => None,
+        };
+        let now = (claim.now)();
+        let expires_at = |created_at| self.expiry(created_at, batch.output_expiry.map(|expiry| expiry.seconds));
+        let mut tx = self.store.begin().await?;
+        if !batches::own(&mut tx, &batch.id, &claim.run, now, now.plus_millis(CLAIM_MILLIS)).await? {
+            return Err(BatchError::NotOwned);
+        }
+        let mut ids = (None, None);
+        if let Some(written) = output {
+            let name = format!("{}_output.jsonl", batch.id);
+            let expires_at = expires_at(written.created_at);
+            ids.0 = Some(written.complete(&mut tx, &name, expires_at).await?.id);
+        }
+        if let Some(written) = errors {
+            let name = format!("{}_error.jsonl", batch.id);
+            let expires_at = expires_at(written.created_at);
+            ids.1 = Some(written.complete(&mut tx, &name, expires_at).await?.id);
+        }
+        let current = batches::find_any(&self.store, &batch.id).await?;
+        let status = current.as_ref().unwrap_or(batch).final_status();
+        batches::finish(&mut tx, &batch.id, (ids.0.as_ref(), ids.1.as_ref()), status, now).await?;
+        tx.commit().await?;
+        self.find(&batch.workspace, &batch.id).await
+    }
+
+    /// The first lines of a batch that did not succeed, as they are or will be in its error file.
+    pub async fn failing_lines(&self, batch: &Batch, limit: u32) -> Result<Vec<Value>, BatchError> {
+        let mut lines = Vec::new();
+        match &batch.error_file {
+            Some(file) => {
+                let first = FileReader::new(self, file.clone()).next().await?.unwrap_or_default();
+                // The last one may be cut.
+                let complete = first.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
+                lines.extend(complete.take(limit as usize).map(<[u8]>::to_vec));
+            }
+            None => {
+                for result in batches::results(&self.store, &batch.id, 0, limit, true).await? {
+                    lines.push(self.line(batch, result)?);
+                }
+            }
+        }
+        Ok(lines.iter().filter_map(|line| serde_json::from_slice(line).ok()).collect())
+    }
+
+    async fn results_file(&self, batch: &Batch, claim: &Claim) -> Result<FileWriter, BatchError> {
+        let is_listed = !batch.endpoint.is_messages();
+        FileWriter::results(self, batch.workspace.clone(), is_listed, (batch.id.clone(), claim.clone())).await
+    }
+
+    fn line(&self, batch: &Batch, result: LineResult) -> Result<Vec<u8>, BatchError> {
+        let LineResult { number, custom_id, outcome, status, content } = result;
+        let scope = Scope::BatchResult { batch: &batch.id, line: &number.to_string() };
+        let body = content.map(|content| self.content.open(scope, content)).transpose()?;
+        let body = body.map_or_else(|| RawValue::NULL.to_owned(), |body| compact(&body));
+        let request = batch.id.request_of(number);
+        let mut line = if batch.endpoint.is_messages() {
+            let result = match outcome {
+                LineOutcome::Succeeded => MessageResult::Succeeded { message: &body },
+                LineOutcome::Failed => MessageResult::Errored { error: &body },
+                LineOutcome::Cancelled => MessageResult::Canceled,
+                LineOutcome::Expired | LineOutcome::TimedOut => MessageResult::Expired,
+            };
+            serde_json::to_vec(&MessageLine { custom_id: &custom_id, result })
+        } else {
+            let unique = request.as_str().trim_start_matches("req_");
+            let error = outcome.error().map(|(code, message)| LineError { code, message });
+            let response = LineResponse { status_code: status, request_id: request.as_str(), body: &body };
+            let response = error.is_none().then_some(response);
+            serde_json::to_vec(&OutputLine {
+                id: format!("batch_req_{unique}"),
+                custom_id: &custom_id,
+                response,
+                error,
+            })
+        }
+        .expect("a line has only text keys");
+        line.push(b'\n');
+        Ok(line)
+    }
+}
+
+/// A value on one line. A body that is not JSON becomes a text.
+fn compact(body: &[u8]) -> Box<RawValue> {
+    // Texts in JSON contain no line breaks.
+    let line: Vec<u8> = body.iter().copied().filter(|byte| !matches!(byte, b'\n' | b'\r')).collect();
+    let text = String::from_utf8_lossy(&line).into_owned();
+    RawValue::from_string(text).unwrap_or_else(|_| {
+        let text = String::from_utf8_lossy(body);
+        serde_json::value::to_raw_value(&text).expect("a text is a value")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_are_written_on_one_line_as_the_engine_wrote_them() {
+        for (body, expected) in [
+            ("{\n  \"a\": 1.50,\r\n  \"b\": \"x\\n\"\n}", "{  \"a\": 1.50,  \"b\": \"x\\n\"}"),
+            ("<html>\n", "\"<html>\\n\""),
+        ] {
+            assert_eq!(compact(body.as_bytes()).get(), expected);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Files and batches: commands, and the steps of the work that nodes do on batches.
+//!
+//! - `files`: content in chunks, sealed where it is stored.
+//! - `commands`: creates, finds and cancels batches.
+//! - `validate`: reads the input of a batch and makes its lines.
+//! - `write_results`: ends lines together with their usage events.
+//! - `finalize`: writes the results into files.
+//! - `retention`: deletes what has expired.
+
+mod commands;
+mod content;
+mod error;
+mod file_reader;
+mod file_writer;
+mod finalize;
+mod lines;
+mod messages;
+mod retention;
+mod validate;
+mod write_results;
+
+pub use commands::{BatchPage, FilePage, NewBatch, cancel};
+pub use error::BatchError;
+pub use file_reader::FileReader;
+pub use file_writer::{FileWriter, WrittenFile};
+pub use lines::RunnableLine;
+pub use messages::{MessageRequest, check_custom_id};
+pub use retention::clear_if_leading;
+pub use validate::{MayCall, Validation};
+pub use write_results::{FinishedLine, LineWriter};
+
+use background::LowPriorityThreads;
+use content::Content;
+use domain::RunId;
+use std::sync::Arc;
+use std::time::Duration;
+use store::{ContentKeys, Store};
+use tokio::sync::Notify;
+
+/// A node that reads an input or writes results renews its claim in every transaction; none takes nearly as long.
+pub(crate) const CLAIM_MILLIS: i64 = 60_000;
+
+/// The bounds of files and batches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchBounds {
+    pub file_bytes: u64,
+    pub file_lines: u64,
+    /// The files of a workspace, results included.
+    pub workspace_bytes: u64,
+    /// How long files are kept unless their owner says less.
+    pub retention: Duration,
+    pub open_batches: u64,
+    pub queued_lines: u64,
+    /// A line of an input file.
+    pub line_bytes: u64,
+}
+
+/// The files and batches of all workspaces. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct BatchStorage {
+    store: Store,
+    content: Content,
+    bounds: BatchBounds,
+    /// Wakes the runner of this node.
+    nudge: Arc<Notify>,
+    /// Reads lines, so that calls do not wait for that.
+    threads: LowPriorityThreads,
+}
+
+impl BatchStorage {
+    pub fn new(store: Store, keys: Option<ContentKeys>, bounds: BatchBounds) -> Self {
+        Self { store, content: Content::new(keys), bounds, nudge: Arc::default(), threads: LowPriorityThreads::new(1) }
+    }
+
+    pub fn bounds(&self) -> &BatchBounds {
+        &self.bounds
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Notified when this node has created or cancelled a batch.
+    pub fn nudge(&self) -> Arc<Notify> {
+        Arc::clone(&self.nudge)
+    }
+}
+
+/// The claim of a run on a batch whose input it reads, or whose results it writes.
+#[derive(Debug, Clone)]
+pub struct Claim {
+    pub run: RunId,
+    pub now: fn() -> domain::Timestamp,
+}

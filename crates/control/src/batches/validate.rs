@@ -1,0 +1,480 @@
+//! Reads the input file of a batch and makes its lines. All of it is read before any line runs.
+
+use super::content::Content;
+use super::file_reader::FileReader;
+use super::{BatchBounds, BatchError, BatchStorage, CLAIM_MILLIS, Claim};
+use domain::BatchId;
+use domain::batches::{Batch, BatchEndpoint, BatchProblem, MAX_PROBLEMS};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::Arc;
+use store::batches::{self, NewLine};
+use store::content_keys::Scope;
+
+/// The most characters of a `custom_id`.
+const MAX_CUSTOM_ID: usize = 512;
+/// The most embedding inputs of a batch.
+const MAX_EMBEDDING_INPUTS: u64 = 50_000;
+/// Lines that one transaction inserts, and their bytes.
+const MAX_LINES: usize = 256;
+const MAX_BYTES: usize = 2 << 20;
+/// The most characters of a value that a problem repeats.
+const SHOWN: usize = 100;
+
+/// Says whether the creator of a batch may call a model of this name.
+pub type MayCall = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// What a line of the input must have.
+#[derive(Clone)]
+pub struct Validation {
+    pub may_call: MayCall,
+}
+
+#[derive(Deserialize)]
+struct LineRow<'a> {
+    #[serde(borrow)]
+    custom_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    url: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    body: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct BodyRow<'a> {
+    #[serde(borrow)]
+    model: Option<&'a RawValue>,
+    #[serde(borrow)]
+    stream: Option<&'a RawValue>,
+    #[serde(borrow)]
+    input: Option<&'a RawValue>,
+}
+
+/// The state of reading a file, which moves between the store and the thread that parses.
+struct LineParser {
+    batch: BatchId,
+    endpoint: BatchEndpoint,
+    bounds: BatchBounds,
+    content: Content,
+    validation: Validation,
+    /// The beginning of a line whose end was not read.
+    carry: Vec<u8>,
+    /// Lines of the file that were read.
+    number: u64,
+    lines: u64,
+    ids: HashSet<Box<str>>,
+    embedding_inputs: u64,
+    models: Models,
+    problems: Vec<BatchProblem>,
+    /// Valid lines that are still to be stored.
+    valid: Vec<NewLine>,
+    valid_bytes: usize,
+}
+
+/// The models that lines name.
+enum Models {
+    None,
+    One(String),
+    Several,
+}
+
+impl BatchStorage {
+    /// Reads the input, and lets the lines of the batch run or fails it.
+    pub async fn validate(&self, batch: &Batch, claim: &Claim, validation: Validation) -> Result<(), BatchError> {
+        self.own(&batch.id, claim).await?;
+        // Another node may have begun.
+        self.clear_lines(batch, claim).await?;
+        let mut parser = LineParser::new(self, batch, validation);
+        let Some(file) = batch.input_file.clone() else { return self.fail(batch, claim, vec![no_file()]).await };
+        if batches::files::find(&self.store, &batch.workspace, &file, (claim.now)()).await?.is_none() {
+            return self.fail(batch, claim, vec![no_file()]).await;
+        }
+        let mut reader = FileReader::new(self, file);
+        let mut is_over = false;
+        while !is_over && parser.problems.len() < MAX_PROBLEMS {
+            let chunk = reader.next().await?;
+            is_over = chunk.is_none();
+            parser = self.threads.run(move || parser.parsed(chunk)).await;
+            let mut lines = std::mem::take(&mut parser.valid).into_iter().peekable();
+            while lines.peek().is_some() && parser.problems.is_empty() {
+                let mut bytes = 0;
+                let mut part = Vec::new();
+                while let Some(line) = lines.next_if(|line| {
+                    part.len() < MAX_LINES && (bytes == 0 || bytes + line.content.bytes.len() < MAX_BYTES)
+                }) {
+                    bytes += line.content.bytes.len();
+                    part.push(line);
+                }
+                let mut tx = self.store.begin().await?;
+                let now = (claim.now)();
+                if !batches::own(&mut tx, &batch.id, &claim.run, now, now.plus_millis(CLAIM_MILLIS)).await? {
+                    return Err(BatchError::NotOwned);
+                }
+                batches::insert_lines(&mut tx, &batch.id, &part).await?;
+                tx.commit().await?;
+            }
+        }
+        if parser.lines == 0 && parser.problems.is_empty() {
+            parser.problem(None, "empty_file", "the input file has no lines", "input_file_id");
+        }
+        if parser.problems.is_empty() {
+            return self.start(batch, claim, parser).await;
+        }
+        self.fail(batch, claim, parser.problems).await
+    }
+
+    /// Fails a batch whose lines cannot run.
+    pub async fn fail(&self, batch: &Batch, claim: &Claim, problems: Vec<BatchProblem>) -> Result<(), BatchError> {
+        self.clear_lines(batch, claim).await?;
+        let mut tx = self.store.begin().await?;
+        let now = (claim.now)();
+        if !batches::own(&mut tx, &batch.id, &claim.run, now, now.plus_millis(CLAIM_MILLIS)).await? {
+            return Err(BatchError::NotOwned);
+        }
+        batches::fail(&mut tx, &batch.id, &problems, now).await?;
+        Ok(tx.commit().await?)
+    }
+
+    async fn start(&self, batch: &Batch, claim: &Claim, parser: LineParser) -> Result<(), BatchError> {
+        let LineParser { lines, models, .. } = parser;
+        let model = match models {
+            Models::One(model) => Some(model),
+            Models::None | Models::Several => None,
+        };
+        let now = (claim.now)();
+        let mut tx = self.store.begin().await?;
+        if !batches::own(&mut tx, &batch.id, &claim.run, now, now.plus_millis(CLAIM_MILLIS)).await? {
+            return Err(BatchError::NotOwned);
+        }
+        let limit = self.bounds.queued_lines;
+        if batches::queued(&mut tx, &batch.workspace).await?.0 + lines > limit {
+            drop(tx);
+            let message = BatchError::TooManyQueued { limit }.to_string();
+            let problem = BatchProblem { code: "too_many_lines".to_owned(), line: None, message, param: None };
+            return self.fail(batch, claim, vec![problem]).await;
+        }
+        batches::start(&mut tx, &batch.id, model.as_deref(), lines, now).await?;
+        tx.commit().await?;
+        self.nudge.notify_one();
+        Ok(())
+    }
+
+    /// Makes this run the owner of the batch.
+    pub(super) async fn own(&self, batch: &BatchId, claim: &Claim) -> Result<(), BatchError> {
+        let now = (claim.now)();
+        let mut tx = self.store.begin().await?;
+        if !batches::own(&mut tx, batch, &claim.run, now, now.plus_millis(CLAIM_MILLIS)).await? {
+            return Err(BatchError::NotOwned);
+        }
+        Ok(tx.commit().await?)
+    }
+
+    async fn clear_lines(&self, batch: &Batch, claim: &Claim) -> Result<(), BatchError> {
+        loop {
+            let mut tx = self.store.begin().await?;
+            let now = (claim.now)();
+            if !batches::own(&mut tx, &batch.id, &claim.run, now, now.plus_millis(CLAIM_MILLIS)).await? {
+                return Err(BatchError::NotOwned);
+            }
+            let is_left = batches::clear_lines(&mut tx, &batch.id).await?;
+            tx.commit().await?;
+            if !is_left {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn no_file() -> BatchProblem {
+    let message = "the input file was deleted, or has expired".to_owned();
+    BatchProblem { code: "file_not_found".to_owned(), line: None, message, param: Some("input_file_id".to_owned()) }
+}
+
+impl LineParser {
+    fn new(storage: &BatchStorage, batch: &Batch, validation: Validation) -> Self {
+        Self {
+            batch: batch.id.clone(),
+            endpoint: batch.endpoint,
+            bounds: storage.bounds,
+            content: storage.content.clone(),
+            validation,
+            carry: Vec::new(),
+            number: 0,
+            lines: 0,
+            ids: HashSet::new(),
+            embedding_inputs: 0,
+            models: Models::None,
+            problems: Vec::new(),
+            valid: Vec::new(),
+            valid_bytes: 0,
+        }
+    }
+
+    /// Parses the complete lines of a chunk, or the last line at the end of the file.
+    fn parsed(mut self, chunk: Option<Vec<u8>>) -> Self {
+        let Some(chunk) = chunk else {
+            let last = std::mem::take(&mut self.carry);
+            self.line(&last);
+            return self;
+        };
+        let mut rest = &chunk[..];
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            let (line, later) = (&rest[..end], &rest[end + 1..]);
+            if self.carry.is_empty() {
+                self.line(line);
+            } else {
+                let mut whole = std::mem::take(&mut self.carry);
+                whole.extend_from_slice(line);
+                self.line(&whole);
+            }
+            self.number += 1;
+            rest = later;
+            if self.problems.len() >= MAX_PROBLEMS {
+                return self;
+            }
+        }
+        // A longer line is rejected anyway; its end is not needed for that.
+        let room = usize::try_from(self.bounds.line_bytes + 1).unwrap_or(usize::MAX).saturating_sub(self.carry.len());
+        self.carry.extend_from_slice(&rest[..rest.len().min(room)]);
+        self
+    }
+
+    fn line(&mut self, line: &[u8]) {
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            return;
+        }
+        self.lines += 1;
+        if self.lines > self.bounds.file_lines {
+            if self.lines == self.bounds.file_lines + 1 {
+                let message = BatchError::TooManyLines { limit: self.bounds.file_lines }.to_string();
+                self.problem(None, "too_many_lines", &message, "");
+            }
+            return;
+        }
+        if let Err((code, message, param)) = self.check(line) {
+            self.problem(Some(self.number + 1), code, &message, param);
+        }
+    }
+
+    fn check(&mut self, line: &[u8]) -> Result<(), (&'static str, String, &'static str)> {
+        let limit = self.bounds.line_bytes;
+        if line.len() as u64 > limit {
+            return Err(("payload_too_large", format!("the line has more than {limit} bytes"), ""));
+        }
+        let invalid = |_| ("invalid_json_line", "the line is not a JSON object of the expected form".to_owned(), "");
+        if line.first() != Some(&b'{') {
+            return Err(("invalid_json_line", "the line is not a JSON object".to_owned(), ""));
+        }
+        let row: LineRow<'_> = serde_json::from_slice(line).map_err(invalid)?;
+        let missing = |param: &'static str| ("missing_parameter", format!("`{param}` is missing"), param);
+        let custom_id = row.custom_id.filter(|id| id.get() != "null").ok_or_else(|| missing("custom_id"))?;
+        let custom_id: Cow<'_, str> = serde_json::from_str(custom_id.get())
+            .map_err(|_| ("invalid_value", "`custom_id` must be a string".to_owned(), "custom_id"))?;
+        // PostgreSQL stores no zero bytes.
+        if custom_id.is_empty() || custom_id.chars().count() > MAX_CUSTOM_ID || custom_id.contains('\0') {
+            let message = format!("`custom_id` must have 1 to {MAX_CUSTOM_ID} characters other than zero bytes");
+            return Err(("invalid_value", message, "custom_id"));
+        }
+        if self.ids.contains(&*custom_id) {
+            let message = format!("another line has the `custom_id` `{}`", shown(&custom_id));
+            return Err(("duplicate_custom_id", message, "custom_id"));
+        }
+        let custom_id: Box<str> = custom_id.into();
+        self.ids.insert(custom_id.clone());
+        match row.method.as_deref() {
+            None => return Err(missing("method")),
+            Some("POST") => {}
+            Some(_) => return Err(("invalid_method", "`method` must be `POST`".to_owned(), "method")),
+        }
+        let url = self.endpoint.as_str();
+        match row.url.as_deref() {
+            None => return Err(missing("url")),
+            Some(found) if found == url => {}
+            Some(_) => return Err(("invalid_url", format!("`url` must be `{url}`, the endpoint of the batch"), "url")),
+        }
+        let body = row.body.filter(|body| body.get() != "null").ok_or_else(|| missing("body"))?;
+        if !body.get().starts_with('{') {
+            return Err(("invalid_value", "`body` must be an object".to_owned(), "body"));
+        }
+        self.check_body(body.get())?;
+        let scope = Scope::BatchLine { batch: &self.batch, line: &(self.number + 1).to_string() };
+        let content = self.content.seal(scope, body.get().as_bytes().to_vec());
+        self.valid_bytes += content.bytes.len();
+        // What follows a problem is checked, too, but it will not run.
+        if self.problems.is_empty() {
+            self.valid.push(NewLine { number: self.number + 1, custom_id: custom_id.into(), content });
+        }
+        Ok(())
+    }
+
+    fn check_body(&mut self, body: &str) -> Result<(), (&'static str, String, &'static str)> {
+        let BodyRow { model, stream, input } = serde_json::from_str(body)
+            .map_err(|_| ("invalid_value", "`body` is not a valid object".to_owned(), "body"))?;
+        let model = model.filter(|model| model.get() != "null");
+        let model = model.ok_or_else(|| ("missing_parameter", "`body.model` is missing".to_owned(), "body.model"))?;
+        let model: Cow<'_, str> = serde_json::from_str(model.get())
+            .map_err(|_| ("invalid_value", "`body.model` must be a string".to_owned(), "body.model"))?;
+        if stream.is_some_and(|stream| !matches!(stream.get(), "false" | "null")) {
+            let message = "the response to a line cannot be streamed; leave `stream` out".to_owned();
+            return Err(("invalid_value", message, "body.stream"));
+        }
+        let is_same = matches!(&self.models, Models::One(known) if *known == *model);
+        if !is_same && !(self.validation.may_call)(&model) {
+            let message = format!("there is no model `{}` that the creator of the batch may call", shown(&model));
+            return Err(("model_not_found", message, "body.model"));
+        }
+        if !is_same {
+            self.models = match self.models {
+                Models::None => Models::One(model.into_owned()),
+                Models::One(_) | Models::Several => Models::Several,
+            };
+        }
+        if self.endpoint == BatchEndpoint::Embeddings {
+            let before = self.embedding_inputs;
+            self.embedding_inputs += input.map_or(1, |input| inputs(input.get()));
+            if before <= MAX_EMBEDDING_INPUTS && self.embedding_inputs > MAX_EMBEDDING_INPUTS {
+                let message = format!("a batch may have at most {MAX_EMBEDDING_INPUTS} embedding inputs");
+                return Err(("too_many_inputs", message, "body.input"));
+            }
+        }
+        Ok(())
+    }
+
+    fn problem(&mut self, line: Option<u64>, code: &str, message: &str, param: &str) {
+        if self.problems.len() < MAX_PROBLEMS {
+            let param = (!param.is_empty()).then(|| param.to_owned());
+            self.problems.push(BatchProblem { code: code.to_owned(), line, message: message.to_owned(), param });
+        }
+        self.valid.clear();
+    }
+}
+
+/// The number of texts of an embedding request.
+fn inputs(json: &str) -> u64 {
+    match serde_json::from_str(json) {
+        // A list of tokens is one text.
+        Ok(Value::Array(all)) if all.iter().any(|one| !one.is_number()) => all.len() as u64,
+        _ => 1,
+    }
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(SHOWN).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::Timestamp;
+    use std::time::Duration;
+
+    fn parser(endpoint: BatchEndpoint) -> LineParser {
+        let bounds = BatchBounds {
+            file_bytes: 1 << 20,
+            file_lines: 1_000,
+            workspace_bytes: 1 << 30,
+            retention: Duration::from_secs(1),
+            open_batches: 1,
+            queued_lines: 1,
+            line_bytes: 1_000,
+        };
+        LineParser {
+            batch: BatchId::new(Timestamp::from_millis(1), 1),
+            endpoint,
+            bounds,
+            content: Content::new(None),
+            validation: Validation { may_call: Arc::new(|model| model.starts_with("acme/")) },
+            carry: Vec::new(),
+            number: 0,
+            lines: 0,
+            ids: HashSet::new(),
+            embedding_inputs: 0,
+            models: Models::None,
+            problems: Vec::new(),
+            valid: Vec::new(),
+            valid_bytes: 0,
+        }
+    }
+
+    fn parse(text: &str) -> LineParser {
+        parser(BatchEndpoint::Chat).parsed(Some(text.into())).parsed(None)
+    }
+
+    fn line(id: &str, body: &str) -> String {
+        format!(r#"{{"custom_id":"{id}","method":"POST","url":"/v1/chat/completions","body":{body}}}"#)
+    }
+
+    const BODY: &str = r#"{"model":"acme/a","messages":[]}"#;
+
+    #[test]
+    fn every_problem_names_its_line_code_and_member() {
+        let good = line("a", BODY);
+        for (bad, code, param) in [
+            ("nothing".to_owned(), "invalid_json_line", None),
+            ("[1]".to_owned(), "invalid_json_line", None),
+            ("{\"custom_id\":".to_owned(), "invalid_json_line", None),
+            (line("b", BODY).replace("\"custom_id\":\"b\",", ""), "missing_parameter", Some("custom_id")),
+            (line("b", BODY).replace("\"b\"", "7"), "invalid_value", Some("custom_id")),
+            (line("", BODY), "invalid_value", Some("custom_id")),
+            (line("a", BODY), "duplicate_custom_id", Some("custom_id")),
+            (line("b", BODY).replace("POST", "GET"), "invalid_method", Some("method")),
+            (line("b", BODY).replace("/v1/chat/completions", "/v1/embeddings"), "invalid_url", Some("url")),
+            (line("b", "null"), "missing_parameter", Some("body")),
+            (line("b", "[]"), "invalid_value", Some("body")),
+            (line("b", "{}"), "missing_parameter", Some("body.model")),
+            (line("b", r#"{"model":"other/x"}"#), "model_not_found", Some("body.model")),
+            (line("b", r#"{"model":"acme/a","stream":true}"#), "invalid_value", Some("body.stream")),
+            (line("b", &format!(r#"{{"model":"acme/a","x":"{}"}}"#, "x".repeat(1_000))), "payload_too_large", None),
+        ] {
+            let parsed = parse(&format!("{good}\n\n{bad}\n"));
+            let [problem] = &parsed.problems[..] else { panic!("{bad}: {:?}", parsed.problems) };
+            assert_eq!((problem.code.as_str(), problem.line), (code, Some(3)), "{bad}");
+            assert_eq!(problem.param.as_deref(), param, "{bad}");
+            assert!(parsed.valid.is_empty());
+        }
+    }
+
+    #[test]
+    fn lines_are_the_same_however_the_file_is_cut() {
+        let text: String = (0..5).map(|number| line(&format!("ü{number}"), BODY) + "\r\n").collect();
+        let text = text.trim_end();
+        for cut in 0..text.len() {
+            let (first, rest) = text.as_bytes().split_at(cut);
+            let parsed = parser(BatchEndpoint::Chat).parsed(Some(first.into())).parsed(Some(rest.into())).parsed(None);
+            assert_eq!(parsed.problems, []);
+            let ids: Vec<_> = parsed.valid.iter().map(|line| (line.number, line.custom_id.as_str())).collect();
+            assert_eq!(ids, [(1, "ü0"), (2, "ü1"), (3, "ü2"), (4, "ü3"), (5, "ü4")]);
+            assert!(parsed.valid.iter().all(|line| line.content.bytes == BODY.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn problems_lines_and_embedding_inputs_are_bounded() {
+        assert_eq!(parse(&"x\n".repeat(500)).problems.len(), MAX_PROBLEMS);
+        let many: String = (0..1_002).map(|number| line(&number.to_string(), BODY) + "\n").collect();
+        let parsed = parse(&many);
+        assert_eq!((parsed.problems.len(), parsed.problems[0].code.as_str()), (1, "too_many_lines"));
+        for (input, expected) in [("\"a\"", 1), ("[1,2,3]", 1), ("[\"a\",\"b\"]", 2), ("[[1],[2],[3]]", 3), ("[]", 1)] {
+            assert_eq!(inputs(input), expected, "{input}");
+        }
+        let mut all = parser(BatchEndpoint::Embeddings);
+        all.embedding_inputs = MAX_EMBEDDING_INPUTS;
+        let over = line("a", r#"{"model":"acme/a","input":"x"}"#).replace("chat/completions", "embeddings");
+        let parsed = all.parsed(Some(over.into())).parsed(None);
+        assert_eq!(parsed.problems[0].code, "too_many_inputs");
+    }
+
+    #[test]
+    fn the_model_is_known_if_all_lines_name_the_same() {
+        let other = line("b", r#"{"model":"acme/b"}"#);
+        let one = parse(&format!("{}\n{}", line("a", BODY), line("b", BODY)));
+        assert!(matches!(one.models, Models::One(model) if model == "acme/a"));
+        assert!(matches!(parse(&format!("{}\n{other}", line("a", BODY))).models, Models::Several));
+    }
+}

@@ -1,0 +1,96 @@
+//! Stores what becomes of lines, several in a transaction.
+
+use control::batches::{FinishedLine, LineWriter};
+use domain::{BatchId, Timestamp};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, mpsc, oneshot};
+
+/// Lines that one transaction ends.
+const MAX_LINES: usize = 64;
+/// Lines that wait to be stored. More lines run only when some are.
+const QUEUED: usize = 256;
+const RETRY_AFTER: Duration = Duration::from_millis(500);
+/// A line that the store rejects this many times is given up; it runs again when its lease has ended.
+const MAX_ATTEMPTS: u32 = 10;
+
+/// What is to be stored.
+pub(super) enum Write {
+    End(Box<FinishedLine>),
+    /// The line runs again later.
+    Defer {
+        batch: BatchId,
+        number: u64,
+        available_at: Timestamp,
+        code: String,
+    },
+    /// Confirms that all before is stored.
+    Flush(oneshot::Sender<()>),
+}
+
+/// Starts the task that stores them. It ends with the sender.
+pub(super) fn start(
+    background: &Handle,
+    mut writer: LineWriter,
+    unwritten: Arc<AtomicUsize>,
+    nudge: Arc<Notify>,
+) -> mpsc::Sender<Write> {
+    let (sender, mut queued) = mpsc::channel(QUEUED);
+    background.spawn(async move {
+        let mut taken = Vec::with_capacity(MAX_LINES);
+        while queued.recv_many(&mut taken, MAX_LINES).await > 0 {
+            let (mut ended, mut others) = (Vec::new(), Vec::new());
+            for write in taken.drain(..) {
+                match write {
+                    Write::End(line) => ended.push(*line),
+                    other => others.push(other),
+                }
+            }
+            end(&mut writer, &ended).await;
+            unwritten.fetch_sub(ended.len(), Ordering::Relaxed);
+            for write in others {
+                match write {
+                    Write::End(_) => {}
+                    Write::Defer { batch, number, available_at, code } => {
+                        if let Err(error) = writer.defer((&batch, number), available_at, &code).await {
+                            tracing::debug!(%error, "a line waits until its lease has ended");
+                        }
+                        unwritten.fetch_sub(1, Ordering::Relaxed);
+                    }
+                    Write::Flush(confirmed) => drop(confirmed.send(())),
+                }
+            }
+            // The last line of a batch may have ended.
+            if queued.is_empty() && !ended.is_empty() {
+                nudge.notify_one();
+            }
+        }
+    });
+    sender
+}
+
+async fn end(writer: &mut LineWriter, lines: &[FinishedLine]) {
+    let mut attempts = 0;
+    while !lines.is_empty()
+        && let Err(error) = writer.end(lines).await
+    {
+        attempts += 1;
+        if attempts == 1 {
+            tracing::warn!(%error, "results of batches wait for the store");
+        }
+        if !error.is_unavailable() && attempts >= MAX_ATTEMPTS {
+            match lines.split_at_checked(1) {
+                // One line must not keep the others.
+                Some((first, rest)) if !rest.is_empty() => {
+                    Box::pin(end(writer, first)).await;
+                    Box::pin(end(writer, rest)).await;
+                }
+                _ => tracing::error!(?error, batch.id = %lines[0].batch, "the store rejects the result of a line"),
+            }
+            return;
+        }
+        tokio::time::sleep(RETRY_AFTER).await;
+    }
+}

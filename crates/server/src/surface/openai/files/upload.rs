@@ -1,0 +1,256 @@
+//! Uploads: a form that is stored while it arrives.
+
+use super::multipart::{FormError, FormEvent, FormReader, boundary};
+use crate::surface::EdgeResponse;
+use crate::surface::error::SurfaceError;
+use crate::surface::inference::{Exchange, InferenceError, send_view};
+use crate::view::FileView;
+use bytes::Bytes;
+use control::batches::{BatchError, BatchStorage, FileWriter};
+use dataplane::CallError;
+use domain::batches::{EXPIRY_SECS, FilePurpose};
+use domain::{Caller, StoredFile, WorkspaceId};
+use edge::Incoming;
+use edge::memory_budget::Holder;
+use edge::request_body::BodyError;
+use http::header;
+use http1::server::ReceiveError;
+use node::clock;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+
+/// What an upload takes: the chunk that is being collected, sealed and stored, and pieces on their way.
+const MEMORY: u64 = 4 << 20;
+/// Pieces on the way to the store.
+const AHEAD: usize = 2;
+/// A form is this much longer than its file, at most.
+const FORM_BYTES: u64 = 64 << 10;
+/// The most bytes of a field that is not the file.
+const MAX_FIELD: usize = 1 << 10;
+/// A client that sends less than this within the timeout of bodies has stalled.
+const LEAST_PROGRESS: u64 = 16 << 10;
+
+/// The fields of a form besides the content of the file.
+#[derive(Default)]
+struct Fields {
+    purpose: Option<String>,
+    filename: Option<String>,
+    anchor: Option<String>,
+    seconds: Option<String>,
+}
+
+/// What the task that stores a file gets.
+enum Piece {
+    Content(Bytes),
+    /// The file is complete. Without this, it is discarded.
+    End {
+        filename: String,
+        seconds: Option<u64>,
+    },
+}
+
+/// Upload a file.
+#[utoipa::path(post, path = "/v1/files", operation_id = "uploadFile", tag = "inference",
+    request_body(content = Object, content_type = "multipart/form-data",
+        description = "`file`, `purpose` (`batch`), and `expires_after[anchor]` (`created_at`) with `expires_after[seconds]` (3600 to 2592000)"),
+    responses((status = 200, body = FileView)))]
+pub(in crate::surface::openai) async fn create(
+    exchange: &mut Exchange<'_>,
+    caller: Arc<Caller>,
+) -> Result<EdgeResponse, InferenceError> {
+    let surface = exchange.surface;
+    let rate_limits = surface.dataplane.admit_free(&caller, exchange.tap.request_id().clone()).await?;
+    exchange.rate_limits = Some(rate_limits);
+    let content_type = exchange.headers.text(header::CONTENT_TYPE).unwrap_or_default();
+    let Some(boundary) = boundary(content_type) else {
+        let media = content_type.split(';').next().unwrap_or_default().chars().take(100).collect();
+        return Err(SurfaceError::from(BodyError::UnsupportedType(media)).into());
+    };
+    let encoding = exchange.headers.text(header::CONTENT_ENCODING).unwrap_or_default();
+    if !matches!(encoding.trim(), "" | "identity") {
+        let encoding = encoding.chars().take(100).collect();
+        return Err(SurfaceError::from(BodyError::UnsupportedEncoding(encoding)).into());
+    }
+    let storage = surface.context.batches.clone();
+    let limit = storage.bounds().file_bytes;
+    if exchange.body.announced() > limit.saturating_add(FORM_BYTES) {
+        return Err(BatchError::FileTooLarge { limit }.into());
+    }
+    let mut memory = surface.body_bounds.memory.grant(Holder::Organization(caller.organization.clone()));
+    memory.grow_to(MEMORY).map_err(|error| SurfaceError::from(BodyError::from(error)))?;
+    let (sender, pieces) = mpsc::channel(AHEAD);
+    let task = surface.context.background.spawn(store_file(storage, caller.workspace.clone(), pieces));
+    let read = read_form(exchange.body, &boundary, surface.body_bounds.read_timeout, &sender).await;
+    let result = match read {
+        Ok(fields) => send_end(fields, &sender).await,
+        Err(error) => Err(error),
+    };
+    drop(sender);
+    match result {
+        // The task says why it takes no more.
+        Ok(()) | Err(UploadError::Stopped) => {}
+        Err(UploadError::Request(error)) => return Err(error),
+    }
+    match task.await {
+        Ok(stored) => Ok(send_view(exchange, &FileView::from(stored?))),
+        Err(_panicked) => Err(SurfaceError::Internal.into()),
+    }
+}
+
+enum UploadError {
+    /// The task has ended.
+    Stopped,
+    Request(InferenceError),
+}
+
+impl<T: Into<InferenceError>> From<T> for UploadError {
+    fn from(error: T) -> Self {
+        Self::Request(error.into())
+    }
+}
+
+/// Stores a file while it arrives.
+async fn store_file(
+    storage: BatchStorage,
+    workspace: WorkspaceId,
+    mut pieces: mpsc::Receiver<Piece>,
+) -> Result<StoredFile, BatchError> {
+    let mut writer = FileWriter::upload(&storage, workspace, clock::now()).await?;
+    loop {
+        match pieces.recv().await {
+            Some(Piece::Content(bytes)) => {
+                if let Err(error) = writer.write(&bytes).await {
+                    writer.discard().await?;
+                    return Err(error);
+                }
+            }
+            Some(Piece::End { filename, seconds }) => {
+                let written = writer.finish().await?;
+                return storage.complete_upload(written, &filename, seconds).await;
+            }
+            None => {
+                writer.discard().await?;
+                return Err(BatchError::Invalid { param: "file".to_owned(), why: "the upload has ended".to_owned() });
+            }
+        }
+    }
+}
+
+/// Reads the whole form, and passes the content of its file on.
+async fn read_form(
+    body: &mut Incoming,
+    boundary: &str,
+    timeout: Duration,
+    sender: &mpsc::Sender<Piece>,
+) -> Result<Fields, UploadError> {
+    let mut reader = FormReader::new(boundary);
+    let mut fields = Fields::default();
+    let mut pace = Pace { timeout, deadline: Instant::now() + timeout, arrived: 0 };
+    let mut current = String::new();
+    loop {
+        let Some(piece) = pace.next(body).await? else {
+            return Err(unreadable(&"the body ends before its last boundary").into());
+        };
+        reader.push(&piece);
+        while let Some(event) = reader.next().map_err(|error: FormError| unreadable(&error))? {
+            match event {
+                FormEvent::Part { name, filename } => {
+                    if name == "file" {
+                        if fields.filename.is_some() {
+                            return Err(invalid("file", "is a duplicate").into());
+                        }
+                        let name = filename.filter(|name| !name.is_empty());
+                        fields.filename = Some(name.unwrap_or_else(|| "upload.jsonl".to_owned()));
+                    } else if let Some(field) = fields.named(&name) {
+                        *field = Some(String::new());
+                    }
+                    current = name;
+                }
+                FormEvent::Content(bytes) if current == "file" => {
+                    sender.send(Piece::Content(bytes.into())).await.map_err(|_| UploadError::Stopped)?;
+                }
+                FormEvent::Content(bytes) => {
+                    if let Some(Some(value)) = fields.named(&current) {
+                        value.push_str(&String::from_utf8_lossy(&bytes));
+                        if value.len() > MAX_FIELD {
+                            return Err(invalid(&current, "is too long").into());
+                        }
+                    }
+                }
+                FormEvent::End => return Ok(fields),
+            }
+        }
+    }
+}
+
+impl Fields {
+    fn named(&mut self, name: &str) -> Option<&mut Option<String>> {
+        match name {
+            "purpose" => Some(&mut self.purpose),
+            "expires_after[anchor]" => Some(&mut self.anchor),
+            "expires_after[seconds]" => Some(&mut self.seconds),
+            _ => None,
+        }
+    }
+}
+
+/// Checks the fields, and lets the file be completed.
+async fn send_end(fields: Fields, sender: &mpsc::Sender<Piece>) -> Result<(), UploadError> {
+    let missing = |param: &str| CallError::Missing { param: param.to_owned() };
+    let Fields { purpose, filename, anchor, seconds } = fields;
+    let filename = filename.ok_or_else(|| missing("file"))?;
+    let purpose = purpose.ok_or_else(|| missing("purpose"))?;
+    if purpose != FilePurpose::Batch.as_str() {
+        return Err(invalid("purpose", "must be `batch`").into());
+    }
+    let seconds = match (anchor, seconds) {
+        (None, None) => None,
+        (None, Some(_)) => return Err(missing("expires_after[anchor]").into()),
+        (Some(_), None) => return Err(missing("expires_after[seconds]").into()),
+        (Some(anchor), Some(_)) if anchor != "created_at" => {
+            return Err(invalid("expires_after[anchor]", "must be `created_at`").into());
+        }
+        (Some(_), Some(seconds)) => {
+            let seconds = seconds.trim().parse().ok().filter(|seconds| EXPIRY_SECS.contains(seconds));
+            let why = "must be a whole number from 3600 to 2592000";
+            Some(seconds.ok_or_else(|| invalid("expires_after[seconds]", why))?)
+        }
+    };
+    sender.send(Piece::End { filename, seconds }).await.map_err(|_| UploadError::Stopped)
+}
+
+fn invalid(param: &str, why: &str) -> CallError {
+    CallError::Invalid { param: param.to_owned(), why: why.to_owned() }
+}
+
+fn unreadable(error: &impl ToString) -> CallError {
+    CallError::Unreadable(error.to_string())
+}
+
+/// Notices that a client sends too slowly. The whole upload may take any time.
+struct Pace {
+    timeout: Duration,
+    deadline: Instant,
+    /// Bytes since the deadline was set.
+    arrived: u64,
+}
+
+impl Pace {
+    async fn next(&mut self, body: &mut Incoming) -> Result<Option<Bytes>, SurfaceError> {
+        loop {
+            match timeout_at(self.deadline, body.next()).await {
+                Ok(piece) => {
+                    let piece = piece.map_err(|error: ReceiveError| BodyError::from(error))?;
+                    self.arrived += piece.as_ref().map_or(0, |bytes| bytes.len() as u64);
+                    return Ok(piece);
+                }
+                Err(_) if self.arrived < LEAST_PROGRESS => {
+                    return Err(BodyError::Stalled { least: LEAST_PROGRESS, window: self.timeout }.into());
+                }
+                Err(_) => (self.arrived, self.deadline) = (0, Instant::now() + self.timeout),
+            }
+        }
+    }
+}

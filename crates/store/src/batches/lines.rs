@@ -1,0 +1,183 @@
+//! The lines of a batch that have not ended.
+
+use super::files::{StoredContent, content};
+use super::results::{EndedLine, end_lines};
+use crate::db::{Engine, Store, Tx};
+use crate::error::StoreError;
+use crate::row;
+use crate::values::{chunks, insert_shared_text};
+use domain::batches::LineOutcome;
+use domain::{BatchId, RunId, Timestamp, WorkspaceId};
+use sqlx::AssertSqlSafe;
+use sqlx::any::AnyRow;
+
+/// Lines that one transaction ends or deletes.
+const LINES: u32 = 500;
+/// Lines are in memory from here on, so they are taken by their size, too.
+const CLAIMED_BYTES: u64 = 16 << 20;
+
+/// A line to be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewLine {
+    /// From 1.
+    pub number: u64,
+    pub custom_id: String,
+    pub content: StoredContent,
+}
+
+/// A line that a run has taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimedLine {
+    pub batch: BatchId,
+    pub number: u64,
+    pub custom_id: String,
+    pub content: StoredContent,
+    /// Attempts before this one.
+    pub attempts: u32,
+    /// The code of the last one; empty if there was none.
+    pub last_code: String,
+}
+
+/// Waiting lines of a workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueuedLines(pub u64);
+
+/// Adds lines, which may be taken at once.
+pub async fn insert_lines(tx: &mut Tx, batch: &BatchId, lines: &[NewLine]) -> Result<(), StoreError> {
+    for chunk in chunks(lines) {
+        let shared = "batch_id, run_id, available_at, attempts, last_code";
+        let own = "number, custom_id, content_key, content";
+        let text = insert_shared_text(tx.engine(), "batch_lines", shared, own, chunk.len());
+        let mut insert = sqlx::query(AssertSqlSafe(text));
+        for line in chunk {
+            let content = &line.content;
+            insert = insert.bind(row::to_number(line.number)).bind(line.custom_id.as_str());
+            insert = insert.bind(content.key.as_deref()).bind(content.bytes.as_slice());
+        }
+        tx.execute(insert.bind(batch.as_str()).bind("").bind(0_i64).bind(0_i64).bind("")).await?;
+    }
+    Ok(())
+}
+
+/// Deletes lines of a batch, and returns whether some may be left.
+pub async fn clear_lines(tx: &mut Tx, batch: &BatchId) -> Result<bool, StoreError> {
+    let text = format!(
+        "DELETE FROM batch_lines WHERE batch_id = $1 AND number IN \
+         (SELECT number FROM batch_lines WHERE batch_id = $1 ORDER BY number LIMIT {LINES})"
+    );
+    Ok(tx.execute(sqlx::query(AssertSqlSafe(text)).bind(batch.as_str())).await? == u64::from(LINES))
+}
+
+/// The lines of the open batches of a workspace that have not ended.
+pub async fn queued(tx: &mut Tx, workspace: &WorkspaceId) -> Result<QueuedLines, StoreError> {
+    let query = sqlx::query(
+        "SELECT CAST(COALESCE(SUM(lines - succeeded - failed - cancelled - expired), 0) AS BIGINT) AS lines FROM batches \
+         WHERE workspace_id = $1 AND is_open = 1",
+    );
+    tx.count(query.bind(workspace.as_str()), "lines").await.map(QueuedLines)
+}
+
+/// Takes up to `limit` lines until `until`, but at most [`CLAIMED_BYTES`] or one line. No two runs take the same line.
+pub async fn claim(
+    tx: &mut Tx,
+    batch: &BatchId,
+    run: &RunId,
+    (now, until): (Timestamp, Timestamp),
+    limit: u32,
+) -> Result<Vec<ClaimedLine>, StoreError> {
+    let text = format!(
+        "SELECT number, CAST(LENGTH(content) AS BIGINT) AS bytes FROM batch_lines WHERE batch_id = $1 AND available_at <= $2 \
+         ORDER BY available_at, number LIMIT $3{}",
+        skip_locked(tx.engine())
+    );
+    let select = sqlx::query(AssertSqlSafe(text)).bind(batch.as_str()).bind(now.millis()).bind(i64::from(limit));
+    let (mut numbers, mut total) = (Vec::new(), 0);
+    for found in tx.rows(select).await? {
+        total += row::count(&found, "bytes")?;
+        if total > CLAIMED_BYTES && !numbers.is_empty() {
+            break;
+        }
+        numbers.push(row::count(&found, "number")?.to_string());
+    }
+    if numbers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let text = format!(
+        "UPDATE batch_lines SET run_id = $2, available_at = $3 WHERE batch_id = $1 AND number IN ({}) \
+         RETURNING batch_id, number, custom_id, content_key, content, attempts, last_code",
+        numbers.join(", ")
+    );
+    let update = sqlx::query(AssertSqlSafe(text)).bind(batch.as_str()).bind(run.as_str()).bind(until.millis());
+    tx.rows(update).await?.iter().map(claimed).collect()
+}
+
+/// On SQLite, transactions that write exclude each other.
+const fn skip_locked(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Sqlite => "",
+        Engine::Postgres => " FOR UPDATE SKIP LOCKED",
+    }
+}
+
+/// Keeps the lines of a run until `until`.
+pub async fn renew(store: &Store, run: &RunId, until: Timestamp) -> Result<(), StoreError> {
+    let update = sqlx::query("UPDATE batch_lines SET available_at = $2 WHERE run_id = $1 AND run_id <> ''");
+    store.execute(update.bind(run.as_str()).bind(until.millis())).await.map(drop)
+}
+
+/// Gives the lines of a run back, because it ends.
+pub async fn release(store: &Store, run: &RunId) -> Result<(), StoreError> {
+    let update = sqlx::query("UPDATE batch_lines SET run_id = '', available_at = 0 WHERE run_id = $1 AND run_id <> ''");
+    store.execute(update.bind(run.as_str())).await.map(drop)
+}
+
+/// Lets a line that a run has taken wait until `available_at`, after an attempt that ended with this code.
+pub async fn defer(
+    tx: &mut Tx,
+    line: (&BatchId, u64),
+    run: &RunId,
+    available_at: Timestamp,
+    code: &str,
+) -> Result<(), StoreError> {
+    let update = sqlx::query(
+        "UPDATE batch_lines SET run_id = '', available_at = $4, attempts = attempts + 1, last_code = $5 \
+         WHERE batch_id = $1 AND number = $2 AND run_id = $3",
+    );
+    let update = update.bind(line.0.as_str()).bind(row::to_number(line.1)).bind(run.as_str());
+    tx.execute(update.bind(available_at.millis()).bind(code)).await.map(drop)
+}
+
+/// Ends lines that no node runs with this outcome, and returns whether some may be left.
+pub async fn end_waiting(
+    tx: &mut Tx,
+    batch: &BatchId,
+    outcome: LineOutcome,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let text = format!(
+        "SELECT number, custom_id, last_code FROM batch_lines WHERE batch_id = $1 AND (run_id = '' OR available_at <= $2) \
+         ORDER BY number LIMIT {LINES}{}",
+        skip_locked(tx.engine())
+    );
+    let found = tx.rows(sqlx::query(AssertSqlSafe(text)).bind(batch.as_str()).bind(now.millis())).await?;
+    let mut ended = Vec::with_capacity(found.len());
+    for found in &found {
+        let timed_out = matches!(row::text(found, "last_code")?.as_str(), "request_timeout" | "upstream_timeout");
+        let outcome = if outcome == LineOutcome::Expired && timed_out { LineOutcome::TimedOut } else { outcome };
+        let (number, custom_id) = (row::count(found, "number")?, row::text(found, "custom_id")?);
+        ended.push(EndedLine::without_response(batch.clone(), number, custom_id, outcome));
+    }
+    end_lines(tx, &ended).await?;
+    Ok(ended.len() == LINES as usize)
+}
+
+fn claimed(found: &AnyRow) -> Result<ClaimedLine, StoreError> {
+    Ok(ClaimedLine {
+        batch: row::parsed(found, "batch_id", |text| BatchId::parse(text).ok())?,
+        number: row::count(found, "number")?,
+        custom_id: row::text(found, "custom_id")?,
+        content: content(found)?,
+        attempts: row::small(found, "attempts")?,
+        last_code: row::text(found, "last_code")?,
+    })
+}

@@ -1,0 +1,137 @@
+//! The lines of a batch that have ended.
+
+use super::files::StoredContent;
+use crate::db::{Store, Tx};
+use crate::error::StoreError;
+use crate::row;
+use domain::batches::{LineCounts, LineOutcome, LineUsage};
+use domain::{BatchId, NanoUsd};
+use sqlx::AssertSqlSafe;
+use sqlx::any::AnyRow;
+use std::collections::BTreeMap;
+
+/// Rows that one transaction deletes.
+const ROWS: u32 = 200;
+
+/// A line that ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndedLine {
+    pub batch: BatchId,
+    pub number: u64,
+    pub custom_id: String,
+    pub outcome: LineOutcome,
+    /// Of the response; 0 if there is none.
+    pub status: u16,
+    /// The body of the response.
+    pub content: Option<StoredContent>,
+    pub usage: LineUsage,
+    pub cost: NanoUsd,
+}
+
+impl EndedLine {
+    pub fn without_response(batch: BatchId, number: u64, custom_id: String, outcome: LineOutcome) -> Self {
+        let (usage, cost) = (LineUsage::default(), NanoUsd::ZERO);
+        Self { batch, number, custom_id, outcome, status: 0, content: None, usage, cost }
+    }
+}
+
+/// A line that has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineResult {
+    pub number: u64,
+    pub custom_id: String,
+    pub outcome: LineOutcome,
+    pub status: u16,
+    pub content: Option<StoredContent>,
+}
+
+/// Ends lines, and counts them and their usage. Returns for each whether this transaction ended it: a line that another run
+/// has ended before keeps that result, and must not leave another usage event.
+pub async fn end_lines(tx: &mut Tx, lines: &[EndedLine]) -> Result<Vec<bool>, StoreError> {
+    let mut ended = Vec::with_capacity(lines.len());
+    let mut sums: BTreeMap<&str, (LineCounts, LineUsage, NanoUsd)> = BTreeMap::new();
+    for line in lines {
+        let delete = sqlx::query("DELETE FROM batch_lines WHERE batch_id = $1 AND number = $2");
+        let delete = delete.bind(line.batch.as_str()).bind(row::to_number(line.number));
+        let is_first = tx.execute(delete).await? == 1;
+        ended.push(is_first);
+        if !is_first {
+            continue;
+        }
+        let content = line.content.as_ref();
+        let insert = sqlx::query(
+            "INSERT INTO batch_results (batch_id, number, custom_id, outcome, status, content_key, content) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        )
+        .bind(line.batch.as_str())
+        .bind(row::to_number(line.number))
+        .bind(line.custom_id.as_str())
+        .bind(line.outcome.as_str())
+        .bind(i64::from(line.status))
+        .bind(content.and_then(|content| content.key.as_deref()))
+        .bind(content.map(|content| content.bytes.as_slice()));
+        tx.execute(insert).await?;
+        let (counts, usage, cost) = sums.entry(line.batch.as_str()).or_default();
+        counts.count(line.outcome);
+        *usage += line.usage;
+        *cost += line.cost;
+    }
+    // In the order of the ids, so that two transactions cannot deadlock.
+    for (batch, (counts, usage, cost)) in sums {
+        let update = sqlx::query(
+            "UPDATE batches SET succeeded = succeeded + $2, failed = failed + $3, cancelled = cancelled + $4, \
+             expired = expired + $5, input_tokens = input_tokens + $6, cached_tokens = cached_tokens + $7, \
+             output_tokens = output_tokens + $8, reasoning_tokens = reasoning_tokens + $9, cost = cost + $10 WHERE id = $1",
+        )
+        .bind(batch);
+        let LineCounts { total: _, succeeded, failed, cancelled, expired } = counts;
+        let LineUsage { input, cached, output, reasoning } = usage;
+        let numbers = [succeeded, failed, cancelled, expired, input, cached, output, reasoning];
+        let update = numbers.into_iter().fold(update, |update, number| update.bind(row::to_number(number)));
+        tx.execute(update.bind(cost.nanos())).await?;
+    }
+    Ok(ended)
+}
+
+/// Results with a larger number than `after`, in order; only those that did not succeed if `only_failed`.
+pub async fn results(
+    store: &Store,
+    batch: &BatchId,
+    after: u64,
+    limit: u32,
+    only_failed: bool,
+) -> Result<Vec<LineResult>, StoreError> {
+    let failed = if only_failed { "AND outcome <> 'succeeded'" } else { "" };
+    let text = format!(
+        "SELECT number, custom_id, outcome, status, content_key, content FROM batch_results \
+         WHERE batch_id = $1 AND number > $2 {failed} ORDER BY number LIMIT $3"
+    );
+    let query = sqlx::query(AssertSqlSafe(text)).bind(batch.as_str()).bind(row::to_number(after));
+    store.rows(query.bind(i64::from(limit))).await?.iter().map(from_row).collect()
+}
+
+/// Deletes rows of lines whose batch has ended or no longer exists, and returns whether some may be left.
+pub async fn clear_ended(store: &Store) -> Result<bool, StoreError> {
+    let mut is_left = false;
+    for table in ["batch_results", "batch_lines"] {
+        let text = format!(
+            "DELETE FROM {table} WHERE (batch_id, number) IN (SELECT r.batch_id, r.number FROM {table} r \
+             WHERE NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = r.batch_id AND b.is_open = 1) LIMIT {ROWS})"
+        );
+        is_left |= store.execute(sqlx::query(AssertSqlSafe(text))).await? == u64::from(ROWS);
+    }
+    Ok(is_left)
+}
+
+fn from_row(found: &AnyRow) -> Result<LineResult, StoreError> {
+    use sqlx::Row;
+    let bytes: Option<Vec<u8>> = found.try_get("content")?;
+    let key = row::optional_text(found, "content_key")?;
+    Ok(LineResult {
+        number: row::count(found, "number")?,
+        custom_id: row::text(found, "custom_id")?,
+        outcome: row::parsed(found, "outcome", LineOutcome::parse)?,
+        status: row::status(found)?,
+        content: bytes.map(|bytes| StoredContent { key, bytes }),
+    })
+}

@@ -28,7 +28,7 @@ for (const tour of TOURS) {
   })
 }
 
-test('pages of a key, an endpoint and an organization have one h1 and no serious axe finding, fit, and poll rarely', async ({
+test('pages of a key, a batch, an endpoint and an organization have one h1 and no serious axe finding, fit, and poll rarely', async ({
   page,
   forebay,
 }) => {

@@ -11,7 +11,7 @@ const KEYS = 10_000
 const MODELS = 1_000
 const ORGANIZATIONS = 1_000
 const PAGE = 50
-const CARDS = 24
+const CARDS = 20
 /** The shell, and fifty rows of a wide table. */
 const MAX_ELEMENTS = 4_000
 
@@ -115,13 +115,16 @@ for (const { path, list, table, all, search, one } of [
   })
 }
 
-/** CPU time of the renderer's main thread, in milliseconds; printed only, because it depends on the machine. */
-async function printTaskTime(page: Page, what: string, act: () => Promise<unknown>) {
+/**
+ * CPU time of the renderer's main thread, in milliseconds, without the time in which it waits for a core; printed only,
+ * because it depends on the machine.
+ */
+async function printCpuTime(page: Page, what: string, act: () => Promise<unknown>) {
   const session = await page.context().newCDPSession(page)
   await session.send('Performance.enable')
   const taken = async () => {
     const { metrics } = await session.send('Performance.getMetrics')
-    return 1_000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0)
+    return 1_000 * (metrics.find(({ name }) => name === 'ThreadTime')?.value ?? 0)
   }
   const before = await taken()
   await act()
@@ -129,16 +132,18 @@ async function printTaskTime(page: Page, what: string, act: () => Promise<unknow
   await session.detach()
 }
 
-test('the Model Library draws a screen and a half of a thousand models, after one request', SLOW, async ({ page }) => {
+test('the Model Library draws the first of a thousand models, after one request', SLOW, async ({ page }) => {
   const cards = page.getByRole('list', { name: 'Models' }).getByRole('listitem')
   await page.goto('/help')
   await loaded(page)
   const asked: string[] = []
   page.on('request', (request) => new URL(request.url()).pathname === '/v1/models' && asked.push(request.url()))
-  await printTaskTime(page, `the Model Library with ${MODELS} models`, async () => {
+  await printCpuTime(page, `the Model Library with ${MODELS} models`, async () => {
     await follow(page, '/models')
-    await expect(cards).toHaveCount(CARDS)
+    // A search by role would be counted: it takes a part of this time.
+    await page.waitForFunction((count) => document.querySelectorAll('[aria-label=Models] > li').length === count, CARDS)
   })
+  await expect(cards).toHaveCount(CARDS)
   expect(asked.length).toBe(1)
   expect(await elements(page)).toBeLessThan(MAX_ELEMENTS)
   await page.getByRole('searchbox', { name: 'Search models' }).fill('model-987')

@@ -7,10 +7,19 @@ export const SERVER_KEY = 'upstream-key'
 const MODELS = ['Acme/Echo-1', 'Acme/Echo-2']
 const USAGE = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 }
 
-export type ModelServer = { url: string; stop: () => Promise<void> }
+/** `hold` keeps chats from being responded to until the function that it returns is called. */
+export type ModelServer = { url: string; hold: () => () => void; stop: () => Promise<void> }
 
 export async function startModelServer(): Promise<ModelServer> {
-  const server = createServer((request, response) => void respond(request, response))
+  let released: Promise<void> = Promise.resolve()
+  const hold = () => {
+    let release = () => {}
+    released = new Promise((resolve) => {
+      release = resolve
+    })
+    return release
+  }
+  const server = createServer((request, response) => void respond(request, response, () => released))
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   const { port } = server.address() as AddressInfo
   const stop = () =>
@@ -18,10 +27,10 @@ export async function startModelServer(): Promise<ModelServer> {
       server.closeAllConnections()
       server.close(() => stopped())
     })
-  return { url: `http://127.0.0.1:${port}/v1`, stop }
+  return { url: `http://127.0.0.1:${port}/v1`, hold, stop }
 }
 
-async function respond(request: IncomingMessage, response: ServerResponse) {
+async function respond(request: IncomingMessage, response: ServerResponse, released: () => Promise<void>) {
   const send = (status: number, body: object) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   const chunks: Buffer[] = []
@@ -36,6 +45,7 @@ async function respond(request: IncomingMessage, response: ServerResponse) {
       data: MODELS.map((id) => ({ id, object: 'model', created: 0, owned_by: 'acme', max_model_len: 4096 })),
     })
   if (path !== '/v1/chat/completions') return send(404, { error: { message: 'no such route' } })
+  await released()
   const { stream, model } = JSON.parse(Buffer.concat(chunks).toString())
   const common = { id: 'chatcmpl-1', created: 0, model }
   if (!stream) {

@@ -299,12 +299,17 @@ test('an organization is created, gets a member and an allotment, and is deleted
   await creation.getByRole('textbox', { name: 'Name' }).fill(name)
   await creation.getByRole('textbox', { name: 'First administrator' }).fill(`first-${email}`)
   await creation.getByRole('textbox', { name: 'First workspace' }).fill('')
+  await creation.getByRole('textbox', { name: 'USD per month' }).fill('250')
   await creation.getByRole('button', { name: 'Create organization' }).click()
   await expect(creation.getByLabel('Invitation link')).toContainText('/invitation#')
   await creation.getByRole('button', { name: 'Done' }).click()
   await page.getByRole('link', { name }).click()
   await expect(page.getByRole('heading', { level: 1, name })).toBeVisible()
   const organizationId = new URL(page.url()).pathname.split('/').at(-1)
+
+  const bounds = page.getByRole('region', { name: 'Limits of the organization' })
+  await expect(bounds.getByRole('textbox', { name: 'USD per month' })).toHaveValue('250.00')
+  await expect(bounds).toContainText('$0.00 used this month, $250.00 left')
 
   await page.goto('/operator/users')
   await loaded(page)
@@ -385,6 +390,38 @@ test('nodes, checks and errors are shown', async ({ page, forebay }) => {
   })
   await expect(bills.getByRole('row', { name: /smollm2-135m-instruct/ })).toBeVisible()
   await expectAccessible(page)
+})
+
+test('the operator sees which calls wait, and of which workspace', async ({ page, forebay }) => {
+  const busy = await startModelServer()
+  const id = `acme/busy-${unique()}`
+  const upstreams = [{ url: busy.url, model: 'Acme/Echo-1', apiKey: SERVER_KEY, maxInFlight: 1 }]
+  await mutate(page.request, 'POST', '/api/operator/models', {
+    id,
+    contextLength: 4096,
+    queueTimeout: '60s',
+    upstreams,
+  })
+  const headers = { authorization: `Bearer ${forebay.apiKey}` }
+  const call = async () => {
+    const data = { model: id, messages: [{ role: 'user', content: 'Hello' }] }
+    return (await page.request.post('/v1/chat/completions', { headers, data })).status()
+  }
+  await expect.poll(call, { timeout: 30_000 }).toBe(200)
+  const release = busy.hold()
+  const calls = [call(), call(), call()]
+  await page.goto('/operator/health')
+  await loaded(page)
+  const queues = page.getByRole('region', { name: 'Queues', exact: true })
+  const row = queues.getByRole('row').filter({ hasText: id })
+  await expect(row).toContainText('Interactive', { timeout: 30_000 })
+  await expect(row.getByRole('cell').nth(3), 'one of three runs').toHaveText('2', { timeout: 30_000 })
+  await expectAccessible(page)
+  release()
+  expect(await Promise.all(calls)).toEqual([200, 200, 200])
+  await expect(row).toHaveCount(0, { timeout: 30_000 })
+  await mutate(page.request, 'DELETE', modelPath(id))
+  await busy.stop()
 })
 
 // Replicas are sampled every ten seconds.

@@ -1,7 +1,7 @@
 /** Every page, for tests that apply to all of them. Add new pages here. */
 
 import type { APIRequestContext } from '@playwright/test'
-import { mutate } from './api'
+import { chatLine, createBatch, mutate } from './api'
 import { expect, type UnderTest } from './fixtures'
 
 export const PAGES = [
@@ -13,6 +13,8 @@ export const PAGES = [
   { name: 'keys', path: '/keys', title: 'API keys' },
   { name: 'endpoints', path: '/endpoints', title: 'Endpoints' },
   { name: 'new-endpoint', path: '/endpoints/new', title: 'New endpoint' },
+  { name: 'batches', path: '/batches', title: 'Batches' },
+  { name: 'files', path: '/batches?tab=files', title: 'Batches' },
   { name: 'costs', path: '/costs', title: 'Costs' },
   { name: 'observability', path: '/observability', title: 'Observability' },
   { name: 'requests', path: '/observability?tab=requests', title: 'Observability' },
@@ -20,6 +22,7 @@ export const PAGES = [
   { name: 'invitations', path: '/members?tab=invitations', title: 'Members' },
   { name: 'audit', path: '/audit', title: 'Audit log' },
   { name: 'settings', path: '/settings', title: 'Settings' },
+  { name: 'end-users', path: '/settings?tab=end-users', title: 'Settings' },
   { name: 'workspaces', path: '/settings?tab=workspaces', title: 'Settings' },
   { name: 'sessions', path: '/settings?tab=account', title: 'Settings' },
   { name: 'help', path: '/help/costs', title: 'Usage and costs' },
@@ -52,9 +55,11 @@ export async function recordPages(api: APIRequestContext, forebay: UnderTest): P
   const data = { name, model: 'forebay/smollm2-135m-instruct', flavor: 'cpu-1x-q4' }
   expect((await api.post('/v1/endpoints', { headers, data })).status()).toBe(201)
   expect((await api.post(`/v1/endpoints/${name}/suspend`, { headers })).status()).toBe(200)
+  const batch = await createBatch(api, forebay, [chatLine('one', 'forebay/smollm2-135m-instruct')])
   const organization = await (await api.get(`/api/operator/organizations/${forebay.organizationId}`)).json()
   return [
     { name: 'key', path: `/keys/${key.id}`, title: name },
+    { name: 'batch', path: `/batches/${batch.id}`, title: 'Batch' },
     ...['overview', 'metrics', 'events', 'replicas'].map((tab) => ({
       name: `endpoint-${tab}`,
       path: `/endpoints/${name}?tab=${tab}`,

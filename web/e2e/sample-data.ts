@@ -1,7 +1,7 @@
 /** Sample data for screenshots: keys, members, a serving endpoint, and a few minutes of calls. */
 
 import type { APIRequestContext } from '@playwright/test'
-import { mutate } from './api'
+import { chatLine, createBatch, mutate } from './api'
 import { expect, test as setup, type UnderTest } from './fixtures'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
@@ -51,6 +51,9 @@ setup('create sample data', async ({ page, forebay }) => {
     await calls(api, forebay, round, backend.key, batch.key)
     await page.waitForTimeout(Math.max(0, until - Date.now()))
   }
+  const long = { messages: [{ role: 'user', content: 'word '.repeat(20_000) }] }
+  const lines = QUESTIONS.flatMap((_, index) => Array.from({ length: 10 }, (_, at) => chatLine(`${index}-${at}`, CHAT)))
+  await createBatch(api, forebay, [...lines, chatLine('too-long', CHAT, long)])
   await api.post(endpoints, { headers, data: { ...create, name: 'chat-staging' } })
   await expect
     .poll(async () => (await api.post(`${endpoints}/chat-staging/suspend`, { headers })).ok(), STARTED)

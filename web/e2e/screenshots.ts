@@ -54,12 +54,18 @@ for (const pose of SIGNED_OUT_STATES) test(`screenshot of ${pose.name}`, ({ sign
 /** Pages of single records of `sample-data.ts`, whose ids differ from run to run. */
 async function recordPaths(page: Page, { workspaceId, organizationId }: UnderTest) {
   const { data } = await (await page.request.get(`/api/workspaces/${workspaceId}/keys?search=chat-backend`)).json()
-  return { key: `/keys/${data[0].id}`, organization: `/operator/organizations/${organizationId}` }
+  const batches = await (await page.request.get('/v1/batches')).json()
+  return {
+    key: `/keys/${data[0].id}`,
+    batch: `/batches/${batches.data[0].id}`,
+    organization: `/operator/organizations/${organizationId}`,
+  }
 }
 
-test('screenshots of a key and an organization', async ({ page, forebay }) => {
+test('screenshots of a key, a batch and an organization', async ({ page, forebay }) => {
   const records = await recordPaths(page, forebay)
   await shoot(page, { name: 'key', path: records.key })
+  await shoot(page, { name: 'batch', path: records.batch })
   await shoot(page, { name: 'operator-organization', path: records.organization })
 })
 
@@ -78,6 +84,7 @@ test('pictures of the README and the guide', async ({ page, forebay }) => {
     playground: { path: '/playground', take: (page) => sendMessage(page, QUESTION, 1) },
     'playground-tools': { path: '/playground', take: callTool },
     key: { path: records.key },
+    batch: { path: records.batch },
     workspaces: { path: '/settings?tab=workspaces' },
     'request-log': { path: '/observability?tab=requests' },
     operator: { path: '/operator/health', colorScheme: 'dark' },

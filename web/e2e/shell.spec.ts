@@ -10,6 +10,7 @@ const NAVIGATION = [
   ['Playground', '/playground'],
   ['API keys', '/keys'],
   ['Endpoints', '/endpoints'],
+  ['Batches', '/batches'],
   ['Costs', '/costs'],
   ['Observability', '/observability'],
   ['Members', '/members'],
@@ -99,7 +100,7 @@ test('a page survives a gateway that is killed, and goes on when it runs again',
   const banner = page.getByRole('alert').filter({ hasText: /^Connection lost at/ })
   await page.getByRole('navigation').getByRole('link', { name: 'Nodes and health' }).click()
   await expect(banner).toBeVisible()
-  await expect(page.getByRole('navigation')).toBeVisible()
+  await expect(page.getByRole('navigation', { name: 'Console' })).toBeVisible()
   const port = Number(new URL(first.url).port)
   const second = await startForebay({ withModels: false, store, port, beside: first })
   await expect(banner).toHaveCount(0, { timeout: 60_000 })

@@ -25,6 +25,8 @@ export const paths = {
   endpoints: (query: Query = {}) => withQuery('/endpoints', query),
   newEndpoint: (query: Query = {}) => withQuery('/endpoints/new', query),
   endpoint: (name: string, query: Query = {}) => withQuery(`/endpoints/${encodeURIComponent(name)}`, query),
+  batches: (query: Query = {}) => withQuery('/batches', query),
+  batch: (id: string) => `/batches/${encodeURIComponent(id)}`,
   costs: (query: Query = {}) => withQuery('/costs', query),
   observability: (query: Query = {}) => withQuery('/observability', query),
   members: (query: Query = {}) => withQuery('/members', query),
@@ -39,8 +41,8 @@ export const paths = {
   operatorModel: (id: string) => `/operator/models/${withSlashes(id)}`,
   operatorOrganizations: () => '/operator/organizations',
   operatorOrganization: (id: string) => `/operator/organizations/${encodeURIComponent(id)}`,
-  operatorHealth: () => '/operator/health',
-  operatorErrors: () => '/operator/health#errors',
+  /** `part` is the id of a panel. */
+  operatorHealth: (part = '') => `/operator/health${part && `#${part}`}`,
   operatorUsers: () => '/operator/users',
 } as const
 

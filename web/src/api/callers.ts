@@ -3,7 +3,7 @@
 import { queryOptions, useQueries, useQuery } from '@tanstack/react-query'
 import { useCallback, useMemo, useRef, useState } from 'react'
 import { client, unwrap } from './client'
-import { keyQuery } from './keys'
+import { keyQuery, recentKeysQuery } from './keys'
 
 export type Caller = { id: string; name: string }
 /** The caller's name, or the id if the key or member no longer exists or is not loaded yet. */
@@ -16,15 +16,13 @@ const STALE_MS = 60_000
 export const callersQuery = (workspaceId: string, organizationId: string) =>
   queryOptions({
     queryKey: ['callers', workspaceId],
-    queryFn: async ({ signal }): Promise<Caller[]> => {
-      const query = { limit: MAX_CALLERS }
-      const keyParams = { path: { workspaceId }, query: { ...query, sort: '-lastUsedAt' } }
-      const memberParams = { path: { organizationId }, query }
+    queryFn: async ({ client: queries, signal }): Promise<Caller[]> => {
+      const memberParams = { path: { organizationId }, query: { limit: MAX_CALLERS } }
       const [keys, members] = await Promise.all([
-        unwrap(client.GET('/api/workspaces/{workspaceId}/keys', { params: keyParams, signal })),
+        queries.fetchQuery(recentKeysQuery(workspaceId)),
         unwrap(client.GET('/api/organizations/{organizationId}/members', { params: memberParams, signal })),
       ])
-      const keyCallers = keys.data.map((key) => ({ id: key.id, name: key.name }))
+      const keyCallers = keys.map((key) => ({ id: key.id, name: key.name }))
       return [...keyCallers, ...members.data.map((member) => ({ id: member.userId, name: member.email }))]
     },
     staleTime: STALE_MS,

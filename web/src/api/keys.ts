@@ -8,6 +8,7 @@ import { polled } from './polling'
 export type Key = Schemas['Key']
 export type NewKey = Schemas['NewKey']
 export type KeyEdit = Schemas['EditKey']
+export type ModelLimit = Schemas['ModelLimit']
 export type Budget = Schemas['Budget']
 export type BudgetSpending = Schemas['BudgetSpending']
 export type KeyWithSpending = Schemas['KeyWithSpending']
@@ -15,6 +16,8 @@ export type OrganizationKey = Schemas['OrganizationKey']
 
 export const POLL_MS = 10_000
 const SUGGESTIONS = 12
+const MAX_RECENT = 500
+const RECENT_STALE_MS = 60_000
 /** The most that one request revokes. */
 const MAX_REVOKED = 500
 
@@ -59,6 +62,15 @@ export const keyCountsQuery = (workspaceId: string) =>
       return { all, counted }
     },
     ...polled(POLL_MS),
+  })
+
+/** The keys that were used last, for views of which a thousand more would change nothing. */
+export const recentKeysQuery = (workspaceId: string) =>
+  queryOptions({
+    queryKey: ['keys', workspaceId, 'recent'],
+    queryFn: async ({ signal }) =>
+      (await pageOfKeys(workspaceId, { sort: '-lastUsedAt', limit: MAX_RECENT }, signal)).data,
+    staleTime: RECENT_STALE_MS,
   })
 
 /** All selected keys. */

@@ -15,8 +15,10 @@ export const currentOrganizationQuery = (organizationId: string) =>
       unwrap(client.GET('/api/organizations/{organizationId}', { ...at(organizationId), signal })),
   })
 
-/** Sets the amount of the administrators; null removes it. */
-export const setOrganizationBudget = (organizationId: string, monthlyUsd: string | null) =>
-  unwrap(client.PATCH('/api/organizations/{organizationId}', { ...at(organizationId), body: { monthlyUsd } }))
+/** Sets the amount of the administrators, which null removes, and what happens when it is spent. */
+export const setOrganizationBudget = (
+  organizationId: string,
+  budget: Pick<Schemas['OrganizationSettings'], 'monthlyUsd' | 'onBudget'>,
+) => unwrap(client.PATCH('/api/organizations/{organizationId}', { ...at(organizationId), body: budget }))
 
 export const createOrganization = (name: string) => unwrap(client.POST('/api/organizations', { body: { name } }))

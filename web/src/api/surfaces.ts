@@ -29,7 +29,4 @@ export const isSurface = (text: string): text is SurfaceName => (SURFACES as rea
 export const surfaceLabel = (surface: string | null | undefined): string =>
   surface ? (LABELS[surface as SurfaceName] ?? surface) : 'unknown'
 
-/** The others have no route yet. */
-const SERVED: SurfaceName[] = ['chat', 'messages', 'responses', 'embeddings']
-
-export const SURFACE_OPTIONS = SERVED.map((value) => ({ value, label: LABELS[value] }))
+export const SURFACE_OPTIONS = SURFACES.map((value) => ({ value, label: LABELS[value] }))

@@ -1,6 +1,6 @@
 import { AppShell, ScrollArea } from '@mantine/core'
 import { IconHelp } from '@tabler/icons-react'
-import { useId } from 'react'
+import { useEffect, useId, useRef } from 'react'
 import { useSessionContext } from '../api/session'
 import { paths } from '../paths'
 import { Link } from '../ui/Link'
@@ -52,12 +52,18 @@ type GroupProps = { name: string; items: (typeof NAVIGATION)[number]['items']; p
 
 function Group({ name, items, pathname }: GroupProps) {
   const id = useId()
+  const list = useRef<HTMLUListElement>(null)
+  // On a low screen the item of the page may be hidden.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the current item changes with the path.
+  useEffect(() => {
+    list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' })
+  }, [pathname])
   return (
     <>
       <p className={classes.groupName} id={id}>
         {name}
       </p>
-      <ul className={classes.group} aria-labelledby={id}>
+      <ul ref={list} className={classes.group} aria-labelledby={id}>
         {items.map(({ name, href, icon: Icon }) => (
           <li key={href}>
             <Link className={classes.item} href={href} aria-current={isCurrent(pathname, href) ? 'page' : undefined}>

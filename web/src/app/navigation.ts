@@ -9,6 +9,7 @@ import {
   IconHeartbeat,
   IconHistory,
   IconKey,
+  IconListDetails,
   IconMessages,
   IconReceipt,
   IconServer2,
@@ -26,6 +27,7 @@ export const NAVIGATION = [
       { name: 'Playground', href: paths.playground(), icon: IconMessages },
       { name: 'API keys', href: paths.keys(), icon: IconKey },
       { name: 'Endpoints', href: paths.endpoints(), icon: IconServer2 },
+      { name: 'Batches', href: paths.batches(), icon: IconListDetails },
     ],
   },
   {

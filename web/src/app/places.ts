@@ -28,7 +28,7 @@ export function placesOf({ isOperator, models = [], endpoints = [], keys = [], o
     place('Help', 'API reference', paths.reference()),
     ...endpoints.map(({ name }) => place('Endpoint', name, paths.endpoint(name))),
     ...models.map(({ id, name }) => place('Model', name === id ? id : `${name} (${id})`, paths.model(id))),
-    ...keys.map(({ id, name }) => place('Key', name, paths.observability({ key: id }))),
+    ...keys.map(({ id, name }) => place('Key', name, paths.key(id))),
     ...organizations.map(({ id, name }) => place('Organization', name, paths.operatorOrganization(id))),
   ]
 }

@@ -119,6 +119,16 @@ const pages = [
     inWorkspace('Endpoint'),
   ),
   page(
+    '/batches',
+    lazyPage(() => import('../pages/batches/BatchesPage'), 'BatchesPage'),
+    inWorkspace('Batches'),
+  ),
+  page(
+    '/batches/$id',
+    lazyPage(() => import('../pages/batches/BatchPage'), 'BatchPage'),
+    inWorkspace('Batch'),
+  ),
+  page(
     '/costs',
     lazyPage(() => import('../pages/costs/CostsPage'), 'CostsPage'),
     inWorkspace('Costs'),

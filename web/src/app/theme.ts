@@ -40,6 +40,8 @@ const dark: MantineColorsTuple = [
 ]
 const MONO = "'JetBrains Mono Variable', ui-monospace, SFMono-Regular, Menlo, Consolas, monospace"
 
+/** Options of a list that are drawn; more are found by typing. */
+const MAX_OPTIONS = 100
 const DIALOG_TITLE = { fontSize: 'var(--mantine-font-size-lg)', fontWeight: 600 }
 
 export const theme = createTheme({
@@ -66,7 +68,10 @@ export const theme = createTheme({
     InputWrapper: { styles: { label: { marginBottom: 4, fontWeight: 500 } } },
     Button: { defaultProps: { size: 'sm' } },
     TextInput: { defaultProps: { size: 'sm' } },
-    Select: { defaultProps: { size: 'sm', checkIconPosition: 'right' } },
+    Select: { defaultProps: { size: 'sm', checkIconPosition: 'right', limit: MAX_OPTIONS } },
+    MultiSelect: { defaultProps: { limit: MAX_OPTIONS } },
+    Autocomplete: { defaultProps: { limit: MAX_OPTIONS } },
+    TagsInput: { defaultProps: { limit: MAX_OPTIONS } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
     Modal: { defaultProps: { centered: true }, styles: { title: DIALOG_TITLE } },
     Drawer: { styles: { title: DIALOG_TITLE } },

@@ -38,6 +38,8 @@ export type SeriesChartStyle = {
   empty?: string
   /** Zero means that there was nothing, as for bars. */
   isAmount?: boolean
+  /** Values are counts or means of counts, so that the axis has no fractions; default: those of bars. */
+  isWhole?: boolean
   /** Groups are causes of errors. */
   isErrors?: boolean
   onZoom?: ChartProps['onZoom']
@@ -73,7 +75,7 @@ export function SeriesChart({ series, ...style }: Props) {
                 series={drawn.shaped.lines}
                 formatValue={style.formatValue}
                 height={HEIGHT}
-                isWhole={style.kind === 'bar'}
+                isWhole={style.isWhole ?? style.kind === 'bar'}
                 isGrouped={drawn.isGrouped}
                 onZoom={style.onZoom}
                 marks={style.marks}

@@ -151,6 +151,7 @@ export const CHARTS = {
     members: MEAN,
     formatValue: calls,
     total: overallMean(calls),
+    isWhole: true,
     empty: 'No calls in this time range',
   }),
   gpuBusy: chart({
@@ -173,6 +174,7 @@ export const CHARTS = {
     ],
     formatValue: calls,
     isAmount: true,
+    isWhole: true,
     empty: 'No GPU was held in this time range',
   }),
   replicas: chart({
@@ -184,6 +186,7 @@ export const CHARTS = {
       { member: 'ready', label: 'Ready', tone: 'blue' },
     ],
     formatValue: calls,
+    isWhole: true,
     empty: 'No replicas were counted in this time range',
   }),
   kvCache: chart({

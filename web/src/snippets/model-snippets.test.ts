@@ -3,10 +3,11 @@ import { snippetsFor } from './model-snippets'
 
 const baseUrl = 'https://ai.example.com/v1'
 
-describe.each(['chat', 'embedding'])('code for %s', (modality) => {
+describe.each(['chat', 'embedding', 'rerank'])('code for %s', (modality) => {
   const snippets = snippetsFor({ baseUrl, model: 'acme/tiny', modality })
   it('contains the base URL in every snippet', () => {
-    for (const { label, code } of snippets) expect(code, label).toContain(baseUrl)
+    for (const { label, code } of snippets)
+      expect(code, label).toContain(modality === 'rerank' && label === 'Python' ? 'https://ai.example.com' : baseUrl)
   })
   it('contains no key, only the variable that holds it', () => {
     for (const { label, code } of snippets) {
@@ -14,8 +15,9 @@ describe.each(['chat', 'embedding'])('code for %s', (modality) => {
       expect(code, label).not.toContain('sk-')
     }
   })
-  it('offers curl, Python and Node first', () => {
-    expect(snippets.slice(0, 3).map((snippet) => snippet.id)).toEqual(['curl', 'python', 'node'])
+  it('offers curl and Python first, and then Node, which has no client that reranks', () => {
+    const first = modality === 'rerank' ? ['curl', 'python'] : ['curl', 'python', 'node']
+    expect(snippets.slice(0, 3).map((snippet) => snippet.id)).toEqual(first)
   })
   it('has a valid JSON body', () => {
     const body = /-d '([\s\S]*)'$/.exec(snippets[0]?.code ?? '')?.[1] ?? ''

@@ -1,15 +1,36 @@
 /** Code that calls a model, in languages and in tools, which works once FOREBAY_API_KEY is set. */
 
-import { codeFor, firstCall, helloTo, type Snippet } from './snippets'
+import { codeFor, firstCall, helloTo, RERANK_EXAMPLE, type Snippet } from './snippets'
 
 export type Target = { baseUrl: string; model: string; modality: string }
 
 const KEY_NOTE = 'Set FOREBAY_API_KEY to a key of this workspace.'
 const NOTES = { curl: KEY_NOTE, python: `pip install openai. ${KEY_NOTE}`, node: `npm install openai. ${KEY_NOTE}` }
 
-export const snippetsFor = (target: Target): Snippet[] => [
-  ...languages(target),
-  ...(target.modality === 'embedding' ? embeddingTools(target) : chatTools(target)),
+export const snippetsFor = (target: Target): Snippet[] =>
+  target.modality === 'rerank'
+    ? rerankSnippets(target)
+    : [...languages(target), ...(target.modality === 'embedding' ? embeddingTools(target) : chatTools(target))]
+
+/** The OpenAI SDKs cannot rerank; that of Cohere can. It adds `/v2` itself. */
+const rerankSnippets = ({ baseUrl, model, modality }: Target): Snippet[] => [
+  { id: 'curl', label: 'curl', code: firstCall(model, modality, baseUrl), note: NOTES.curl },
+  {
+    id: 'python',
+    label: 'Python',
+    note: `pip install cohere. ${KEY_NOTE}`,
+    code: `import os
+import cohere
+
+client = cohere.ClientV2(base_url="${baseUrl.replace(/\/v1$/, '')}", api_key=os.environ["FOREBAY_API_KEY"])
+
+response = client.rerank(
+    model="${model}",
+    query="${RERANK_EXAMPLE.query}",
+    documents=${JSON.stringify(RERANK_EXAMPLE.documents).replace(',', ', ')},
+)
+print([(result.index, result.relevance_score) for result in response.results])`,
+  },
 ]
 
 /** Programs stream a chat; curl shows the whole response. */

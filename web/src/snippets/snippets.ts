@@ -24,13 +24,17 @@ export function codeFor(surface: Surface, request: Request, baseUrl: string): Co
   ]
 }
 
-/** A first request to a model. */
+/** What a first request to a rerank model compares. */
+export const RERANK_EXAMPLE = { query: 'What drives a turbine?', documents: ['Sand.', 'Falling water.'] }
+
+/** A first request to a model that chats or embeds. */
 export const helloTo = (model: string, modality: string): [Surface, Request] =>
   modality === 'embedding'
     ? ['embeddings', { model, input: ['water', 'river'] }]
     : ['chat', { model, messages: [{ role: 'user', content: 'Hello' }] }]
 
 export function firstCall(model: string, modality: string, baseUrl: string = BASE_URL): string {
+  if (modality === 'rerank') return curl('rerank', { model, ...RERANK_EXAMPLE }, baseUrl)
   const [surface, request] = helloTo(model, modality)
   return curl(surface, request, baseUrl)
 }
@@ -77,13 +81,13 @@ const CALLS: Record<Surface, Call> = {
   },
 }
 
-function curl(surface: Surface, body: Request, baseUrl: string): string {
+function curl(surface: Surface | 'rerank', body: Request, baseUrl: string): string {
   const credentials =
     surface === 'messages'
       ? `-H "x-api-key: $FOREBAY_API_KEY" \\
   -H "anthropic-version: 2023-06-01"`
       : `-H "Authorization: Bearer $FOREBAY_API_KEY"`
-  return `curl ${body.stream ? '-N ' : ''}${baseUrl}/${CALLS[surface].route} \\
+  return `curl ${body.stream ? '-N ' : ''}${baseUrl}/${surface === 'rerank' ? surface : CALLS[surface].route} \\
   ${credentials} \\
   -H "Content-Type: application/json" \\
   -d '${quoted(body)}'`

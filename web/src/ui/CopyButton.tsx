@@ -1,42 +1,32 @@
-import { ActionIcon, Button, CopyButton as Copier } from '@mantine/core'
+import { Button } from '@mantine/core'
+import { useClipboard } from '@mantine/hooks'
 import { IconCheck, IconCopy } from '@tabler/icons-react'
+import classes from './CopyButton.module.css'
 
 const SHOWN_MS = 1_500
 const SIZE = 16
 
-/** Icon button that copies a text. `label` names it, such as "Copy Model ID". Lists have many, so it has a plain title. */
+/** Icon button that copies a text. `label` names it, such as "Copy Model ID". Lists have many, so it is a plain element. */
 export function CopyButton({ value, label }: { value: string; label: string }) {
+  const { copied, copy } = useClipboard({ timeout: SHOWN_MS })
+  const name = copied ? 'Copied' : label
   return (
-    <Copier value={value} timeout={SHOWN_MS}>
-      {({ copied, copy }) => (
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          c="dimmed"
-          onClick={copy}
-          aria-label={copied ? 'Copied' : label}
-          title={copied ? 'Copied' : label}
-        >
-          {copied ? <IconCheck size={SIZE} /> : <IconCopy size={SIZE} />}
-        </ActionIcon>
-      )}
-    </Copier>
+    <button type="button" className={classes.copy} onClick={() => copy(value)} aria-label={name} title={name}>
+      {copied ? <IconCheck size={SIZE} /> : <IconCopy size={SIZE} />}
+    </button>
   )
 }
 
 /** Copy button with a text label. */
 export function CopyTextButton({ value, label }: { value: string; label: string }) {
+  const { copied, copy } = useClipboard({ timeout: SHOWN_MS })
   return (
-    <Copier value={value} timeout={SHOWN_MS}>
-      {({ copied, copy }) => (
-        <Button
-          variant="default"
-          onClick={copy}
-          leftSection={copied ? <IconCheck size={SIZE} /> : <IconCopy size={SIZE} />}
-        >
-          {copied ? 'Copied' : label}
-        </Button>
-      )}
-    </Copier>
+    <Button
+      variant="default"
+      onClick={() => copy(value)}
+      leftSection={copied ? <IconCheck size={SIZE} /> : <IconCopy size={SIZE} />}
+    >
+      {copied ? 'Copied' : label}
+    </Button>
   )
 }

@@ -12,16 +12,12 @@ type Props<Value extends string> = {
   onSearchChange?: (typed: string) => void
 }
 
-/** More are found by typing. */
-const MAX_SHOWN = 100
-
 /** Clearable filter whose empty value means "any", as in the URL. */
 export function FilterSelect<Value extends string>({ label, value, onChange, ...rest }: Props<Value>) {
   return (
     <Select
       aria-label={label}
       clearable
-      limit={MAX_SHOWN}
       value={value || null}
       onChange={(selected) => onChange((selected ?? '') as Value | '')}
       {...rest}

@@ -1,6 +1,18 @@
 /** Formats numbers, money and time. Money never passes through a float. */
 
 const LOCALE = 'en-GB'
+/** Shared, because making one takes much longer than using it. */
+const WHOLE = new Intl.NumberFormat(LOCALE)
+const COMPACT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
+const SHARES = [0, 1, 2].map(
+  (maximumFractionDigits) => new Intl.NumberFormat(LOCALE, { style: 'percent', maximumFractionDigits }),
+)
+const timeIn = (timeZone?: string) =>
+  new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'medium', timeZone })
+const TIME = timeIn()
+const MINUTE = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'short' })
+const CLOCK = new Intl.DateTimeFormat(LOCALE, { timeStyle: 'short' })
+const DAY_IN_UTC = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeZone: 'UTC' })
 const NANO_DIGITS = 9
 const NANO = 10n ** BigInt(NANO_DIGITS)
 
@@ -44,17 +56,16 @@ function dollars(nano: bigint, digits: number): string {
   const unit = 10n ** BigInt(NANO_DIGITS - digits)
   const size = nano < 0n ? -nano : nano
   const rounded = ((size + unit / 2n) / unit) * unit
-  const whole = (rounded / NANO).toLocaleString(LOCALE)
+  const whole = WHOLE.format(rounded / NANO)
   const fraction = (rounded % NANO).toString().padStart(NANO_DIGITS, '0').slice(0, digits)
   return `${nano < 0n ? '−' : ''}$${whole}.${fraction.slice(0, 2)}${fraction.slice(2).replace(/0+$/, '')}`
 }
 
 /** `1,234,567`. */
-export const formatCount = (count: number) => count.toLocaleString(LOCALE)
+export const formatCount = (count: number) => WHOLE.format(count)
 
 /** `1.2M`, for tiles and axes. */
-export const formatCompact = (count: number) =>
-  new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 }).format(count)
+export const formatCompact = (count: number) => COMPACT.format(count)
 
 const UNITS = ['KiB', 'MiB', 'GiB', 'TiB']
 
@@ -75,8 +86,8 @@ const LEAST_SHARE = 0.0001
 export function formatShare(share: number): string {
   const size = Math.abs(share)
   if (share > 0 && share < LEAST_SHARE) return '<0.01%'
-  const maximumFractionDigits = size >= 0.1 ? 0 : size >= 0.01 ? 1 : 2
-  return new Intl.NumberFormat(LOCALE, { style: 'percent', maximumFractionDigits }).format(share)
+  const digits = size >= 0.1 ? 0 : size >= 0.01 ? 1 : 2
+  return SHARES[digits]?.format(share) ?? ''
 }
 
 /** How busy GPUs were. Where nothing was measured, 0 would be a claim. */
@@ -106,29 +117,22 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(seconds / large)} ${largeName}${rest ? ` ${rest} ${smallName}` : ''}`
 }
 
-/** `15 Nov 2026, 08:52:10`, in the browser's time zone by default. */
-export function formatTime(iso: string, timeZone?: string): string {
+function formatDate(iso: string, format: Intl.DateTimeFormat): string {
   const date = new Date(iso)
-  if (Number.isNaN(date.getTime())) return iso
-  return new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'medium', timeZone }).format(date)
+  return Number.isNaN(date.getTime()) ? iso : format.format(date)
 }
+
+/** `15 Nov 2026, 08:52:10`, in the browser's time zone by default. */
+export const formatTime = (iso: string, timeZone?: string) => formatDate(iso, timeZone ? timeIn(timeZone) : TIME)
 
 /** `15 Nov 2026, 16:38`, in the browser's zone. */
-export function formatMinute(iso: string): string {
-  const date = new Date(iso)
-  if (Number.isNaN(date.getTime())) return iso
-  return new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'short' }).format(date)
-}
+export const formatMinute = (iso: string) => formatDate(iso, MINUTE)
 
 /** `16:38`. */
-export const formatClock = (ms: number) => new Intl.DateTimeFormat(LOCALE, { timeStyle: 'short' }).format(ms)
+export const formatClock = (ms: number) => CLOCK.format(ms)
 
-/** `15 Nov 2026`. */
-export function formatDay(iso: string, timeZone = 'UTC'): string {
-  const date = new Date(iso)
-  if (Number.isNaN(date.getTime())) return iso
-  return new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeZone }).format(date)
-}
+/** `15 Nov 2026`, in UTC. */
+export const formatDay = (iso: string) => formatDate(iso, DAY_IN_UTC)
 
 /** `just now`, `3 min ago`, `in 2 d`; undefined beyond 30 days, when the date is more useful. */
 export function formatAgo(iso: string, now: number): string | undefined {

@@ -9,6 +9,7 @@ export type Finding = Schemas['OperatorFinding']
 export type Gpu = Schemas['OperatorGpu']
 export type ErrorCount = Schemas['OperatorErrorCount']
 export type EngineLog = Schemas['OperatorLog']
+export type Queue = Schemas['OperatorQueue']
 export type BilledReplica = Schemas['ReconciliationSum']
 
 const NODES_POLL_MS = 5_000
@@ -26,6 +27,13 @@ export const nodesQuery = queryOptions({
 export const gpusQuery = queryOptions({
   queryKey: ['operator', 'gpus'],
   queryFn: async ({ signal }) => (await unwrap(client.GET('/api/operator/gpus', { signal }))).data,
+  ...polled(NODES_POLL_MS),
+})
+
+/** What waits at all nodes, most tokens first. */
+export const queuesQuery = queryOptions({
+  queryKey: ['operator', 'queues'],
+  queryFn: async ({ signal }) => (await unwrap(client.GET('/api/operator/queues', { signal }))).data,
   ...polled(NODES_POLL_MS),
 })
 

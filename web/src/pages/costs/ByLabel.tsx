@@ -2,7 +2,7 @@ import { Select, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { usageQuery } from '../../api/costs'
-import { selectedKeysQuery } from '../../api/keys'
+import { recentKeysQuery } from '../../api/keys'
 import { DataTable } from '../../ui/DataTable'
 import { Loaded } from '../../ui/Loaded'
 import { Panel } from '../../ui/Panel'
@@ -11,9 +11,9 @@ import { AMOUNT_COLUMNS, mostExpensiveFirst } from './ByModel'
 
 type Props = { workspaceId: string; span: { from: string; to: string } }
 
-/** Costs by the value of a label of keys; nothing if no key has labels. */
+/** Costs by the value of a label of keys; nothing if no key that was used lately has labels. */
 export function ByLabel({ workspaceId, span }: Props) {
-  const keys = useQuery(selectedKeysQuery(workspaceId, {}))
+  const keys = useQuery(recentKeysQuery(workspaceId))
   const names = [...new Set((keys.data ?? []).flatMap((key) => Object.keys(key.labels)))].sort()
   const [chosen, choose] = useState<string>()
   const name = chosen && names.includes(chosen) ? chosen : names[0]

@@ -9,6 +9,7 @@ import { isMonth, monthOf, monthsUpTo, spanOf } from '../../ui/months'
 import { PageHeader } from '../../ui/PageHeader'
 import { PanelSkeleton } from '../../ui/Skeletons'
 import { useFilters } from '../../ui/useFilters'
+import { ByEndUser } from './ByEndUser'
 import { ByKey } from './ByKey'
 import { ByLabel } from './ByLabel'
 import { ByModel } from './ByModel'
@@ -68,6 +69,7 @@ export function CostsPage() {
           <ByModel workspaceId={workspace.id} span={span} />
           <ByKey workspaceId={workspace.id} organizationId={organization.id} span={span} />
           <ByLabel workspaceId={workspace.id} span={span} />
+          <ByEndUser workspaceId={workspace.id} span={span} />
         </div>
         <DedicatedCosts
           workspace={workspace}

@@ -41,7 +41,7 @@ export function MonthlyBudgetPanel({ budget }: { budget: NonNullable<Costs['budg
       {share >= 1 ? (
         <Text size="sm" mt={4} c="var(--fb-bad)">
           Calls to serverless models are rejected with budget_exceeded, and no more GPUs can be committed. Running
-          endpoints go on.
+          endpoints go on, unless the settings suspend them.
         </Text>
       ) : null}
     </Panel>

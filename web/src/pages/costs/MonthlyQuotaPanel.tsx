@@ -1,7 +1,7 @@
 import { Group, Progress, Skeleton, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { quotaQuery } from '../../api/workspaces'
-import { formatCompact, formatCount, formatDay, formatShare } from '../../ui/format'
+import { formatCount, formatDay, formatShare } from '../../ui/format'
 import { Loaded } from '../../ui/Loaded'
 import { Panel } from '../../ui/Panel'
 import { Time } from '../../ui/Time'
@@ -30,8 +30,8 @@ export function MonthlyQuotaPanel({ workspaceId }: { workspaceId: string }) {
               </Progress.Root>
               <Group justify="space-between" mt={6} gap="xs">
                 <Text size="sm">
-                  {formatCount(used)} of {formatCompact(cap)} tokens used ({formatShare(share)})
-                  {reserved ? `, ${formatCompact(reserved)} reserved` : ''}
+                  {formatCount(used)} of {formatCount(cap)} tokens used ({formatShare(share)})
+                  {reserved ? `, ${formatCount(reserved)} reserved` : ''}
                   {scope === 'organization' ? ', by all workspaces of the organization' : ''}
                 </Text>
                 <Text size="sm" c="dimmed">

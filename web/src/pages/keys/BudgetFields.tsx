@@ -3,16 +3,18 @@ import type { UseFormReturnType } from '@mantine/form'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
 import { TimeField } from '../../ui/TimeField'
 import { type BudgetRow, MAX_BUDGETS, nextRow, WINDOWS } from './budgets'
-import type { KeyValues } from './key-values'
 
-/** The budgets of a key, one row each. */
-export function BudgetFields({ form }: { form: UseFormReturnType<KeyValues> }) {
-  const rows = form.values.budgets
+// biome-ignore lint/suspicious/noExplicitAny: forms have other fields, too.
+type Form = UseFormReturnType<any>
+
+/** Budgets, one row each: the field `budgets` of a form. */
+export function BudgetFields({ form, description }: { form: Form; description: string }) {
+  const rows: BudgetRow[] = form.values.budgets
   return (
     <Input.Wrapper
       label="Budgets"
       labelElement="div"
-      description="The most that calls of the key may cost, in USD; windows start in UTC"
+      description={`${description}; windows start in UTC`}
       error={form.errors.budgets}
     >
       <Stack gap="xs" mt="xs">
@@ -36,7 +38,7 @@ export function BudgetFields({ form }: { form: UseFormReturnType<KeyValues> }) {
   )
 }
 
-function BudgetFieldsRow({ form, index, row }: { form: UseFormReturnType<KeyValues>; index: number; row: BudgetRow }) {
+function BudgetFieldsRow({ form, index, row }: { form: Form; index: number; row: BudgetRow }) {
   const of = `budget ${index + 1}`
   const set = (change: Partial<BudgetRow>) => form.setFieldValue(`budgets.${index}`, { ...row, ...change })
   return (

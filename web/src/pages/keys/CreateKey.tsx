@@ -20,6 +20,7 @@ export function CreateKey({ opened, workspaceId, onClose }: Props) {
       opened={opened}
       onClose={close}
       title={isSecretShown ? 'Key created' : 'Create key'}
+      size="lg"
       withCloseButton={!isSecretShown}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >

@@ -17,6 +17,7 @@ export function EditKey({ apiKey, workspaceId, onClose }: Props) {
       opened={!!apiKey}
       onClose={onClose}
       title={`Edit ${apiKey?.name ?? 'key'}`}
+      size="lg"
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
       {apiKey ? <Fields apiKey={apiKey} workspaceId={workspaceId} onClose={onClose} /> : null}

@@ -5,6 +5,7 @@ import { modelRecordsQuery } from '../../api/models'
 import { OptionalNumber } from '../../ui/OptionalNumber'
 import { BudgetFields } from './BudgetFields'
 import { hasAdvanced, type KeyValues, type Lifetime, limitHint } from './key-values'
+import { ModelLimitFields } from './ModelLimitFields'
 import { PERMISSIONS } from './restrictions'
 
 const MAX_NAME = 100
@@ -77,6 +78,7 @@ function Advanced({ form, workspaceId, limits }: Omit<Props, 'lifetimes'>) {
         {limit('requestsPerMinute', 'Requests per minute')}
         {limit('tokensPerMinute', 'Tokens per minute')}
       </SimpleGrid>
+      <ModelLimitFields form={form} models={(models.data ?? []).map(({ id }) => id)} />
       <TagsInput
         label="Models"
         description="Ids or aliases, or the beginning of one with a *; empty for all"
@@ -100,7 +102,12 @@ function Advanced({ form, workspaceId, limits }: Omit<Props, 'lifetimes'>) {
         maxTags={MAX_LABELS}
         {...form.getInputProps('labels')}
       />
-      <BudgetFields form={form} />
+      <BudgetFields form={form} description="The most that calls of the key may cost, in USD" />
+      <Checkbox
+        label="Calls name their end users"
+        description="For a program of yours that many people use, such as a chat application: usage, limits and budgets by person"
+        {...form.getInputProps('trustsEndUser', { type: 'checkbox' })}
+      />
     </Stack>
   )
 }

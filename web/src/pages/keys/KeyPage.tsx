@@ -15,14 +15,17 @@ import { Loaded } from '../../ui/Loaded'
 import { monthOf, spanOf } from '../../ui/months'
 import { PageHeader } from '../../ui/PageHeader'
 import { Panel } from '../../ui/Panel'
+import { pairTexts } from '../../ui/pairs'
 import { PanelSkeleton, TableSkeleton } from '../../ui/Skeletons'
 import { StatusBadge } from '../../ui/StatusBadge'
 import { Time } from '../../ui/Time'
+import { END_USER_COLUMNS } from '../costs/ByEndUser'
+import { mostExpensiveFirst } from '../costs/ByModel'
 import { BudgetBars } from './BudgetBars'
 import { EditKey } from './EditKey'
 import { keyActionBlocked, STATES } from './key-can'
-import { limitsOf } from './limits'
-import { accessOf, labelTexts } from './restrictions'
+import { limitsOf, modelLimitTexts } from './limits'
+import { accessOf } from './restrictions'
 
 /** What a key may do, what it has spent and what is left of its budgets. */
 export function KeyPage() {
@@ -63,6 +66,7 @@ export function KeyPage() {
               </Panel>
             </SimpleGrid>
             <UsageByModel keyId={key.id} workspaceId={workspace.id} />
+            {key.trustsEndUser ? <UsageByEndUser keyId={key.id} workspaceId={workspace.id} /> : null}
           </Stack>
         )}
       </Loaded>
@@ -85,7 +89,8 @@ function Edit({ apiKey, workspaceId }: { apiKey: KeyWithSpending; workspaceId: s
 }
 
 function Settings({ apiKey }: { apiKey: KeyWithSpending }) {
-  const labels = labelTexts(apiKey.labels)
+  const labels = pairTexts(apiKey.labels)
+  const modelLimits = modelLimitTexts(apiKey)
   return (
     <Panel title="Settings">
       <Facts
@@ -98,6 +103,8 @@ function Settings({ apiKey }: { apiKey: KeyWithSpending }) {
           ],
           ['Access', accessOf(apiKey) ?? 'Everything'],
           ['Limits', limitsOf(apiKey) ?? 'Workspace limits'],
+          ...(modelLimits.length ? [['Limits by model', modelLimits.join('; ')] as const] : []),
+          ['End users', apiKey.trustsEndUser ? 'Named by its calls' : 'Not named'],
           ['Labels', labels.length ? labels.join(', ') : 'None'],
           ['Created', <Time key="created" value={apiKey.createdAt} />],
           ['Last used', <Time key="used" value={apiKey.lastUsedAt} />],
@@ -129,6 +136,32 @@ function UsageByModel({ keyId, workspaceId }: { keyId: string; workspaceId: stri
           const rows = report.data.filter((line) => line.key === keyId)
           return rows.length ? (
             <DataTable caption="Usage by model" columns={COLUMNS} rows={rows} rowKey={(line) => line.model ?? ''} />
+          ) : (
+            <Text size="sm" c="dimmed">
+              No calls this month.
+            </Text>
+          )
+        }}
+      </Loaded>
+    </Panel>
+  )
+}
+
+/** The people whom calls of the key named. */
+function UsageByEndUser({ keyId, workspaceId }: { keyId: string; workspaceId: string }) {
+  const usage = useQuery(usageQuery(workspaceId, spanOf(monthOf(Date.now())), 'key,endUser'))
+  return (
+    <Panel title="This month by end user">
+      <Loaded query={usage} skeleton={<TableSkeleton />} errorTitle="The usage could not be loaded">
+        {(report) => {
+          const rows = mostExpensiveFirst(report.data.filter((line) => line.key === keyId))
+          return rows.length ? (
+            <DataTable
+              caption="Usage by end user"
+              columns={END_USER_COLUMNS}
+              rows={rows}
+              rowKey={(line) => line.endUser ?? ''}
+            />
           ) : (
             <Text size="sm" c="dimmed">
               No calls this month.

@@ -11,14 +11,15 @@ import { paths } from '../../paths'
 import { type Column, DataTable, type PagedRows } from '../../ui/DataTable'
 import { formatCount, formatMoney, formatTime } from '../../ui/format'
 import { Link } from '../../ui/Link'
+import { pairTexts } from '../../ui/pairs'
 import { StatusBadge } from '../../ui/StatusBadge'
 import { Time } from '../../ui/Time'
 import { budgetsText } from './budgets'
 import { creatorOf } from './creators'
 import type { OpenDialog } from './KeysPage'
 import { type KeyAction, keyActionBlocked, STATES } from './key-can'
-import { limitsOf } from './limits'
-import { accessOf, labelTexts } from './restrictions'
+import { limitsOf, modelLimitTexts } from './limits'
+import { accessOf } from './restrictions'
 
 type Props = {
   keys: PagedRows<Key>
@@ -158,7 +159,7 @@ const NONE = 'no calls'
 
 /** What the key may do, its own limits, its budgets and its labels. */
 function Access({ apiKey }: { apiKey: Key }) {
-  const labels = labelTexts(apiKey.labels)
+  const labels = pairTexts(apiKey.labels)
   const budgets = budgetsText(apiKey.budgets)
   return (
     <Stack gap={0}>
@@ -166,7 +167,7 @@ function Access({ apiKey }: { apiKey: Key }) {
         {accessOf(apiKey) ?? 'Everything'}
       </Text>
       <Text span size="xs" c="dimmed">
-        {limitsOf(apiKey) ?? 'Workspace limits'}
+        {[limitsOf(apiKey) ?? 'Workspace limits', ...modelLimitTexts(apiKey)].join('; ')}
       </Text>
       {budgets ? (
         <Text span size="xs" c="dimmed">

@@ -8,11 +8,13 @@ const key = {
   expiresAt: '2026-03-01T00:00:00Z',
   requestsPerMinute: 5,
   tokensPerMinute: null,
+  limits: { perModel: [{ model: 'acme/big', requestsPerMinute: 2, tokensPerMinute: null }] },
   permissions: null,
   allowedModels: ['acme/*'],
   allowedIps: null,
   labels: { team: 'search' },
   budgets: [{ window: 'day', usd: '2.00', soft: false }],
+  trustsEndUser: true,
 } as Partial<Key> as Key
 
 describe('the forms of a key', () => {
@@ -22,11 +24,13 @@ describe('the forms of a key', () => {
       expiresAt: '2026-01-08T00:00:00.000Z',
       requestsPerMinute: 60,
       tokensPerMinute: undefined,
+      limits: { perModel: [] },
       permissions: ['inference'],
       allowedModels: null,
       allowedIps: null,
       labels: {},
       budgets: [],
+      trustsEndUser: false,
     })
   })
 
@@ -34,25 +38,40 @@ describe('the forms of a key', () => {
     const values = valuesOf(key)
     expect(lifetimesFor(key.expiresAt)[0]?.value).toBe(values.expiry)
     const kept = {
+      limits: key.limits,
       permissions: null,
       allowedModels: ['acme/*'],
       allowedIps: null,
       labels: { team: 'search' },
       budgets: key.budgets,
+      trustsEndUser: true,
     }
     expect(toEdit(values, NOW)).toEqual({ name: 'ci', requestsPerMinute: 5, tokensPerMinute: null, ...kept })
     expect(
-      toEdit({ ...values, expiry: '', requestsPerMinute: undefined, allowedModels: [], labels: [], budgets: [] }, NOW),
+      toEdit(
+        {
+          ...values,
+          expiry: '',
+          requestsPerMinute: undefined,
+          modelLimits: [],
+          allowedModels: [],
+          labels: [],
+          budgets: [],
+        },
+        NOW,
+      ),
     ).toEqual({
       name: 'ci',
       expiresAt: null,
       requestsPerMinute: null,
       tokensPerMinute: null,
+      limits: { perModel: [] },
       permissions: null,
       allowedModels: null,
       allowedIps: null,
       labels: {},
       budgets: [],
+      trustsEndUser: true,
     })
   })
 

@@ -2,8 +2,10 @@
 
 import type { Key, KeyEdit, NewKey } from '../../api/keys'
 import { formatCount, formatTime } from '../../ui/format'
+import { pairTexts, toPairs } from '../../ui/pairs'
 import { type BudgetRow, isBudget, rowsOf, toBudgets } from './budgets'
-import { labelTexts, permissionsOf, toLabels, toPermissions } from './restrictions'
+import { isModelLimit, limitRows, type ModelLimitRow, toModelLimits } from './limits'
+import { permissionsOf, toPermissions } from './restrictions'
 
 export type KeyValues = {
   name: string
@@ -12,11 +14,14 @@ export type KeyValues = {
   permissions: string[]
   requestsPerMinute: number | undefined
   tokensPerMinute: number | undefined
+  modelLimits: ModelLimitRow[]
   allowedModels: string[]
   allowedIps: string[]
   /** `name=value` */
   labels: string[]
   budgets: BudgetRow[]
+  /** Whether its calls name the people behind it. */
+  trustsEndUser: boolean
 }
 
 export type Lifetime = { value: string; label: string }
@@ -41,21 +46,26 @@ export const EMPTY: KeyValues = {
   permissions: ['inference'],
   requestsPerMinute: undefined,
   tokensPerMinute: undefined,
+  modelLimits: [],
   allowedModels: [],
   allowedIps: [],
   labels: [],
   budgets: [],
+  trustsEndUser: false,
 }
 
 /** Whether a value is set that forms show in their advanced part. */
 export const hasAdvanced = (values: KeyValues) =>
+  values.trustsEndUser ||
   values.requestsPerMinute !== undefined ||
   values.tokensPerMinute !== undefined ||
-  [values.allowedModels, values.allowedIps, values.labels, values.budgets].some((list) => list.length > 0)
+  [values.modelLimits, values.allowedModels, values.allowedIps, values.labels, values.budgets].some(
+    (list) => list.length > 0,
+  )
 
-/** A key has a name and may do something, and its budgets have amounts. */
-export const isComplete = ({ name, permissions, budgets }: KeyValues) =>
-  !!name.trim() && permissions.length > 0 && budgets.every(isBudget)
+/** A key has a name and may do something, and its limits and budgets have amounts. */
+export const isComplete = ({ name, permissions, modelLimits, budgets }: KeyValues) =>
+  !!name.trim() && permissions.length > 0 && modelLimits.every(isModelLimit) && budgets.every(isBudget)
 
 const unlessEmpty = (list: string[]) => (list.length ? list : null)
 
@@ -66,12 +76,14 @@ export const lifetimesFor = (expiresAt?: string | null): Lifetime[] =>
 const after = (days: string, now: number) => new Date(now + Number(days) * DAY_MS).toISOString()
 
 /** What new and edited keys have in common. Null restricts nothing. */
-const restrictions = ({ permissions, allowedModels, allowedIps, labels, budgets }: KeyValues) => ({
-  permissions: toPermissions(permissions),
-  allowedModels: unlessEmpty(allowedModels),
-  allowedIps: unlessEmpty(allowedIps),
-  labels: toLabels(labels),
-  budgets: toBudgets(budgets),
+const restrictions = (values: KeyValues) => ({
+  limits: { perModel: toModelLimits(values.modelLimits) },
+  permissions: toPermissions(values.permissions),
+  allowedModels: unlessEmpty(values.allowedModels),
+  allowedIps: unlessEmpty(values.allowedIps),
+  labels: toPairs(values.labels),
+  budgets: toBudgets(values.budgets),
+  trustsEndUser: values.trustsEndUser,
 })
 
 export const toKey = (values: KeyValues, now: number): NewKey => ({
@@ -87,11 +99,13 @@ export const valuesOf = (key: Key): KeyValues => ({
   expiry: key.expiresAt ? KEPT : NEVER,
   requestsPerMinute: key.requestsPerMinute ?? undefined,
   tokensPerMinute: key.tokensPerMinute ?? undefined,
+  modelLimits: limitRows(key),
   permissions: permissionsOf(key),
   allowedModels: key.allowedModels ?? [],
   allowedIps: key.allowedIps ?? [],
-  labels: labelTexts(key.labels),
+  labels: pairTexts(key.labels),
   budgets: rowsOf(key.budgets),
+  trustsEndUser: key.trustsEndUser,
 })
 
 /** Null removes an expiry, a limit or a restriction. */

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { accessOf, labelTexts, toLabels, toPermissions } from './restrictions'
+import { pairTexts, toPairs } from '../../ui/pairs'
+import { accessOf, toPermissions } from './restrictions'
 
 it('says in one line what a key may do', () => {
   const key = { permissions: null, allowedModels: null, allowedIps: null }
@@ -18,6 +19,6 @@ it('keeps a key unrestricted if every permission is chosen', () => {
 
 it('reads labels as they are written', () => {
   const labels = { team: 'search', url: 'a=b', flag: '' }
-  expect(toLabels(labelTexts(labels))).toEqual(labels)
-  expect(toLabels(['team', ' a = b '])).toEqual({ team: '', a: 'b' })
+  expect(toPairs(pairTexts(labels))).toEqual(labels)
+  expect(toPairs(['team', ' a = b '])).toEqual({ team: '', a: 'b' })
 })

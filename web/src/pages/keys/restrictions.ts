@@ -16,17 +16,6 @@ export const permissionsOf = ({ permissions }: Pick<Key, 'permissions'>) => perm
 /** Null if nothing is left out: the key may do everything. */
 export const toPermissions = (chosen: string[]) => (ALL.every((one) => chosen.includes(one)) ? null : chosen)
 
-export const labelTexts = (labels: Record<string, string>) =>
-  Object.entries(labels).map(([name, value]) => `${name}=${value}`)
-
-export const toLabels = (texts: string[]) =>
-  Object.fromEntries(
-    texts.map((text) => {
-      const [name = '', ...value] = text.split('=')
-      return [name.trim(), value.join('=').trim()]
-    }),
-  )
-
 const SHOWN = 2
 
 /** The first entries of a list, and how many more there are. */

@@ -1,4 +1,3 @@
-import { Group, Paper, Title } from '@mantine/core'
 import type { Library, Model } from '../../api/models'
 import { paths } from '../../paths'
 import { CopyButton } from '../../ui/CopyButton'
@@ -11,8 +10,8 @@ import { ModelStatus } from './ModelStatus'
 import classes from './Models.module.css'
 import { ModelTags } from './ModelTags'
 
-/** A screen and a half: a card has thirty elements. */
-const FIRST = 24
+/** They fill a large screen. A card has thirty elements, plain ones because each counts twenty times. */
+const FIRST = 20
 
 export function ModelCards({ models, aliases }: Library) {
   const { rows, ...more } = useFirstRows(models, FIRST)
@@ -31,18 +30,18 @@ export function ModelCards({ models, aliases }: Library) {
 }
 
 function ModelCard({ model, aliases }: { model: Model; aliases: readonly string[] | undefined }) {
-  const hasOutput = model.modality !== 'embedding'
+  const hasOutput = model.modality === 'chat'
   return (
-    <Paper p="md" className={classes.card}>
+    <article className={classes.card}>
       <div>
-        <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
-          <Title order={2} fz="md">
+        <div className={classes.cardHead}>
+          <h2 className={classes.cardName}>
             <Link href={paths.model(model.id)} className={classes.cardLink}>
               {model.name}
             </Link>
-          </Title>
+          </h2>
           <ModelStatus status={model.status} />
-        </Group>
+        </div>
         <div className={classes.id}>
           <code title={model.id}>{model.id}</code>
           <span className={classes.above}>
@@ -57,11 +56,11 @@ function ModelCard({ model, aliases }: { model: Model; aliases: readonly string[
         <Fact
           name="Output"
           value={hasOutput ? formatPrice(model.pricing.output_per_1m) : '–'}
-          unit={hasOutput ? 'per 1M tokens' : 'returns vectors'}
+          unit={hasOutput ? 'per 1M tokens' : `returns ${model.modality === 'embedding' ? 'vectors' : 'scores'}`}
         />
         <Fact name="Context" value={formatCount(model.context_length)} unit="tokens" />
       </dl>
-    </Paper>
+    </article>
   )
 }
 

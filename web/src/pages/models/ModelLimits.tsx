@@ -19,10 +19,10 @@ export function ModelLimits({ model, workspace }: Props) {
           <Stats>
             <Stat label="Context" value={formatCount(model.context_length)} note="tokens" />
             <Stat label="Requests" value={formatCount(perMinute.requests.limit)} note="per minute" />
-            <Stat label="Tokens" value={formatCompact(perMinute.tokens.limit)} note="per minute" />
+            <Stat label="Tokens" value={formatCount(perMinute.tokens.limit)} note="per minute" />
             <Stat
               label={scope === 'organization' ? "Organization's monthly quota" : 'Monthly quota'}
-              value={formatCompact(cap)}
+              value={formatCount(cap)}
               note={`${formatCompact(used)} used, resets ${formatDay(resetsAt)}`}
             />
           </Stats>

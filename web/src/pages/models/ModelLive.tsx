@@ -96,7 +96,7 @@ function Measured({ model, workspaceId, span }: { model: Model; workspaceId: str
             )
           }
         />
-        {model.modality === 'embedding' ? null : (
+        {model.modality !== 'chat' ? null : (
           <TimeStat label="Time to first token" times={timesOf(ttft)} none="no streamed responses" />
         )}
         <TimeStat label="Latency" times={timesOf(latency)} none="no completed calls" />

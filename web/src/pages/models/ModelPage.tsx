@@ -106,13 +106,15 @@ function Actions({ model }: { model: Model }) {
       >
         Create endpoint
       </Button>
-      <Button
-        component={Link}
-        href={paths.playground({ model: model.id, tab })}
-        leftSection={<IconMessages size={16} />}
-      >
-        Open in Playground
-      </Button>
+      {model.modality === 'rerank' ? null : (
+        <Button
+          component={Link}
+          href={paths.playground({ model: model.id, tab })}
+          leftSection={<IconMessages size={16} />}
+        >
+          Open in Playground
+        </Button>
+      )}
     </>
   )
 }

@@ -51,7 +51,7 @@ const columns = (aliases: Library['aliases']): Column<Model>[] => [
     header: 'Output / 1M',
     align: 'right',
     sortBy: SORT_BY.output,
-    cell: (model) => (model.modality === 'embedding' ? '–' : formatPrice(model.pricing.output_per_1m)),
+    cell: (model) => (model.modality !== 'chat' ? '–' : formatPrice(model.pricing.output_per_1m)),
   },
   {
     id: 'context',

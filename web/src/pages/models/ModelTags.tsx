@@ -1,18 +1,17 @@
-import { Badge, Group } from '@mantine/core'
 import type { Model } from '../../api/models'
 import { modalityLabel } from '../../ui/modality'
+import classes from './Models.module.css'
 
+/** Plain elements, because the library has many. */
 export function ModelTags({ model }: { model: Model }) {
   return (
-    <Group gap={6}>
-      <Badge variant="default" tt="none" fw={500}>
-        {modalityLabel(model.modality)}
-      </Badge>
+    <div className={classes.tags}>
+      <span className={classes.tag}>{modalityLabel(model.modality)}</span>
       {model.optimized ? (
-        <Badge variant="default" tt="none" fw={500} title="Tuned by the operator">
+        <span className={classes.tag} title="Tuned by the operator">
           Optimized
-        </Badge>
+        </span>
       ) : null}
-    </Group>
+    </div>
   )
 }

@@ -44,8 +44,8 @@ export const SORT_BY: Record<string, (model: Model) => string | number | bigint 
   provider: (model) => model.provider,
   status: (model) => model.status,
   input: (model) => nanoUsd(model.pricing.input_per_1m),
-  // Embeddings have no output, so the price is meaningless.
-  output: (model) => (model.modality === 'embedding' ? undefined : nanoUsd(model.pricing.output_per_1m)),
+  // Only chats have an output with a price.
+  output: (model) => (model.modality !== 'chat' ? undefined : nanoUsd(model.pricing.output_per_1m)),
   context: (model) => model.context_length,
 }
 

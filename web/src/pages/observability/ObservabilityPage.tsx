@@ -14,6 +14,7 @@ import { PageHeader } from '../../ui/PageHeader'
 import { useFilters } from '../../ui/useFilters'
 import { CallerFilter } from './CallerFilter'
 import { Dashboard } from './Dashboard'
+import { EndUserFilter } from './EndUserFilter'
 import classes from './Observability.module.css'
 import { RequestLog } from './RequestLog'
 import { lineName, targetOf, targetValue } from './targets'
@@ -26,6 +27,7 @@ const FILTERS = {
   endpoint: text(),
   key: text(),
   surface: oneOf(['', ...SURFACES]),
+  endUser: text(),
 }
 type Tab = (typeof FILTERS)['tab']['fallback']
 const GROUPINGS = [
@@ -86,6 +88,13 @@ export function ObservabilityPage() {
           value={filters.surface}
           onChange={(surface) => change({ surface })}
         />
+        {filters.tab === 'requests' ? (
+          <EndUserFilter
+            workspaceId={workspace.id}
+            value={filters.endUser}
+            onChange={(endUser) => change({ endUser })}
+          />
+        ) : null}
         {filters.tab === 'charts' ? (
           <FilterSelect
             label="Group by"
@@ -115,7 +124,12 @@ export function ObservabilityPage() {
             />
           </Tabs.Panel>
           <Tabs.Panel value="requests">
-            <RequestLog workspaceId={workspace.id} window={window} only={only} callerNameOf={callerNameOf} />
+            <RequestLog
+              workspaceId={workspace.id}
+              window={window}
+              only={{ ...only, endUser: filters.endUser || undefined }}
+              callerNameOf={callerNameOf}
+            />
           </Tabs.Panel>
         </div>
       </Tabs>

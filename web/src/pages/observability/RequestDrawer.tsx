@@ -1,9 +1,13 @@
 import { Anchor, Code, Drawer, Group, Stack, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
+import { endUserQuery } from '../../api/end-users'
 import type { LoggedRequest } from '../../api/series'
+import { useWorkspace } from '../../api/session'
 import { surfaceLabel } from '../../api/surfaces'
 import { paths } from '../../paths'
 import { CopyButton } from '../../ui/CopyButton'
+import { endUserName } from '../../ui/end-users'
 import { formatCount, formatDuration, formatMoney, formatTime } from '../../ui/format'
 import { Link } from '../../ui/Link'
 import { StatusBadge } from '../../ui/StatusBadge'
@@ -71,6 +75,9 @@ function Facts({ request, callerNameOf }: { request: LoggedRequest; callerNameOf
     ['Requested name', request.requestedModel ?? request.model ?? 'unknown'],
     ['API', surfaceLabel(request.surface)],
     ['Caller', `${callerNameOf(request.key ?? request.user)} (${request.key ? 'API key' : 'Playground'})`],
+    ...(request.endUser
+      ? [['End user', <EndUserLink key="end-user" id={request.endUser} />] as [string, ReactNode]]
+      : []),
     ['Response', request.streamed ? 'streamed' : 'not streamed'],
     ['Prompt tokens', `${formatCount(request.promptTokens)}, ${formatCount(request.cachedTokens)} of them cached`],
     ['Completion tokens', formatCount(request.completionTokens)],
@@ -111,6 +118,16 @@ function ModelLink({ model }: { model: string }) {
   return (
     <Anchor component={Link} href={href}>
       {model}
+    </Anchor>
+  )
+}
+
+/** The name, if the workspace keeps it, with a link to all calls. */
+function EndUserLink({ id }: { id: string }) {
+  const endUser = useQuery(endUserQuery(useWorkspace().id, id))
+  return (
+    <Anchor component={Link} href={paths.observability({ tab: 'requests', endUser: id })}>
+      {endUserName(id, endUser.data?.name)}
     </Anchor>
   )
 }

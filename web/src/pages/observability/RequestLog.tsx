@@ -20,7 +20,7 @@ import { useFilters } from '../../ui/useFilters'
 import classes from './Observability.module.css'
 import { RequestDrawer } from './RequestDrawer'
 import { toneOfStatus } from './status'
-import type { CallFilter } from './targets'
+import type { RequestFilter } from './targets'
 
 const STATUSES = ['', '2xx', 'failed', '4xx', '429', '5xx', '499'] as const
 const STATUS_OPTIONS = [
@@ -51,7 +51,7 @@ const FILTERS = {
 type Props = {
   workspaceId: string
   window: Window
-  only: CallFilter
+  only: RequestFilter
   callerNameOf: (id: string | null | undefined) => string
 }
 
@@ -174,9 +174,11 @@ function columns(
       id: 'status',
       header: 'Status',
       cell: (one) => (
-        <StatusBadge tone={toneOfStatus(one.status, one.code)}>
-          {one.code ? `${one.status} ${one.code}` : String(one.status)}
-        </StatusBadge>
+        <span className={classes.status}>
+          <StatusBadge tone={toneOfStatus(one.status, one.code)}>
+            {one.code ? `${one.status} ${one.code}` : String(one.status)}
+          </StatusBadge>
+        </span>
       ),
     },
     {

@@ -28,6 +28,8 @@ export function lineName(line: SeriesLine, callerNameOf: (id: string | null | un
 
 /** Which calls are shown. */
 export type CallFilter = { model?: string; endpoint?: string; key?: string; surface?: SurfaceName }
+/** The request log knows the end users, too; charts do not. */
+export type RequestFilter = CallFilter & { endUser?: string }
 
 /** Whether endpoint metrics apply: they are not recorded per key, catalogue model or API. */
 export const appliesToEndpoints = ({ model, key, surface }: CallFilter) => !model && !key && !surface

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
+import { newId } from '../../ui/new-id'
 import {
   type ChatSetup,
   type Conversation,
@@ -12,7 +13,6 @@ import {
   withPrompt,
   withUsage,
 } from './conversation'
-import { newId } from './new-id'
 import { usageOfStopped } from './stopped-usage'
 import { loadConversations, saveConversation } from './stored-conversations'
 import { streamResponse } from './stream-response'

@@ -13,6 +13,7 @@ import {
   undecided,
   type Value,
 } from './limits'
+import { onBudgetLabel } from './on-budget'
 
 type Props = {
   base: Settings
@@ -24,6 +25,7 @@ type Props = {
 }
 
 function shown(name: FieldName, value: Value): string {
+  if (name === 'onBudget') return onBudgetLabel(value)
   if (name === 'monthlyUsd') return value === null ? 'No budget' : formatMoney(`${value}`)
   return value === null ? 'Platform default' : typeof value === 'number' ? formatCount(value) : value
 }

@@ -14,6 +14,7 @@ const workspace = {
   tokensPerMinute: 1_000,
   monthlyTokens: 5_000,
   maxApiKeys: 10,
+  onBudget: 'continue',
 } as Workspace
 
 it('reports an invalid value at its field, and sends only what was changed', async () => {
@@ -39,6 +40,7 @@ it('says which amount of the operator bounds the budget, and sends that of the a
   renderInConsole(<LimitsForm workspace={bounded} isOperator={false} />)
   const field = screen.getByLabelText('USD per month')
   expect(field).toHaveProperty('value', '')
+  expect(screen.getByRole('combobox', { name: 'When the budget is spent' })).toHaveProperty('value', 'Endpoints go on')
   expect(screen.getByText('the operator’s $500.00 applies if lower')).toBeDefined()
   await userEvent.type(field, '20.50')
   await userEvent.click(screen.getByRole('button', { name: 'Save' }))

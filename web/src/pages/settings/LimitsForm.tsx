@@ -11,9 +11,12 @@ import { ErrorPanel } from '../../ui/ErrorPanel'
 import { OptionalNumber } from '../../ui/OptionalNumber'
 import { BudgetField } from './BudgetField'
 import { Conflict } from './Conflict'
-import { editOf, FIELDS, isChanged, settingsOf } from './limits'
+import { editOf, FIELDS, type FieldName, isChanged, settingsOf } from './limits'
+import { OnBudgetField } from './OnBudgetField'
 
 const MAX_NAME = 100
+/** They are not numbers. */
+const OTHER_FIELDS: FieldName[] = ['name', 'monthlyUsd', 'onBudget']
 
 /** The settings, and the record that they were read from. */
 const fieldsOf = (workspace: Workspace, isOperator: boolean) => ({
@@ -71,7 +74,7 @@ export function LimitsForm({ workspace, isOperator }: { workspace: Workspace; is
       <Stack gap="md">
         <TextInput label="Name" required maxLength={MAX_NAME} maw={420} {...form.getInputProps('name')} />
         <SimpleGrid cols={{ base: 1, sm: 2, xl: 4 }} spacing="md">
-          {FIELDS.filter(({ name }) => name !== 'name' && name !== 'monthlyUsd').map(({ name, label, unit }) => (
+          {FIELDS.filter(({ name }) => !OTHER_FIELDS.includes(name)).map(({ name, label, unit }) => (
             <OptionalNumber
               key={name}
               label={label}
@@ -93,6 +96,7 @@ export function LimitsForm({ workspace, isOperator }: { workspace: Workspace; is
             value={mine.monthlyUsd}
             onChange={(usd) => form.setFieldValue('monthlyUsd', usd)}
           />
+          <OnBudgetField value={mine.onBudget} onChange={(chosen) => form.setFieldValue('onBudget', chosen)} />
         </SimpleGrid>
         {error ? <ErrorPanel error={error} title="Could not save the settings" /> : null}
         <Group gap="xs">

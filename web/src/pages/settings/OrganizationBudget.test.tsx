@@ -9,7 +9,7 @@ it('changes and removes the administrators’ amount, beside the operator’s', 
   let monthlyUsd: string | null = '200.00'
   const calls = fakeApi(({ method, body }) => {
     if (method === 'PATCH') monthlyUsd = (body as { monthlyUsd: string | null }).monthlyUsd ?? '500.00'
-    return { body: { id: 'org_1', name: 'Acme', monthlyUsd, operatorMonthlyUsd: '500.00' } }
+    return { body: { id: 'org_1', name: 'Acme', monthlyUsd, operatorMonthlyUsd: '500.00', onBudget: 'suspend' } }
   })
   renderInConsole(<OrganizationBudget organizationId="org_1" />)
   const field = await screen.findByLabelText('USD per month')
@@ -19,5 +19,5 @@ it('changes and removes the administrators’ amount, beside the operator’s', 
   await userEvent.click(screen.getByRole('button', { name: 'Save budget' }))
   await screen.findByPlaceholderText('$500.00, the operator’s')
   const sent = calls.filter(({ method }) => method === 'PATCH').map(({ path, body }) => [path, body])
-  expect(sent).toEqual([['/api/organizations/org_1', { monthlyUsd: null }]])
+  expect(sent).toEqual([['/api/organizations/org_1', { monthlyUsd: null, onBudget: 'suspend' }]])
 })

@@ -9,6 +9,7 @@ import { Loaded } from '../../ui/Loaded'
 import { Panel } from '../../ui/Panel'
 import { PanelSkeleton } from '../../ui/Skeletons'
 import { BudgetField } from './BudgetField'
+import { OnBudgetField } from './OnBudgetField'
 
 /** The administrators' amount for all workspaces together. */
 export function OrganizationBudget({ organizationId }: { organizationId: string }) {
@@ -16,7 +17,9 @@ export function OrganizationBudget({ organizationId }: { organizationId: string 
   return (
     <Panel title="Budget of the organization" description="For all its workspaces together">
       <Loaded query={organization} skeleton={<PanelSkeleton height={60} />} errorTitle="The budget could not be loaded">
-        {(data) => <BudgetForm key={`${data.monthlyUsd} ${data.operatorMonthlyUsd}`} organization={data} />}
+        {(data) => (
+          <BudgetForm key={`${data.monthlyUsd} ${data.operatorMonthlyUsd} ${data.onBudget}`} organization={data} />
+        )}
       </Loaded>
     </Panel>
   )
@@ -26,8 +29,8 @@ function BudgetForm({ organization }: { organization: Organization }) {
   const queries = useQueryClient()
   const before = ownBudget(organization)
   const { form, sending, submit, error } = useApiForm({
-    initialValues: { monthlyUsd: before },
-    send: ({ monthlyUsd }) => setOrganizationBudget(organization.id, monthlyUsd),
+    initialValues: { monthlyUsd: before, onBudget: organization.onBudget },
+    send: (budget) => setOrganizationBudget(organization.id, budget),
     onSuccess: (saved) => {
       queries.setQueryData(currentOrganizationQuery(organization.id).queryKey, saved)
       void queries.invalidateQueries({ queryKey: ['costs'] })
@@ -43,7 +46,11 @@ function BudgetForm({ organization }: { organization: Organization }) {
           value={form.values.monthlyUsd}
           onChange={(usd) => form.setFieldValue('monthlyUsd', usd)}
         />
-        <Button type="submit" loading={sending.isPending} disabled={form.values.monthlyUsd === before}>
+        <OnBudgetField
+          value={form.values.onBudget}
+          onChange={(chosen) => form.setFieldValue('onBudget', chosen === 'suspend' ? 'suspend' : 'continue')}
+        />
+        <Button type="submit" loading={sending.isPending} disabled={!form.isDirty()}>
           Save budget
         </Button>
       </Group>

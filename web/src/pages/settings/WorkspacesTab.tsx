@@ -16,6 +16,7 @@ import { Panel } from '../../ui/Panel'
 import { TableSkeleton } from '../../ui/Skeletons'
 import { MonthlyBudgetPanel } from '../costs/MonthlyBudgetPanel'
 import { DeleteWorkspace } from './DeleteWorkspace'
+import { OrganizationBounds } from './OrganizationBounds'
 import { OrganizationBudget } from './OrganizationBudget'
 import { whyNotDeleted } from './workspaces'
 
@@ -129,6 +130,7 @@ export function WorkspacesTab() {
           onClose={() => setDeleted(undefined)}
         />
       </Panel>
+      <OrganizationBounds organizationId={organization.id} workspaces={all.length} />
       <OrganizationBudget key={organization.id} organizationId={organization.id} />
       {shared ? <MonthlyBudgetPanel budget={shared} /> : null}
     </Stack>

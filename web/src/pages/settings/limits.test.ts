@@ -9,6 +9,7 @@ const base: Settings = {
   monthlyTokens: 5_000,
   maxApiKeys: 10,
   monthlyUsd: null,
+  onBudget: 'continue',
 }
 
 describe('conflicting edits of settings', () => {

@@ -10,6 +10,7 @@ export const FIELDS = [
   { name: 'monthlyTokens', label: 'Tokens per month', unit: 'per calendar month (UTC)' },
   { name: 'maxApiKeys', label: 'API keys', unit: 'including disabled keys' },
   { name: 'monthlyUsd', label: 'USD per month', unit: 'serverless calls and GPU-hours' },
+  { name: 'onBudget', label: 'When the budget is spent', unit: '' },
 ] as const
 
 export type FieldName = (typeof FIELDS)[number]['name']
@@ -25,6 +26,7 @@ export const settingsOf = (workspace: Workspace, isOperator: boolean): Settings 
   monthlyTokens: workspace.monthlyTokens,
   maxApiKeys: workspace.maxApiKeys,
   monthlyUsd: isOperator ? (workspace.operatorMonthlyUsd ?? null) : ownBudget(workspace),
+  onBudget: workspace.onBudget,
 })
 
 const changed = (base: Settings, mine: Settings) =>

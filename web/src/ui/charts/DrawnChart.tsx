@@ -19,7 +19,7 @@ import {
 
 const defaultAt = (at: number) => formatTime(new Date(at).toISOString())
 /** Added below the chart, so that the plot keeps its height. */
-const LEGEND_HEIGHT = 32
+const LEGEND_HEIGHT = 43
 /** Mantine moves the labels of the axis 10 pixels to the left, which would be out of the chart. */
 const MARGIN = { top: 5, right: 5, bottom: 5, left: 10 }
 /** The same for all charts, so that the plots of a row are equally wide. */

@@ -6,6 +6,7 @@ import { allotmentsQuery, dryRunEndpoint, type NewEndpoint } from '../../../api/
 import { toApiError } from '../../../api/errors'
 import { flavorsQuery, type Model } from '../../../api/models'
 import { text } from '../../../ui/filters'
+import { newId } from '../../../ui/new-id'
 import { Panel } from '../../../ui/Panel'
 import { useFilters } from '../../../ui/useFilters'
 import { ChangeSummary } from '../allotment/ChangeSummary'
@@ -58,7 +59,7 @@ export function NewEndpointForm({ models, workspaceId }: { models: Model[]; work
   const scaling = scalingFrom(form.values.scaling)
   const submit = form.onSubmit(({ name }) => {
     if (!selection.model || !flavor) return
-    idempotencyKey.current = crypto.randomUUID?.() ?? `console-${Date.now()}-${Math.random().toString(36).slice(2)}`
+    idempotencyKey.current = newId()
     review.mutate(newEndpointOf(name, selection.model, flavor.flavor, scaling))
   })
   return (

@@ -110,7 +110,6 @@ function AliasForm({ alias, onClose }: FormProps) {
           required
           searchable
           allowDeselect={false}
-          limit={100}
           data={(models.data ?? []).map(({ id }) => id)}
           {...form.getInputProps('model')}
           value={form.values.model || null}

@@ -70,15 +70,32 @@ export function DetailsFields({ part }: Props) {
           ),
         )}
       </SimpleGrid>
-      <TextInput
-        label="Batch price"
-        description="The share of these prices that batches and flex calls pay"
-        placeholder="1"
-        inputMode="decimal"
-        autoComplete="off"
-        maw={360}
-        {...input('batchDiscount')}
-      />
+      <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="md">
+        <TextInput
+          label="Batch price"
+          description="The share of these prices that batches and flex calls pay"
+          placeholder="1"
+          inputMode="decimal"
+          autoComplete="off"
+          {...input('batchDiscount')}
+        />
+        <OptionalNumber
+          label="Room for batches"
+          description="The share of each server that they may take"
+          placeholder="0.5"
+          min={0}
+          max={1}
+          step={0.1}
+          {...input('batchShare')}
+        />
+        <TextInput
+          label="Queue timeout"
+          description="How long other calls wait while all servers are full"
+          placeholder="0s: not at all"
+          autoComplete="off"
+          {...input('queueTimeout')}
+        />
+      </SimpleGrid>
       {fields.optimized === undefined ? null : (
         <Checkbox
           label="Optimized build"

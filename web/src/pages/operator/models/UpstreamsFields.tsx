@@ -83,6 +83,14 @@ function ServerFields({ part: { fields, input, change }, canStoreKeys }: ServerP
           {...input('engine')}
         />
       </SimpleGrid>
+      {fields.engine === 'vllm' ? (
+        <Checkbox
+          label="Runs with --scheduling-policy priority"
+          description="It then gets the class of each call, so that interactive calls overtake batches"
+          checked={fields.priorityScheduling}
+          onChange={(event) => change({ priorityScheduling: event.currentTarget.checked })}
+        />
+      ) : null}
       {fields.hasKey ? (
         <Checkbox
           label="Remove the stored key"

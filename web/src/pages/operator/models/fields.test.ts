@@ -11,6 +11,7 @@ const upstream = {
   continuousUsage: true,
   engine: 'vllm',
   native: ['responses'],
+  priorityScheduling: true,
 }
 const model = {
   id: 'acme/x',
@@ -22,6 +23,8 @@ const model = {
   cachedInputPer1m: '0.05',
   outputPer1m: '0.4',
   batchDiscount: '1',
+  batchShare: 0.5,
+  queueTimeout: '0s',
   sharePrefixCache: false,
   probe: null,
   failover: false,
@@ -43,9 +46,17 @@ describe('fields of a model', () => {
   })
 
   it('send changed members only, and null for emptied ones', () => {
-    const details = { ...detailsOf(model), outputPer1m: ' 0.5 ', cachedInputPer1m: '', batchDiscount: '0.5' }
+    const prices = { outputPer1m: ' 0.5 ', cachedInputPer1m: '', batchDiscount: '0.5' }
+    const details = { ...detailsOf(model), ...prices, batchShare: undefined, queueTimeout: ' 30s ' }
     const edit = editOf(model, details, upstreamsOf(model))
-    expect(edit).toEqual({ version: 7, outputPer1m: '0.5', cachedInputPer1m: null, batchDiscount: '0.5' })
+    expect(edit).toEqual({
+      version: 7,
+      outputPer1m: '0.5',
+      cachedInputPer1m: null,
+      batchDiscount: '0.5',
+      batchShare: null,
+      queueTimeout: '30s',
+    })
     expect(hasChanges(edit)).toBe(true)
   })
 

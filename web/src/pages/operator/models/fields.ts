@@ -18,6 +18,10 @@ export type DetailFields = {
   outputPer1m: string
   /** A share of the prices, for batches and flex calls. */
   batchDiscount: string
+  /** The share of a replica that they may take; undefined: the default. */
+  batchShare: number | undefined
+  /** How long interactive calls wait for room, such as `30s`. */
+  queueTimeout: string
   sharePrefixCache: boolean
   probe: ProbeSwitch
   /** Undefined: by the prefix of the id. */
@@ -45,6 +49,8 @@ export type UpstreamFields = {
   maxInFlight: number | undefined
   /** Empty if it is not known. */
   engine: string
+  /** vLLM with `--scheduling-policy priority`. */
+  priorityScheduling: boolean
   /** Members that the form does not show are sent back unchanged. */
   rest: Pick<OperatorUpstream, 'healthPath' | 'continuousUsage' | 'native'> | undefined
 }
@@ -57,6 +63,8 @@ export const EMPTY_DETAILS: DetailFields = {
   cachedInputPer1m: '',
   outputPer1m: '',
   batchDiscount: '',
+  batchShare: undefined,
+  queueTimeout: '',
   sharePrefixCache: false,
   probe: '',
   optimized: undefined,
@@ -78,6 +86,7 @@ export const EMPTY_UPSTREAM: UpstreamFields = {
   removesKey: false,
   maxInFlight: undefined,
   engine: '',
+  priorityScheduling: false,
   rest: undefined,
 }
 
@@ -95,6 +104,8 @@ export const detailsOf = (model: OperatorModel): DetailFields => ({
   cachedInputPer1m: model.cachedInputPer1m,
   outputPer1m: model.outputPer1m,
   batchDiscount: model.batchDiscount,
+  batchShare: model.batchShare,
+  queueTimeout: model.queueTimeout,
   sharePrefixCache: model.sharePrefixCache,
   probe: probeSwitchOf(model.probe),
   optimized: model.optimized,
@@ -109,14 +120,15 @@ export const detailsOf = (model: OperatorModel): DetailFields => ({
 })
 
 export const upstreamsOf = (model: OperatorModel): UpstreamFields[] =>
-  model.upstreams.map(({ url, model, hasKey, maxInFlight, healthPath, continuousUsage, engine, native }) => ({
+  model.upstreams.map(({ url, model, hasKey, maxInFlight, engine, priorityScheduling, ...others }) => ({
     ...EMPTY_UPSTREAM,
     url,
     model,
     hasKey,
     maxInFlight: maxInFlight ?? undefined,
     engine: engine ?? '',
-    rest: { healthPath, continuousUsage, native },
+    priorityScheduling,
+    rest: { healthPath: others.healthPath, continuousUsage: others.continuousUsage, native: others.native },
   }))
 
 /** Members of a request; null stands for the default. */
@@ -128,6 +140,8 @@ export const toDetails = (fields: DetailFields) => ({
   cachedInputPer1m: fields.cachedInputPer1m.trim() || null,
   outputPer1m: fields.outputPer1m.trim() || null,
   batchDiscount: fields.batchDiscount.trim() || null,
+  batchShare: fields.batchShare ?? null,
+  queueTimeout: fields.queueTimeout.trim() || null,
   sharePrefixCache: fields.sharePrefixCache,
   probe: fields.probe === '' ? null : fields.probe === 'on',
   optimized: fields.optimized ?? null,
@@ -165,6 +179,7 @@ export function toUpstream(fields: UpstreamFields): NonNullable<NewModel['upstre
     ...(healthPath ? { healthPath } : {}),
     ...(continuousUsage === undefined ? {} : { continuousUsage }),
     ...(fields.engine ? { engine: fields.engine } : {}),
+    ...(fields.priorityScheduling ? { priorityScheduling: true } : {}),
     ...(native?.length ? { native } : {}),
   }
 }

@@ -53,6 +53,7 @@ export function BillCheck() {
   const check = useQuery(billCheckQuery)
   return (
     <Panel
+      id="bills"
       title="Bills against engine counters"
       description="Tokens of the last 24 hours, prompt and completion together"
     >

@@ -24,6 +24,7 @@ export function EngineLogs() {
   const chosen: LogRef = { replicaId: log, node: on }
   return (
     <Panel
+      id="logs"
       title="Logs of engines"
       description="Replicas of endpoints and engines of serverless models, on all nodes"
       actions={log ? <DownloadLink href={logFile(chosen)}>Download</DownloadLink> : null}

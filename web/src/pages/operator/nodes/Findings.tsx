@@ -33,6 +33,7 @@ export function Findings() {
   const findings = useQuery(findingsQuery)
   return (
     <Panel
+      id="checks"
       title="Checks"
       description="The findings of forebay doctor on the node that responded"
       figure={findings.data ? `checked ${formatTime(findings.data.checkedAt)}` : null}

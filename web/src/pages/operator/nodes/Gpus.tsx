@@ -23,6 +23,7 @@ export function Gpus() {
   const gpus = useQuery(gpusQuery)
   return (
     <Panel
+      id="gpus"
       title="GPUs"
       description="GPU usage by node: what each GPU or slot runs"
       figure={gpus.data?.length ? summaryOf(gpus.data) : null}

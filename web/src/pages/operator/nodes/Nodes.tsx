@@ -17,6 +17,7 @@ export function Nodes() {
   const [forgotten, setForgotten] = useState<OperatorNode>()
   return (
     <Panel
+      id="nodes"
       title="Nodes"
       description="Each node reports every five seconds. The journal keeps usage until the store has it"
     >

@@ -1,26 +1,27 @@
-import { Button, Group, Stack, TextInput } from '@mantine/core'
+import { Button, Group, SimpleGrid, Stack } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useApiForm } from '../../../api/form'
-import { organizationsUsageQuery } from '../../../api/operator/installation'
+import { organizationUsageQuery } from '../../../api/operator/installation'
 import { boundOrganization, type OperatorOrganization, refreshOrganizations } from '../../../api/operator/organizations'
 import { ErrorPanel } from '../../../ui/ErrorPanel'
-import { OptionalNumber } from '../../../ui/OptionalNumber'
 import { Panel } from '../../../ui/Panel'
+import { BoundFields } from './BoundFields'
 import { monthStart, usageOf } from './month-usage'
-import { boundsEdit, boundsOf, spentOf } from './organization-bounds'
+import { boundsEdit, boundsOf, usedOf } from './organization-bounds'
 
 /** What the organization may have at most, over all its workspaces. Its administrators see it. */
 export function Bounds({ organization }: { organization: OperatorOrganization }) {
   const queries = useQueryClient()
-  const usage = useQuery(organizationsUsageQuery(monthStart()))
+  const usage = useQuery(organizationUsageQuery(organization.id, monthStart()))
+  const before = boundsOf(organization)
   const { form, sending, submit, error } = useApiForm({
-    initialValues: boundsOf(organization),
-    send: (bounds) => boundOrganization(organization.id, boundsEdit(organization, bounds)),
+    initialValues: before,
+    send: (bounds) => boundOrganization(organization.id, boundsEdit(before, bounds)),
     onSuccess: () => notifications.show({ title: 'Limits saved', message: 'They apply from the next call.' }),
     onSettled: () => refreshOrganizations(queries),
   })
-  const isEdited = Object.keys(boundsEdit(organization, form.values)).length > 0
+  const isEdited = Object.keys(boundsEdit(before, form.values)).length > 0
   return (
     <Panel
       title="Limits of the organization"
@@ -28,38 +29,18 @@ export function Bounds({ organization }: { organization: OperatorOrganization })
     >
       <form onSubmit={submit}>
         <Stack gap="sm">
-          <Group align="flex-end" gap="sm">
-            <OptionalNumber
-              label="Workspaces"
-              placeholder="Platform default"
-              min={0}
-              allowDecimal={false}
-              allowNegative={false}
-              thousandSeparator=","
-              {...form.getInputProps('maxWorkspaces')}
+          <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }} spacing="sm">
+            <BoundFields
+              form={form}
+              used={usedOf(organization, usage.data && (usageOf(usage.data, organization.id) ?? null))}
             />
-            <OptionalNumber
-              label="Tokens per month"
-              placeholder="No limit"
-              min={0}
-              allowDecimal={false}
-              allowNegative={false}
-              thousandSeparator=","
-              {...form.getInputProps('monthlyTokens')}
-            />
-            <TextInput
-              label="USD per month"
-              description={spentOf(usage.data && (usageOf(usage.data, organization.id)?.costUsd ?? '0'), organization)}
-              placeholder="No budget"
-              inputMode="decimal"
-              leftSection="$"
-              {...form.getInputProps('monthlyUsd')}
-            />
+          </SimpleGrid>
+          {error ? <ErrorPanel error={error} title="Could not save the limits" /> : null}
+          <Group>
             <Button type="submit" loading={sending.isPending} disabled={!isEdited}>
               Save
             </Button>
           </Group>
-          {error ? <ErrorPanel error={error} title="Could not save the limits" /> : null}
         </Stack>
       </form>
     </Panel>

@@ -7,14 +7,15 @@ import { refreshOrganizations } from '../../../api/operator/organizations'
 import { ErrorPanel } from '../../../ui/ErrorPanel'
 import { InvitationLink } from '../../../ui/InvitationLink'
 import { OptionalNumber } from '../../../ui/OptionalNumber'
+import { BoundFields } from './BoundFields'
+import { NO_BOUNDS } from './organization-bounds'
 import { type CreatedParts, createTenant, type TenantFields } from './tenant'
 
 const EMPTY: TenantFields = {
   name: '',
   email: '',
   workspace: 'Production',
-  maxWorkspaces: undefined,
-  monthlyTokens: undefined,
+  ...NO_BOUNDS,
   allotments: {},
 }
 const COUNT = { min: 0, allowDecimal: false, allowNegative: false, thousandSeparator: ',' } as const
@@ -74,18 +75,7 @@ function Fields({ onClose }: { onClose: () => void }) {
             maxLength={100}
             {...form.getInputProps('workspace')}
           />
-          <OptionalNumber
-            label="Workspaces at most"
-            placeholder="Platform default"
-            {...COUNT}
-            {...form.getInputProps('maxWorkspaces')}
-          />
-          <OptionalNumber
-            label="Tokens per month"
-            placeholder="No limit"
-            {...COUNT}
-            {...form.getInputProps('monthlyTokens')}
-          />
+          <BoundFields form={form} />
           {(gpuTypes.data ?? []).map(({ gpuType: type }) => (
             <OptionalNumber
               key={type}

@@ -25,6 +25,7 @@ import classes from '../Operator.module.css'
 import { Allotments } from './Allotments'
 import { Bounds } from './Bounds'
 import { OrganizationMembers } from './OrganizationMembers'
+import { boundsOf } from './organization-bounds'
 import { Usage } from './Usage'
 import { Workspaces } from './Workspaces'
 
@@ -64,7 +65,7 @@ function OrganizationDetail({ id }: { id: string }) {
             <Usage organizationId={one.id} />
             <OrganizationMembers organizationId={one.id} />
             <Workspaces organizationId={one.id} />
-            <Bounds organization={one} key={`${one.maxWorkspaces} ${one.monthlyTokens} ${one.monthlyUsd}`} />
+            <Bounds organization={one} key={JSON.stringify(boundsOf(one))} />
             <Allotments organization={one} />
             <Rename organization={one} key={one.name} />
           </div>

@@ -144,6 +144,17 @@ function LimitsForm({ organizationId, workspace, onClose }: FormProps) {
             leftSection="$"
             {...form.getInputProps('monthlyUsd')}
           />
+          <OptionalNumber
+            label="Weight"
+            description="Its share of tokens while calls of others wait, too"
+            inputWrapperOrder={['label', 'input', 'description', 'error']}
+            placeholder="1"
+            min={1}
+            max={1000}
+            allowDecimal={false}
+            allowNegative={false}
+            {...form.getInputProps('weight')}
+          />
         </SimpleGrid>
         {error ? (
           <SaveError<Workspace>

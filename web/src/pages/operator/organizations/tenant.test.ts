@@ -1,12 +1,14 @@
 import { expect, it, vi } from 'vitest'
+import { NO_BOUNDS } from './organization-bounds'
 import { createTenant, type TenantFields } from './tenant'
 
 const FIELDS: TenantFields = {
   name: ' Acme ',
   email: 'ada@example.com',
   workspace: 'Production',
+  ...NO_BOUNDS,
   maxWorkspaces: 3,
-  monthlyTokens: undefined,
+  monthlyUsd: ' 250 ',
   allotments: { h100: 4, a100: undefined },
 }
 
@@ -23,7 +25,7 @@ it('creates the organization, its limits, GPUs and workspace, and the invitation
   const api = fakeApi()
   expect(await createTenant(FIELDS, {}, api)).toMatchObject({ url: 'https://console/invitation#token' })
   expect(api.createOrganization).toHaveBeenCalledWith('Acme')
-  expect(api.boundOrganization).toHaveBeenCalledWith('org_1', { maxWorkspaces: 3 })
+  expect(api.boundOrganization).toHaveBeenCalledWith('org_1', { maxWorkspaces: 3, monthlyUsd: '250' })
   expect(vi.mocked(api.setAllotment).mock.calls).toEqual([['org_1', 'h100', 4]])
   expect(api.createWorkspaceOf).toHaveBeenCalledWith('org_1', 'Production')
   expect(api.inviteTo).toHaveBeenCalledWith('org_1', { email: 'ada@example.com', role: 'admin' })

@@ -1,22 +1,15 @@
 /** A new tenant: an organization with all that its first administrator needs. */
 
-import {
-  boundOrganization,
-  createWorkspaceOf,
-  inviteTo,
-  type OrganizationEdit,
-  setAllotment,
-} from '../../../api/operator/organizations'
+import { boundOrganization, createWorkspaceOf, inviteTo, setAllotment } from '../../../api/operator/organizations'
 import { createOrganization } from '../../../api/organizations'
+import { type Bounds, boundsEdit, NO_BOUNDS } from './organization-bounds'
 
-export type TenantFields = {
+export type TenantFields = Bounds & {
   name: string
   /** Email of the first administrator; empty for none. */
   email: string
   /** Empty for none. */
   workspace: string
-  maxWorkspaces: number | undefined
-  monthlyTokens: number | undefined
   /** GPUs by type; undefined for the default. */
   allotments: Record<string, number | undefined>
 }
@@ -28,14 +21,11 @@ const API = { createOrganization, boundOrganization, setAllotment, createWorkspa
 
 /** Returns the invitation, if one was asked for. */
 export async function createTenant(fields: TenantFields, created: CreatedParts, api = API) {
-  const { name, email, workspace, maxWorkspaces, monthlyTokens, allotments } = fields
+  const { name, email, workspace, allotments, ...bounds } = fields
   created.organizationId ??= (await api.createOrganization(name.trim())).id
   const id = created.organizationId
-  const bounds: OrganizationEdit = {
-    ...(maxWorkspaces === undefined ? {} : { maxWorkspaces }),
-    ...(monthlyTokens === undefined ? {} : { monthlyTokens }),
-  }
-  if (Object.keys(bounds).length > 0) await api.boundOrganization(id, bounds)
+  const bounded = boundsEdit(NO_BOUNDS, bounds)
+  if (Object.keys(bounded).length > 0) await api.boundOrganization(id, bounded)
   for (const [gpuType, gpus] of Object.entries(allotments)) {
     if (gpus !== undefined) await api.setAllotment(id, gpuType, gpus)
   }

@@ -11,12 +11,16 @@ const workspace: Workspace = {
   tokensPerMinute: 1_000,
   monthlyTokens: 5_000,
   maxApiKeys: 10,
+  onBudget: 'continue',
+  endUsers: {},
+  weight: 1,
 }
 
 describe('limits of a workspace', () => {
   it('are sent if they were changed, and as null if they were emptied', () => {
-    const limits = { ...limitsOf(workspace), monthlyTokens: 0, maxApiKeys: undefined }
-    expect(limitsEdit(workspace, limits)).toEqual({ version: 4, monthlyTokens: 0, maxApiKeys: null })
+    const limits = { ...limitsOf(workspace), monthlyTokens: 0, maxApiKeys: undefined, weight: 3 }
+    expect(limitsEdit(workspace, limits)).toEqual({ version: 4, monthlyTokens: 0, maxApiKeys: null, weight: 3 })
+    expect(limitsEdit(workspace, { ...limitsOf(workspace), weight: undefined })).toEqual({ version: 4 })
   })
 
   it('have the operator’s budget, not the lower one of the administrators', () => {

@@ -11,7 +11,7 @@ export const LIMITS = [
 
 export type LimitName = (typeof LIMITS)[number]['name']
 /** Undefined stands for the configured default; an empty amount for no budget of the operator. */
-export type Limits = Record<LimitName, number | undefined> & { monthlyUsd: string }
+export type Limits = Record<LimitName, number | undefined> & { monthlyUsd: string; weight: number | undefined }
 
 export const limitsOf = (workspace: Workspace): Limits => ({
   requestsPerMinute: workspace.requestsPerMinute,
@@ -19,6 +19,7 @@ export const limitsOf = (workspace: Workspace): Limits => ({
   monthlyTokens: workspace.monthlyTokens,
   maxApiKeys: workspace.maxApiKeys,
   monthlyUsd: workspace.operatorMonthlyUsd ?? '',
+  weight: workspace.weight,
 })
 
 /** Only what was changed, so that settings that others change at the same time stay. */
@@ -27,6 +28,7 @@ export function limitsEdit(workspace: Workspace, limits: Limits): WorkspaceEdit 
   const usd = limits.monthlyUsd.trim()
   return {
     version: workspace.version,
+    ...(limits.weight === undefined || limits.weight === workspace.weight ? {} : { weight: limits.weight }),
     ...(usd === (workspace.operatorMonthlyUsd ?? '') ? {} : { monthlyUsd: usd || null }),
     ...Object.fromEntries(changed.map(({ name }) => [name, limits[name] ?? null])),
   }

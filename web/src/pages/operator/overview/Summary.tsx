@@ -51,7 +51,7 @@ export function Summary() {
           <Stat label="Calls now" value={calls} note="on all nodes" />
           <Stat
             label="Failed calls"
-            value={to(paths.operatorErrors(), failed)}
+            value={to(paths.operatorHealth('errors'), failed)}
             note="in the last 24 hours"
             isBad={isManyFailed}
           />

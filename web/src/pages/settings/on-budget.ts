@@ -1,0 +1,9 @@
+/** What becomes of running endpoints when a monthly budget is spent. */
+
+export const ON_BUDGET = [
+  { value: 'continue', label: 'Endpoints go on' },
+  { value: 'suspend', label: 'Endpoints are suspended' },
+] as const
+
+export const onBudgetLabel = (value: string | number | null) =>
+  ON_BUDGET.find((one) => one.value === value)?.label ?? `${value}`

@@ -59,9 +59,15 @@ impl BatchStorage {
         }
     }
 
-    /// Keeps the lines of a run until `until`.
-    pub async fn renew(&self, run: &RunId, until: Timestamp) -> Result<(), StoreError> {
-        batches::renew(&self.store, run, until).await
+    /// Keeps lines of a run until `until`.
+    pub async fn renew(
+        &self,
+        run: &RunId,
+        batch: &BatchId,
+        numbers: &[u64],
+        until: Timestamp,
+    ) -> Result<(), StoreError> {
+        batches::renew(&self.store, run, batch, numbers, until).await
     }
 
     /// Gives the lines of a run back, because it ends.

@@ -9,32 +9,31 @@
 //! A line is claimed until [`LEASE_MILLIS`] from now, which is renewed as long as this node lives. Other nodes take the lines of
 //! one that died. How many lines of a batch run here follows the room that interactive calls leave ([`window`]).
 
+mod attempt;
+mod held;
+mod jobs;
 mod window;
 mod writing;
 
 use crate::surface::Surface;
-use crate::surface::line_call::{LineCall, LineResponse};
 use anyhow::Context;
+use attempt::{EndedAttempt, attempt, defer};
 use control::CommandError;
-use control::access;
-use control::batches::{BatchError, BatchStorage, Claim, FinishedLine, LineWriter, MayCall, RunnableLine, Validation};
-use domain::batches::{AfterAttempt, Batch, BatchProblem, BatchStatus, LineOutcome, after_attempt};
-use domain::usage::Actor;
+use control::batches::{BatchError, BatchStorage, Claim, LineWriter};
+use domain::batches::{AfterAttempt, Batch, BatchStatus, LineOutcome, after_attempt};
 use domain::{BatchId, Caller, RunId, WorkspaceId};
+use held::HeldLines;
+use jobs::{JobParts, caller_of, give_up_validation, validate};
 use node::clock;
-use serde::Deserialize;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use store::batches::OpenBatch;
-use store::{Store, aliases, users};
 use telemetry::access_log::AccessLog;
 use telemetry::metrics::CoreCalls;
-use telemetry::{LineRecorder, SettledLine};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, watch};
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior};
 use window::Window;
 use writing::Write;
@@ -123,16 +122,26 @@ struct Runner {
     calls: Arc<CoreCalls>,
     stage: watch::Receiver<Stage>,
     active: HashMap<BatchId, Active>,
-    lines: JoinSet<EndedAttempt>,
+    attempts: JoinSet<EndedAttempt>,
+    /// The line of each attempt.
+    lines: HashMap<Id, RunningLine>,
     /// Validations, and all that is done after the last line.
-    jobs: JoinSet<BatchId>,
-    busy: HashMap<BatchId, WorkspaceId>,
-    /// The bodies of the lines that run.
-    running_bytes: usize,
+    jobs: JoinSet<()>,
+    /// The batch of each job.
+    busy: HashMap<Id, (BatchId, WorkspaceId)>,
     results: mpsc::Sender<Write>,
-    /// Lines that are claimed and whose result is not stored.
-    unwritten: Arc<AtomicUsize>,
+    held: HeldLines,
     is_failing: bool,
+}
+
+/// A line that runs here.
+struct RunningLine {
+    batch: BatchId,
+    number: u64,
+    /// Attempts before this one.
+    attempts: u32,
+    /// Of its body.
+    bytes: usize,
 }
 
 /// A batch whose lines run here.
@@ -148,30 +157,12 @@ struct Active {
     end: watch::Sender<Option<LineOutcome>>,
 }
 
-/// One attempt at a line that has ended.
-struct EndedAttempt {
-    batch: BatchId,
-    line: RunnableLine,
-    /// Of its body.
-    bytes: usize,
-    end: AttemptEnd,
-    settled: Option<SettledLine>,
-}
-
-enum AttemptEnd {
-    Response(LineResponse),
-    /// The batch was cancelled, or its window is over.
-    Stopped(LineOutcome),
-    /// This node stops.
-    GivenUp,
-}
-
 impl Runner {
     fn new(parts: RunnerParts, stage: watch::Receiver<Stage>) -> Self {
         let RunnerParts { surface, storage, run, background, log, calls } = parts;
-        let unwritten = Arc::<AtomicUsize>::default();
+        let held = HeldLines::default();
         let writer = LineWriter::new(&storage, run.clone());
-        let results = writing::start(&background, writer, Arc::clone(&unwritten), storage.nudge());
+        let results = writing::start(&background, writer, held.clone(), storage.nudge());
         Self {
             surface: Arc::new(surface),
             storage,
@@ -181,20 +172,19 @@ impl Runner {
             calls: Arc::new(calls),
             stage,
             active: HashMap::new(),
-            lines: JoinSet::new(),
+            attempts: JoinSet::new(),
+            lines: HashMap::new(),
             jobs: JoinSet::new(),
             busy: HashMap::new(),
-            running_bytes: 0,
             results,
-            unwritten,
+            held,
             is_failing: false,
         }
     }
 
     async fn run(mut self) {
         let nudge: Arc<Notify> = self.storage.nudge();
-        let renewing =
-            self.background.spawn(renew(self.storage.clone(), self.run.clone(), Arc::clone(&self.unwritten)));
+        let renewing = self.background.spawn(self.held.clone().renew(self.storage.clone(), self.run.clone()));
         let mut sweep = tokio::time::interval(SWEEP_PERIOD);
         sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut next_round = Instant::now();
@@ -211,11 +201,9 @@ impl Runner {
                     next_round = Instant::now() + period;
                 }
                 () = nudge.notified(), if may_claim => next_round = Instant::now(),
-                Some(ended) = self.lines.join_next() => self.end_attempt(ended, may_claim).await,
-                Some(job) = self.jobs.join_next() => {
-                    if let Ok(batch) = job {
-                        self.busy.remove(&batch);
-                    }
+                Some(ended) = self.attempts.join_next_with_id() => self.end_attempt(ended, may_claim).await,
+                Some(job) = self.jobs.join_next_with_id() => {
+                    self.busy.remove(&job.map_or_else(|error| error.id(), |(id, ())| id));
                     next_round = Instant::now();
                 }
                 _ = sweep.tick() => self.surface.dataplane.sweep(),
@@ -224,7 +212,7 @@ impl Runner {
         }
         self.jobs.abort_all();
         // Each notices that this node stops.
-        while let Some(ended) = self.lines.join_next().await {
+        while let Some(ended) = self.attempts.join_next_with_id().await {
             self.end_attempt(ended, false).await;
         }
         let (storage, run) = (self.storage.clone(), self.run.clone());
@@ -323,11 +311,10 @@ impl Runner {
 
     /// Begins a job of a batch, unless one of its workspace runs, or too many do. The next round tries again.
     fn begin_job(&mut self, batch: &Batch, job: impl Future<Output = Result<(), BatchError>> + Send + 'static) {
-        if self.busy.len() >= MAX_JOBS || self.busy.values().any(|workspace| *workspace == batch.workspace) {
+        if self.busy.len() >= MAX_JOBS || self.busy.values().any(|(_, workspace)| *workspace == batch.workspace) {
             return;
         }
         let id = batch.id.clone();
-        self.busy.insert(id.clone(), batch.workspace.clone());
         let job = async move {
             match job.await {
                 Ok(()) => {}
@@ -338,9 +325,9 @@ impl Runner {
                     tokio::time::sleep(IDLE_PERIOD).await;
                 }
             }
-            id
         };
-        self.jobs.spawn_on(job, &self.background);
+        let spawned = self.jobs.spawn_on(job, &self.background);
+        self.busy.insert(spawned.id(), (batch.id.clone(), batch.workspace.clone()));
     }
 
     /// How many lines of a batch may run here. Batches share the lines of their workspace, and workspaces those of the node, of
@@ -357,7 +344,7 @@ impl Runner {
 
     /// Claims lines of a batch and runs them.
     async fn claim(&mut self, id: &BatchId) {
-        if self.running_bytes > MAX_RUNNING_BYTES {
+        if self.lines.values().map(|line| line.bytes).sum::<usize>() > MAX_RUNNING_BYTES {
             return;
         }
         let running: usize = self.active.values().map(|active| active.running).sum();
@@ -391,35 +378,36 @@ impl Runner {
             active.next_look = Instant::now() + BUSY_PERIOD;
         }
         active.running += lines.len();
-        self.running_bytes += lines.iter().map(|line| line.body.len()).sum::<usize>();
-        self.unwritten.fetch_add(lines.len(), Ordering::Relaxed);
+        self.held.add(id, lines.iter().map(|line| line.number));
         for line in lines {
-            let attempt = attempt(
+            let (number, attempts, bytes) = (line.number, line.attempts, line.body.len());
+            let spawned = self.attempts.spawn(attempt(
                 (Arc::clone(&self.surface), Arc::clone(&self.log), Arc::clone(&self.calls)),
                 (active.batch.clone(), active.caller.clone(), line),
                 (active.end.subscribe(), self.stage.clone()),
-            );
-            self.lines.spawn(attempt);
+            ));
+            self.lines.insert(spawned.id(), RunningLine { batch: id.clone(), number, attempts, bytes });
         }
     }
 
-    async fn end_attempt(&mut self, ended: Result<EndedAttempt, tokio::task::JoinError>, may_claim: bool) {
-        let Ok(EndedAttempt { batch, line, bytes, end, settled }) = ended else {
-            tracing::error!("a line of a batch panicked; it runs again when its lease has ended");
-            self.unwritten.fetch_sub(1, Ordering::Relaxed);
-            return;
+    async fn end_attempt(&mut self, ended: Result<(Id, EndedAttempt), JoinError>, may_claim: bool) {
+        let task = ended.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
+        let Some(RunningLine { batch, number, attempts, bytes: _ }) = self.lines.remove(&task) else { return };
+        let (held, write) = match ended {
+            Ok((_, ended)) => (ended.held(), ended.into_write(&batch)),
+            Err(_panicked) => {
+                tracing::error!(batch.id = %batch, "line {number} of {batch} panicked");
+                (None, after_panic(&batch, number, attempts))
+            }
         };
-        self.running_bytes = self.running_bytes.saturating_sub(bytes);
-        let write = decide(&batch, line, end, settled.as_ref());
         if let Some(active) = self.active.get_mut(&batch) {
             active.running = active.running.saturating_sub(1);
-            let held = settled.as_ref().and_then(|settled| settled.held);
             active.window.ended(held, matches!(write, Some(Write::Defer { .. })), Instant::now());
         }
         match write {
-            // The writer counts it off.
+            // The writer removes it from the lines that are held.
             Some(write) => drop(self.results.send(write).await),
-            None => drop(self.unwritten.fetch_sub(1, Ordering::Relaxed)),
+            None => self.held.remove(&batch, number),
         }
         let goes_on = self.active.get(&batch).is_some_and(|active| active.end.borrow().is_none());
         if may_claim && goes_on {
@@ -443,170 +431,11 @@ impl Active {
     }
 }
 
-/// What a job needs.
-struct JobParts {
-    surface: Arc<Surface>,
-    storage: BatchStorage,
-    owner: Claim,
-}
-
-/// Reads the input of a batch.
-async fn validate(parts: JobParts, batch: Batch) -> Result<(), BatchError> {
-    let JobParts { surface, storage, owner } = parts;
-    let Some(caller) = caller_of(&surface, &batch).await? else {
-        let message = "the key or the user that created the batch may no longer make calls".to_owned();
-        let problem = BatchProblem { code: "invalid_api_key".to_owned(), line: None, message, param: None };
-        return storage.fail(&batch, &owner, vec![problem]).await;
-    };
-    let may_call: MayCall =
-        Arc::new(move |model| surface.dataplane.route(&caller, model).is_ok_and(|route| route.is_some()));
-    storage.validate(&batch, &owner, Validation { may_call }).await
-}
-
-/// Ends a batch whose input was not read within its window.
-async fn give_up_validation(parts: JobParts, batch: Batch) -> Result<(), BatchError> {
-    let message = "the input file could not be read in time".to_owned();
-    let problem = BatchProblem { code: "batch_expired".to_owned(), line: None, message, param: None };
-    parts.storage.fail(&batch, &parts.owner, vec![problem]).await
-}
-
-/// The creator of a batch as a caller; `None` if it may no longer make calls.
-async fn caller_of(surface: &Surface, batch: &Batch) -> Result<Option<Arc<Caller>>, BatchError> {
-    match &batch.actor {
-        Actor::Key(id) => {
-            let found = surface.keys.caller_by_id(id, clock::now()).await;
-            let found = found.map_err(|error| CommandError::Internal { cause: format!("{error:?}").into() })?;
-            Ok(found.filter(|caller| caller.workspace == batch.workspace))
-        }
-        Actor::User(id) => {
-            let store: &Store = &surface.context.store;
-            let Some(user) = users::by_id(store, id).await? else { return Ok(None) };
-            match access::workspace(store, &user, &batch.organization, &batch.workspace).await {
-                Ok(workspace) => {
-                    let aliases = aliases::list(store, &workspace.id).await?;
-                    let actor = Actor::User(id.clone());
-                    let caller = Caller {
-                        workspace_limits: workspace.stored_limits(),
-                        response_retention: workspace.response_retention,
-                        has_monthly_budget: workspace.has_monthly_budget(),
-                        weight: workspace.weight,
-                        organization_limits: workspace.organization_per_minute,
-                        ..Caller::new(workspace.organization, workspace.id, actor)
-                    };
-                    Ok(Some(Arc::new(caller.with_aliases(aliases))))
-                }
-                Err(error @ CommandError::StoreUnavailable { .. }) => Err(error.into()),
-                Err(_no_longer_a_member) => Ok(None),
-            }
-        }
-    }
-}
-
-/// Makes the call of a line, until it ends or must end.
-async fn attempt(
-    (surface, log, calls): (Arc<Surface>, Arc<AccessLog>, Arc<CoreCalls>),
-    (batch, caller, mut line): (Batch, Option<Arc<Caller>>, RunnableLine),
-    (mut ends, mut stage): (watch::Receiver<Option<LineOutcome>>, watch::Receiver<Stage>),
-) -> EndedAttempt {
-    let recorder = Arc::new(LineRecorder::new(log, calls, batch.id.clone()));
-    let request = batch.id.request_of(line.number);
-    let bytes = line.body.len();
-    let call = LineCall { endpoint: batch.endpoint, caller, request, body: std::mem::take(&mut line.body).into() };
-    let end = tokio::select! {
-        response = surface.call_line(Arc::clone(&recorder), call) => AttemptEnd::Response(response),
-        end = ends.wait_for(Option::is_some) => {
-            AttemptEnd::Stopped(end.ok().and_then(|end| *end).unwrap_or(LineOutcome::Cancelled))
-        }
-        _ = stage.wait_for(|stage| *stage == Stage::Ended) => AttemptEnd::GivenUp,
-    };
-    // A call that was stopped has been dropped, and has settled with it.
-    EndedAttempt { batch: batch.id, line, bytes, end, settled: recorder.settled() }
-}
-
-/// What is stored of an attempt; `None` if the line is given up.
-fn decide(batch: &BatchId, line: RunnableLine, end: AttemptEnd, settled: Option<&SettledLine>) -> Option<Write> {
-    let RunnableLine { number, custom_id, body: _, attempts } = line;
-    let event = settled.and_then(|settled| settled.event.clone());
-    let finished = FinishedLine {
-        batch: batch.clone(),
-        number,
-        custom_id,
-        outcome: LineOutcome::Succeeded,
-        status: 0,
-        body: None,
-        reasoning_tokens: 0,
-        event,
-    };
-    match end {
-        AttemptEnd::GivenUp => None,
-        AttemptEnd::Stopped(outcome) => Some(Write::End(Box::new(FinishedLine { outcome, ..finished }))),
-        AttemptEnd::Response(LineResponse { status, body }) => {
-            let code = settled.map_or("", |settled| &*settled.code);
-            match after_attempt(status, code, attempts + 1) {
-                AfterAttempt::Retry { after_millis } => {
-                    let available_at = clock::now().plus_millis(i64::try_from(after_millis).unwrap_or(i64::MAX));
-                    Some(Write::Defer { batch: batch.clone(), number, available_at, code: code.to_owned() })
-                }
-                AfterAttempt::Finish => {
-                    let is_good = (200..300).contains(&status);
-                    let outcome = if is_good { LineOutcome::Succeeded } else { LineOutcome::Failed };
-                    let reasoning_tokens = if is_good { reasoning_tokens(&body) } else { 0 };
-                    let body = Some(body);
-                    Some(Write::End(Box::new(FinishedLine { outcome, status, body, reasoning_tokens, ..finished })))
-                }
-            }
-        }
-    }
-}
-
-/// The reasoning tokens that a response reports, in the words of any of the APIs.
-fn reasoning_tokens(body: &[u8]) -> u64 {
-    #[derive(Deserialize, Default)]
-    struct Response {
-        usage: Option<Usage>,
-    }
-    #[derive(Deserialize, Default)]
-    struct Usage {
-        #[serde(alias = "output_tokens_details")]
-        completion_tokens_details: Option<Details>,
-    }
-    #[derive(Deserialize, Default)]
-    struct Details {
-        #[serde(alias = "thinking_tokens")]
-        reasoning_tokens: Option<u64>,
-    }
-    let response: Response = serde_json::from_slice(body).unwrap_or_default();
-    let details = response.usage.unwrap_or_default().completion_tokens_details.unwrap_or_default();
-    details.reasoning_tokens.unwrap_or(0)
-}
-
-/// Keeps the lines of this run as long as there are any.
-async fn renew(storage: BatchStorage, run: RunId, unwritten: Arc<AtomicUsize>) {
-    loop {
-        tokio::time::sleep(RENEW_PERIOD).await;
-        if unwritten.load(Ordering::Relaxed) == 0 {
-            continue;
-        }
-        if let Err(error) = storage.renew(&run, clock::now().plus_millis(LEASE_MILLIS)).await {
-            tracing::debug!(%error, "the lines of this node cannot be kept");
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reasoning_tokens_are_found_in_every_api() {
-        for (body, tokens) in [
-            (r#"{"usage":{"completion_tokens_details":{"reasoning_tokens":3}}}"#, 3),
-            (r#"{"usage":{"output_tokens_details":{"reasoning_tokens":4}}}"#, 4),
-            (r#"{"usage":{"output_tokens_details":{"thinking_tokens":5}}}"#, 5),
-            (r#"{"usage":{"completion_tokens_details":null}}"#, 0),
-            ("no json", 0),
-        ] {
-            assert_eq!(reasoning_tokens(body.as_bytes()), tokens, "{body}");
-        }
+/// A line whose call panicked runs again as after any failure of ours.
+fn after_panic(batch: &BatchId, number: u64, attempts: u32) -> Option<Write> {
+    const CODE: &str = "internal_error";
+    match after_attempt(500, CODE, attempts + 1) {
+        AfterAttempt::Retry { after_millis } => Some(defer(batch, number, after_millis, CODE)),
+        AfterAttempt::Finish => None,
     }
 }

@@ -1,9 +1,9 @@
 //! Stores what becomes of lines, several in a transaction.
 
+use super::held::HeldLines;
 use control::batches::{FinishedLine, LineWriter};
 use domain::{BatchId, Timestamp};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -34,7 +34,7 @@ pub(super) enum Write {
 pub(super) fn start(
     background: &Handle,
     mut writer: LineWriter,
-    unwritten: Arc<AtomicUsize>,
+    held: HeldLines,
     nudge: Arc<Notify>,
 ) -> mpsc::Sender<Write> {
     let (sender, mut queued) = mpsc::channel(QUEUED);
@@ -49,7 +49,7 @@ pub(super) fn start(
                 }
             }
             end(&mut writer, &ended).await;
-            unwritten.fetch_sub(ended.len(), Ordering::Relaxed);
+            ended.iter().for_each(|line| held.remove(&line.batch, line.number));
             for write in others {
                 match write {
                     Write::End(_) => {}
@@ -57,7 +57,7 @@ pub(super) fn start(
                         if let Err(error) = writer.defer((&batch, number), available_at, &code).await {
                             tracing::debug!(%error, "a line waits until its lease has ended");
                         }
-                        unwritten.fetch_sub(1, Ordering::Relaxed);
+                        held.remove(&batch, number);
                     }
                     Write::Flush(confirmed) => drop(confirmed.send(())),
                 }

@@ -97,7 +97,7 @@ pub async fn claim(
         if total > CLAIMED_BYTES && !numbers.is_empty() {
             break;
         }
-        numbers.push(row::count(&found, "number")?.to_string());
+        numbers.push(row::count(&found, "number")?);
     }
     if numbers.is_empty() {
         return Ok(Vec::new());
@@ -105,7 +105,7 @@ pub async fn claim(
     let text = format!(
         "UPDATE batch_lines SET run_id = $2, available_at = $3 WHERE batch_id = $1 AND number IN ({}) \
          RETURNING batch_id, number, custom_id, content_key, content, attempts, last_code",
-        numbers.join(", ")
+        listed(&numbers)
     );
     let update = sqlx::query(AssertSqlSafe(text)).bind(batch.as_str()).bind(run.as_str()).bind(until.millis());
     tx.rows(update).await?.iter().map(claimed).collect()
@@ -119,10 +119,25 @@ const fn skip_locked(engine: Engine) -> &'static str {
     }
 }
 
-/// Keeps the lines of a run until `until`.
-pub async fn renew(store: &Store, run: &RunId, until: Timestamp) -> Result<(), StoreError> {
-    let update = sqlx::query("UPDATE batch_lines SET available_at = $2 WHERE run_id = $1 AND run_id <> ''");
-    store.execute(update.bind(run.as_str()).bind(until.millis())).await.map(drop)
+/// Keeps lines of a run until `until`.
+pub async fn renew(
+    store: &Store,
+    run: &RunId,
+    batch: &BatchId,
+    numbers: &[u64],
+    until: Timestamp,
+) -> Result<(), StoreError> {
+    let text = format!(
+        "UPDATE batch_lines SET available_at = $3 WHERE batch_id = $1 AND run_id = $2 AND number IN ({})",
+        listed(numbers)
+    );
+    let update = sqlx::query(AssertSqlSafe(text)).bind(batch.as_str()).bind(run.as_str());
+    store.execute(update.bind(until.millis())).await.map(drop)
+}
+
+/// `1, 2, 3`.
+fn listed(numbers: &[u64]) -> String {
+    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Gives the lines of a run back, because it ends.

@@ -186,8 +186,9 @@ async fn a_line_is_claimed_by_one_run_until_its_lease_ends() {
         assert_eq!(claim(&store, &batch, &one, 0, 3).await, [1, 2, 3]);
         assert_eq!(claim(&store, &batch, &other, 0, 10).await, [4, 5]);
         assert_eq!(claim(&store, &batch, &other, 999, 10).await, [0; 0]);
-        batches::renew(&store, &other, later(5_000)).await.unwrap();
-        assert_eq!(claim(&store, &batch, &other, 1_000, 10).await, [1, 2, 3], "those of the run that died");
+        batches::renew(&store, &other, &batch.id, &[4], later(5_000)).await.unwrap();
+        let found = claim(&store, &batch, &other, 1_000, 10).await;
+        assert_eq!(found, [1, 2, 3, 5], "those of the run that died, and one that its run does not keep");
         batches::release(&store, &other).await.unwrap();
         assert_eq!(claim(&store, &batch, &one, 1_000, 2).await.len(), 2);
         let deferred = async |by: &RunId| {

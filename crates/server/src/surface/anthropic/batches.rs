@@ -3,7 +3,7 @@
 use crate::surface::EdgeResponse;
 use crate::surface::inference::{Exchange, InferenceError, on_store, query_pairs, send_file, send_view};
 use bytes::Bytes;
-use control::batches::{BatchError, FileReader, MessageRequest};
+use control::batches::{BatchError, BatchStorage, FileReader, MessageRequest};
 use dataplane::CallError;
 use domain::batches::BatchStatus;
 use domain::{Batch, BatchId, Caller, Timestamp};
@@ -129,8 +129,9 @@ impl MessageBatch {
 pub(super) async fn create(exchange: &mut Exchange<'_>, caller: Arc<Caller>) -> Result<EdgeResponse, InferenceError> {
     let WholeBody { bytes, memory } = exchange.read_body(&caller).await?;
     let requests = exchange.surface.body_bounds.parse(bytes, &memory, |bytes: Bytes| parse(&bytes)).await?;
-    let (storage, own) = (exchange.surface.context.batches.clone(), Arc::clone(&caller));
-    let create = async move { storage.create_messages(&own, requests, clock::now()).await };
+    let create = |storage: BatchStorage, caller: Arc<Caller>| async move {
+        storage.create_messages(&caller, requests, clock::now()).await
+    };
     let batch = on_store(exchange, &caller, create).await?;
     drop(memory);
     Ok(send(exchange, &batch))
@@ -144,10 +145,9 @@ pub(super) async fn create(exchange: &mut Exchange<'_>, caller: Arc<Caller>) -> 
     responses((status = 200, body = MessageBatchList)))]
 pub(super) async fn list(exchange: &mut Exchange<'_>, caller: Arc<Caller>) -> Result<EdgeResponse, InferenceError> {
     let (limit, after, before) = list_query(exchange.uri.query())?;
-    let (storage, workspace) = (exchange.surface.context.batches.clone(), caller.workspace.clone());
-    let find = async move {
+    let find = |storage: BatchStorage, caller: Arc<Caller>| async move {
         let query = BatchQuery { of_messages: Some(true), after: after.as_ref(), before: before.as_ref(), limit };
-        storage.list(&workspace, query).await
+        storage.list(&caller.workspace, query).await
     };
     let page = on_store(exchange, &caller, find).await?;
     let base_url = base_url(exchange);
@@ -182,8 +182,10 @@ pub(super) async fn results(
         return Err(BatchError::NotEnded.into());
     }
     let file = batch.output_file.ok_or_else(|| missing(id))?;
-    let (storage, workspace) = (exchange.surface.context.batches.clone(), caller.workspace.clone());
-    let file = on_store(exchange, &caller, async move { storage.file(&workspace, &file, clock::now()).await }).await?;
+    let find = |storage: BatchStorage, caller: Arc<Caller>| async move {
+        storage.file(&caller.workspace, &file, clock::now()).await
+    };
+    let file = on_store(exchange, &caller, find).await?;
     let reader = FileReader::new(&exchange.surface.context.batches, file.id);
     Ok(send_file(exchange, reader, "application/x-jsonl"))
 }
@@ -196,12 +198,10 @@ pub(super) async fn cancel(
     caller: Arc<Caller>,
     id: &str,
 ) -> Result<EdgeResponse, InferenceError> {
-    let (storage, workspace, wanted) =
-        (exchange.surface.context.batches.clone(), caller.workspace.clone(), parse_id(id));
-    let cancel = async move {
-        let id = wanted?;
-        storage.find_of_messages(&workspace, &id).await?;
-        storage.cancel(Some(&workspace), &id, clock::now()).await
+    let wanted = parse_id(id);
+    let cancel = |storage: BatchStorage, caller: Arc<Caller>| async move {
+        let batch = storage.find_of_messages(&caller.workspace, &wanted?).await?;
+        storage.cancel(Some(&caller.workspace), &batch.id, clock::now()).await
     };
     let batch = on_store(exchange, &caller, cancel).await?;
     Ok(send(exchange, &batch))
@@ -215,22 +215,22 @@ pub(super) async fn delete(
     caller: Arc<Caller>,
     id: &str,
 ) -> Result<EdgeResponse, InferenceError> {
-    let (storage, workspace, wanted) =
-        (exchange.surface.context.batches.clone(), caller.workspace.clone(), parse_id(id));
-    let delete = async move {
-        let id = wanted?;
-        storage.find_of_messages(&workspace, &id).await?;
-        storage.delete(&workspace, &id).await?;
-        Ok(id)
+    let wanted = parse_id(id);
+    let delete = |storage: BatchStorage, caller: Arc<Caller>| async move {
+        let batch = storage.find_of_messages(&caller.workspace, &wanted?).await?;
+        storage.delete(&caller.workspace, &batch.id).await?;
+        Ok(batch.id)
     };
     let id = on_store(exchange, &caller, delete).await?.as_messages_id();
     Ok(send_view(exchange, &DeletedMessageBatch { id, r#type: "message_batch_deleted" }))
 }
 
 async fn find(exchange: &mut Exchange<'_>, caller: &Arc<Caller>, id: &str) -> Result<Batch, InferenceError> {
-    let (storage, workspace, wanted) =
-        (exchange.surface.context.batches.clone(), caller.workspace.clone(), parse_id(id));
-    on_store(exchange, caller, async move { storage.find_of_messages(&workspace, &wanted?).await }).await
+    let wanted = parse_id(id);
+    let find = |storage: BatchStorage, caller: Arc<Caller>| async move {
+        storage.find_of_messages(&caller.workspace, &wanted?).await
+    };
+    on_store(exchange, caller, find).await
 }
 
 fn send(exchange: &mut Exchange<'_>, batch: &Batch) -> EdgeResponse {

@@ -4,7 +4,7 @@ use super::{Exchange, InferenceError};
 use crate::surface::error::SurfaceError;
 use crate::surface::{Body, EdgeResponse, json};
 use bytes::Bytes;
-use control::batches::{BatchError, FileReader};
+use control::batches::{BatchError, BatchStorage, FileReader};
 use domain::Caller;
 use http::{HeaderValue, Response, StatusCode, header};
 use percent_encoding::percent_decode_str;
@@ -17,12 +17,17 @@ use tokio::sync::mpsc;
 const AHEAD: usize = 1;
 
 /// Counts the request, and does the work on the runtime that owns the store's connections.
-pub(in crate::surface) async fn on_store<T: Send + 'static>(
+pub(in crate::surface) async fn on_store<T, F>(
     exchange: &mut Exchange<'_>,
     caller: &Arc<Caller>,
-    work: impl Future<Output = Result<T, BatchError>> + Send + 'static,
-) -> Result<T, InferenceError> {
+    work: impl FnOnce(BatchStorage, Arc<Caller>) -> F,
+) -> Result<T, InferenceError>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T, BatchError>> + Send + 'static,
+{
     let surface = exchange.surface;
+    let work = work(surface.context.batches.clone(), Arc::clone(caller));
     let rate_limits = surface.dataplane.admit_free(caller, exchange.tap.request_id().clone()).await?;
     exchange.rate_limits = Some(rate_limits);
     match surface.context.background.spawn(work).await {

@@ -4,7 +4,7 @@ use super::files;
 use crate::surface::EdgeResponse;
 use crate::surface::inference::{Exchange, InferenceError, on_store, query_pairs, send_view};
 use crate::view::BatchView;
-use control::batches::{BatchError, NewBatch};
+use control::batches::{BatchError, BatchStorage, NewBatch};
 use dataplane::CallError;
 use domain::batches::{
     BatchEndpoint, COMPLETION_WINDOW, EXPIRY_SECS, MAX_METADATA_KEY, MAX_METADATA_PAIRS, MAX_METADATA_VALUE,
@@ -52,8 +52,9 @@ pub(super) async fn create(exchange: &mut Exchange<'_>, caller: Arc<Caller>) -> 
     let WholeBody { bytes, memory: _memory } = exchange.read_body(&caller).await?;
     let idempotency = key.map(|key| (key, fingerprint(&bytes)));
     let new = NewBatch { idempotency, ..parse(&bytes)? };
-    let (storage, own) = (exchange.surface.context.batches.clone(), Arc::clone(&caller));
-    let batch = on_store(exchange, &caller, async move { storage.create(&own, new, clock::now()).await }).await?;
+    let create =
+        |storage: BatchStorage, caller: Arc<Caller>| async move { storage.create(&caller, new, clock::now()).await };
+    let batch = on_store(exchange, &caller, create).await?;
     Ok(send_view(exchange, &BatchView::from(batch)))
 }
 
@@ -64,10 +65,9 @@ pub(super) async fn create(exchange: &mut Exchange<'_>, caller: Arc<Caller>) -> 
     responses((status = 200, body = BatchList)))]
 pub(super) async fn list(exchange: &mut Exchange<'_>, caller: Arc<Caller>) -> Result<EdgeResponse, InferenceError> {
     let (limit, after) = list_query(exchange.uri.query())?;
-    let (storage, workspace) = (exchange.surface.context.batches.clone(), caller.workspace.clone());
-    let find = async move {
+    let find = |storage: BatchStorage, caller: Arc<Caller>| async move {
         let query = BatchQuery { of_messages: Some(false), after: after.as_ref(), before: None, limit };
-        storage.list(&workspace, query).await
+        storage.list(&caller.workspace, query).await
     };
     let page = on_store(exchange, &caller, find).await?;
     let id = |batch: Option<&domain::Batch>| batch.map(|batch| batch.id.to_string());
@@ -84,9 +84,10 @@ pub(super) async fn show(
     caller: Arc<Caller>,
     id: &str,
 ) -> Result<EdgeResponse, InferenceError> {
-    let (storage, workspace, wanted) =
-        (exchange.surface.context.batches.clone(), caller.workspace.clone(), parse_id(id));
-    let find = async move { storage.find_of_files(&workspace, &wanted?).await };
+    let wanted = parse_id(id);
+    let find = |storage: BatchStorage, caller: Arc<Caller>| async move {
+        storage.find_of_files(&caller.workspace, &wanted?).await
+    };
     let batch = on_store(exchange, &caller, find).await?;
     Ok(send_view(exchange, &BatchView::from(batch)))
 }
@@ -99,12 +100,10 @@ pub(super) async fn cancel(
     caller: Arc<Caller>,
     id: &str,
 ) -> Result<EdgeResponse, InferenceError> {
-    let (storage, workspace, wanted) =
-        (exchange.surface.context.batches.clone(), caller.workspace.clone(), parse_id(id));
-    let cancel = async move {
-        let id = wanted?;
-        storage.find_of_files(&workspace, &id).await?;
-        storage.cancel(Some(&workspace), &id, clock::now()).await
+    let wanted = parse_id(id);
+    let cancel = |storage: BatchStorage, caller: Arc<Caller>| async move {
+        let batch = storage.find_of_files(&caller.workspace, &wanted?).await?;
+        storage.cancel(Some(&caller.workspace), &batch.id, clock::now()).await
     };
     let batch = on_store(exchange, &caller, cancel).await?;
     Ok(send_view(exchange, &BatchView::from(batch)))

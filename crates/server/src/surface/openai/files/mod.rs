@@ -6,7 +6,7 @@ pub(super) mod upload;
 use crate::surface::EdgeResponse;
 use crate::surface::inference::{Exchange, InferenceError, on_store, query_pairs, send_file, send_view};
 use crate::view::FileView;
-use control::batches::{BatchError, FileReader};
+use control::batches::{BatchError, BatchStorage, FileReader};
 use dataplane::CallError;
 use domain::batches::FilePurpose;
 use domain::{Caller, FileId};
@@ -56,10 +56,9 @@ struct ListQuery {
     responses((status = 200, body = FileList)))]
 pub(super) async fn list(exchange: &mut Exchange<'_>, caller: Arc<Caller>) -> Result<EdgeResponse, InferenceError> {
     let ListQuery { purpose, after, newest_first, limit } = list_query(exchange.uri.query())?;
-    let (storage, workspace) = (exchange.surface.context.batches.clone(), caller.workspace.clone());
-    let find = async move {
+    let find = |storage: BatchStorage, caller: Arc<Caller>| async move {
         let query = FileQuery { purpose, after: after.as_ref(), newest_first, limit };
-        storage.files(&workspace, query, clock::now()).await
+        storage.files(&caller.workspace, query, clock::now()).await
     };
     let page = on_store(exchange, &caller, find).await?;
     let id = |file: Option<&domain::StoredFile>| file.map(|file| file.id.to_string());
@@ -101,10 +100,10 @@ pub(super) async fn delete(
     caller: Arc<Caller>,
     id: &str,
 ) -> Result<EdgeResponse, InferenceError> {
-    let (storage, workspace, wanted) = (exchange.surface.context.batches.clone(), caller.workspace.clone(), parse(id));
-    let delete = async move {
+    let wanted = parse(id);
+    let delete = |storage: BatchStorage, caller: Arc<Caller>| async move {
         let id = wanted?;
-        storage.delete_file(&workspace, &id, clock::now()).await?;
+        storage.delete_file(&caller.workspace, &id, clock::now()).await?;
         Ok(id)
     };
     let id = on_store(exchange, &caller, delete).await?.to_string();
@@ -116,8 +115,11 @@ async fn find(
     caller: &Arc<Caller>,
     id: &str,
 ) -> Result<domain::StoredFile, InferenceError> {
-    let (storage, workspace, wanted) = (exchange.surface.context.batches.clone(), caller.workspace.clone(), parse(id));
-    on_store(exchange, caller, async move { storage.file(&workspace, &wanted?, clock::now()).await }).await
+    let wanted = parse(id);
+    let find = |storage: BatchStorage, caller: Arc<Caller>| async move {
+        storage.file(&caller.workspace, &wanted?, clock::now()).await
+    };
+    on_store(exchange, caller, find).await
 }
 
 /// A malformed id counts as missing.

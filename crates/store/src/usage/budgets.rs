@@ -7,7 +7,7 @@
 use super::leases::{LeaseRow, LeaseState};
 use super::spend;
 use crate::accounts::end_users;
-use crate::db::{Engine, Store, Tx};
+use crate::db::{Engine, Query, Store, Tx};
 use crate::error::StoreError;
 use crate::row;
 use crate::values::{chunks, values_text};
@@ -93,12 +93,7 @@ pub async fn set_end_user_lease(
         None => 0,
     };
     let query = end_user_query(lease.workspace, lease.end_user, lease.period, lease.run);
-    let found = tx.row(query).await?.ok_or_else(|| row::corrupt("budget_leases"))?;
-    let own = Lease { granted: believed, written: row::optional_count(&found, "written")?.unwrap_or(0) };
-    let state = LeaseState::decide(own, account(&found, cap)?, None, ask);
-    lease.row().set(&mut tx, state.granted).await?;
-    tx.commit().await?;
-    Ok(state)
+    set(tx, query, lease.row(), cap, believed, ask).await
 }
 
 /// [`end_if_settled`] of an end user.
@@ -114,15 +109,7 @@ pub async fn end_user_spending(
     budgets: &Budgets,
     now: Timestamp,
 ) -> Result<Vec<Spending>, StoreError> {
-    let mut all = Vec::with_capacity(budgets.all().len());
-    for budget in budgets.all() {
-        let period = BudgetPeriod::of(budget.window, now);
-        let query = end_user_query(workspace, end_user, period, "");
-        let found = store.row(query).await?.ok_or_else(|| row::corrupt("budget_leases"))?;
-        let account = account(&found, budget.cap(now).nanos().unsigned_abs())?;
-        all.push(Spending { budget: *budget, period, account });
-    }
-    Ok(all)
+    spent_of(store, budgets, now, |period| end_user_query(workspace, end_user, period, "")).await
 }
 
 fn end_user_query<'q>(
@@ -130,7 +117,7 @@ fn end_user_query<'q>(
     end_user: &'q EndUserId,
     period: BudgetPeriod,
     run: &'q str,
-) -> crate::db::Query<'q> {
+) -> Query<'q> {
     bind_account(sqlx::query(END_USER_ACCOUNT), end_user.as_str(), period, run).bind(workspace.as_str())
 }
 
@@ -146,10 +133,22 @@ pub async fn set_lease(
     let mut tx = store.begin().await?;
     let cap = lock_cap(&mut tx, &lease, now).await?;
     let query = account_query(lease.key.as_str(), lease.period, lease.run);
+    set(tx, query, lease.row(), cap, believed, ask).await
+}
+
+/// Sets a lease in the transaction that locked its account, which `query` reads.
+async fn set(
+    mut tx: Tx,
+    query: Query<'_>,
+    lease: LeaseRow<'_>,
+    cap: u64,
+    believed: u64,
+    ask: Option<&LeaseRequest>,
+) -> Result<LeaseState, StoreError> {
     let found = tx.row(query).await?.ok_or_else(|| row::corrupt("budget_leases"))?;
     let own = Lease { granted: believed, written: row::optional_count(&found, "written")?.unwrap_or(0) };
     let state = LeaseState::decide(own, account(&found, cap)?, None, ask);
-    lease.row().set(&mut tx, state.granted).await?;
+    lease.set(&mut tx, state.granted).await?;
     tx.commit().await?;
     Ok(state)
 }
@@ -216,27 +215,30 @@ fn written_text(engine: Engine, leases: usize) -> String {
 
 /// What was spent of each budget of a key.
 pub async fn spending(store: &Store, key: &ApiKey, now: Timestamp) -> Result<Vec<Spending>, StoreError> {
-    let mut all = Vec::with_capacity(key.budgets.all().len());
-    for budget in key.budgets.all() {
+    spent_of(store, &key.budgets, now, |period| account_query(key.id.as_str(), period, "")).await
+}
+
+async fn spent_of<'q>(
+    store: &Store,
+    budgets: &Budgets,
+    now: Timestamp,
+    query: impl Fn(BudgetPeriod) -> Query<'q>,
+) -> Result<Vec<Spending>, StoreError> {
+    let mut all = Vec::with_capacity(budgets.all().len());
+    for budget in budgets.all() {
         let period = BudgetPeriod::of(budget.window, now);
-        let query = account_query(key.id.as_str(), period, "");
-        let found = store.row(query).await?.ok_or_else(|| row::corrupt("budget_leases"))?;
+        let found = store.row(query(period)).await?.ok_or_else(|| row::corrupt("budget_leases"))?;
         let account = account(&found, budget.cap(now).nanos().unsigned_abs())?;
         all.push(Spending { budget: *budget, period, account });
     }
     Ok(all)
 }
 
-fn account_query<'q>(account: &'q str, period: BudgetPeriod, run: &'q str) -> crate::db::Query<'q> {
+fn account_query<'q>(account: &'q str, period: BudgetPeriod, run: &'q str) -> Query<'q> {
     bind_account(sqlx::query(ACCOUNT), account, period, run)
 }
 
-fn bind_account<'q>(
-    query: crate::db::Query<'q>,
-    account: &'q str,
-    period: BudgetPeriod,
-    run: &'q str,
-) -> crate::db::Query<'q> {
+fn bind_account<'q>(query: Query<'q>, account: &'q str, period: BudgetPeriod, run: &'q str) -> Query<'q> {
     query
         .bind(account)
         .bind(period.window.as_str())

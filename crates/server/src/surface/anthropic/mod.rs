@@ -78,12 +78,7 @@ impl Route<'_> {
     }
 
     fn supports(self, method: &Method) -> bool {
-        match self {
-            Self::Messages | Self::CountTokens | Self::CancelBatch(_) => method == Method::POST,
-            Self::Batches => [Method::GET, Method::HEAD, Method::POST].contains(method),
-            Self::Batch(_) => [Method::GET, Method::HEAD, Method::DELETE].contains(method),
-            Self::BatchResults(_) | Self::Models | Self::Model(_) => method == Method::GET || method == Method::HEAD,
-        }
+        self.allow().split(", ").any(|allowed| allowed == method.as_str())
     }
 }
 

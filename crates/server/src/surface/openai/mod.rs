@@ -206,27 +206,7 @@ impl Route<'_> {
     }
 
     fn supports(self, method: &Method) -> bool {
-        match self {
-            Self::Chat
-            | Self::Completions
-            | Self::Rerank
-            | Self::RerankV2
-            | Self::Score
-            | Self::Tokenize
-            | Self::Detokenize
-            | Self::Responses
-            | Self::InputTokens
-            | Self::Embeddings
-            | Self::CancelBatch(_) => method == Method::POST,
-            Self::Response(_) | Self::File(_) => [Method::GET, Method::HEAD, Method::DELETE].contains(method),
-            Self::Files | Self::Batches => [Method::GET, Method::HEAD, Method::POST].contains(method),
-            Self::FileContent(_)
-            | Self::Batch(_)
-            | Self::ResponseItems(_)
-            | Self::Models
-            | Self::Model(_)
-            | Self::Unknown => method == Method::GET || method == Method::HEAD,
-        }
+        self.allow().split(", ").any(|allowed| allowed == method.as_str())
     }
 }
 

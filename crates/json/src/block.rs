@@ -12,9 +12,17 @@ pub(super) struct Masks {
     pub backslash: u64,
     pub control: u64,
     pub non_ascii: u64,
+    /// An `n`: a line break if it is escaped.
+    pub letter_n: u64,
 }
 
 impl Masks {
+    /// Whether the block is plain text.
+    #[inline]
+    pub(super) fn are_empty(&self) -> bool {
+        self.quote | self.backslash | self.control | self.non_ascii == 0
+    }
+
     /// With the instructions that every processor of the architecture has: SSE2 or NEON.
     #[inline]
     pub(super) fn of(block: &[u8; BLOCK]) -> Self {
@@ -25,6 +33,7 @@ impl Masks {
             backslash: bits(parts.map(|part| part.simd_eq(u8x16::splat(b'\\')))),
             control: bits(parts.map(is_control)),
             non_ascii: bits(parts),
+            letter_n: bits(parts.map(|part| part.simd_eq(u8x16::splat(b'n')))),
         }
     }
 
@@ -54,6 +63,7 @@ impl Masks {
             backslash: avx2::join(low.backslash, high.backslash),
             control: avx2::join(low.control, high.control),
             non_ascii: avx2::join(low.non_ascii, high.non_ascii),
+            letter_n: avx2::join(low.letter_n, high.letter_n),
         }
     }
 
@@ -79,6 +89,7 @@ mod avx2 {
         pub backslash: i32,
         pub control: i32,
         pub non_ascii: i32,
+        pub letter_n: i32,
     }
 
     impl Half {
@@ -91,6 +102,7 @@ mod avx2 {
                 backslash: _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'\\'.cast_signed()))),
                 control: _mm256_movemask_epi8(_mm256_cmpeq_epi8(at_most_last_control, bytes)),
                 non_ascii: _mm256_movemask_epi8(bytes),
+                letter_n: _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'n'.cast_signed()))),
             }
         }
     }

@@ -29,18 +29,24 @@ pub(super) struct StringEnd {
 /// ```
 ///
 /// The lowest bit of `stops` is the end of the string. Bits below it belong to the string; the escaped bytes among them
-/// other than quotes and backslashes are checked one by one.
+/// other than quotes, backslashes and `n`, which are rare, are checked one by one.
 ///
 /// A macro, because a function that takes `Masks::of_avx2` as an argument would not inline it: see there.
 macro_rules! scan {
     ($bytes:ident, $start:ident, $masks:path, $is_plain:path) => {{
         let (blocks, rest) = $bytes[$start..].as_chunks();
         let mut scan = Scan { bytes: $bytes, at: $start, non_ascii: 0, escapes: Escapes::default() };
+        let mut was_plain = true;
         for block in blocks {
-            // Most blocks of a prompt are plain text, of which nothing has to be known but that.
-            if !scan.escapes.is_open && $is_plain(block) {
+            // Most blocks of a prompt are plain text, of which nothing has to be known but that. Where text has escapes or is
+            // not ASCII, nearly every block is not.
+            if was_plain && !scan.escapes.is_open && $is_plain(block) {
                 scan.at += BLOCK;
-            } else if let Some(end) = scan.block($masks(block))? {
+                continue;
+            }
+            let masks = $masks(block);
+            was_plain = masks.are_empty();
+            if let Some(end) = scan.block(masks)? {
                 return Ok(end);
             }
         }
@@ -105,7 +111,7 @@ impl Scan<'_> {
         let stops = (masks.quote | masks.control) & !(escaped & masks.quote);
         let inside = below_lowest(stops);
         self.non_ascii |= masks.non_ascii & inside;
-        self.check_escapes(escaped & !(masks.quote | masks.backslash) & inside)?;
+        self.check_escapes(escaped & !(masks.quote | masks.backslash | masks.letter_n) & inside)?;
         if stops == 0 {
             self.at += BLOCK;
             return Ok(None);

@@ -57,12 +57,12 @@ check: ## The quick part of test: format, language, lints, unit tests
 	@scripts/system-packages run
 	@$(MAKE) --no-print-directory fmt-check language-check unit-tests
 
-test: ## Format, language, lints, all tests with PostgreSQL, Redis and promtool, clients, OpenAPI, single sign-on, traces, the console
+test: ## Format, language, lints, all tests with PostgreSQL, Redis and promtool, clients, OpenAPI, single sign-on, traces, files in buckets, the console
 	@scripts/system-packages test
 # Everything is built first: in parallel, cargo would wait for its lock, and tests read the console's files. The Rust tests
 # leave time for the others; the browser needs both cores.
 	+@$(XTASK) run-steps fmt-check language-check console test-build \
-		all-tests+console-checks,helm-checks,client-tests,openapi-tests,oidc-tests,tracing-tests console-tests
+		all-tests+console-checks,helm-checks,client-tests,openapi-tests,oidc-tests,tracing-tests,bucket-tests console-tests
 	@echo "==> All good"
 
 docs: openapi ## Build the documentation site into target/book (offline, once mdBook is installed in .cache)
@@ -87,7 +87,7 @@ help: ## Show this list
 
 ##@ Slow
 
-test-slow: ## What CI runs after test: dependencies, the documentation site, a short campaign of faults, instructions per call, the autoscaler at its real pace, the console in both themes, a large scan of the API
+test-slow: ## What CI runs after test: dependencies, the documentation site, a short campaign of faults, instructions per call, the autoscaler at its real pace, a long batch on three nodes, the console in both themes, a large scan of the API
 	@scripts/system-packages test
 	+@$(XTASK) run-steps supply-chain-check start-check console test-build campaign-short instructions-check \
 		story-tests+docs-check,openapi-tests-slow,console-tests-slow
@@ -325,8 +325,8 @@ instructions-update: test-build # after a change that is worth its instructions,
 
 story-tests: test-build
 	@scripts/fetch-models
-	@echo "==> Dedicated endpoints at the pace of the real autoscaler"
-	@$(LINTED) scripts/with-services $(if $(NEXTEST),cargo nextest run --workspace --profile slow,cargo test --package server --test it dedicated::story::)
+	@echo "==> Dedicated endpoints at the pace of the real autoscaler, and a long batch on three nodes"
+	@$(LINTED) scripts/with-services $(if $(NEXTEST),cargo nextest run --workspace --profile slow,cargo test --package server --test it -- dedicated::story:: batches::three_nodes::)
 
 client-tests:
 	@echo "==> Building the binaries for the client tests"
@@ -371,3 +371,9 @@ tracing-tests:
 	$(LINTED) cargo build --workspace --bins
 	@echo "==> Traces, sent to a receiver that decodes them"
 	@scripts/test-tracing
+
+bucket-tests:
+	@echo "==> Building the binaries for the tests of buckets"
+	$(LINTED) cargo build --workspace --bins
+	@echo "==> Files in a bucket of a server that checks signatures and policies"
+	@scripts/test-buckets

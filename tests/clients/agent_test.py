@@ -43,13 +43,16 @@ class AgentTest(unittest.TestCase):
         created = self.admin("keys", "create", "--name", "agent")
         self.key, self.key_id = created["key"], created["id"]
 
-    def run_program(self, command, environment):
+    def run_program(self, command, environment, fails=False):
         done = subprocess.run(
             command, cwd=self.work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
             timeout=TIMEOUT_SECS,
         )
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.returncode != 0, fails, done.stdout + done.stderr)
         return done.stdout
+
+    def restricted_key(self, *restrictions):
+        return self.admin("keys", "create", "--name", "restricted", *restrictions)["key"]
 
     def admin(self, *arguments):
         """The record that `forebay admin` prints about the workspace."""

@@ -50,6 +50,19 @@ class ClaudeCode(AgentTest):
                 client.messages.count_tokens(model=MODEL, messages=[{"role": "user", "content": "hi"}])
         self.assert_file_is_written(self.run_agent(key=key))
 
+    def test_it_says_what_its_key_may_not_do(self):
+        for restrictions, expected in [
+            (["--budget", "month=0"], "(window `month`): 0.00 USD"),
+            (["--allow-model", "acme/tiny-*"], "issue with the selected model (claude-forebay)"),
+            (["--permission", "endpoints:read"], "does not have the permission `inference`"),
+        ]:
+            with self.subTest(expected):
+                key = self.restricted_key(*restrictions)
+                program = agent_programs.claude_code(self.home, BASE_URL, key, MODEL, self.task)
+                result = json.loads(self.run_program(*program, fails=True))
+                self.assertIn(expected, result["result"])
+        self.assertEqual(engine("/state")["requests"], 0)
+
     def test_it_survives_an_engine_that_is_busy(self):
         engine("/reset", [{"status": 503, "message": "busy"}])
         self.assert_file_is_written(self.run_agent())

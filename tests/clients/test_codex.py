@@ -54,6 +54,20 @@ class Codex(AgentTest):
                 client.responses.input_tokens.count(model="acme/agent", input="hi")
         self.assert_file_is_written(self.run_agent(self.task, key=key))
 
+    def test_it_says_what_its_key_may_not_do(self):
+        for restrictions, expected in [
+            (["--budget", "month=0"], "Quota exceeded"),
+            (["--allow-model", "acme/tiny-*"], "no model is called `forebay-agent`"),
+            (["--permission", "endpoints:read"], "does not have the permission `inference`"),
+        ]:
+            with self.subTest(expected):
+                key = self.restricted_key(*restrictions)
+                program = agent_programs.codex(self.home, BASE_URL, key, "forebay-agent", self.task)
+                last = agent_programs.codex_events(self.run_program(*program, fails=True))[-1]
+                self.assertEqual(last["type"], "turn.failed", last)
+                self.assertIn(expected, last["error"]["message"])
+        self.assertEqual(engine("/state")["requests"], 0)
+
     def test_it_compacts_a_conversation_that_is_too_long(self):
         # Forebay asks again without a limit, to find out whether the prompt alone is too long.
         engine("/reset", [None, TOO_LONG, TOO_LONG])

@@ -1,6 +1,6 @@
 //! The shape of every background loop.
 
-use crate::Backoff;
+use crate::{Backoff, ticks};
 use parking_lot::Mutex;
 use std::fmt::Display;
 use std::sync::Arc;
@@ -148,7 +148,7 @@ impl Loop {
     async fn wait(&self, delay: Option<Duration>, rest: Duration) {
         let elapsed = async {
             match delay {
-                Some(delay) => tokio::time::sleep(delay).await,
+                Some(delay) => ticks::sleep(delay).await,
                 None => std::future::pending().await,
             }
         };

@@ -25,6 +25,7 @@ const DEFAULT_METRICS_PORT: u16 = 9400;
 const USER_RANGE: RangeInclusive<u64> = 0..=2_147_483_647;
 const DEFAULT_USER: u32 = 10_001;
 const DEFAULT_MOUNT: &str = "/models";
+const CALLERS_VARIABLE: &str = "FOREBAY_REPLICA_CALLERS";
 const NAME: &str = "a name of lower-case letters, digits, - and .";
 
 /// `None` without such a table.
@@ -152,8 +153,17 @@ fn read_weights(section: &Section<'_>) -> Weights {
     Weights { volume, mount: path("mount").unwrap_or(DEFAULT_MOUNT).to_owned(), fetch }
 }
 
+/// Without such a table, those of the environment, where the Helm chart names its gateways.
 fn read_callers(section: &Section<'_>) -> Option<Callers> {
-    section.entry("callers")?;
+    if section.entry("callers").is_none() {
+        let text = section.reader.variable(CALLERS_VARIABLE)?;
+        let callers = parse_callers(&text);
+        if callers.is_none() {
+            let what = "is not a namespace with labels, such as forebay:app.kubernetes.io/name=forebay,tier=gateway";
+            section.reader.report(None, format!("{CALLERS_VARIABLE}: {what}"));
+        }
+        return callers;
+    }
     let callers = section.section("callers");
     let networks = read_networks(&callers);
     let pods = read_labels(&callers, "pods");
@@ -162,6 +172,18 @@ fn read_callers(section: &Section<'_>) -> Option<Callers> {
         section.report(section.line("callers"), "callers", what);
     }
     Some(Callers { pods, namespace: callers.parsed("namespace", NAME, object_name), networks })
+}
+
+/// Pods of a namespace: `forebay:app.kubernetes.io/name=forebay,tier=gateway`.
+fn parse_callers(text: &str) -> Option<Callers> {
+    let (namespace, labels) = text.split_once(':')?;
+    let label = |text: &str| {
+        let (name, value) = text.split_once('=')?;
+        let is_good = |part: &str| !part.is_empty() && part.split('/').all(is_plain_name);
+        (is_good(name) && is_good(value)).then(|| (name.to_owned(), value.to_owned()))
+    };
+    let pods = labels.split(',').map(label).collect::<Option<_>>()?;
+    Some(Callers { pods, namespace: Some(object_name(namespace)?), networks: Vec::new() })
 }
 
 /// `None` without such a table.

@@ -5,6 +5,7 @@ use crate::command_error::CommandError;
 use domain::allotment::{Defaults, Ledger};
 use domain::{GpuType, OrganizationId};
 use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
 use store::{Store, allotments, organizations};
 
 /// The configuration has the same bound.
@@ -41,8 +42,21 @@ pub async fn list(
     organization: &OrganizationId,
     defaults: &Defaults,
 ) -> Result<Vec<AllotmentLine>, CommandError> {
-    let ledgers = allotments::list(store, organization, defaults).await?;
-    Ok(ledgers.into_iter().map(|(gpu_type, ledger)| AllotmentLine::new(gpu_type, ledger)).collect())
+    Ok(lines(allotments::list(store, organization, defaults).await?))
+}
+
+/// [`list`] of several organizations.
+pub async fn list_of(
+    store: &Store,
+    organizations: &[&OrganizationId],
+    defaults: &Defaults,
+) -> Result<HashMap<OrganizationId, Vec<AllotmentLine>>, CommandError> {
+    let found = allotments::list_of(store, organizations, defaults).await?;
+    Ok(found.into_iter().map(|(id, ledgers)| (id, lines(ledgers))).collect())
+}
+
+fn lines(ledgers: BTreeMap<GpuType, Ledger>) -> Vec<AllotmentLine> {
+    ledgers.into_iter().map(|(gpu_type, ledger)| AllotmentLine::new(gpu_type, ledger)).collect()
 }
 
 /// Sets an organization's cap, or resets it to the default. Lowering it stops nothing that runs.

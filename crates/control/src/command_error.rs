@@ -1,6 +1,7 @@
 //! Errors of commands.
 
 use crate::catalogue_error::CatalogueError;
+use bucket::BucketError;
 use domain::attempts::Lockout;
 use domain::ids::IdError;
 use domain::response_retention::ResponseRetentionError;
@@ -57,6 +58,12 @@ pub enum CommandError {
         #[source]
         cause: StoreError,
     },
+    /// The bucket of files failed; without a cause, none is configured any more.
+    #[error("the storage of files cannot be reached right now")]
+    FilesUnavailable {
+        #[source]
+        cause: Option<BucketError>,
+    },
     #[error("internal error")]
     Internal {
         #[source]
@@ -103,7 +110,10 @@ impl CommandError {
             | Self::NoWorkspaceContext
             | Self::NotAMember
             | Self::OperatorOnly(_) => CommandErrorKind::Forbidden,
-            Self::Busy | Self::NodeUnresponsive { .. } | Self::StoreUnavailable { .. } => CommandErrorKind::Unavailable,
+            Self::Busy
+            | Self::NodeUnresponsive { .. }
+            | Self::StoreUnavailable { .. }
+            | Self::FilesUnavailable { .. } => CommandErrorKind::Unavailable,
             Self::Internal { .. } => CommandErrorKind::Internal,
         }
     }
@@ -139,6 +149,7 @@ impl CommandError {
             Self::Busy => "server_busy",
             Self::NodeUnresponsive { .. } => "node_unresponsive",
             Self::StoreUnavailable { .. } => "store_unavailable",
+            Self::FilesUnavailable { .. } => "files_unavailable",
             Self::Internal { .. } => "internal_error",
         }
     }

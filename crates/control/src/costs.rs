@@ -2,14 +2,15 @@
 
 use crate::command_error::CommandError;
 use crate::gpu_costs::{days, tenures, until};
+use crate::usage::{self, Report, ReportQuery};
 use domain::gpu_time::GpuMillis;
 use domain::grouping::{Dimension, Group};
 use domain::quota::Account;
 use domain::span::plan;
-use domain::{Day, Grouping, Month, NanoUsd, Span, Timestamp, WorkspaceId, forecast};
+use domain::{CallClass, Day, Grouping, Month, NanoUsd, Span, Timestamp, WorkspaceId, forecast};
 use std::collections::BTreeMap;
 use store::holds::Owner;
-use store::usage::sums;
+use store::usage::sums::{self, Selection};
 use store::{Store, spend};
 
 /// An amount so far, and its linear forecast for the whole month; `None` in the first hour of the month.
@@ -19,11 +20,29 @@ pub struct Amount {
     pub forecast: Option<NanoUsd>,
 }
 
+/// The parts of a cost by the class of the calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ClassCosts {
+    pub interactive: NanoUsd,
+    pub flex: NanoUsd,
+    pub batch: NanoUsd,
+}
+
+impl ClassCosts {
+    /// `all` contains `flex` and `batch`.
+    fn parts(all: NanoUsd, flex: NanoUsd, batch: NanoUsd) -> Self {
+        let interactive = NanoUsd::from_nanos(all.nanos() - flex.nanos() - batch.nanos());
+        Self { interactive, flex, batch }
+    }
+}
+
 /// One day of the month up to today.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DayCosts {
     pub day: Day,
     pub serverless: NanoUsd,
+    /// The parts of `serverless`.
+    pub classes: ClassCosts,
     pub dedicated: NanoUsd,
     pub gpu_time: GpuMillis,
 }
@@ -35,6 +54,8 @@ pub struct Costs {
     /// The part of the month that has passed.
     pub span: Span,
     pub serverless: Amount,
+    /// The parts of `serverless`.
+    pub classes: ClassCosts,
     pub dedicated: Amount,
     pub total: Amount,
     pub gpu_time: GpuMillis,
@@ -67,6 +88,8 @@ pub async fn month(
         return Err(CommandError::BadValue { field: "month", why: "this month has not begun" });
     }
     let whole = Span { from: month.start(), to: month.end() };
+    // Read first: the calls that these know are in the sums of all calls, which only grow.
+    let classes = classes_by_day(store, workspace, whole).await?;
     let serverless = serverless_by_day(store, workspace, whole, now).await?;
     let span = until(whole, now);
     let tenures = tenures(store, Owner::Workspace(workspace), span).await?;
@@ -80,7 +103,9 @@ pub async fn month(
             gpu_time += measure.gpu_time;
         }
         let serverless = serverless.get(&day).copied().unwrap_or(NanoUsd::ZERO);
-        found.push(DayCosts { day, serverless, dedicated, gpu_time });
+        let (flex, batch) = classes.get(&day).copied().unwrap_or_default();
+        let classes = ClassCosts::parts(serverless, flex, batch);
+        found.push(DayCosts { day, serverless, classes, dedicated, gpu_time });
     }
     let sum = |part: fn(&DayCosts) -> NanoUsd| {
         found.iter().map(part).fold(NanoUsd::ZERO, |mut sum, cost| {
@@ -96,11 +121,42 @@ pub async fn month(
         month,
         span,
         serverless: amount(serverless),
+        classes: ClassCosts::parts(serverless, sum(|day| day.classes.flex), sum(|day| day.classes.batch)),
         dedicated: amount(dedicated),
         total: amount(both),
         gpu_time: found.iter().map(|day| day.gpu_time).sum(),
         days: found,
     })
+}
+
+/// The serverless calls of a month by group.
+pub async fn by_group(
+    store: &Store,
+    workspace: &WorkspaceId,
+    month: Month,
+    grouping: Grouping,
+    now: Timestamp,
+) -> Result<Report, CommandError> {
+    let query = ReportQuery { from: Some(month.start()), to: Some(month.end()), grouping, actor: None };
+    usage::report(store, workspace, query, now).await
+}
+
+/// The costs of flex calls and of batches.
+async fn classes_by_day(
+    store: &Store,
+    workspace: &WorkspaceId,
+    span: Span,
+) -> Result<BTreeMap<Day, (NanoUsd, NanoUsd)>, CommandError> {
+    let mut days: BTreeMap<Day, (NanoUsd, NanoUsd)> = BTreeMap::new();
+    for sum in sums::read_classes(store, workspace, span).await? {
+        let (flex, batch) = days.entry(sum.day).or_default();
+        match sum.class {
+            CallClass::Interactive => {}
+            CallClass::Flex => *flex += sum.totals.cost,
+            CallClass::Batch => *batch += sum.totals.cost,
+        }
+    }
+    Ok(days)
 }
 
 async fn serverless_by_day(
@@ -110,7 +166,7 @@ async fn serverless_by_day(
     now: Timestamp,
 ) -> Result<BTreeMap<Day, NanoUsd>, CommandError> {
     let grouping = Grouping::from(&[Dimension::Day][..]);
-    let sums = sums::read(store, workspace, &plan(span, now), &grouping).await?;
+    let sums = sums::read(store, Selection::all(workspace), &plan(span, now), &grouping).await?;
     let mut days: BTreeMap<Day, NanoUsd> = BTreeMap::new();
     for sum in sums {
         if let Some(Group::Day(day)) = sum.groups.first() {

@@ -6,18 +6,22 @@ use domain::gpu_time::{self, GpuMillis, PriceSince};
 use domain::grouping::{Dimension, Group};
 use domain::span::plan;
 use domain::usage::Totals;
-use domain::{EndpointId, GpuType, Grouping, ModelId, Month, NanoUsd, Organization, Span, Timestamp, Workspace};
+use domain::{
+    CallClass, EndpointId, GpuType, Grouping, ModelId, Month, NanoUsd, Organization, Span, Timestamp, Workspace,
+};
+use std::collections::BTreeMap;
 use store::holds::Owner;
-use store::usage::sums;
+use store::usage::sums::{self, Selection};
 use store::{Store, organizations};
 
 /// Grace period after the end of a month, in which holds may be corrected and late events may arrive.
 const SETTLES_AFTER_MILLIS: i64 = 15 * 60_000;
 
-/// All calls to one model of the catalogue.
+/// All calls of a class to one model of the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerlessLine {
     pub model: ModelId,
+    pub class: CallClass,
     pub totals: Totals,
 }
 
@@ -90,20 +94,35 @@ pub async fn invoice(
     })
 }
 
-/// Lines per model, without calls to dedicated endpoints, whose tokens cost nothing.
+/// Lines per model and class, without calls to dedicated endpoints, whose tokens cost nothing.
 async fn serverless(
     store: &Store,
     workspace: &Workspace,
     span: Span,
     now: Timestamp,
 ) -> Result<Vec<ServerlessLine>, CommandError> {
+    // Read first: the calls that these know are in the sums of all calls, which only grow.
+    let mut apart: BTreeMap<(ModelId, CallClass), Totals> = BTreeMap::new();
+    for sum in sums::read_classes(store, &workspace.id, span).await? {
+        *apart.entry((sum.model, sum.class)).or_default() += sum.totals;
+    }
     let grouping = Grouping::from(&[Dimension::Model][..]);
     let mut lines = Vec::new();
-    for sum in sums::read(store, &workspace.id, &plan(span, now), &grouping).await? {
+    for sum in sums::read(store, Selection::all(&workspace.id), &plan(span, now), &grouping).await? {
         if let Some(Group::Model(model)) = sum.groups.into_iter().next()
             && !model.is_dedicated()
         {
-            lines.push(ServerlessLine { model, totals: sum.totals });
+            let mut interactive = sum.totals;
+            let classes = CallClass::ALL.into_iter().filter_map(|class| {
+                let totals = apart.remove(&(model.clone(), class))?;
+                interactive -= totals;
+                Some(ServerlessLine { model: model.clone(), class, totals })
+            });
+            let classes: Vec<_> = classes.collect();
+            if interactive != Totals::default() {
+                lines.push(ServerlessLine { model, class: CallClass::Interactive, totals: interactive });
+            }
+            lines.extend(classes);
         }
     }
     Ok(lines)

@@ -87,7 +87,13 @@ pub enum CallError {
     #[error("{message}")]
     RateLimited { message: String, retry_after_secs: u64, rate_limits: RateLimitStatus },
     #[error("{message}")]
-    QuotaExceeded { message: String, retry_after_secs: u64, rate_limits: RateLimitStatus },
+    QuotaExceeded {
+        message: String,
+        retry_after_secs: u64,
+        rate_limits: RateLimitStatus,
+        /// Enough of the quota is left, but running calls have reserved it.
+        is_reserved: bool,
+    },
     /// `retry_after_secs` is `None` for a budget that does not reset.
     #[error("{message}")]
     BudgetExceeded { message: String, retry_after_secs: Option<u64>, rate_limits: RateLimitStatus },
@@ -172,9 +178,10 @@ impl CallError {
         Self::RateLimited { message, retry_after_secs: seconds, rate_limits: exceeded.rate_limits }
     }
 
-    pub(crate) fn quota_exceeded(
+    /// The call needs at least `least` tokens.
+    pub(crate) fn short_of_quota(
         caller: &Caller,
-        account: &Account,
+        (account, least): (&Account, u64),
         month: Month,
         now: Timestamp,
         rate_limits: RateLimitStatus,
@@ -190,7 +197,8 @@ impl CallError {
              it resets at {resets_at}"
         );
         let seconds = resets_at.millis_since(now).div_ceil(1_000).max(1);
-        Self::QuotaExceeded { message, retry_after_secs: seconds, rate_limits }
+        let is_reserved = !account.is_spent_for(least);
+        Self::QuotaExceeded { message, retry_after_secs: seconds, rate_limits, is_reserved }
     }
 
     pub(crate) fn short_of_budget(budget: &ShortBudget, now: Timestamp, rate_limits: RateLimitStatus) -> Self {
@@ -252,6 +260,31 @@ impl CallError {
             }
             _ => None,
         }
+    }
+
+    /// Whether no engine has taken the call, for a reason that may pass without it: the same call may begin later.
+    pub fn may_begin_later(&self) -> bool {
+        matches!(
+            self,
+            Self::RateLimited { .. }
+                | Self::QuotaExceeded { is_reserved: true, .. }
+                | Self::BudgetReserved { .. }
+                | Self::QuotaUnavailable { .. }
+                | Self::JournalFull
+                | Self::TooManyCalls { .. }
+                | Self::NoRoom { .. }
+                | Self::ModelBusy { .. }
+                | Self::Overloaded
+                | Self::NotServing { .. }
+                | Self::EndpointFailed { .. }
+                | Self::HoldQueueFull
+                | Self::HoldTimeout
+        )
+    }
+
+    /// Whether a quota or a budget is used up.
+    pub const fn is_spent(&self) -> bool {
+        matches!(self, Self::QuotaExceeded { .. } | Self::BudgetExceeded { .. })
     }
 
     /// How the request exceeds the context of the model.

@@ -219,7 +219,7 @@ async fn wait(
     /// Unreachable replicas may recover without a change of the endpoint, so they are polled.
     const POLL_PERIOD: Duration = Duration::from_millis(500);
     is_routed(&endpoint.view())?;
-    let _held = endpoint.hold(search.body_bytes()).map_err(|_| CallError::HoldQueueFull)?;
+    let _held = endpoint.hold(search.class, search.body_bytes()).map_err(|_| CallError::HoldQueueFull)?;
     let tokens = newcomer.as_ref().map_or(0, |newcomer| newcomer.tokens);
     let queued = newcomer.map(|newcomer| endpoint.view().route.pool.queue().join(newcomer)).transpose();
     let queued = queued.map_err(|QueueFullError { .. }| CallError::HoldQueueFull)?;

@@ -76,7 +76,7 @@ impl<'a> ResponseMemory<'a> {
     pub(crate) fn hold(self, response: Bytes) -> Bytes {
         match self.grant {
             None => response,
-            Some(grant) => Bytes::from_owner(HeldResponse { response, _grant: grant }),
+            Some(grant) => hold(response, grant),
         }
     }
 
@@ -84,6 +84,11 @@ impl<'a> ResponseMemory<'a> {
     pub(crate) fn into_grant(self) -> Option<Box<dyn BodyGrant>> {
         self.grant
     }
+}
+
+/// The response, which holds its memory until all of its parts are dropped.
+pub(crate) fn hold(response: Bytes, grant: Box<dyn BodyGrant>) -> Bytes {
+    Bytes::from_owner(HeldResponse { response, _grant: grant })
 }
 
 /// A response with its memory.

@@ -178,7 +178,7 @@ impl Dialect {
     /// conversation after an event about a prompt that is too long, but not after an HTTP error.
     pub fn failed_stream(&self, failure: Failure<'_>) -> Option<Bytes> {
         match (self, failure.kind) {
-            (Self::Responses(options), FailureKind::ContextOverflow) => {
+            (Self::Responses(options), FailureKind::ContextOverflow | FailureKind::Quota) => {
                 let mut out = BytesMut::new();
                 ResponseStream::new(Arc::clone(options)).fail(failure, &mut out);
                 Some(out.freeze())

@@ -112,6 +112,7 @@ mod tests {
         assert!(Sketch::from_bytes(&coarse.to_java_bytes()).is_err());
     }
 
+    /// SPEC 1, Observability dashboards: what they show of few calls is true, too.
     #[test]
     fn high_percentiles_of_few_calls_are_those_of_the_longest_and_not_below_the_mean() {
         let two = sketch(&[1_460_000, 1_920_000]);

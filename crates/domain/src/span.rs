@@ -48,6 +48,8 @@ pub enum Source {
     Sums(Grain),
     /// Single events.
     Events,
+    /// Single events that named a known end user.
+    EventsOfEndUsers,
     /// The daily sums of calls that named an end user.
     EndUsers(EndUserRows),
 }
@@ -156,7 +158,7 @@ mod tests {
                 Source::Sums(Grain::Day) => "days",
                 Source::Sums(Grain::Hour) => "hours",
                 Source::Events => "events",
-                Source::EndUsers(_) => "end users",
+                Source::EndUsers(_) | Source::EventsOfEndUsers => "end users",
             };
             format!("{sign}{source} {}..{}", moment(piece.span.from), moment(piece.span.to))
         };

@@ -1,6 +1,7 @@
 //! The usage event of a call: recorded by the meter, stored, billed and counted.
 
 use crate::budget::ReservedIn;
+use crate::call_class::CallClass;
 use crate::caller::Caller;
 use crate::end_user::EndUser;
 use crate::ids::{BatchId, RequestId};
@@ -44,7 +45,7 @@ named_enum! {
     }
 }
 
-/// How a call was made. Limits, prices and sums do not depend on it.
+/// How a call was made. Only its class has an effect on its price.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallOrigin {
     /// `None` for calls from before it was recorded.
@@ -53,6 +54,9 @@ pub struct CallOrigin {
     pub requested_model: Option<Box<str>>,
     /// The batch whose line the call is.
     pub batch: Option<BatchId>,
+    /// In the journal and in sums of its own, but not in the row: an event that is read from the store may be `flex` and does
+    /// not say so.
+    pub class: CallClass,
 }
 
 /// One call that reached a replica, whether it succeeded or failed.
@@ -129,6 +133,16 @@ impl std::ops::AddAssign for Totals {
         self.completion_tokens = self.completion_tokens.saturating_add(other.completion_tokens);
         self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
         self.cost += other.cost;
+    }
+}
+
+impl std::ops::SubAssign for Totals {
+    fn sub_assign(&mut self, part: Self) {
+        self.requests = self.requests.saturating_sub(part.requests);
+        self.prompt_tokens = self.prompt_tokens.saturating_sub(part.prompt_tokens);
+        self.completion_tokens = self.completion_tokens.saturating_sub(part.completion_tokens);
+        self.cached_tokens = self.cached_tokens.saturating_sub(part.cached_tokens);
+        self.cost = NanoUsd::from_nanos(self.cost.nanos().saturating_sub(part.cost.nanos()));
     }
 }
 

@@ -6,6 +6,7 @@
 use crate::backend::{Backend, BackendId, Health};
 use crate::endpoints::Endpoints;
 use crate::routes::Routes;
+use background::ticks;
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use http1::client::{OnceResponse, send_once};
@@ -18,7 +19,7 @@ use tokio::task::JoinSet;
 const PERIOD: Duration = Duration::from_secs(2);
 /// SGLang generates a token for its response and takes up to 20 s to report that it cannot.
 const TIMEOUT: Duration = Duration::from_secs(25);
-const ROUND: Duration = Duration::from_millis(250);
+const ROUND: Duration = Duration::from_millis(500);
 /// Bad responses in a row that take a backend down; one that refuses connections is down at once.
 const MAX_BAD_RESPONSES: u32 = 2;
 const MAX_PROBES: usize = 256;
@@ -70,7 +71,8 @@ pub async fn watch(routes: Routes, endpoints: Endpoints, connector: Connector) {
         states.retain(|id, _| present.contains_key(id));
         for (id, backend) in present {
             let state = states.entry(id).or_default();
-            let due = state.probed_at.is_none_or(|at| at.elapsed() >= PERIOD);
+            // Rounds do not begin exactly on time.
+            let due = state.probed_at.is_none_or(|at| at.elapsed() + ROUND / 2 >= PERIOD);
             if due && !state.in_progress && probes.len() < MAX_PROBES {
                 state.in_progress = true;
                 state.probed_at = Some(Instant::now());
@@ -78,7 +80,7 @@ pub async fn watch(routes: Routes, endpoints: Endpoints, connector: Connector) {
                 probes.spawn(async move { (probe(&backend, &connector).await, backend) });
             }
         }
-        let pause = tokio::time::sleep(ROUND);
+        let pause = ticks::sleep(ROUND);
         tokio::pin!(pause);
         loop {
             tokio::select! {

@@ -31,7 +31,7 @@ pub use backend::Backend;
 pub use endpoints::{Endpoints, LiveEndpoint};
 pub use engine_pools::{EngineLogs, Engines, Launcher};
 pub use load_sharing::LoadSharing;
-pub use outbound::{Address, Connector, Stream};
+pub use outbound::{Address, Connector, Stream, UNIX_SCHEME};
 pub use pace::Pace;
 pub use pool::{Availability, PickError, Pool, Slot};
 pub use queue::{Outlook, Queue, QueueCharge, QueuedCall};

@@ -7,7 +7,7 @@ use socket2::{SockRef, TcpKeepalive};
 use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_util::either::Either;
@@ -39,7 +39,13 @@ pub struct Connector {
 
 impl Connector {
     pub async fn connect(&self, address: &Address) -> io::Result<Stream> {
-        in_time(async { self.secure(open(address).await?, address).await }).await
+        let connected = async {
+            match &address.socket {
+                Some(socket) => Ok(Stream::Left(Either::Right(UnixStream::connect(socket).await?))),
+                None => self.secure(open(address).await?, address).await,
+            }
+        };
+        in_time(connected).await
     }
 
     /// Connects to `address` through a proxy.
@@ -55,7 +61,7 @@ impl Connector {
     /// Adds TLS if the address asks for it.
     async fn secure(&self, tcp: TcpStream, address: &Address) -> io::Result<Stream> {
         if !address.tls {
-            return Ok(Stream::Left(tcp));
+            return Ok(Stream::Left(Either::Left(tcp)));
         }
         let name = ServerName::try_from(address.host.clone()).map_err(io::Error::other)?;
         let connector = self.tls.get_or_init(tls_connector).clone();
@@ -99,8 +105,8 @@ fn tls_connector() -> TlsConnector {
     TlsConnector::from(Arc::new(config))
 }
 
-/// A connection to an upstream: plain, or with TLS.
-pub type Stream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
+/// A connection to an upstream: plain, to a socket of this machine, or with TLS.
+pub type Stream = Either<Either<TcpStream, UnixStream>, Box<TlsStream<TcpStream>>>;
 
 #[cfg(test)]
 mod tests {
@@ -111,11 +117,21 @@ mod tests {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let address = Address::parse(&format!("http://127.0.0.1:{port}/v1")).unwrap();
-        let Stream::Left(tcp) = Connector::default().connect(&address).await.unwrap() else { panic!() };
+        let Stream::Left(Either::Left(tcp)) = Connector::default().connect(&address).await.unwrap() else { panic!() };
         let socket = SockRef::from(&tcp);
         assert!(socket.keepalive().unwrap());
         assert_eq!(socket.tcp_keepalive_time().unwrap(), KEEPALIVE_IDLE);
         assert_eq!(socket.tcp_keepalive_interval().unwrap(), KEEPALIVE_INTERVAL);
         assert_eq!(socket.tcp_user_timeout().unwrap(), Some(USER_TIMEOUT));
+    }
+
+    #[tokio::test]
+    async fn a_socket_of_this_machine_is_connected() {
+        let path = std::env::temp_dir().join(format!("forebay-outbound-{}.sock", std::process::id()));
+        let _listener = tokio::net::UnixListener::bind(&path).unwrap();
+        let address = Address::parse(&format!("unix:{}:1/v1", path.display())).unwrap();
+        let connected = Connector::default().connect(&address).await;
+        std::fs::remove_file(path).unwrap();
+        assert!(matches!(connected.unwrap(), Stream::Left(Either::Right(_))));
     }
 }

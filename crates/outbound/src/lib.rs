@@ -5,7 +5,7 @@ mod call;
 mod connector;
 mod proxy;
 
-pub use address::{Address, AddressError};
+pub use address::{Address, AddressError, UNIX_SCHEME};
 pub use call::{OutboundError, call, call_within, in_words};
 pub use connector::{CONNECT_TIMEOUT, Connector, Stream, is_local_failure};
 pub use proxy::Proxy;

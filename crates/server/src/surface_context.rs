@@ -1,6 +1,7 @@
 //! State that the console and the `/v1` surfaces share: the store, the runtime it lives on, and configured defaults.
 
 use background::Tasks;
+use bucket::Bucket;
 use config::Config;
 use control::CommandError;
 use control::batches::{BatchBounds, BatchStorage};
@@ -16,6 +17,7 @@ use fleet::drivers::kubernetes::KubernetesDriver;
 use fleet::logs::MachineLogs;
 use fleet::weights::Weights;
 use node::catalogue_keeper::CatalogueKeeper;
+use node::clock;
 use node::doctor::ResidentDoctor;
 use node::downloads::DownloadCommands;
 use std::net::IpAddr;
@@ -113,8 +115,10 @@ impl SurfaceContext {
             queued_lines: config.files.max_queued_lines_per_workspace,
             line_bytes: config.edge.body_limit,
         };
+        let bucket = config.files.bucket.clone();
+        let bucket = bucket.map(|bucket| Bucket::new(bucket, operator.connector.clone(), clock::now));
         Self {
-            batches: BatchStorage::new(store.clone(), content_keys.clone(), batch_bounds),
+            batches: BatchStorage::new(store.clone(), content_keys.clone(), batch_bounds, bucket),
             responses: ResponseStorage::new(store.clone(), content_keys.clone(), bounds),
             store,
             exports: Tasks::new(background.clone()),

@@ -48,6 +48,8 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 29, script: include_str!("../migrations/0029_end_users.sql") },
     Migration { version: 30, script: include_str!("../migrations/0030_end_users_of_calls.sql") },
     Migration { version: 31, script: include_str!("../migrations/0031_queue_weights.sql") },
+    Migration { version: 32, script: include_str!("../migrations/0032_usage_classes.sql") },
+    Migration { version: 33, script: include_str!("../migrations/0033_files_in_a_bucket.sql") },
 ];
 
 /// Migrations that only add, each with the newest migration that a version must know to work with it. All others require
@@ -76,6 +78,8 @@ const ADDING: &[(i64, i64)] = &[
     (29, 9),
     (30, 9),
     (31, 9),
+    (32, 9),
+    (33, 9),
 ];
 
 const SERVES_SINCE: &str = "SELECT MAX(serves_since) AS serves_since FROM schema_version";

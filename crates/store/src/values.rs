@@ -1,4 +1,4 @@
-//! The SQL text of an INSERT of many rows.
+//! The SQL text of an INSERT of many rows, and of lists of values.
 
 use crate::db::Engine;
 use std::fmt::Write;
@@ -27,6 +27,11 @@ pub(crate) fn insert_shared_text(engine: Engine, table: &str, shared: &str, own:
     let first = rows * count(own) + 1;
     let shared_values: String = (first..first + count(shared)).map(|number| format!("${number}, ")).collect();
     format!("INSERT INTO {table} ({shared}, {own}) {}", rows_text(engine, &shared_values, count(own), rows))
+}
+
+/// The placeholders of a list of values, such as `$2, $3`, for `IN (…)`.
+pub(crate) fn places(first: usize, count: usize) -> String {
+    (first..first + count).map(|number| format!("${number}")).collect::<Vec<_>>().join(", ")
 }
 
 /// `VALUES (…), (…)`.

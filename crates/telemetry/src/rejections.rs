@@ -134,6 +134,7 @@ pub(crate) fn origin_of(record: &CallRecord) -> CallOrigin {
         surface: CallSurface::parse(record.route),
         requested_model: record.requested_model.clone(),
         batch: None,
+        class: record.class,
     }
 }
 

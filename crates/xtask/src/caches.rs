@@ -26,7 +26,7 @@ struct Step {
     commands: &'static [&'static str],
 }
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     Step {
         name: "tools",
         files: &["scripts/tool"],
@@ -69,6 +69,11 @@ const STEPS: [Step; 9] = [
         name: "tracing",
         files: &["scripts/test-dependencies", "tests/tracing/requirements.txt"],
         commands: &["scripts/test-dependencies tracing"],
+    },
+    Step {
+        name: "buckets",
+        files: &["scripts/test-dependencies", "tests/buckets/requirements.txt"],
+        commands: &["scripts/test-dependencies buckets"],
     },
     Step {
         name: "llama-server",

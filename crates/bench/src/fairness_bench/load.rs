@@ -16,6 +16,8 @@ use crate::proxy_bench::load::open_loop::Latencies;
 
 /// Between two looks at the engine.
 const SAMPLE_PERIOD: Duration = Duration::from_millis(5);
+/// Tokens of the responses of a tenant that floods; [`TOKENS`] on average.
+const LENGTHS: std::ops::RangeInclusive<usize> = TOKENS / 2..=TOKENS + TOKENS / 2;
 /// A call that was rejected is repeated after this time.
 const RETRY: Duration = Duration::from_millis(100);
 
@@ -28,13 +30,15 @@ pub(super) struct Tenant {
 }
 
 impl Tenant {
-    fn body(&self, is_stream: bool) -> Bytes {
+    fn body(&self, is_stream: bool, tokens: usize) -> Bytes {
         let words = usize::try_from(self.prompt_tokens).unwrap_or_default();
+        // The engine sends a whole response after its delay.
+        let after_first = if is_stream { 0 } else { tokens as u64 * TOKEN_MILLIS };
         let mut body = json!({
-            "model": MODEL, "stream": is_stream, "max_tokens": TOKENS,
+            "model": MODEL, "stream": is_stream, "max_tokens": tokens,
             "messages": [{"role": "user", "content": "and ".repeat(words)}],
             "fake": {
-                "delay_ms": FIRST_TOKEN_MILLIS, "chunks": TOKENS, "chunk_delay_ms": TOKEN_MILLIS,
+                "delay_ms": FIRST_TOKEN_MILLIS + after_first, "chunks": tokens, "chunk_delay_ms": TOKEN_MILLIS,
                 "prompt_tokens": self.prompt_tokens,
             },
         });
@@ -46,7 +50,7 @@ impl Tenant {
 
     /// The times in milliseconds until the first token of streams that begin at this rate.
     pub(super) async fn first_tokens(&self, per_second: f64, span: Duration) -> anyhow::Result<Latencies> {
-        let body = self.body(true);
+        let body = self.body(true, TOKENS);
         let mut calls: JoinSet<anyhow::Result<f64>> = JoinSet::new();
         let (start, mut number) = (Instant::now(), 0_u32);
         loop {
@@ -72,7 +76,8 @@ impl Tenant {
     }
 }
 
-/// Calls that are repeated as soon as they end, until this is dropped.
+/// Calls that are repeated as soon as they end, until this is dropped. Their lengths differ, as those of people do: of equal
+/// length, all would end at the same moment, and a call of another tenant would wait for it.
 pub(super) struct Flood {
     tokens: Arc<AtomicU64>,
     _callers: JoinSet<()>,
@@ -82,15 +87,17 @@ impl Flood {
     pub(super) fn start(tenant: &Tenant, concurrency: usize) -> Self {
         let tokens = Arc::new(AtomicU64::new(0));
         let mut callers = JoinSet::new();
-        let (body, cost) = (tenant.body(false), tenant.prompt_tokens + TOKENS as u64);
-        for _ in 0..concurrency {
-            let (client, body, tokens) = (tenant.client.clone(), body.clone(), Arc::clone(&tokens));
+        let bodies: Arc<[(u64, Bytes)]> =
+            LENGTHS.map(|length| (tenant.prompt_tokens + length as u64, tenant.body(false, length))).collect();
+        for caller in 0..concurrency {
+            let (client, bodies, tokens) = (tenant.client.clone(), Arc::clone(&bodies), Arc::clone(&tokens));
             callers.spawn(async move {
-                loop {
+                for number in caller.. {
+                    let (cost, body) = &bodies[number % bodies.len()];
                     let response = client.try_send(http::Method::POST, "/chat/completions", body.clone()).await;
                     match response {
                         Ok(response) if response.status == 200 => {
-                            tokens.fetch_add(cost, Ordering::Relaxed);
+                            tokens.fetch_add(*cost, Ordering::Relaxed);
                         }
                         Ok(_) | Err(_) => tokio::time::sleep(RETRY).await,
                     }

@@ -165,3 +165,22 @@ fn llama_server_gets_weights_of_the_hub_only_with_a_fetch_command() {
         "vLLM downloads by itself"
     );
 }
+
+#[test]
+fn callers_of_replicas_are_those_of_the_environment_unless_the_file_names_them() {
+    let callers = |text: &str, value: &str| {
+        let environment = |name: &str| (name == "FOREBAY_REPLICA_CALLERS").then(|| value.to_owned());
+        let config = Config::parse(text, Path::new("."), &environment).map_err(|problems| problems.to_string());
+        config.map(|config| config.drivers.kubernetes.unwrap().callers)
+    };
+    const CLUSTER: &str = "[drivers.kubernetes]\n";
+    let found = callers(CLUSTER, "team:app.kubernetes.io/name=forebay,tier=gateway").unwrap().unwrap();
+    assert_eq!(found.namespace.as_deref(), Some("team"));
+    assert_eq!((found.pods["app.kubernetes.io/name"].as_str(), found.pods["tier"].as_str()), ("forebay", "gateway"));
+    let named = callers("[drivers.kubernetes.callers]\nnetworks = [\"10.0.0.0/8\"]\n", "team:a=b").unwrap().unwrap();
+    assert_eq!((named.namespace, named.pods.len()), (None, 0));
+    assert!(callers(CLUSTER, "").unwrap().is_none());
+    for bad in ["team", "team:", "team:a", "team:a=", ":a=b", "Team:a=b", "team:a=b;c"] {
+        assert!(callers(CLUSTER, bad).unwrap_err().starts_with("FOREBAY_REPLICA_CALLERS: is not"), "{bad}");
+    }
+}

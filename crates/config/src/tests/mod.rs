@@ -34,6 +34,7 @@ fn is_equal_but_for_the_catalogue(left: &Config, right: &Config) -> bool {
         && left.limits == right.limits
         && left.journal == right.journal
         && left.edge == right.edge
+        && left.files == right.files
         && left.sessions == right.sessions
         && left.oidc == right.oidc
         && left.workspace_defaults == right.workspace_defaults
@@ -113,4 +114,27 @@ fn a_malformed_content_key_is_reported_and_not_printed() {
     }
     assert_eq!(load(&format!("{CONTENT_KEY}, ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8=")).ok(), Some(()));
     assert_eq!(load("").ok(), Some(()), "an empty variable counts as absent");
+}
+
+#[test]
+fn a_bucket_has_its_credentials_in_the_environment() {
+    let load = |url: &str, set: &'static [&'static str]| {
+        let environment = move |name: &str| {
+            set.contains(&name).then(|| if name == "AWS_REGION" { "eu-west-1" } else { "hunter2" }.to_owned())
+        };
+        Config::parse(&format!("[files]\nurl = \"{url}\"\n"), Path::new("."), &environment)
+            .map(|config| config.files.bucket.unwrap())
+            .map_err(|problems| problems.to_string())
+    };
+    const KEYS: &[&str] = &["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION"];
+    let bucket = load("s3://acme-files/forebay", KEYS).unwrap();
+    assert_eq!(bucket.location.to_string(), "s3://acme-files/forebay at s3.eu-west-1.amazonaws.com");
+    assert_eq!(bucket.credentials.session_token.as_deref(), Some("hunter2"));
+    let hidden = format!("{bucket:?}").matches("hunter2").count();
+    assert_eq!(hidden, 1, "only the id of the key is shown: {bucket:?}");
+    assert_eq!(
+        load("s3://acme-files", &["AWS_ACCESS_KEY_ID"]).unwrap_err(),
+        "line 2: [files] url: the environment variable AWS_SECRET_ACCESS_KEY is not set"
+    );
+    assert_eq!(load("gs://acme-files", KEYS).unwrap_err(), "line 2: [files] url: does not start with s3://");
 }

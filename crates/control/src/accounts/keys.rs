@@ -13,10 +13,15 @@ use domain::{
     WorkspaceId,
 };
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use store::budgets::{self, Spending};
 use store::key_list::{self, KeyColumn, KeyFilter, ListedKey};
 use store::{Listing, Store, Tx, api_keys, workspaces};
+
+/// Bounds of [`labels`].
+const MAX_LABEL_SETS: u32 = 1_000;
+const MAX_LABEL_NAMES: usize = 100;
+const MAX_LABEL_VALUES: usize = 50;
 
 const MAX_OVERLAP_SECS: u64 = 7 * 24 * 60 * 60;
 
@@ -109,6 +114,25 @@ pub async fn show(store: &Store, id: &KeyId) -> Result<ApiKey, CommandError> {
 /// What was spent of each budget of a key.
 pub async fn spending(store: &Store, key: &ApiKey, now: Timestamp) -> Result<Vec<Spending>, CommandError> {
     Ok(budgets::spending(store, key, now).await?)
+}
+
+/// The names of the labels of a workspace's keys, each with its values. Of many, those of the newest keys, revoked ones included,
+/// because usage is grouped by their labels, too.
+pub async fn labels(
+    store: &Store,
+    workspace: &WorkspaceId,
+) -> Result<BTreeMap<String, BTreeSet<String>>, CommandError> {
+    let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (name, value) in api_keys::label_sets(store, workspace, MAX_LABEL_SETS).await?.into_iter().flatten() {
+        if all.len() >= MAX_LABEL_NAMES && !all.contains_key(&name) {
+            continue;
+        }
+        let values = all.entry(name).or_default();
+        if values.len() < MAX_LABEL_VALUES {
+            values.insert(value);
+        }
+    }
+    Ok(all)
 }
 
 /// Changes the state of a key. Idempotent, except for [`KeyChange::Expire`].

@@ -6,10 +6,11 @@ use crate::{entropy, gpu_costs, snapshot};
 use domain::monthly_budget::BudgetChange;
 use domain::workspace::check_name;
 use domain::workspace_edit::LimitChange;
-use domain::{MonthlyBudget, OnBudget, Organization, OrganizationId};
-use std::collections::BTreeMap;
+use domain::{MonthlyBudget, OnBudget, Organization, OrganizationId, Timestamp};
+use std::collections::{BTreeMap, HashMap};
 use store::holds::Owner;
 use store::organizations::{self, CountedOrganization, OrganizationColumn};
+use store::usage::recent::{self, Recent};
 use store::{Listing, Page, Store, spend, workspaces};
 
 /// Creates an organization.
@@ -65,6 +66,18 @@ pub async fn count(store: &Store, listing: Listing<'_, OrganizationColumn>) -> R
 pub async fn show_counted(store: &Store, id: &OrganizationId) -> Result<CountedOrganization, CommandError> {
     let found = organizations::counted_by_id(store, id).await?;
     found.ok_or_else(|| CommandError::missing("organization", id.as_str()))
+}
+
+/// The length of what [`used_per_minute`] counts.
+const MINUTE_MILLIS: i64 = 60_000;
+
+/// What organizations have used in the last minute of what their limits per minute bound, as far as it is written.
+pub async fn used_per_minute(
+    store: &Store,
+    organizations: &[&OrganizationId],
+    now: Timestamp,
+) -> Result<HashMap<OrganizationId, Recent>, CommandError> {
+    Ok(recent::of_organizations(store, organizations, now.plus_millis(-MINUTE_MILLIS)).await?)
 }
 
 /// The members to change.

@@ -13,8 +13,9 @@ use domain::{
     Month, MonthlyBudget, OnBudget, OrganizationId, QueueWeight, ResponseRetention, UserId, Workspace, WorkspaceId,
 };
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use store::holds::Owner;
+use store::workspaces::WorkspaceNames;
 use store::{Conflict, ContentKeys, Page, Store, Tx, api_keys, organizations, spend, workspaces};
 
 /// The fields to change; `None` keeps the value. Fails if `version` is not the current one.
@@ -47,6 +48,11 @@ pub fn retention_change(days: Option<u64>, keys: Option<&ContentKeys>) -> Result
 pub fn weight(weight: u64) -> Result<QueueWeight, CommandError> {
     let why = "must be a whole number from 1 to 1000";
     QueueWeight::new(weight).map_err(|_| CommandError::BadValue { field: "weight", why })
+}
+
+/// The names of those of these workspaces that exist.
+pub async fn names(store: &Store, ids: &[WorkspaceId]) -> Result<HashMap<WorkspaceId, WorkspaceNames>, CommandError> {
+    Ok(workspaces::names(store, ids).await?)
 }
 
 /// Who changes the limits.

@@ -1,12 +1,13 @@
 //! Commands on files and batches.
 
 use super::{BatchError, BatchStorage};
-use crate::command::{AuditedChange, Command};
+use crate::command::{AuditedChange, Author, Command};
 use crate::entropy;
 use domain::batches::{
-    Batch, BatchEndpoint, BatchStatus, COMPLETION_WINDOW_MILLIS, LineCounts, LineUsage, OutputExpiry,
+    Batch, BatchEndpoint, BatchStatus, COMPLETION_WINDOW_MILLIS, FilePurpose, LineCounts, LineUsage, OutputExpiry,
 };
 use domain::{BatchId, Caller, FileId, NanoUsd, StoredFile, Timestamp, WorkspaceId};
+use serde_json::json;
 use std::collections::BTreeMap;
 use store::Tx;
 use store::batches::{self, BatchQuery};
@@ -77,7 +78,13 @@ pub(super) fn blank(caller: &Caller, endpoint: BatchEndpoint, now: Timestamp) ->
 
 impl BatchStorage {
     /// Creates a batch. The same idempotency key returns the same batch.
-    pub async fn create(&self, caller: &Caller, new: NewBatch, now: Timestamp) -> Result<Batch, BatchError> {
+    pub async fn create(
+        &self,
+        caller: &Caller,
+        author: &Author,
+        new: NewBatch,
+        now: Timestamp,
+    ) -> Result<Batch, BatchError> {
         let idempotency = new.idempotency.clone();
         if idempotency.is_none() {
             self.check_input(caller, &new, now).await?;
@@ -102,17 +109,41 @@ impl BatchStorage {
         if let Some(request) = request {
             idempotency::complete(&mut tx, request, "batch", batch.id.as_str()).await?;
         }
+        self.record_creation(&mut tx, author, &batch).await?;
         tx.commit().await?;
         self.nudge.notify_one();
         Ok(batch)
     }
 
-    async fn check_input(&self, caller: &Caller, new: &NewBatch, now: Timestamp) -> Result<(), BatchError> {
-        let found = files::find(&self.store, &caller.workspace, &new.input_file, now).await?;
-        if found.is_some_and(|file| file.purpose == domain::batches::FilePurpose::Batch) {
-            return Ok(());
+    /// Records a change in the audit log if a person has made it.
+    async fn record(
+        &self,
+        tx: &mut Tx,
+        author: &Author,
+        now: Timestamp,
+        change: AuditedChange<'_>,
+    ) -> Result<(), BatchError> {
+        if author.user().is_some() {
+            Command { store: &self.store, author, now }.record(tx, change).await?;
         }
-        Err(BatchError::Missing { noun: "input file", id: new.input_file.to_string() })
+        Ok(())
+    }
+
+    pub(super) async fn record_creation(&self, tx: &mut Tx, author: &Author, batch: &Batch) -> Result<(), BatchError> {
+        let after = json!({ "workspaceId": batch.workspace, "endpoint": batch.endpoint.as_str() });
+        let change = AuditedChange::new("batch.create", Some(&batch.organization), batch.id.as_str()).after(after);
+        self.record(tx, author, batch.created_at, change).await
+    }
+
+    async fn check_input(&self, caller: &Caller, new: &NewBatch, now: Timestamp) -> Result<(), BatchError> {
+        match files::find(&self.store, &caller.workspace, &new.input_file, now).await? {
+            None => Err(BatchError::Missing { noun: "input file", id: new.input_file.to_string() }),
+            Some(file) if file.purpose == FilePurpose::Batch => Ok(()),
+            Some(file) => {
+                let why = format!("the file has the purpose `{}`; that of an input is `batch`", file.purpose.as_str());
+                Err(BatchError::Invalid { param: "input_file_id".to_owned(), why })
+            }
+        }
     }
 
     /// Locks the workspace, whose batches and files are counted next, and rejects a batch if its files have no room: results
@@ -120,7 +151,7 @@ impl BatchStorage {
     pub(super) async fn lock(&self, tx: &mut Tx, batch: &Batch) -> Result<(), BatchError> {
         workspaces::lock(tx, &batch.workspace).await?;
         let limit = self.bounds.workspace_bytes;
-        if files::bytes_of(tx, &batch.workspace).await? >= limit {
+        if files::bytes_of(tx, &batch.workspace, batch.created_at).await? >= limit {
             return Err(BatchError::WorkspaceFull { limit });
         }
         Ok(())
@@ -166,12 +197,17 @@ impl BatchStorage {
     /// Begins to cancel a batch. One that is being cancelled already is returned as it is.
     pub async fn cancel(
         &self,
-        workspace: Option<&WorkspaceId>,
+        author: &Author,
+        workspace: &WorkspaceId,
         id: &BatchId,
         now: Timestamp,
     ) -> Result<Batch, BatchError> {
         let mut tx = self.store.begin().await?;
-        let batch = batches::cancel(&mut tx, workspace, id, now).await?.ok_or_else(|| missing(id))?;
+        let batch = batches::cancel(&mut tx, Some(workspace), id, now).await?.ok_or_else(|| missing(id))?;
+        if batch.cancelling_at == Some(now) {
+            let change = AuditedChange::new("batch.cancel", Some(&batch.organization), id.as_str());
+            self.record(&mut tx, author, now, change.after(json!({ "workspaceId": workspace }))).await?;
+        }
         tx.commit().await?;
         self.nudge.notify_one();
         match batch.status {
@@ -185,14 +221,24 @@ impl BatchStorage {
     }
 
     /// Deletes a batch that has ended, with its hidden results.
-    pub async fn delete(&self, workspace: &WorkspaceId, id: &BatchId) -> Result<(), BatchError> {
+    pub async fn delete(
+        &self,
+        author: &Author,
+        workspace: &WorkspaceId,
+        id: &BatchId,
+        now: Timestamp,
+    ) -> Result<(), BatchError> {
         let batch = self.find(workspace, id).await?;
         let mut tx = self.store.begin().await?;
         if !batches::delete(&mut tx, workspace, id).await? {
             return Err(BatchError::NotEnded);
         }
-        if let Some(results) = batch.output_file.filter(|_| batch.endpoint.is_messages()) {
-            files::discard(&mut tx, &results).await?;
+        let change = AuditedChange::new("batch.delete", Some(&batch.organization), id.as_str());
+        self.record(&mut tx, author, now, change.before(json!({ "workspaceId": workspace }))).await?;
+        if batch.endpoint.is_messages() {
+            for results in batch.output_file.iter().chain(&batch.error_file) {
+                files::discard(&mut tx, results, now).await?;
+            }
         }
         Ok(tx.commit().await?)
     }
@@ -216,11 +262,19 @@ impl BatchStorage {
         Ok(FilePage { files, has_more })
     }
 
-    pub async fn delete_file(&self, workspace: &WorkspaceId, id: &FileId, now: Timestamp) -> Result<(), BatchError> {
+    pub async fn delete_file(
+        &self,
+        caller: &Caller,
+        author: &Author,
+        id: &FileId,
+        now: Timestamp,
+    ) -> Result<(), BatchError> {
         let mut tx = self.store.begin().await?;
-        if !files::delete(&mut tx, workspace, id, now).await? {
+        if !files::delete(&mut tx, &caller.workspace, id, now).await? {
             return Err(BatchError::Missing { noun: "file", id: id.to_string() });
         }
+        let change = AuditedChange::new("file.delete", Some(&caller.organization), id.as_str());
+        self.record(&mut tx, author, now, change.before(json!({ "workspaceId": caller.workspace }))).await?;
         Ok(tx.commit().await?)
     }
 }

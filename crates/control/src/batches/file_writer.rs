@@ -7,7 +7,7 @@ use domain::{BatchId, FileId, StoredFile, Timestamp, WorkspaceId};
 use store::Tx;
 use store::batches::{self, files};
 use store::content_keys::Scope;
-use store::files::{Append, NewFile};
+use store::files::{Append, NewFile, RENEW_MILLIS};
 
 /// The content of a chunk.
 pub(super) const CHUNK_BYTES: usize = 1 << 20;
@@ -19,7 +19,10 @@ pub struct FileWriter {
     workspace: WorkspaceId,
     purpose: FilePurpose,
     is_listed: bool,
+    now: fn() -> Timestamp,
     created_at: Timestamp,
+    /// When the store last learned that this writer lives.
+    renewed_at: Timestamp,
     /// The most bytes of the files of the workspace.
     max_total: u64,
     /// The batch whose results it has, and the node that writes them.
@@ -43,7 +46,11 @@ pub struct WrittenFile {
 
 impl FileWriter {
     /// A file that a client uploads.
-    pub async fn upload(storage: &BatchStorage, workspace: WorkspaceId, now: Timestamp) -> Result<Self, BatchError> {
+    pub async fn upload(
+        storage: &BatchStorage,
+        workspace: WorkspaceId,
+        now: fn() -> Timestamp,
+    ) -> Result<Self, BatchError> {
         let max_total = storage.bounds.workspace_bytes;
         Self::begin(storage, workspace, FilePurpose::Batch, (true, max_total), None, now).await
     }
@@ -55,7 +62,7 @@ impl FileWriter {
         is_listed: bool,
         owner: (BatchId, Claim),
     ) -> Result<Self, BatchError> {
-        let now = (owner.1.now)();
+        let now = owner.1.now;
         Self::begin(storage, workspace, FilePurpose::BatchOutput, (is_listed, u64::MAX), Some(owner), now).await
     }
 
@@ -65,15 +72,18 @@ impl FileWriter {
         purpose: FilePurpose,
         (is_listed, max_total): (bool, u64),
         owner: Option<(BatchId, Claim)>,
-        now: Timestamp,
+        now: fn() -> Timestamp,
     ) -> Result<Self, BatchError> {
+        let created_at = now();
         let writer = Self {
             storage: storage.clone(),
-            id: FileId::new(now, entropy::in_order()),
+            id: FileId::new(created_at, entropy::in_order()),
             workspace,
             purpose,
             is_listed,
-            created_at: now,
+            now,
+            created_at,
+            renewed_at: created_at,
             max_total,
             owner,
             buffer: Vec::new(),
@@ -91,7 +101,14 @@ impl FileWriter {
 
     fn new_file(&self) -> NewFile<'_> {
         let Self { id, workspace, purpose, created_at, is_listed, .. } = self;
-        NewFile { id, workspace, purpose: *purpose, created_at: *created_at, is_listed: *is_listed }
+        NewFile {
+            id,
+            workspace,
+            purpose: *purpose,
+            created_at: *created_at,
+            is_listed: *is_listed,
+            is_in_bucket: self.storage.objects.are_written(),
+        }
     }
 
     async fn check_owner(&self, tx: &mut Tx) -> Result<(), BatchError> {
@@ -103,7 +120,16 @@ impl FileWriter {
         Err(BatchError::NotOwned)
     }
 
+    /// Writes more of the content. If that fails, the file is removed.
     pub async fn write(&mut self, piece: &[u8]) -> Result<(), BatchError> {
+        let written = self.write_piece(piece).await;
+        if written.is_err() {
+            self.discard().await;
+        }
+        written
+    }
+
+    async fn write_piece(&mut self, piece: &[u8]) -> Result<(), BatchError> {
         let Some(last) = piece.last() else { return Ok(()) };
         self.bytes += piece.len() as u64;
         self.line_breaks += piece.iter().filter(|byte| **byte == b'\n').count() as u64;
@@ -117,6 +143,7 @@ impl FileWriter {
                 return Err(BatchError::TooManyLines { limit: bounds.file_lines });
             }
         }
+        self.renew().await?;
         let mut rest = piece;
         while !rest.is_empty() {
             let (now, later) = rest.split_at(rest.len().min(CHUNK_BYTES - self.buffer.len()));
@@ -129,6 +156,19 @@ impl FileWriter {
         Ok(())
     }
 
+    /// Keeps the file while its client sends slowly.
+    async fn renew(&mut self) -> Result<(), BatchError> {
+        let now = (self.now)();
+        if now < self.renewed_at.plus_millis(RENEW_MILLIS) {
+            return Ok(());
+        }
+        let mut tx = self.storage.store.begin().await?;
+        files::renew(&mut tx, &self.id, now).await?;
+        tx.commit().await?;
+        self.renewed_at = now;
+        Ok(())
+    }
+
     fn lines(&self) -> u64 {
         self.line_breaks + u64::from(!self.ends_with_break)
     }
@@ -138,31 +178,46 @@ impl FileWriter {
         let bytes = content.len() as u64;
         let scope = Scope::FileChunk { file: &self.id, chunk: &self.chunks.to_string() };
         let chunk = self.storage.content.seal(scope, content);
+        // The row is written before the object, so that no object is forgotten.
+        let (chunk, object) = self.storage.objects.split(chunk);
         let mut tx = self.storage.store.begin().await?;
         self.check_owner(&mut tx).await?;
-        match files::append(&mut tx, self.new_file(), self.chunks, &chunk, bytes, self.max_total).await? {
+        let now = (self.now)();
+        match files::append(&mut tx, self.new_file(), self.chunks, &chunk, bytes, (self.max_total, now)).await? {
             Append::Done => {}
             Append::Full => return Err(BatchError::WorkspaceFull { limit: self.max_total }),
         }
         tx.commit().await?;
+        if let Some(object) = object {
+            self.storage.objects.put(&self.id, self.chunks, object).await?;
+        }
         self.chunks += 1;
+        self.renewed_at = now;
         Ok(())
     }
 
-    /// Writes what is left. The file is to be completed then.
+    /// Writes what is left. The file is to be completed then; if that fails, it is removed.
     pub async fn finish(mut self) -> Result<WrittenFile, BatchError> {
-        if !self.buffer.is_empty() {
-            self.write_chunk().await?;
+        if !self.buffer.is_empty()
+            && let Err(error) = self.write_chunk().await
+        {
+            self.discard().await;
+            return Err(error);
         }
         let Self { id, workspace, purpose, created_at, bytes, .. } = self;
         Ok(WrittenFile { id, workspace, purpose, bytes, created_at })
     }
 
-    /// Removes the file.
-    pub async fn discard(self) -> Result<(), BatchError> {
-        let mut tx = self.storage.store.begin().await?;
-        files::discard(&mut tx, &self.id).await?;
-        Ok(tx.commit().await?)
+    /// Removes the file. If the store cannot be reached, it is removed once it counts as given up.
+    pub async fn discard(&self) {
+        let discard = async {
+            let mut tx = self.storage.store.begin().await?;
+            files::discard(&mut tx, &self.id, (self.now)()).await?;
+            tx.commit().await
+        };
+        if let Err(error) = discard.await {
+            tracing::debug!(?error, "{} is removed later", self.id);
+        }
     }
 }
 

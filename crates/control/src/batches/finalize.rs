@@ -12,6 +12,8 @@ use store::content_keys::Scope;
 
 /// Results that are read at once. A response may have many megabytes.
 const PAGE: u32 = 4;
+/// A message batch has all results in one file, so that those of its first failing lines are in another one, for the console.
+const FAILING_MESSAGES: u64 = 100;
 
 /// A line of an output or error file.
 #[derive(Serialize)]
@@ -59,20 +61,23 @@ impl BatchStorage {
         batches::start_finalizing(&mut tx, &batch.id, (claim.now)()).await?;
         tx.commit().await?;
         let (mut output, mut errors) = (None, None);
-        let mut last = 0;
+        let (mut last, mut failing) = (0, 0);
         loop {
             let page = batches::results(&self.store, &batch.id, last, PAGE, false).await?;
             let Some(end) = page.last() else { break };
             last = end.number;
             for result in page {
-                let of_errors = result.outcome != LineOutcome::Succeeded && !batch.endpoint.is_messages();
-                let line = self.line(batch, result)?;
-                let writer = if of_errors { &mut errors } else { &mut output };
-                let writer = match writer {
-                    Some(writer) => writer,
-                    None => writer.insert(self.results_file(batch, claim).await?),
-                };
-                writer.write(&line).await?;
+                let has_failed = result.outcome != LineOutcome::Succeeded;
+                let result = self.opened(batch, result)?;
+                if batch.endpoint.is_messages() {
+                    self.append(&mut output, batch, claim, &result.message_line()).await?;
+                    if !has_failed || failing == FAILING_MESSAGES {
+                        continue;
+                    }
+                    failing += 1;
+                }
+                let file = if has_failed { &mut errors } else { &mut output };
+                self.append(file, batch, claim, &result.output_line(batch)).await?;
             }
         }
         let output = match output {
@@ -107,7 +112,7 @@ impl BatchStorage {
         self.find(&batch.workspace, &batch.id).await
     }
 
-    /// The first lines of a batch that did not succeed, as they are or will be in its error file.
+    /// The first lines of a batch that did not succeed, as an error file has them.
     pub async fn failing_lines(&self, batch: &Batch, limit: u32) -> Result<Vec<Value>, BatchError> {
         let mut lines = Vec::new();
         match &batch.error_file {
@@ -119,48 +124,77 @@ impl BatchStorage {
             }
             None => {
                 for result in batches::results(&self.store, &batch.id, 0, limit, true).await? {
-                    lines.push(self.line(batch, result)?);
+                    lines.push(self.opened(batch, result)?.output_line(batch));
                 }
             }
         }
         Ok(lines.iter().filter_map(|line| serde_json::from_slice(line).ok()).collect())
     }
 
-    async fn results_file(&self, batch: &Batch, claim: &Claim) -> Result<FileWriter, BatchError> {
-        let is_listed = !batch.endpoint.is_messages();
-        FileWriter::results(self, batch.workspace.clone(), is_listed, (batch.id.clone(), claim.clone())).await
+    /// Writes a line into a file, which it begins if it is the first one.
+    async fn append(
+        &self,
+        file: &mut Option<FileWriter>,
+        batch: &Batch,
+        claim: &Claim,
+        line: &[u8],
+    ) -> Result<(), BatchError> {
+        let writer = match file {
+            Some(writer) => writer,
+            None => {
+                let (is_listed, owner) = (!batch.endpoint.is_messages(), (batch.id.clone(), claim.clone()));
+                file.insert(FileWriter::results(self, batch.workspace.clone(), is_listed, owner).await?)
+            }
+        };
+        writer.write(line).await
     }
 
-    fn line(&self, batch: &Batch, result: LineResult) -> Result<Vec<u8>, BatchError> {
+    fn opened(&self, batch: &Batch, result: LineResult) -> Result<OpenedResult, BatchError> {
         let LineResult { number, custom_id, outcome, status, content } = result;
         let scope = Scope::BatchResult { batch: &batch.id, line: &number.to_string() };
         let body = content.map(|content| self.content.open(scope, content)).transpose()?;
         let body = body.map_or_else(|| RawValue::NULL.to_owned(), |body| compact(&body));
-        let request = batch.id.request_of(number);
-        let mut line = if batch.endpoint.is_messages() {
-            let result = match outcome {
-                LineOutcome::Succeeded => MessageResult::Succeeded { message: &body },
-                LineOutcome::Failed => MessageResult::Errored { error: &body },
-                LineOutcome::Cancelled => MessageResult::Canceled,
-                LineOutcome::Expired | LineOutcome::TimedOut => MessageResult::Expired,
-            };
-            serde_json::to_vec(&MessageLine { custom_id: &custom_id, result })
-        } else {
-            let unique = request.as_str().trim_start_matches("req_");
-            let error = outcome.error().map(|(code, message)| LineError { code, message });
-            let response = LineResponse { status_code: status, request_id: request.as_str(), body: &body };
-            let response = error.is_none().then_some(response);
-            serde_json::to_vec(&OutputLine {
-                id: format!("batch_req_{unique}"),
-                custom_id: &custom_id,
-                response,
-                error,
-            })
-        }
-        .expect("a line has only text keys");
-        line.push(b'\n');
-        Ok(line)
+        Ok(OpenedResult { number, custom_id, outcome, status, body })
     }
+}
+
+/// A result whose body can be read.
+struct OpenedResult {
+    number: u64,
+    custom_id: String,
+    outcome: LineOutcome,
+    status: u16,
+    body: Box<RawValue>,
+}
+
+impl OpenedResult {
+    /// The line of an output or error file.
+    fn output_line(&self, batch: &Batch) -> Vec<u8> {
+        let request = batch.id.request_of(self.number);
+        let unique = request.as_str().trim_start_matches("req_");
+        let error = self.outcome.error().map(|(code, message)| LineError { code, message });
+        let response = LineResponse { status_code: self.status, request_id: request.as_str(), body: &self.body };
+        let response = error.is_none().then_some(response);
+        encoded(&OutputLine { id: format!("batch_req_{unique}"), custom_id: &self.custom_id, response, error })
+    }
+
+    /// The line of the results of a message batch.
+    fn message_line(&self) -> Vec<u8> {
+        let result = match self.outcome {
+            LineOutcome::Succeeded => MessageResult::Succeeded { message: &self.body },
+            LineOutcome::Failed => MessageResult::Errored { error: &self.body },
+            LineOutcome::Cancelled => MessageResult::Canceled,
+            LineOutcome::Expired | LineOutcome::TimedOut => MessageResult::Expired,
+        };
+        encoded(&MessageLine { custom_id: &self.custom_id, result })
+    }
+}
+
+/// With its line break.
+fn encoded(line: &impl Serialize) -> Vec<u8> {
+    let mut line = serde_json::to_vec(line).expect("a line has only text keys");
+    line.push(b'\n');
+    line
 }
 
 /// A value on one line. A body that is not JSON becomes a text.

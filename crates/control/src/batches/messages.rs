@@ -2,6 +2,7 @@
 
 use super::commands::blank;
 use super::{BatchError, BatchStorage};
+use crate::command::Author;
 use domain::batches::{Batch, BatchEndpoint, BatchStatus, LineCounts};
 use domain::{Caller, Timestamp};
 use std::collections::HashSet;
@@ -33,6 +34,7 @@ impl BatchStorage {
     pub async fn create_messages(
         &self,
         caller: &Caller,
+        author: &Author,
         requests: Vec<MessageRequest>,
         now: Timestamp,
     ) -> Result<Batch, BatchError> {
@@ -90,6 +92,7 @@ impl BatchStorage {
         for part in lines.chunks(256) {
             batches::insert_lines(&mut tx, &batch.id, part).await?;
         }
+        self.record_creation(&mut tx, author, &batch).await?;
         tx.commit().await?;
         self.nudge.notify_one();
         Ok(batch)

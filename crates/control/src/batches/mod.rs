@@ -1,6 +1,7 @@
 //! Files and batches: commands, and the steps of the work that nodes do on batches.
 //!
-//! - `files`: content in chunks, sealed where it is stored.
+//! - `file_writer`, `file_reader`: content in chunks, sealed where it is stored.
+//! - `objects`: chunks in a bucket instead of the store.
 //! - `commands`: creates, finds and cancels batches.
 //! - `validate`: reads the input of a batch and makes its lines.
 //! - `write_results`: ends lines together with their usage events.
@@ -15,6 +16,7 @@ mod file_writer;
 mod finalize;
 mod lines;
 mod messages;
+mod objects;
 mod retention;
 mod validate;
 mod write_results;
@@ -27,11 +29,13 @@ pub use lines::RunnableLine;
 pub use messages::{MessageRequest, check_custom_id};
 pub use retention::clear_if_leading;
 pub use validate::{MayCall, Validation};
-pub use write_results::{FinishedLine, LineWriter};
+pub use write_results::{DeferredLine, FinishedLine, LineWriter};
 
 use background::LowPriorityThreads;
+use bucket::Bucket;
 use content::Content;
 use domain::RunId;
+use objects::ChunkObjects;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{ContentKeys, Store};
@@ -39,6 +43,8 @@ use tokio::sync::Notify;
 
 /// A node that reads an input or writes results renews its claim in every transaction; none takes nearly as long.
 pub(crate) const CLAIM_MILLIS: i64 = 60_000;
+const _: () =
+    assert!(bucket::MAX_REQUEST.as_millis() < CLAIM_MILLIS as u128, "a chunk is written between two renewals");
 
 /// The bounds of files and batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +66,7 @@ pub struct BatchBounds {
 pub struct BatchStorage {
     store: Store,
     content: Content,
+    objects: ChunkObjects,
     bounds: BatchBounds,
     /// Wakes the runner of this node.
     nudge: Arc<Notify>,
@@ -68,8 +75,16 @@ pub struct BatchStorage {
 }
 
 impl BatchStorage {
-    pub fn new(store: Store, keys: Option<ContentKeys>, bounds: BatchBounds) -> Self {
-        Self { store, content: Content::new(keys), bounds, nudge: Arc::default(), threads: LowPriorityThreads::new(1) }
+    /// Files are written to the bucket if there is one, else to the store.
+    pub fn new(store: Store, keys: Option<ContentKeys>, bounds: BatchBounds, bucket: Option<Bucket>) -> Self {
+        Self {
+            store,
+            content: Content::new(keys),
+            objects: bucket.map_or(ChunkObjects::Nowhere, ChunkObjects::InBucket),
+            bounds,
+            nudge: Arc::default(),
+            threads: LowPriorityThreads::new(1),
+        }
     }
 
     pub fn bounds(&self) -> &BatchBounds {

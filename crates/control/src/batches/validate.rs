@@ -21,6 +21,7 @@ const MAX_EMBEDDING_INPUTS: u64 = 50_000;
 /// Lines that one transaction inserts, and their bytes.
 const MAX_LINES: usize = 256;
 const MAX_BYTES: usize = 2 << 20;
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// The most characters of a value that a problem repeats.
 const SHOWN: usize = 100;
 
@@ -245,6 +246,8 @@ impl LineParser {
     }
 
     fn line(&mut self, line: &[u8]) {
+        // Some editors begin a file with a byte order mark.
+        let line = if self.number == 0 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };
         let line = line.trim_ascii();
         if line.is_empty() {
             return;
@@ -452,6 +455,17 @@ mod tests {
             assert_eq!(ids, [(1, "ü0"), (2, "ü1"), (3, "ü2"), (4, "ü3"), (5, "ü4")]);
             assert!(parsed.valid.iter().all(|line| line.content.bytes == BODY.as_bytes()));
         }
+    }
+
+    #[test]
+    fn a_file_may_begin_with_a_byte_order_mark() {
+        let text = format!("\u{feff}{}\n{}", line("a", BODY), line("b", BODY));
+        for cut in 0..4 {
+            let (first, rest) = text.as_bytes().split_at(cut);
+            let parsed = parser(BatchEndpoint::Chat).parsed(Some(first.into())).parsed(Some(rest.into())).parsed(None);
+            assert_eq!((parsed.problems.len(), parsed.valid.len()), (0, 2), "{cut}");
+        }
+        assert_eq!(parse(&format!("{}\n\u{feff}{}", line("a", BODY), line("b", BODY))).problems.len(), 1);
     }
 
     #[test]

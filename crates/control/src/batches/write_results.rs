@@ -2,9 +2,10 @@
 
 use super::{BatchStorage, content::Content};
 use crate::usage::record_events;
+use bytes::Bytes;
 use domain::batches::{LineOutcome, LineUsage};
-use domain::{BatchId, NanoUsd, RunId, Timestamp, UsageEvent};
-use store::batches::{self, EndedLine};
+use domain::{BatchId, NanoUsd, RunId, UsageEvent};
+use store::batches::{self, Deferral, EndedLine};
 use store::content_keys::Scope;
 use store::usage::UsageWriter;
 use store::{Store, StoreError};
@@ -19,10 +20,18 @@ pub struct FinishedLine {
     /// Of the response; 0 if there is none.
     pub status: u16,
     /// The body of the response.
-    pub body: Option<Vec<u8>>,
+    pub body: Option<Bytes>,
     pub reasoning_tokens: u64,
     /// `None` if no engine was called.
     pub event: Option<UsageEvent>,
+}
+
+/// A line that runs again later.
+#[derive(Debug, Clone)]
+pub struct DeferredLine {
+    pub batch: BatchId,
+    pub number: u64,
+    pub deferral: Deferral,
 }
 
 /// Writes results of this run.
@@ -70,16 +79,21 @@ impl LineWriter {
             custom_id: line.custom_id.clone(),
             outcome: line.outcome,
             status: line.status,
-            content: line.body.clone().map(|body| self.content.seal(scope, body)),
+            content: line.body.as_ref().map(|body| self.content.seal(scope, body.to_vec())),
             usage,
             cost: line.event.as_ref().map_or(NanoUsd::ZERO, |event| event.cost),
         }
     }
 
-    /// Lets a line wait for its next attempt.
-    pub async fn defer(&self, line: (&BatchId, u64), available_at: Timestamp, code: &str) -> Result<(), StoreError> {
+    /// Lets lines wait for their next attempts.
+    pub async fn defer(&self, lines: &[DeferredLine]) -> Result<(), StoreError> {
+        if lines.is_empty() {
+            return Ok(());
+        }
         let mut tx = self.store.begin().await?;
-        batches::defer(&mut tx, line, &self.run, available_at, code).await?;
+        for DeferredLine { batch, number, deferral } in lines {
+            batches::defer(&mut tx, (batch, *number), &self.run, deferral).await?;
+        }
         tx.commit().await
     }
 }

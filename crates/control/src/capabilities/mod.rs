@@ -126,6 +126,10 @@ impl CapabilityKeeper {
 
     /// Reads new results; all of them if there are engines that this node has not had before.
     async fn read(&mut self, engines: &HashMap<String, ProbedEngine>) -> Result<(), StoreError> {
+        if engines.is_empty() {
+            self.present.clear();
+            return Ok(());
+        }
         let has_new = engines.keys().any(|key| !self.present.contains(key));
         let since = if has_new { Timestamp::from_millis(0) } else { self.read_until };
         for record in capabilities::list_since(&self.parts.store, since.plus_millis(-OVERLAP_MILLIS)).await? {

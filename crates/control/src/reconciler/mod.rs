@@ -44,7 +44,9 @@ use tokio::sync::Notify;
 /// Period of the rounds without a nudge.
 const ROUND: Duration = Duration::from_millis(500);
 /// The same while there are neither endpoints nor replicas. A new endpoint is a nudge.
-const IDLE_ROUND: Duration = Duration::from_secs(5);
+const IDLE_ROUND: Duration = Duration::from_secs(20);
+/// The same where engines of models run in a cluster.
+const IDLE_ROUND_OF_CLUSTER: Duration = Duration::from_secs(5);
 
 /// Why a round, or its work on one endpoint, was not finished.
 #[derive(Debug, thiserror::Error)]
@@ -125,7 +127,11 @@ impl<D: Driver + Clone> Reconciler<D> {
     async fn round_of(&mut self, leadership: &Leadership, epoch: u64) -> Result<Pace, RoundError> {
         let begun = Round::begin(&self.parts, &mut self.probes, leadership, epoch).await?;
         let Some(mut round) = begun else { return Ok(Pace::Usual) };
-        let pace = if round.snapshot.is_empty() { Pace::Idle(IDLE_ROUND) } else { Pace::Usual };
+        let pace = match self.parts.driver.cluster() {
+            _ if !round.snapshot.is_empty() => Pace::Usual,
+            Some(_) => Pace::Idle(IDLE_ROUND_OF_CLUSTER),
+            None => Pace::Idle(IDLE_ROUND),
+        };
         round.reconcile().await?;
         self.autoscaler.tick(&round).await?;
         self.maintenance.tick(&round).await?;

@@ -15,7 +15,7 @@ use domain::usage::{Actor, Totals};
 use domain::{EndUserId, Grain, Grouping, Span, Timestamp, WorkspaceId};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use store::usage::sums::{self, Summed, check};
+use store::usage::sums::{self, Selection, Summed, Sums, check};
 use store::{Store, api_keys, end_users, retention, workspaces};
 
 /// One line per group with usage, and their sum.
@@ -28,16 +28,26 @@ pub struct Report {
     pub end_users: HashMap<EndUserId, String>,
 }
 
-/// The usage of a workspace in a span, by default the current month. A deleted workspace still has its usage.
+/// What a report covers; by default the current month.
+#[derive(Debug, Clone, Default)]
+pub struct ReportQuery {
+    pub from: Option<Timestamp>,
+    pub to: Option<Timestamp>,
+    pub grouping: Grouping,
+    /// Only calls of this key or user.
+    pub actor: Option<Actor>,
+}
+
+/// The usage of a workspace in a span. A deleted workspace still has its usage.
 pub async fn report(
     store: &Store,
     workspace: &WorkspaceId,
-    from: Option<Timestamp>,
-    to: Option<Timestamp>,
-    grouping: &Grouping,
+    query: ReportQuery,
     now: Timestamp,
 ) -> Result<Report, CommandError> {
+    let ReportQuery { from, to, grouping, actor } = query;
     let span = Span::or_month_of(now, from, to)?;
+    let selection = Selection { workspace, actor: actor.as_ref() };
     let is_by = |dimension| grouping.dimensions().contains(&dimension);
     let pieces = if is_by(Dimension::EndUser) {
         // Only whole days are summed by end user.
@@ -49,15 +59,15 @@ pub async fn report(
         plan(readable(store, span).await?, now)
     };
     let found = match grouping.label() {
-        None => sums::read(store, workspace, &pieces, grouping).await?,
-        Some(label) => by_label(store, workspace, &pieces, grouping, label).await?,
+        None => sums::read(store, selection, &pieces, &grouping).await?,
+        Some(label) => by_label(store, selection, &pieces, &grouping, label).await?,
     };
     let total: Totals = found.iter().map(|sum| sum.totals).sum();
     if total == Totals::default() && workspaces::by_id(store, workspace).await?.is_none() {
         return Err(CommandError::missing("workspace", workspace.as_str()));
     }
     let end_users = names_of_end_users(store, workspace, &found).await?;
-    Ok(Report { grouping: grouping.clone(), lines: found, total, end_users })
+    Ok(Report { grouping, lines: found, total, end_users })
 }
 
 async fn names_of_end_users(
@@ -78,7 +88,7 @@ async fn names_of_end_users(
 /// The usage by a label that keys have now, which is the last group of each line.
 async fn by_label(
     store: &Store,
-    workspace: &WorkspaceId,
+    selection: Selection<'_>,
     pieces: &[Piece],
     grouping: &Grouping,
     label: &str,
@@ -86,9 +96,9 @@ async fn by_label(
     let wanted = grouping.dimensions();
     let with_key: Vec<Dimension> = wanted.iter().copied().filter(|one| *one != Dimension::Key).collect();
     let with_key = Grouping::from(&[&with_key[..], &[Dimension::Key]].concat()[..]);
-    let labels = api_keys::labels(store, workspace).await?;
+    let labels = api_keys::labels(store, selection.workspace).await?;
     let mut lines: BTreeMap<Vec<Group>, Totals> = BTreeMap::new();
-    for Summed { mut groups, totals } in sums::read(store, workspace, pieces, &with_key).await? {
+    for Summed { mut groups, totals } in sums::read(store, selection, pieces, &with_key).await? {
         let caller = groups.pop();
         let value = match &caller {
             Some(Group::Actor(Actor::Key(key))) => labels.get(key).and_then(|labels| labels.get(label)).cloned(),
@@ -141,17 +151,22 @@ pub async fn rebuild(command: Command<'_>) -> Result<Rebuilt, CommandError> {
     let mut rebuilt = Rebuilt::default();
     let mut last = None;
     // Sums of deleted events stay unchanged.
-    let cleared_before = retention::events_cleared_before(command.store).await?;
-    let first_hour = cleared_before.map_or_else(Timestamp::default, |moment| Grain::Hour.start_at_or_after(moment));
+    let cleared_before = retention::events_cleared_before(command.store).await?.unwrap_or_default();
     while let Some(workspace) = check::next_workspace(command.store, last.as_ref()).await? {
         rebuilt.workspaces += 1;
-        // Hours first: days are compared with them.
-        let (hours, rows) = rebuild_all(command.store, &workspace, Grain::Hour, first_hour).await?;
-        rebuilt.hours += hours;
-        rebuilt.rows_corrected += rows;
-        let (days, rows) = rebuild_all(command.store, &workspace, Grain::Day, Timestamp::default()).await?;
-        rebuilt.days += days;
-        rebuilt.rows_corrected += rows;
+        for sums in Sums::ALL {
+            let first = match sums {
+                Sums::Of(Grain::Day) => Timestamp::default(),
+                Sums::Of(Grain::Hour) | Sums::EndUsers => sums.grain().start_at_or_after(cleared_before),
+            };
+            let (count, rows) = rebuild_all(command.store, &workspace, sums, first).await?;
+            rebuilt.rows_corrected += rows;
+            match sums {
+                Sums::Of(Grain::Hour) => rebuilt.hours += count,
+                Sums::Of(Grain::Day) => rebuilt.days += count,
+                Sums::EndUsers => {} // the same days
+            }
+        }
         last = Some(workspace);
     }
     if rebuilt.rows_corrected > 0 {
@@ -168,14 +183,14 @@ pub async fn rebuild(command: Command<'_>) -> Result<Rebuilt, CommandError> {
 async fn rebuild_all(
     store: &Store,
     workspace: &WorkspaceId,
-    grain: Grain,
+    sums: Sums,
     mut from: Timestamp,
 ) -> Result<(u64, u64), CommandError> {
     let (mut count, mut rows) = (0, 0);
-    while let Some(start) = check::next_start(store, workspace, grain, from).await? {
+    while let Some(start) = check::next_start(store, workspace, sums, from).await? {
         count += 1;
-        rows += check::correct(store, workspace, grain, start).await?;
-        from = Timestamp::from_millis(start.millis() + grain.millis());
+        rows += check::correct(store, workspace, sums, start).await?;
+        from = Timestamp::from_millis(start.millis() + sums.grain().millis());
     }
     Ok((count, rows))
 }

@@ -1,5 +1,6 @@
 //! Moves usage events from the journal to the store, in batches, each exactly once.
 
+use background::ticks;
 use domain::usage::Actor;
 use domain::{KeyId, RunId, Timestamp, UsageEvent};
 use std::collections::HashMap;
@@ -65,7 +66,7 @@ impl JournalDrain {
                 Ok(None) => pause = IDLE_PAUSE,
                 Err(error) => tracing::error!(%error, "cannot read the journal"),
             }
-            let _ = tokio::time::timeout(pause, no_more.changed()).await;
+            let _ = tokio::time::timeout_at(ticks::after(pause), no_more.changed()).await;
         }
         // If the leases of the run cannot be released, its file stays and the next start releases them.
         match leases::end_run(&self.store, run.as_str()).await {

@@ -7,7 +7,7 @@ use control::{Author, Command, CommandErrorKind, bootstrap, organizations, users
 use domain::budget::Budgets;
 use domain::endpoint::labels::Labels;
 use domain::user::Role;
-use domain::workspace::OwnLimits;
+use domain::workspace::{Limits, OwnLimits};
 use domain::workspace_edit::{LimitChange, LimitChanges};
 use domain::{KeyId, KeyLimits, KeyRestrictions, KeyState, OrganizationId};
 use std::collections::BTreeSet;
@@ -156,6 +156,26 @@ async fn keys_of_removed_members_are_listed_and_revoked_together() {
 
         members::remove(command(&store), home, &ben, KeysOfMember::Revoke).await.unwrap();
         assert_eq!(keys::show(&store, &of_ben).await.unwrap().state(NOW), KeyState::Revoked);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_labels_of_the_newest_keys_are_listed() {
+    on_both(async |_, store| {
+        let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
+        let workspace = first.workspace.id;
+        let limits = Limits { max_api_keys: 1_000, ..DEFAULTS };
+        for number in 0..60 {
+            let own = (0..3).map(|index| (format!("own-{number}-{index}"), String::new()));
+            let labels = own.chain([("team".to_owned(), format!("{number:02}"))]).collect();
+            let later = Command { now: NOW.plus_millis(number), ..command(&store) };
+            keys::create(later, &workspace, KeyRequest { labels, ..REQUEST }, &limits).await.unwrap();
+        }
+        let found = keys::labels(&store, &workspace).await.unwrap();
+        assert_eq!((found.len(), found["team"].len()), (100, 50));
+        assert_eq!((found["team"].first().unwrap().as_str(), found["team"].last().unwrap().as_str()), ("10", "59"));
+        assert!(found.contains_key("own-59-0") && !found.contains_key("own-0-0"));
     })
     .await;
 }

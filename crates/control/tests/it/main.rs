@@ -6,6 +6,7 @@
 #[expect(dead_code, reason = "the tests of the store use all of it")]
 mod databases;
 
+mod batches;
 mod bootstrap;
 mod capabilities;
 mod catalogue;

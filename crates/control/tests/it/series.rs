@@ -2,10 +2,11 @@ use crate::databases::on_both;
 use crate::{DEFAULTS, NOW, command};
 use control::bootstrap::{self, FirstStart};
 use control::series::{ChartLine, LineName, SeriesQuery, SeriesReport, SeriesValue, report};
-use control::{CommandError, retention, usage};
+use control::usage::{self, ReportQuery};
+use control::{CommandError, retention};
 use domain::series::{Division, Metric, Step};
 use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens};
-use domain::{Caller, Grouping, ModelId, NanoUsd, Price, RequestId, Retention, Span, Timestamp, UsageEvent};
+use domain::{Caller, ModelId, NanoUsd, Price, RequestId, Retention, Span, Timestamp, UsageEvent};
 use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
@@ -54,7 +55,7 @@ async fn used(store: &Store) -> FirstStart {
         event(&first, "acme/tiny", NOW.plus_millis(-3 * HOUR), ""),
         event(&first, "acme/tiny", NOW.plus_millis(-3 * HOUR + 1), "bad_gateway"),
         UsageEvent {
-            origin: CallOrigin { surface: Some(CallSurface::Messages), requested_model: None, batch: None },
+            origin: CallOrigin { surface: Some(CallSurface::Messages), ..CallOrigin::default() },
             ..event(&first, "dedicated/mine", NOW.plus_millis(-HOUR), "")
         },
     ];
@@ -134,6 +135,24 @@ async fn a_chart_has_a_value_for_every_known_point() {
         busy.span = Span { from: NOW.plus_millis(-HOUR), to: NOW.plus_millis(-HOUR + 120_000) };
         let report = ask(&store, &first, busy).await.unwrap();
         assert_eq!(shown(&report.lines[0]), ["mean 0.10 0.00 = 0.05"], "six seconds of a minute");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_call_that_its_client_cancelled_is_counted_apart_from_errors() {
+    on_both(async |_, store| {
+        let first = bootstrap::first_start(&store, &DEFAULTS, NOW).await.unwrap().unwrap();
+        let events = ["", "client_gone", "client_gone", "bad_gateway"]
+            .map(|code| event(&first, "acme/tiny", NOW.plus_millis(-HOUR), code));
+        let mut tx = store.begin().await.unwrap();
+        UsageWriter::default().write(&mut tx, &events).await.unwrap();
+        tx.commit().await.unwrap();
+        let total = async |metric| ask(&store, &first, query(metric)).await.unwrap().lines[0].total[0].1;
+        let whole = |count| Some(SeriesValue::Whole(count));
+        assert_eq!(total(Metric::Requests).await, whole(4));
+        assert_eq!(total(Metric::Cancelled).await, whole(2));
+        assert_eq!(total(Metric::Errors).await, whole(1));
     })
     .await;
 }
@@ -277,12 +296,13 @@ async fn points_whose_rows_were_pruned_are_unknown_and_the_bill_stays() {
         let daily = SeriesQuery { span, step: Some(Step::parse("day").unwrap()), ..query(Metric::Requests) };
         assert_eq!(shown(&ask(&store, &first, daily).await.unwrap().lines[0]), ["count 1 = 1"]);
 
-        let (workspace, all) = (&first.workspace.id, Grouping::default());
-        let whole = usage::report(&store, workspace, Some(old.plus_millis(-5)), Some(NOW), &all, NOW).await.unwrap();
+        let workspace = &first.workspace.id;
+        let since = |from| ReportQuery { from: Some(from), to: Some(NOW), ..ReportQuery::default() };
+        let whole = usage::report(&store, workspace, since(old.plus_millis(-5)), NOW).await.unwrap();
         assert_eq!((whole.total.requests, whole.total.cost.nanos()), (2, 14), "edges of the past are whole hours");
         let rebuilt = usage::rebuild(command(&store)).await.unwrap();
         assert_eq!(rebuilt.rows_corrected, 0, "sums of events that are gone are not taken for wrong");
-        let again = usage::report(&store, workspace, Some(old), Some(NOW), &all, NOW).await.unwrap();
+        let again = usage::report(&store, workspace, since(old), NOW).await.unwrap();
         assert_eq!(again.total.requests, 2);
     })
     .await;

@@ -2,16 +2,20 @@ use crate::databases::on_both;
 use crate::{DEFAULTS, NOW, command};
 use control::bootstrap::{self, FirstStart};
 use control::keys::{self, KeyChange, KeyEdit};
-use control::usage::{self, Rebuilt};
+use control::usage::{self, Rebuilt, ReportQuery};
 use control::workspaces::KeysOfWorkspace;
-use control::{CommandErrorKind, workspaces};
+use control::{CommandErrorKind, organizations, workspaces};
 use domain::grouping::Group;
 use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens, Totals};
-use domain::{Caller, EndUserId, Grouping, ModelId, NanoUsd, Price, RequestId, Timestamp, UsageEvent, WorkspaceId};
+use domain::{
+    Caller, EndUserId, Grouping, KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent,
+    WorkspaceId,
+};
 use expect_test::expect;
 use std::sync::Arc;
 use store::Store;
 use store::usage::UsageWriter;
+use store::usage::recent::Recent;
 use store::usage::sums::Summed;
 
 fn at(text: &str) -> Timestamp {
@@ -42,7 +46,7 @@ fn event(first: &FirstStart, actor: Actor, model: &str, started_at: &str, certai
         duration_micros: 1,
         held_micros: None,
         sent_micros: Some(700),
-        origin: CallOrigin { surface: Some(CallSurface::Chat), requested_model: None, batch: None },
+        origin: CallOrigin { surface: Some(CallSurface::Chat), ..CallOrigin::default() },
         failovers: 0,
         end_user: None,
         reserved_in: Default::default(),
@@ -87,7 +91,8 @@ fn shown(report: &usage::Report, first: &FirstStart) -> String {
 }
 
 async fn report(store: &Store, workspace: &WorkspaceId, grouping: &str) -> usage::Report {
-    usage::report(store, workspace, None, None, &Grouping::parse(grouping).unwrap(), NOW).await.unwrap()
+    let query = ReportQuery { grouping: Grouping::parse(grouping).unwrap(), ..ReportQuery::default() };
+    usage::report(store, workspace, query, NOW).await.unwrap()
 }
 
 #[tokio::test]
@@ -107,6 +112,28 @@ async fn the_month_to_date_is_shown_per_group_and_in_total() {
         assert_eq!(grouped.total, all.total);
         let surfaces = report(&store, &first.workspace.id, "surface").await;
         assert_eq!(shown(&surfaces, &first), "chat 3 3000 30 600 0.000282\n");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_usage_of_one_caller_is_a_part_of_the_whole() {
+    on_both(async |_, store| {
+        let first = used(&store).await;
+        let of = async |actor: Actor, grouping: &str, from: &str| {
+            let grouping = Grouping::parse(grouping).unwrap();
+            let query = ReportQuery { from: Some(at(from)), grouping, actor: Some(actor), ..ReportQuery::default() };
+            shown(&usage::report(&store, &first.workspace.id, query, NOW).await.unwrap(), &first)
+        };
+        let (key, user) = (Actor::Key(first.key.id.clone()), Actor::User(first.user.id.clone()));
+        // Of days, hours and single events.
+        for from in ["2027-01-01T00:00:00Z", "2027-01-14T23:30:00Z", "2027-01-14T23:59:59.999Z"] {
+            assert_eq!(of(key.clone(), "model", from).await, "acme/tiny 2 2000 20 400 0.000188\n", "{from}");
+            assert_eq!(of(user.clone(), "surface", from).await, "chat 1 1000 10 200 0.000094\n", "{from}");
+        }
+        assert_eq!(of(key, "endUser,label:team", "2027-01-01T00:00:00Z").await, "- - 2 2000 20 400 0.000188\n");
+        let other = Actor::Key(KeyId::new(NOW, 7));
+        assert_eq!(of(other, "", "2027-01-01T00:00:00Z").await, " 0 0 0 0 0.00\n");
     })
     .await;
 }
@@ -140,16 +167,41 @@ async fn spans_are_half_open_and_end_after_they_start() {
     on_both(async |_, store| {
         let first = used(&store).await;
         let requests = async |from: &str, to: &str| {
-            let (from, to) = (Some(at(from)), Some(at(to)));
-            usage::report(&store, &first.workspace.id, from, to, &Grouping::default(), NOW)
-                .await
-                .map(|report| report.total.requests)
+            let query = ReportQuery { from: Some(at(from)), to: Some(at(to)), ..ReportQuery::default() };
+            usage::report(&store, &first.workspace.id, query, NOW).await.map(|report| report.total.requests)
         };
         assert_eq!(requests("2027-01-14T23:59:59.999Z", "2027-01-15T00:00:00Z").await.unwrap(), 1);
         assert_eq!(requests("2027-01-15T00:00:00Z", "2027-01-15T00:00:00Z").await.unwrap(), 0);
         assert_eq!(requests("2020-01-01T00:00:00Z", "2030-01-01T00:00:00Z").await.unwrap(), 4);
         let refused = requests("2027-01-15T00:00:00.001Z", "2027-01-15T00:00:00Z").await.unwrap_err();
         assert_eq!((refused.code(), refused.field()), ("invalid_value", Some("to")));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_last_minute_of_an_organization_has_the_calls_that_its_limits_count() {
+    on_both(async |_, store| {
+        let first = used(&store).await;
+        let actor = || Actor::Key(first.key.id.clone());
+        let moment = "2027-01-15T07:30:10Z";
+        let in_batch = UsageEvent {
+            origin: CallOrigin { surface: Some(CallSurface::Batch), ..CallOrigin::default() },
+            ..event(&first, actor(), "acme/big", moment, Certainty::Exact)
+        };
+        let dedicated = event(&first, actor(), "dedicated/chat", moment, Certainty::Exact);
+        let failed = event(&first, actor(), "acme/big", moment, Certainty::Void);
+        let mut tx = store.begin().await.unwrap();
+        UsageWriter::default().write(&mut tx, &[in_batch, dedicated, failed]).await.unwrap();
+        tx.commit().await.unwrap();
+        let unused = OrganizationId::new(NOW, 1);
+        let at_moment = at("2027-01-15T07:31:00Z");
+        let ids = [&first.organization.id, &unused];
+        let found = organizations::used_per_minute(&store, &ids, at_moment).await.unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[&first.organization.id], Recent { requests: 2, tokens: 1_010 });
+        let later = organizations::used_per_minute(&store, &ids, at_moment.plus_millis(60_000)).await.unwrap();
+        assert!(later.is_empty());
     })
     .await;
 }
@@ -162,7 +214,7 @@ async fn a_deleted_workspace_keeps_its_usage_and_an_unknown_one_has_none() {
         workspaces::delete(command(&store), &first.workspace.id, KeysOfWorkspace::Keep).await.unwrap();
         assert_eq!(report(&store, &first.workspace.id, "model").await.total.requests, 3);
         let unknown = WorkspaceId::new(NOW, 1);
-        let refused = usage::report(&store, &unknown, None, None, &Grouping::default(), NOW).await.unwrap_err();
+        let refused = usage::report(&store, &unknown, ReportQuery::default(), NOW).await.unwrap_err();
         assert_eq!(refused.kind(), CommandErrorKind::Missing);
     })
     .await;

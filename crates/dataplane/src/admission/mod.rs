@@ -131,7 +131,9 @@ fn rate_limited(caller: &Caller, of: ChargedCall<'_>, exceeded: &Exceeded) -> Ca
 fn rejection(caller: &Caller, error: QuotaError, now: Timestamp, rate_limits: RateLimitStatus) -> CallError {
     match error {
         QuotaError::Spent { account, least, of } => match *of {
-            LeasedAccount::Quota { month, .. } => CallError::quota_exceeded(caller, &account, month, now, rate_limits),
+            LeasedAccount::Quota { month, .. } => {
+                CallError::short_of_quota(caller, (&account, least), month, now, rate_limits)
+            }
             LeasedAccount::Budget { key, period } => {
                 let short = ShortBudget { whose: format!("key {key}"), period, account, least };
                 CallError::short_of_budget(&short, now, rate_limits)

@@ -114,6 +114,23 @@ impl Node {
     }
 }
 
+#[tokio::test]
+async fn a_call_may_begin_later_if_running_calls_have_reserved_the_quota() {
+    let node = Node::start(CAP).await;
+    let running = node.reserve(950, NOW).await.unwrap();
+    let rate_limits = node.admission.rate_limiter.look(&node.caller, PerMinute { requests: 60, tokens: 6_000 }).await;
+    let rejected = async |tokens| {
+        let error = node.reserve(tokens, NOW).await.err().unwrap();
+        rejection(&node.caller, error, NOW, rate_limits)
+    };
+    let error = rejected(100).await;
+    assert!(error.may_begin_later(), "{error}");
+    assert!(error.to_string().contains("950 reserved by running calls"), "{error}");
+    let error = rejected(CAP + 1).await;
+    assert!(matches!(error, CallError::QuotaExceeded { .. }) && !error.may_begin_later(), "more than all: {error}");
+    drop(running);
+}
+
 /// A sink that keeps nothing.
 struct NoSink;
 

@@ -2,7 +2,7 @@
 
 use super::{AliveBody, StreamBody};
 use crate::record::Outcome;
-use crate::response_memory::BodyGrant;
+use crate::response_memory::{self, BodyGrant};
 use crate::usage_tap::UsageTap;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
@@ -15,7 +15,7 @@ pub enum ResponseBody {
     Whole {
         bytes: Option<Bytes>,
         tap: UsageTap,
-        /// Kept until the bytes have been sent.
+        /// Kept until the bytes are dropped, which are sent or stored after this body has ended.
         memory: Option<Box<dyn BodyGrant>>,
     },
     Stream(Box<StreamBody>),
@@ -30,12 +30,15 @@ impl ResponseBody {
 
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         match self {
-            Self::Whole { bytes, tap, .. } => {
+            Self::Whole { bytes, tap, memory } => {
                 let bytes = bytes.take();
                 if bytes.is_some() {
                     tap.settle(Outcome::Served);
                 }
-                Poll::Ready(bytes)
+                Poll::Ready(bytes.map(|bytes| match memory.take() {
+                    Some(grant) => response_memory::hold(bytes, grant),
+                    None => bytes,
+                }))
             }
             Self::Stream(stream) => stream.poll(cx),
             Self::Alive(alive) => alive.poll(cx),

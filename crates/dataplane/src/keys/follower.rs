@@ -1,13 +1,15 @@
 //! Follows the changes that this node and others make, and keeps the key directory valid.
 
 use super::{KeyDirectory, STALE_KEY_TTL};
+use background::ticks;
 use domain::Segment;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Change, ChangeFeed, StoreError, api_keys};
+use tokio::time::Instant;
 
 /// Period of asking for changes, if the store cannot notify of them.
-const POLL_PERIOD: Duration = Duration::from_millis(400);
+const POLL_PERIOD: Duration = Duration::from_millis(500);
 /// Delay after a failed [`ChangeFollower::round`].
 pub const RETRY_DELAY: Duration = Duration::from_millis(250);
 
@@ -48,7 +50,8 @@ impl ChangeFollower {
             }
         };
         self.listing = self.keys.expect_page(self.listing).await;
-        match feed.next(POLL_PERIOD).await {
+        let until_poll = ticks::after(POLL_PERIOD).saturating_duration_since(Instant::now());
+        match feed.next(until_poll).await {
             Ok(changes) => {
                 for change in &changes {
                     self.keys.forget(change);

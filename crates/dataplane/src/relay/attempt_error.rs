@@ -167,7 +167,9 @@ pub(super) fn status_error(
     native: Option<NativeApi>,
     context_length: u64,
 ) -> AttemptError {
+    let error = upstream_error::read(body);
     let status = match head.status {
+        StatusCode::INTERNAL_SERVER_ERROR if error.is_about_media() => UpstreamRejection::BadRequest,
         StatusCode::BAD_REQUEST => UpstreamRejection::BadRequest,
         StatusCode::PAYLOAD_TOO_LARGE => UpstreamRejection::TooLarge,
         StatusCode::UNPROCESSABLE_ENTITY => UpstreamRejection::Unprocessable,
@@ -186,7 +188,6 @@ pub(super) fn status_error(
             };
         }
     };
-    let error = upstream_error::read(body);
     let overflow = error.overflow(context_length);
     let message = if error.message.is_empty() { "the model rejected the request".into() } else { error.message };
     AttemptError::Final(CallError::Rejected { status, message, param: error.param, overflow })

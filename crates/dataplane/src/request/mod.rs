@@ -228,7 +228,7 @@ impl ParsedRequest {
         let tokens = self.estimate.token_ids.unwrap_or_else(|| {
             // Rounded up at four bytes per token.
             let text = self.prompt_bytes().saturating_sub(self.estimate.opaque_bytes);
-            ratio.tokens(text.saturating_add(BYTES_PER_TOKEN - 1)).saturating_add(self.estimate.media_tokens)
+            ratio.prompt_tokens(text.saturating_add(BYTES_PER_TOKEN - 1)).saturating_add(self.estimate.media_tokens)
         });
         tokens.min(self.estimate.bound(context_length).prompt)
     }

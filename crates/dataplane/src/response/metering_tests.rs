@@ -24,7 +24,10 @@ struct Case {
 impl Case {
     fn all() -> impl Iterator<Item = Self> {
         let flags = || [false, true].into_iter();
-        Personality::ALL.into_iter().flat_map(move |engine| {
+        // At its limit, vLLM ends a choice with its last text.
+        let endings =
+            Personality::ALL.map(|engine| (engine, "stop")).into_iter().chain([(Personality::Vllm, "length")]);
+        endings.flat_map(move |(engine, finish_reason)| {
             [1, 8].into_iter().flat_map(move |choices| {
                 flags().flat_map(move |running_usage| {
                     flags().flat_map(move |uneven| {
@@ -33,6 +36,7 @@ impl Case {
                                 engine,
                                 uneven,
                                 hidden_tokens,
+                                finish_reason: finish_reason.to_owned(),
                                 chunks: CHUNKS,
                                 prompt_tokens: PROMPT_TOKENS,
                                 ..Script::default()

@@ -21,6 +21,10 @@ pub(crate) struct UpstreamError {
 /// Types of vLLM and SGLang, and of the other APIs.
 const REJECTIONS: [&str; 2] = ["BadRequestError", "invalid_request_error"];
 
+/// What llama-server says, with status 500, of parts of messages that its model cannot read.
+const UNREADABLE_MEDIA: [&str; 3] =
+    ["image input is not supported", "audio input is not supported", "video input is not supported"];
+
 /// Reads `{"error":{…}}`, `{"message":…}`, `{"error":"…"}` or `{"detail":"…"}`.
 pub(crate) fn read(body: &[u8]) -> UpstreamError {
     let mut error = UpstreamError::default();
@@ -36,6 +40,11 @@ impl UpstreamError {
         let overflow = self.overflow(context_length);
         let status = self.rejection.or(overflow.map(|_| UpstreamRejection::BadRequest))?;
         Some(CallError::Rejected { status, message: self.message.clone(), param: self.param.clone(), overflow })
+    }
+
+    /// Whether the request is at fault although the status says that the engine is.
+    pub(crate) fn is_about_media(&self) -> bool {
+        UNREADABLE_MEDIA.iter().any(|message| self.message.starts_with(message))
     }
 
     /// How the request exceeds the context of a model with this length; `None` if this error is about something else.

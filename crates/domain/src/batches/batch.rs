@@ -177,7 +177,7 @@ pub struct Batch {
     /// `None` for message batches, whose lines come with the request.
     pub input_file: Option<FileId>,
     pub output_file: Option<FileId>,
-    /// Of a message batch, all results are in the output file.
+    /// Of a message batch, all results are in the output file, and the first of those that are errors also in this one.
     pub error_file: Option<FileId>,
     /// `None` for the retention of all files.
     pub output_expiry: Option<OutputExpiry>,

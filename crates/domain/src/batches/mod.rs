@@ -9,4 +9,4 @@ pub use batch::{
     LineOutcome, LineUsage, MAX_METADATA_KEY, MAX_METADATA_PAIRS, MAX_METADATA_VALUE, MAX_PROBLEMS, OutputExpiry,
 };
 pub use file::{EXPIRY_SECS, FilePurpose, StoredFile};
-pub use retry::{AfterAttempt, after_attempt};
+pub use retry::{AfterAttempt, AttemptResponse, after_attempt};

@@ -1,9 +1,24 @@
 //! What happens to a line after an attempt.
 
-/// The attempts of a line whose workspace has no quota left. Lines that run at the same moment may hold what is left of it.
-const QUOTA_ATTEMPTS: u32 = 3;
+/// The calls of engines for a line. One whose calls always fail is not repeated for the whole window of its batch.
+const MAX_ATTEMPTS: u32 = 12;
 const FIRST_BACKOFF_MILLIS: u64 = 500;
 const MAX_BACKOFF_MILLIS: u64 = 60_000;
+/// How long a line waits for what it could not begin without.
+const WAIT_MILLIS: u64 = 2_000;
+
+/// The response to an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AttemptResponse<'a> {
+    pub status: u16,
+    /// Empty if the call succeeded.
+    pub code: &'a str,
+    /// No engine has taken the call, for a reason that may pass: what it needs is reserved by running calls, or no engine has
+    /// room or serves.
+    pub may_begin_later: bool,
+    /// The attempts that count, with this one if it does.
+    pub attempts: u32,
+}
 
 /// How a line goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,15 +27,22 @@ pub enum AfterAttempt {
     Finish,
     /// The line runs again after this time, unless its batch ends before.
     Retry { after_millis: u64 },
+    /// The same after an attempt that does not count, because nothing was done for the line.
+    Wait { after_millis: u64 },
 }
 
-/// Decides by the status and the code of a response. `attempts` are those that were made, with this one.
-pub fn after_attempt(status: u16, code: &str, attempts: u32) -> AfterAttempt {
+/// Decides by the response.
+pub fn after_attempt(response: &AttemptResponse<'_>) -> AfterAttempt {
+    let AttemptResponse { status, code, may_begin_later, attempts } = *response;
+    if may_begin_later {
+        return AfterAttempt::Wait { after_millis: WAIT_MILLIS };
+    }
     let is_transient = match (status, code) {
-        (429, "quota_exceeded" | "budget_exceeded") => attempts < QUOTA_ATTEMPTS,
+        // Used up, not only reserved.
+        (429, "quota_exceeded" | "budget_exceeded") => false,
         // It ended the engines that read it.
         (_, "request_quarantined") => false,
-        (408 | 429 | 500..=599, _) => true,
+        (408 | 429 | 500..=599, _) => attempts < MAX_ATTEMPTS,
         _ => false,
     };
     if !is_transient {
@@ -34,30 +56,44 @@ pub fn after_attempt(status: u16, code: &str, attempts: u32) -> AfterAttempt {
 mod tests {
     use super::*;
 
+    fn failed(status: u16, code: &str, attempts: u32) -> AttemptResponse<'_> {
+        AttemptResponse { status, code, may_begin_later: false, attempts }
+    }
+
     #[test]
-    fn only_transient_failures_are_retried_with_growing_pauses() {
+    fn only_transient_failures_are_retried_with_growing_pauses_and_not_forever() {
         for (status, code) in [
             (200, ""),
             (400, "context_length_exceeded"),
             (404, "model_not_found"),
             (422, "x"),
+            (429, "quota_exceeded"),
+            (429, "budget_exceeded"),
             (503, "request_quarantined"),
         ] {
-            assert_eq!(after_attempt(status, code, 1), AfterAttempt::Finish, "{status}");
+            assert_eq!(after_attempt(&failed(status, code, 1)), AfterAttempt::Finish, "{status} {code}");
         }
         for status in [408, 429, 500, 502, 503, 504] {
-            assert_eq!(after_attempt(status, "x", 1), AfterAttempt::Retry { after_millis: 500 }, "{status}");
+            let first = after_attempt(&failed(status, "x", 1));
+            assert_eq!(first, AfterAttempt::Retry { after_millis: 500 }, "{status}");
+            assert_eq!(after_attempt(&failed(status, "x", MAX_ATTEMPTS)), AfterAttempt::Finish, "{status}");
         }
-        let pauses = [1, 2, 3, 7, 8, 1_000_000].map(|attempts| after_attempt(503, "x", attempts));
+        let pauses = [1, 2, 3, 7, 8, MAX_ATTEMPTS - 1].map(|attempts| after_attempt(&failed(503, "x", attempts)));
         let expected = [500, 1_000, 2_000, 32_000, 60_000, 60_000];
         assert_eq!(pauses, expected.map(|after_millis| AfterAttempt::Retry { after_millis }));
     }
 
     #[test]
-    fn a_line_without_quota_fails_soon() {
-        for code in ["quota_exceeded", "budget_exceeded"] {
-            assert!(matches!(after_attempt(429, code, 2), AfterAttempt::Retry { .. }));
-            assert_eq!(after_attempt(429, code, 3), AfterAttempt::Finish);
+    fn a_line_that_could_not_begin_waits_as_long_as_its_batch_may() {
+        for (status, code) in [
+            (429, "quota_exceeded"),
+            (429, "budget_exceeded"),
+            (429, "resource_unavailable"),
+            (503, "model_not_serving"),
+            (504, "edge_timeout"),
+        ] {
+            let response = AttemptResponse { may_begin_later: true, ..failed(status, code, 1_000) };
+            assert_eq!(after_attempt(&response), AfterAttempt::Wait { after_millis: WAIT_MILLIS }, "{status} {code}");
         }
     }
 }

@@ -9,7 +9,6 @@ use super::{
 use crate::engine::{EngineLoad, EngineMetrics, LoadError, ProbeResult};
 use domain::model::DriverKind;
 use std::io;
-use std::net::SocketAddr;
 
 /// Processes on this machine, and Pods if a cluster is configured. Clones share the same drivers.
 #[derive(Clone)]
@@ -88,7 +87,7 @@ impl Driver for Drivers {
         self.process.key(replica)
     }
 
-    fn address(&self, replica: &ReplicaName) -> Option<SocketAddr> {
+    fn address(&self, replica: &ReplicaName) -> Option<String> {
         with_driver!(self, replica, driver => driver.address(replica))
     }
 

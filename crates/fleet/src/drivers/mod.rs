@@ -28,7 +28,6 @@ use domain::Timestamp;
 use kubernetes::KubernetesDriver;
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
 
 /// State of a replica that gets no new calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,8 +74,8 @@ pub trait Driver: Send + Sync + 'static {
         None
     }
 
-    /// Address of a replica's engine; `None` once it has ended.
-    fn address(&self, replica: &ReplicaName) -> Option<SocketAddr>;
+    /// Where a replica's engine is called, `HOST:PORT` or `unix:SOCKET:PORT`; `None` once it has ended.
+    fn address(&self, replica: &ReplicaName) -> Option<String>;
 
     /// The end of its log, at most 4 KiB.
     fn log_tail(&self, replica: &ReplicaName) -> impl Future<Output = String> + Send;

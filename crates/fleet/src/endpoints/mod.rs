@@ -11,7 +11,7 @@ use crate::routes::Route;
 use arc_swap::ArcSwap;
 use calls::Calls;
 use domain::model::{Model, Upstream};
-use domain::{OrganizationId, WorkspaceId};
+use domain::{CallClass, OrganizationId, WorkspaceId};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +19,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 
-/// Most calls that may be held for one endpoint on this node, and most bytes of their bodies.
+/// Most calls that may be held for one endpoint on this node, and most bytes of their bodies. Calls that yield to interactive
+/// ones take at most half of both.
 const MAX_HELD: u32 = 10_000;
 const MAX_HELD_BYTES: u64 = 64 << 20;
 
@@ -135,11 +136,13 @@ impl LiveEndpoint {
     }
 
     /// Takes a place in the queue and notifies the control plane.
-    pub fn hold(self: &Arc<Self>, body_bytes: usize) -> Result<HeldCall, QueueFullError> {
+    pub fn hold(self: &Arc<Self>, class: CallClass, body_bytes: usize) -> Result<HeldCall, QueueFullError> {
         let held = HeldCall { endpoint: Arc::clone(self), bytes: body_bytes as u64 };
         let waiting = self.held.fetch_add(1, Ordering::Relaxed) + 1;
         let bytes = self.held_bytes.fetch_add(held.bytes, Ordering::Relaxed) + held.bytes;
-        if waiting > MAX_HELD || bytes > MAX_HELD_BYTES {
+        let (calls, total_bytes) =
+            if class.yields() { (MAX_HELD / 2, MAX_HELD_BYTES / 2) } else { (MAX_HELD, MAX_HELD_BYTES) };
+        if waiting > calls || bytes > total_bytes {
             return Err(QueueFullError);
         }
         self.demand.notify_one();
@@ -340,7 +343,7 @@ fn view(update: &EndpointUpdate, before: Option<&Pool>, present: &[Arc<Backend>]
 mod tests {
     use super::*;
     use crate::routing::Fingerprint;
-    use domain::{CallClass, ModelId, Timestamp};
+    use domain::{ModelId, Timestamp};
 
     const NOW: Timestamp = Timestamp::from_millis(1);
 
@@ -385,15 +388,19 @@ mod tests {
     fn the_queue_is_bounded_and_places_are_released() {
         let endpoints = Endpoints::default();
         let endpoint = apply(&endpoints, Condition::ScaledToZero, &[]);
-        let held: Vec<HeldCall> = (0..MAX_HELD).map(|_| endpoint.hold(1).unwrap()).collect();
-        assert_eq!(endpoint.hold(1).unwrap_err(), QueueFullError);
+        let held: Vec<HeldCall> = (0..MAX_HELD).map(|_| endpoint.hold(CallClass::Interactive, 1).unwrap()).collect();
+        assert_eq!(endpoint.hold(CallClass::Interactive, 1).unwrap_err(), QueueFullError);
         assert_eq!(endpoint.held(), MAX_HELD, "a rejected call takes no place");
         drop(held);
         assert_eq!(endpoint.held(), 0);
-        let big = endpoint.hold(60 << 20).unwrap();
-        assert_eq!(endpoint.hold(8 << 20).unwrap_err(), QueueFullError);
+        let big = endpoint.hold(CallClass::Interactive, 60 << 20).unwrap();
+        assert_eq!(endpoint.hold(CallClass::Interactive, 8 << 20).unwrap_err(), QueueFullError);
         drop(big);
-        assert!(endpoint.hold(8 << 20).is_ok());
+        assert!(endpoint.hold(CallClass::Interactive, 8 << 20).is_ok());
+        let line = endpoint.hold(CallClass::Batch, 30 << 20).unwrap();
+        assert_eq!(endpoint.hold(CallClass::Batch, 8 << 20).unwrap_err(), QueueFullError);
+        assert!(endpoint.hold(CallClass::Interactive, 30 << 20).is_ok(), "lines leave room to interactive calls");
+        drop(line);
     }
 
     #[test]

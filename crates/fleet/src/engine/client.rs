@@ -4,8 +4,8 @@ use super::Engine;
 use bytes::Bytes;
 use http::{Method, Request, StatusCode, header};
 use http1::client::send_once;
+use outbound::Connector;
 use std::time::Duration;
-use tokio::net::TcpStream;
 
 /// Metrics of an engine with many histograms take a few hundred KiB.
 const MAX_RESPONSE_BYTES: usize = 8 << 20;
@@ -38,11 +38,11 @@ impl Engine {
     }
 
     async fn exchange(&self, method: Method, path: &str, body: Bytes) -> Result<EngineResponse, String> {
-        let stream = TcpStream::connect(self.address).await.map_err(|error| error.to_string())?;
+        let stream = Connector::default().connect(&self.address).await.map_err(|error| error.to_string())?;
         let mut request = Request::builder()
             .method(method)
             .uri(path)
-            .header(header::HOST, self.address.to_string())
+            .header(header::HOST, &self.address.authority)
             .header(header::CONTENT_TYPE, "application/json");
         if let Some(key) = &self.key {
             request = request.header(header::AUTHORIZATION, format!("Bearer {key}"));

@@ -27,11 +27,11 @@ pub(crate) use metrics::read as read_load;
 pub use token_counters::TokenCounters;
 
 use domain::model::Modality;
-use std::net::SocketAddr;
+use outbound::Address;
 
 /// An engine that listens at an address.
 pub(crate) struct Engine {
-    pub(crate) address: SocketAddr,
+    pub(crate) address: Address,
     pub(crate) family: Family,
     /// The model name it expects in requests.
     pub(crate) model: String,

@@ -13,7 +13,7 @@ pub use logs::{EngineLogs, KeptLog};
 use crate::backend::Backend;
 use crate::health::{self, ProbeOutcome};
 use crate::routes::Routes;
-use background::{Backoff, Tasks};
+use background::{Backoff, Tasks, ticks};
 use child::Child;
 use domain::ModelId;
 use domain::model::{EngineKind, EnginePool, Serving, Upstream};
@@ -137,7 +137,7 @@ async fn supervise_all(supervisor: Arc<Supervisor>, mut stopping: watch::Receive
             });
         }
         tokio::select! {
-            () = tokio::time::sleep(PERIOD) => {}
+            () = ticks::sleep(PERIOD) => {}
             _ = stopping.wait_for(|stop| *stop) => break,
         }
     }

@@ -13,6 +13,18 @@ const STAND_IN: &str = r#"#!/bin/sh
 { for argument in "$0" "$@"; do echo "$argument"; done; env | grep -E '^(CUDA|VLLM|LLAMA)_' | sed -E 's/=[0-9a-f]{64}$/=KEY/' | sort; echo end; } > "$GW_REPLICA_DIR/recorded"
 exec sleep 100000
 "#;
+/// vLLM's part of a stand-in: a server at its socket.
+const AT_SOCKET: &str = r#"
+import http.server, socketserver, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("content-length", "0")
+        self.end_headers()
+    def log_message(self, *_):
+        pass
+socketserver.UnixStreamServer(sys.argv[sys.argv.index("--uds") + 1], Handler).serve_forever()
+"#;
 const ENGINES: [(&str, EngineKind, &str); 3] = [
     ("rep_vllm", EngineKind::Vllm, "vllm"),
     ("rep_sglang", EngineKind::Sglang, "python"),
@@ -38,9 +50,14 @@ async fn each_engine_gets_its_own_flags_and_sees_only_its_gpus() {
     let bin = machine.root.with_file_name("bin");
     std::fs::create_dir(&bin).unwrap();
     for (_, _, program) in ENGINES {
-        std::fs::write(bin.join(program), STAND_IN).unwrap();
+        let script = match program {
+            "vllm" => STAND_IN.replace("sleep 100000", "python3 \"$0.py\" \"$@\""),
+            _ => STAND_IN.to_owned(),
+        };
+        std::fs::write(bin.join(program), script).unwrap();
         std::fs::set_permissions(bin.join(program), std::fs::Permissions::from_mode(0o755)).unwrap();
     }
+    std::fs::write(bin.join("vllm.py"), AT_SOCKET).unwrap();
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let started = Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "engines::a_control_plane_of_three_engines"])
@@ -60,7 +77,7 @@ async fn each_engine_gets_its_own_flags_and_sees_only_its_gpus() {
             "vllm" => {
                 "serve /nowhere/weights.gguf --served-model-name dedicated/tiny --host 127.0.0.1 --port PORT \
                  --tensor-parallel-size 1 --max-model-len 2048 --gpu-memory-utilization 0.90 --shutdown-timeout 25 \
-                 --enable-prompt-tokens-details"
+                 --enable-prompt-tokens-details --uds SOCKET"
             }
             "python" => {
                 "-m sglang.launch_server --model-path /nowhere/weights.gguf --served-model-name dedicated/tiny \
@@ -75,8 +92,19 @@ async fn each_engine_gets_its_own_flags_and_sees_only_its_gpus() {
         let key_file = machine.file(name, "key.yaml");
         let arguments = expected.replace("PORT", &binding.port.to_string()).replace(' ', "\n");
         let arguments = arguments.replace("KEY_FILE", key_file.to_str().unwrap());
+        let socket = machine.file(name, "socket/http");
+        let arguments = arguments.replace("SOCKET", socket.to_str().unwrap());
         let key = match program {
-            "vllm" => "\nVLLM_API_KEY=KEY",
+            "vllm" => {
+                let mode = std::fs::metadata(socket.parent().unwrap()).unwrap().permissions().mode();
+                assert_eq!(mode & 0o777, 0o700, "others cannot reach the socket");
+                let replica = fleet::drivers::ReplicaName::parse(name).unwrap();
+                let healthy = async || machine.driver.probe(&replica).await == fleet::engine::ProbeResult::Healthy;
+                wait_for("it is called at its socket", async || healthy().await.then_some(())).await;
+                let address = machine.driver.address(&replica).unwrap();
+                assert_eq!(address, format!("unix:{}:{}", socket.display(), binding.port));
+                "\nVLLM_API_KEY=KEY"
+            }
             "llama-server" => "\nLLAMA_API_KEY=KEY",
             _ => {
                 let mode = std::fs::metadata(&key_file).unwrap().permissions().mode();

@@ -11,6 +11,7 @@ mod data_directory;
 mod descriptors;
 mod disk;
 mod engines;
+mod files;
 mod finding;
 mod gpus;
 mod journal;
@@ -50,6 +51,7 @@ pub async fn examine(config_file: Option<&Path>, data_dir: &Path) -> Report {
     findings.push(gpus::check(&config));
     findings.extend(cluster::check(&config).await);
     findings.push(clock::check(store.as_ref(), redis_clock).await);
+    findings.extend(files::check(&config, &connector, store.as_ref()).await);
     findings.push(disk::check(data_dir, config.journal.max_bytes));
     findings.extend(ports::check(&config, is_served));
     findings.extend(telemetry::check(&config, &connector).await);

@@ -18,9 +18,9 @@ fn judge(unprotected: &[ReplicaName]) -> Option<Finding> {
     }
     let names: Vec<&str> = unprotected.iter().map(ReplicaName::as_str).collect();
     let what = format!("other users of this machine can call {}: it serves calls without a key", names.join(", "));
-    let remedy = "vLLM checks keys under /v1 only: run it as a Pod, or on a machine without other users; restart replicas \
-        that an earlier release has started (suspend and resume the endpoint); a flavor with `argv` has to check the key in \
-        FOREBAY_REPLICA_KEY";
+    let remedy = "restart replicas that an earlier release has started (suspend and resume the endpoint); vLLM checks keys \
+        under /v1 only, so it listens at a socket unless the path of the data directory is too long for one; a flavor with \
+        `argv` has to check the key in FOREBAY_REPLICA_KEY";
     Some(Finding::warning(CHECK, what, remedy))
 }
 

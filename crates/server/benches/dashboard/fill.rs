@@ -101,7 +101,7 @@ fn event(dice: &mut Dice, callers: &[Arc<Caller>], models: &[ModelId], at: Times
         duration_micros: first_byte + tokens.completion * (8_000 + dice.below(4_000)),
         held_micros: None,
         sent_micros: Some(100 + dice.below(900)),
-        origin: CallOrigin { surface: Some(CallSurface::Chat), requested_model: None, batch: None },
+        origin: CallOrigin { surface: Some(CallSurface::Chat), ..CallOrigin::default() },
         failovers: 0,
         end_user: None,
         reserved_in: Default::default(),

@@ -1,10 +1,10 @@
-//! The flags of a key's budgets.
+//! The flags of budgets, of a key or of end users.
 
 use anyhow::{Context, bail};
 use domain::budget::{Budget, BudgetRaise, BudgetWindow, Budgets};
 use domain::{NanoUsd, Timestamp};
 
-/// The budgets of a key. Each may be given more than once.
+/// Budgets. Each may be given more than once.
 #[derive(Debug, clap::Args)]
 pub(super) struct BudgetArgs {
     /// The most that calls may cost per day, month or in total, such as month=25.00.
@@ -19,7 +19,7 @@ pub(super) struct BudgetArgs {
 }
 
 impl BudgetArgs {
-    /// The budgets at `now` of a key that has `existing` ones; `None` if no flag was given. A budget replaces the one of its
+    /// The budgets at `now`, of which there are `existing` ones; `None` if no flag was given. A budget replaces the one of its
     /// window.
     pub(super) fn change(&self, existing: &Budgets, now: Timestamp) -> anyhow::Result<Option<Budgets>> {
         if self.budget.is_empty() && self.soft_budget.is_empty() && self.raise_budget.is_empty() {

@@ -402,7 +402,7 @@ async fn edit(context: &AdminContext<'_>, args: EditKeyArgs) -> anyhow::Result<S
 }
 
 /// The change of a setting: a new value, `Some(None)` if it is removed, `None` if it stays.
-fn changed<T>(removed: &[RemovedSetting], setting: RemovedSetting, value: Option<T>) -> Option<Option<T>> {
+pub(super) fn changed<S: Copy + PartialEq, T>(removed: &[S], setting: S, value: Option<T>) -> Option<Option<T>> {
     match value {
         None if removed.contains(&setting) => Some(None),
         None => None,

@@ -7,6 +7,7 @@ mod allotments;
 mod batches;
 mod budgets;
 mod context;
+mod end_users;
 mod keys;
 mod models;
 mod nodes;
@@ -26,7 +27,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use store::Store;
 
-/// Works on the store: organizations, workspaces, users, keys, allotments, models, prices, usage, batches and nodes.
+/// Works on the store: organizations, workspaces, users, keys, end users, allotments, models, prices, usage, batches and nodes.
 #[derive(Debug, clap::Args)]
 pub struct AdminArgs {
     #[command(subcommand)]
@@ -56,6 +57,9 @@ enum AdminCommand {
     /// API keys of a workspace.
     #[command(subcommand)]
     Keys(keys::KeyCommand),
+    /// The people behind the keys of a workspace.
+    #[command(subcommand)]
+    EndUsers(end_users::EndUserCommand),
     /// GPUs that organizations may commit.
     #[command(subcommand)]
     Allotments(allotments::AllotmentCommand),
@@ -108,6 +112,7 @@ async fn execute(args: AdminArgs, config: &Config, store: &Store) -> anyhow::Res
         AdminCommand::Workspaces(command) => workspaces::run(&context, config.content_keys.as_ref(), command).await,
         AdminCommand::Users(command) => users::run(&context, command).await,
         AdminCommand::Keys(command) => keys::run(&context, command).await,
+        AdminCommand::EndUsers(command) => end_users::run(&context, command).await,
         AdminCommand::Allotments(command) => allotments::run(&context, &config.allotment_defaults, command).await,
         AdminCommand::Models(command) => {
             let keys = upstream_keys::read(config, &args.data_dir, store.engine())?;

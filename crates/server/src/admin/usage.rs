@@ -3,10 +3,11 @@
 use super::context::AdminContext;
 use super::output::{self, Shown};
 use crate::view::{CostsView, GpuCostsView, InvoiceView, UsageReportView, csv};
-use control::usage::{self, Rebuilt};
+use control::usage::{self, Rebuilt, ReportQuery};
 use control::{costs, gpu_costs, invoices, organizations, workspaces};
 use domain::gpu_costs::Dimension;
-use domain::{Grouping, Month, OrganizationId, Span, Timestamp, WorkspaceId};
+use domain::usage::Actor;
+use domain::{Grouping, KeyId, Month, OrganizationId, Span, Timestamp, WorkspaceId};
 use serde::Serialize;
 use store::holds::Owner;
 
@@ -34,9 +35,12 @@ pub(super) struct UsageArgs {
     /// End (exclusive); default: now.
     #[arg(long, value_name = "TIME", value_parser = Timestamp::parse)]
     to: Option<Timestamp>,
-    /// Comma-separated list of model, key, day, surface and one label:<name> of keys.
+    /// Comma-separated list of model, key, day, surface or endUser and one label:<name> of keys.
     #[arg(long, value_name = "GROUPS", value_parser = Grouping::parse, default_value = "")]
     group_by: Grouping,
+    /// Only calls with this key.
+    #[arg(long, value_name = "ID", value_parser = KeyId::parse)]
+    key: Option<KeyId>,
     /// Print CSV.
     #[arg(long, conflicts_with = "json")]
     csv: bool,
@@ -78,8 +82,9 @@ impl Shown for Rebuilt {
 
 pub(super) async fn run(context: &AdminContext<'_>, command: UsageCommand) -> anyhow::Result<String> {
     match command {
-        UsageCommand::Show(UsageArgs { workspace, from, to, group_by, csv }) => {
-            let report = usage::report(context.store, &workspace, from, to, &group_by, context.now).await?;
+        UsageCommand::Show(UsageArgs { workspace, from, to, group_by, key, csv }) => {
+            let query = ReportQuery { from, to, grouping: group_by, actor: key.map(Actor::Key) };
+            let report = usage::report(context.store, &workspace, query, context.now).await?;
             let view = UsageReportView::from(report);
             print(context, csv, &view, view.table(), view.total_rows())
         }

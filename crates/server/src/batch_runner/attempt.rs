@@ -3,14 +3,15 @@
 use super::Stage;
 use super::writing::Write;
 use crate::surface::Surface;
-use crate::surface::line_call::{LineCall, LineResponse};
-use control::batches::{FinishedLine, RunnableLine};
-use domain::batches::{AfterAttempt, Batch, LineOutcome, after_attempt};
+use crate::surface::line_call::{self, LineCall, LineResponse};
+use control::batches::{DeferredLine, FinishedLine, RunnableLine};
+use domain::batches::{AfterAttempt, AttemptResponse, Batch, LineOutcome, after_attempt};
 use domain::{BatchId, Caller};
 use node::clock;
 use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;
+use store::batches::Deferral;
 use telemetry::access_log::AccessLog;
 use telemetry::metrics::CoreCalls;
 use telemetry::{LineRecorder, SettledLine};
@@ -24,6 +25,12 @@ pub(super) struct EndedAttempt {
 }
 
 impl EndedAttempt {
+    /// The end of an attempt whose call panicked: a failure of ours.
+    pub(super) async fn panicked(batch: &Batch, line: RunnableLine) -> Self {
+        let response = line_call::internal_error(batch.endpoint, &batch.id.request_of(line.number)).await;
+        Self { line, end: AttemptEnd::Response(response), settled: None }
+    }
+
     /// How long the call waited for room.
     pub(super) fn held(&self) -> Option<Duration> {
         self.settled.as_ref().and_then(|settled| settled.held)
@@ -34,12 +41,6 @@ impl EndedAttempt {
         let Self { line, end, settled } = self;
         decide(batch, line, end, settled.as_ref())
     }
-}
-
-/// The line runs again when an attempt ended like this.
-pub(super) fn defer(batch: &BatchId, number: u64, after_millis: u64, code: &str) -> Write {
-    let available_at = clock::now().plus_millis(i64::try_from(after_millis).unwrap_or(i64::MAX));
-    Write::Defer { batch: batch.clone(), number, available_at, code: code.to_owned() }
 }
 
 enum AttemptEnd {
@@ -87,10 +88,16 @@ fn decide(batch: &BatchId, line: RunnableLine, end: AttemptEnd, settled: Option<
     match end {
         AttemptEnd::GivenUp => None,
         AttemptEnd::Stopped(outcome) => Some(Write::End(Box::new(FinishedLine { outcome, ..finished }))),
-        AttemptEnd::Response(LineResponse { status, body }) => {
-            let code = settled.map_or("", |settled| &*settled.code);
-            match after_attempt(status, code, attempts + 1) {
-                AfterAttempt::Retry { after_millis } => Some(defer(batch, number, after_millis, code)),
+        AttemptEnd::Response(LineResponse { status, body, may_begin_later }) => {
+            let code = settled.map_or("internal_error", |settled| &*settled.code);
+            let deferred = |after_millis: u64, counts| {
+                let available_at = clock::now().plus_millis(i64::try_from(after_millis).unwrap_or(i64::MAX));
+                let deferral = Deferral { available_at, code: code.to_owned(), counts };
+                Some(Write::Defer(DeferredLine { batch: batch.clone(), number, deferral }))
+            };
+            match after_attempt(&AttemptResponse { status, code, may_begin_later, attempts: attempts + 1 }) {
+                AfterAttempt::Retry { after_millis } => deferred(after_millis, true),
+                AfterAttempt::Wait { after_millis } => deferred(after_millis, false),
                 AfterAttempt::Finish => {
                     let is_good = (200..300).contains(&status);
                     let outcome = if is_good { LineOutcome::Succeeded } else { LineOutcome::Failed };

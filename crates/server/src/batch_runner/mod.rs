@@ -17,10 +17,10 @@ mod writing;
 
 use crate::surface::Surface;
 use anyhow::Context;
-use attempt::{EndedAttempt, attempt, defer};
+use attempt::{EndedAttempt, attempt};
 use control::CommandError;
-use control::batches::{BatchError, BatchStorage, Claim, LineWriter};
-use domain::batches::{AfterAttempt, Batch, BatchStatus, LineOutcome, after_attempt};
+use control::batches::{BatchError, BatchStorage, Claim, LineWriter, RunnableLine};
+use domain::batches::{Batch, BatchStatus, LineOutcome};
 use domain::{BatchId, Caller, RunId, WorkspaceId};
 use held::HeldLines;
 use jobs::{JobParts, caller_of, give_up_validation, validate};
@@ -137,9 +137,8 @@ struct Runner {
 /// A line that runs here.
 struct RunningLine {
     batch: BatchId,
-    number: u64,
-    /// Attempts before this one.
-    attempts: u32,
+    /// Without its body.
+    line: RunnableLine,
     /// Of its body.
     bytes: usize,
 }
@@ -353,7 +352,8 @@ impl Runner {
         let room = active.window.size().min(share).saturating_sub(active.running);
         let limit = room.min(MAX_RUNNING.saturating_sub(running)).min(MAX_CLAIMED);
         // A few at a time, so that not every line is a transaction of its own.
-        if limit == 0 || limit * 4 < active.window.size().min(share) || Instant::now() < active.next_look {
+        let (now, is_few) = (Instant::now(), limit * 4 < active.window.size().min(share));
+        if limit == 0 || is_few || now < active.next_look || active.window.is_paused(now) {
             return;
         }
         if active.caller.is_none() || active.caller_read.elapsed() > CALLER_TTL {
@@ -380,34 +380,40 @@ impl Runner {
         active.running += lines.len();
         self.held.add(id, lines.iter().map(|line| line.number));
         for line in lines {
-            let (number, attempts, bytes) = (line.number, line.attempts, line.body.len());
+            let bytes = line.body.len();
+            let bodiless = RunnableLine { body: Vec::new(), custom_id: line.custom_id.clone(), ..line };
             let spawned = self.attempts.spawn(attempt(
                 (Arc::clone(&self.surface), Arc::clone(&self.log), Arc::clone(&self.calls)),
                 (active.batch.clone(), active.caller.clone(), line),
                 (active.end.subscribe(), self.stage.clone()),
             ));
-            self.lines.insert(spawned.id(), RunningLine { batch: id.clone(), number, attempts, bytes });
+            self.lines.insert(spawned.id(), RunningLine { batch: id.clone(), line: bodiless, bytes });
         }
     }
 
     async fn end_attempt(&mut self, ended: Result<(Id, EndedAttempt), JoinError>, may_claim: bool) {
         let task = ended.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
-        let Some(RunningLine { batch, number, attempts, bytes: _ }) = self.lines.remove(&task) else { return };
-        let (held, write) = match ended {
-            Ok((_, ended)) => (ended.held(), ended.into_write(&batch)),
+        let Some(RunningLine { batch, line, bytes: _ }) = self.lines.remove(&task) else { return };
+        // A batch is active while its lines run.
+        let Some(active) = self.active.get_mut(&batch) else { return };
+        let number = line.number;
+        let ended = match ended {
+            Ok((_, ended)) => ended,
             Err(_panicked) => {
                 tracing::error!(batch.id = %batch, "line {number} of {batch} panicked");
-                (None, after_panic(&batch, number, attempts))
+                EndedAttempt::panicked(&active.batch, line).await
             }
         };
-        if let Some(active) = self.active.get_mut(&batch) {
-            active.running = active.running.saturating_sub(1);
-            active.window.ended(held, matches!(write, Some(Write::Defer { .. })), Instant::now());
-        }
-        match write {
+        let (held, write) = (ended.held(), ended.into_write(&batch));
+        active.running = active.running.saturating_sub(1);
+        active.window.ended(held, matches!(write, Some(Write::Defer(_))), Instant::now());
+        let is_sent = match write {
             // The writer removes it from the lines that are held.
-            Some(write) => drop(self.results.send(write).await),
-            None => self.held.remove(&batch, number),
+            Some(write) => self.results.send(write).await.is_ok(),
+            None => false,
+        };
+        if !is_sent {
+            self.held.remove(&batch, number);
         }
         let goes_on = self.active.get(&batch).is_some_and(|active| active.end.borrow().is_none());
         if may_claim && goes_on {
@@ -428,14 +434,5 @@ impl Active {
             next_look: now,
             end: watch::Sender::new(None),
         }
-    }
-}
-
-/// A line whose call panicked runs again as after any failure of ours.
-fn after_panic(batch: &BatchId, number: u64, attempts: u32) -> Option<Write> {
-    const CODE: &str = "internal_error";
-    match after_attempt(500, CODE, attempts + 1) {
-        AfterAttempt::Retry { after_millis } => Some(defer(batch, number, after_millis, CODE)),
-        AfterAttempt::Finish => None,
     }
 }

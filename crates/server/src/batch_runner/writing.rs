@@ -1,8 +1,7 @@
 //! Stores what becomes of lines, several in a transaction.
 
 use super::held::HeldLines;
-use control::batches::{FinishedLine, LineWriter};
-use domain::{BatchId, Timestamp};
+use control::batches::{DeferredLine, FinishedLine, LineWriter};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -20,12 +19,7 @@ const MAX_ATTEMPTS: u32 = 10;
 pub(super) enum Write {
     End(Box<FinishedLine>),
     /// The line runs again later.
-    Defer {
-        batch: BatchId,
-        number: u64,
-        available_at: Timestamp,
-        code: String,
-    },
+    Defer(DeferredLine),
     /// Confirms that all before is stored.
     Flush(oneshot::Sender<()>),
 }
@@ -41,26 +35,22 @@ pub(super) fn start(
     background.spawn(async move {
         let mut taken = Vec::with_capacity(MAX_LINES);
         while queued.recv_many(&mut taken, MAX_LINES).await > 0 {
-            let (mut ended, mut others) = (Vec::new(), Vec::new());
+            let (mut ended, mut deferred, mut flushes) = (Vec::new(), Vec::new(), Vec::new());
             for write in taken.drain(..) {
                 match write {
                     Write::End(line) => ended.push(*line),
-                    other => others.push(other),
+                    Write::Defer(line) => deferred.push(line),
+                    Write::Flush(confirmed) => flushes.push(confirmed),
                 }
             }
             end(&mut writer, &ended).await;
+            if let Err(error) = writer.defer(&deferred).await {
+                tracing::debug!(%error, "lines wait until their leases have ended");
+            }
             ended.iter().for_each(|line| held.remove(&line.batch, line.number));
-            for write in others {
-                match write {
-                    Write::End(_) => {}
-                    Write::Defer { batch, number, available_at, code } => {
-                        if let Err(error) = writer.defer((&batch, number), available_at, &code).await {
-                            tracing::debug!(%error, "a line waits until its lease has ended");
-                        }
-                        held.remove(&batch, number);
-                    }
-                    Write::Flush(confirmed) => drop(confirmed.send(())),
-                }
+            deferred.iter().for_each(|line| held.remove(&line.batch, line.number));
+            for confirmed in flushes {
+                let _ = confirmed.send(());
             }
             // The last line of a batch may have ended.
             if queued.is_empty() && !ended.is_empty() {

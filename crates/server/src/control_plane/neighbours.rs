@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::replica_roots::{self, ReplicaRoot};
 
-const REFRESH_EVERY: Duration = Duration::from_secs(2);
+const REFRESH_EVERY: Duration = Duration::from_secs(5);
 /// Not a valid name of a replica.
 const OWNER_FILE: &str = ".store";
 

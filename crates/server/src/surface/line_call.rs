@@ -1,6 +1,7 @@
 //! Makes the calls of lines of batches: the same work as for a request of a client, without a connection.
 
-use super::inference::Exchange;
+use super::error::SurfaceError;
+use super::inference::{ErrorFormat, Exchange, InferenceError};
 use super::route_name::RouteName;
 use super::{Body, Surface, anthropic, openai};
 use crate::credential::{self, CredentialError};
@@ -31,7 +32,10 @@ pub(crate) struct LineCall {
 /// A response that is complete.
 pub(crate) struct LineResponse {
     pub(crate) status: u16,
-    pub(crate) body: Vec<u8>,
+    /// Holds its memory of the budget of bodies until it is dropped.
+    pub(crate) body: Bytes,
+    /// No engine has taken the call, and the reason may pass, see [`dataplane::CallError::may_begin_later`].
+    pub(crate) may_begin_later: bool,
 }
 
 impl Surface {
@@ -42,11 +46,9 @@ impl Surface {
         let (method, uri) = (Method::POST, Uri::from_static(endpoint.as_str()));
         let (mut headers, mut body) = (Headers::default(), Incoming::Http1(RequestBody::Whole(body)));
         let tap = UsageTap::open(recorder, request, RouteName::Batch.as_str(), now);
-        let is_messages = endpoint.is_messages();
-        let format = if is_messages { &anthropic::ERROR_FORMAT } else { &openai::ERROR_FORMAT };
         let mut exchange = Exchange {
             surface: self,
-            format,
+            format: error_format(endpoint),
             method: &method,
             uri: &uri,
             headers: &mut headers,
@@ -64,7 +66,7 @@ impl Surface {
         let response = match authorized(caller) {
             Ok(caller) => {
                 exchange.tap.note(|record| record.caller = Some(Arc::clone(&caller)));
-                if is_messages {
+                if endpoint.is_messages() {
                     anthropic::respond_to_line(&mut exchange, caller).await
                 } else {
                     openai::respond_to_line(&mut exchange, endpoint, caller).await
@@ -72,9 +74,20 @@ impl Surface {
             }
             Err(error) => Err(error.into()),
         };
+        let may_begin_later = matches!(&response, Err(InferenceError::Call(error)) if error.may_begin_later());
         let response = exchange.finish(response).await.response;
-        LineResponse { status: response.status().as_u16(), body: whole(response.into_body()).await }
+        LineResponse { status: response.status().as_u16(), body: whole(response.into_body()).await, may_begin_later }
     }
+}
+
+/// The response to a line whose call panicked.
+pub(crate) async fn internal_error(endpoint: BatchEndpoint, request: &RequestId) -> LineResponse {
+    let response = (error_format(endpoint).response)(&SurfaceError::Internal.into(), request);
+    LineResponse { status: response.status().as_u16(), body: whole(response.into_body()).await, may_begin_later: false }
+}
+
+fn error_format(endpoint: BatchEndpoint) -> &'static ErrorFormat {
+    if endpoint.is_messages() { &anthropic::ERROR_FORMAT } else { &openai::ERROR_FORMAT }
 }
 
 fn authorized(caller: Option<Arc<Caller>>) -> Result<Arc<Caller>, CredentialError> {
@@ -83,12 +96,12 @@ fn authorized(caller: Option<Arc<Caller>>) -> Result<Arc<Caller>, CredentialErro
     Ok(caller)
 }
 
-/// All of a body. It is not streamed, so it is bounded and in memory.
-async fn whole(mut body: Body) -> Vec<u8> {
-    let mut all = Vec::new();
+/// All of a body. It is not streamed, so it is in memory, in one piece.
+async fn whole(mut body: Body) -> Bytes {
+    let mut all = Bytes::new();
     while let Some(Ok(frame)) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
         if let Ok(bytes) = frame.into_data() {
-            all.extend_from_slice(&bytes);
+            all = if all.is_empty() { bytes } else { [all, bytes].concat().into() };
         }
     }
     all

@@ -58,7 +58,7 @@ pub(crate) struct BatchView {
     status: &'static str,
     /// Set once the batch has ended and a line has succeeded.
     output_file_id: Option<String>,
-    /// Set once the batch has ended and a line has not succeeded.
+    /// Set once the batch has ended and a line has not succeeded. Null for message batches, whose output file has all.
     error_file_id: Option<String>,
     created_at: i64,
     in_progress_at: Option<i64>,
@@ -138,7 +138,7 @@ impl From<Batch> for BatchView {
             completion_window: COMPLETION_WINDOW,
             status: batch.status.as_str(),
             output_file_id: batch.output_file.map(|id| id.to_string()),
-            error_file_id: batch.error_file.map(|id| id.to_string()),
+            error_file_id: batch.error_file.filter(|_| !batch.endpoint.is_messages()).map(|id| id.to_string()),
             created_at: batch.created_at.seconds(),
             in_progress_at: seconds(batch.in_progress_at),
             expires_at: batch.expires_at.seconds(),

@@ -1,4 +1,5 @@
-use control::costs::{Amount, Costs, DayCosts};
+use super::usage::{UsageLineView, UsageReportView};
+use control::costs::{Amount, ClassCosts, Costs, DayCosts};
 use domain::quota::{Account, AccountOwner};
 use domain::{NanoUsd, Timestamp};
 use serde::Serialize;
@@ -18,6 +19,7 @@ pub(crate) struct CostsView {
     to: Timestamp,
     /// Calls to models of the catalogue, by their tokens.
     serverless: AmountView,
+    classes: ClassCostsView,
     /// Dedicated endpoints, by their GPU-hours.
     dedicated: AmountView,
     total: AmountView,
@@ -28,6 +30,11 @@ pub(crate) struct CostsView {
     /// The monthly budget of the workspace, or that of its organization if only that is spent or has less left; null if there is
     /// none, and for past months.
     budget: Option<MonthlyBudgetView>,
+    /// If grouped: one line per group with calls, whose costs add up to those of `serverless`. Calls to dedicated endpoints cost
+    /// nothing here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
+    groups: Option<Vec<UsageLineView>>,
 }
 
 /// A monthly budget and what is left of it. GPU-hours are added up once a minute.
@@ -71,6 +78,26 @@ struct AmountView {
     forecast_usd: Option<String>,
 }
 
+/// The parts of a serverless cost by the class of the calls. They add up to it.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = ClassCosts)]
+struct ClassCostsView {
+    interactive_usd: String,
+    /// Calls with `service_tier: "flex"`.
+    flex_usd: String,
+    /// Lines of batches.
+    batch_usd: String,
+}
+
+impl From<ClassCosts> for ClassCostsView {
+    fn from(costs: ClassCosts) -> Self {
+        let ClassCosts { interactive, flex, batch } = costs;
+        let [interactive_usd, flex_usd, batch_usd] = [interactive, flex, batch].map(|usd| usd.to_string());
+        Self { interactive_usd, flex_usd, batch_usd }
+    }
+}
+
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = DayCosts)]
@@ -78,6 +105,7 @@ struct DayCostsView {
     #[schema(format = Date)]
     day: String,
     serverless_usd: String,
+    classes: ClassCostsView,
     dedicated_usd: String,
     total_usd: String,
     gpu_hours: String,
@@ -96,6 +124,7 @@ impl From<&DayCosts> for DayCostsView {
         Self {
             day: day.day.to_string(),
             serverless_usd: day.serverless.to_string(),
+            classes: day.classes.into(),
             dedicated_usd: day.dedicated.to_string(),
             total_usd: total.to_string(),
             gpu_hours: day.gpu_time.to_string(),
@@ -107,10 +136,12 @@ impl CostsView {
     pub(crate) fn new(costs: &Costs, budget: Option<Account>) -> Self {
         Self {
             budget: budget.map(MonthlyBudgetView::from),
+            groups: None,
             month: costs.month.to_string(),
             from: costs.span.from,
             to: costs.span.to,
             serverless: costs.serverless.into(),
+            classes: costs.classes.into(),
             dedicated: costs.dedicated.into(),
             total: costs.total.into(),
             gpu_hours: costs.gpu_time.to_string(),
@@ -118,12 +149,19 @@ impl CostsView {
         }
     }
 
+    /// Adds the serverless calls by group.
+    pub(crate) fn with_groups(self, report: Option<UsageReportView>) -> Self {
+        Self { groups: report.map(UsageReportView::into_lines), ..self }
+    }
+
     /// Column names, then one row per day, without the total.
     pub(crate) fn table(&self) -> Vec<Vec<String>> {
-        let header = ["day", "serverlessUsd", "dedicatedUsd", "totalUsd", "gpuHours"].map(str::to_owned).to_vec();
+        let header = ["day", "serverlessUsd", "dedicatedUsd", "totalUsd", "gpuHours", "flexUsd", "batchUsd"];
+        let header = header.map(str::to_owned).to_vec();
         let row = |day: &DayCostsView| {
-            let DayCostsView { day, serverless_usd, dedicated_usd, total_usd, gpu_hours } = day;
-            [day, serverless_usd, dedicated_usd, total_usd, gpu_hours].map(String::clone).to_vec()
+            let DayCostsView { day, serverless_usd, classes, dedicated_usd, total_usd, gpu_hours } = day;
+            let ClassCostsView { interactive_usd: _, flex_usd, batch_usd } = classes;
+            [day, serverless_usd, dedicated_usd, total_usd, gpu_hours, flex_usd, batch_usd].map(String::clone).to_vec()
         };
         [header].into_iter().chain(self.days.iter().map(row)).collect()
     }
@@ -133,8 +171,10 @@ impl CostsView {
         let kinds = [&self.serverless, &self.dedicated, &self.total];
         let costs = kinds.map(|amount| amount.cost_usd.clone());
         let forecasts = kinds.map(|amount| amount.forecast_usd.clone().unwrap_or_default());
-        let total = ["total".to_owned()].into_iter().chain(costs).chain([self.gpu_hours.clone()]).collect();
-        let forecast = ["forecast".to_owned()].into_iter().chain(forecasts).chain([String::new()]).collect();
+        let parts = [&self.gpu_hours, &self.classes.flex_usd, &self.classes.batch_usd].map(String::clone);
+        let total = ["total".to_owned()].into_iter().chain(costs).chain(parts).collect();
+        let none = std::array::from_fn::<_, 3, _>(|_| String::new());
+        let forecast = ["forecast".to_owned()].into_iter().chain(forecasts).chain(none).collect();
         vec![total, forecast]
     }
 }

@@ -30,12 +30,15 @@ pub(crate) struct InvoiceView {
     total_usd: String,
 }
 
-/// All calls to one model.
+/// All calls of a class to one model.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = ServerlessInvoiceLine)]
 struct ServerlessLineView {
     model: String,
+    /// `interactive`, `flex` for calls with `service_tier: "flex"`, or `batch` for lines of batches.
+    #[schema(example = "interactive")]
+    class: &'static str,
     requests: u64,
     prompt_tokens: u64,
     cached_tokens: u64,
@@ -65,6 +68,7 @@ impl From<ServerlessLine> for ServerlessLineView {
     fn from(line: ServerlessLine) -> Self {
         Self {
             model: line.model.to_string(),
+            class: line.class.as_str(),
             requests: line.totals.requests,
             prompt_tokens: line.totals.prompt_tokens,
             cached_tokens: line.totals.cached_tokens,
@@ -112,7 +116,7 @@ impl From<Invoice> for InvoiceView {
 }
 
 /// The columns of the table: those of both kinds of lines, and one that distinguishes them.
-const HEADER: [&str; 15] = [
+const HEADER: [&str; 16] = [
     "month",
     "workspaceId",
     "workspace",
@@ -127,6 +131,7 @@ const HEADER: [&str; 15] = [
     "completionTokens",
     "gpuHours",
     "pricePerGpuHour",
+    "class",
     "costUsd",
 ];
 
@@ -136,11 +141,11 @@ impl InvoiceView {
         let serverless = self.serverless.iter().map(|line| {
             let counts = [line.requests, line.prompt_tokens, line.cached_tokens, line.completion_tokens];
             let rest = counts.map(|count| count.to_string()).into_iter();
-            let rest = rest.chain([String::new(), String::new(), line.cost_usd.clone()]);
+            let rest = rest.chain([String::new(), String::new(), line.class.to_owned(), line.cost_usd.clone()]);
             self.row(["serverless", &line.model, "", "", ""], rest)
         });
         let dedicated = self.dedicated.iter().map(|line| {
-            let amounts = [&line.gpu_hours, &line.price_per_gpu_hour, &line.cost_usd].map(String::clone);
+            let amounts = [&*line.gpu_hours, &*line.price_per_gpu_hour, "", &*line.cost_usd].map(str::to_owned);
             let rest = std::iter::repeat_n(String::new(), 4).chain(amounts);
             self.row(["dedicated", &line.model, &line.endpoint, &line.flavor, &line.gpu_type], rest)
         });

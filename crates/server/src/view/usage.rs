@@ -20,7 +20,7 @@ pub(crate) struct UsageReportView {
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = UsageLine)]
-struct UsageLineView {
+pub(super) struct UsageLineView {
     /// If grouped by model.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required = false, nullable = false)]
@@ -117,6 +117,10 @@ impl From<Report> for UsageReportView {
 const NUMBERS: [&str; 5] = ["requests", "promptTokens", "completionTokens", "cachedTokens", "costUsd"];
 
 impl UsageReportView {
+    pub(super) fn into_lines(self) -> Vec<UsageLineView> {
+        self.data
+    }
+
     /// Column names, then the lines, without the total.
     pub(crate) fn table(&self) -> Vec<Vec<String>> {
         let header = self.group_columns().into_iter().chain(NUMBERS).map(str::to_owned).collect();

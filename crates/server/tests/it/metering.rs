@@ -161,6 +161,7 @@ async fn check_llama_server(url: &str) {
     request["stream_options"]["continuous_usage_stats"] = json!(true);
     let events = client.post_json("/chat/completions", request).await.sse_events();
     let chunks: Vec<Value> = events.iter().filter(|event| !event.is_done()).map(Event::json).collect();
+    assert_eq!(chunks[0]["choices"][0]["delta"], json!({"role": "assistant", "content": null}));
     let is_usage = |chunk: &Value| chunk["choices"].as_array().unwrap().is_empty();
     assert_eq!(chunks.iter().filter(|chunk| is_usage(chunk)).count(), 2, "{chunks:#?}");
     for pair in chunks.windows(2) {

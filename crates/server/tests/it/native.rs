@@ -91,8 +91,11 @@ async fn a_message_is_passed_through_with_our_model_limit_and_headers() {
     assert_eq!(headers, [None, None, None, Some("2023-06-01"), response.header("x-request-id")]);
 
     let event = app.usage(1).await.remove(0);
-    let origin =
-        CallOrigin { surface: Some(CallSurface::Messages), requested_model: Some("claude-x".into()), batch: None };
+    let origin = CallOrigin {
+        surface: Some(CallSurface::Messages),
+        requested_model: Some("claude-x".into()),
+        ..CallOrigin::default()
+    };
     assert_eq!((event.model.as_str(), event.origin), (CHAT, origin));
     assert_eq!(bill(&app).await, "200 - exact 10+3(4)");
 }

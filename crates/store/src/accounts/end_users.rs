@@ -5,7 +5,7 @@ use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::page::Page;
 use crate::row;
-use crate::values::{chunks, insert_text, values_text};
+use crate::values::{chunks, insert_text, places, values_text};
 use domain::end_user::{EndUserId, EndUserSettings, OwnEndUserLimits};
 use domain::{Timestamp, UsageEvent, WorkspaceId};
 use sqlx::AssertSqlSafe;
@@ -63,10 +63,9 @@ pub async fn texts(
 ) -> Result<HashMap<EndUserId, String>, StoreError> {
     let mut found = HashMap::with_capacity(ids.len());
     for chunk in chunks(ids) {
-        let places: Vec<String> = (2..chunk.len() + 2).map(|number| format!("${number}")).collect();
         let text = format!(
             "SELECT id, text FROM end_users WHERE workspace_id = $1 AND text IS NOT NULL AND id IN ({})",
-            places.join(", ")
+            places(2, chunk.len())
         );
         let query = sqlx::query(AssertSqlSafe(text)).bind(workspace.as_str());
         for row in store.rows(chunk.iter().fold(query, |query, id| query.bind(id.as_str()))).await? {

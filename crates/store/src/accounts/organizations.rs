@@ -23,12 +23,13 @@ pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<Organization>, St
     store.rows(query.bind(page.cursor()).bind(page.limit())).await?.iter().map(organization).collect()
 }
 
-/// An organization, and the number of its workspaces and members.
+/// An organization, the number of its workspaces and members, and the bytes of its stored responses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountedOrganization {
     pub organization: Organization,
     pub workspaces: u64,
     pub members: u64,
+    pub stored_bytes: u64,
 }
 
 macro_rules! select_counted {
@@ -37,7 +38,9 @@ macro_rules! select_counted {
             "SELECT o.id, o.name, o.max_workspaces, o.monthly_tokens, o.max_stored_bytes, o.monthly_usd, \
              o.own_monthly_usd, o.requests_per_minute, o.tokens_per_minute, o.on_budget, o.created_at, \
              (SELECT COUNT(*) FROM workspaces w WHERE w.organization_id = o.id) AS workspaces, \
-             (SELECT COUNT(*) FROM organization_members m WHERE m.organization_id = o.id) AS members \
+             (SELECT COUNT(*) FROM organization_members m WHERE m.organization_id = o.id) AS members, \
+             (SELECT CAST(COALESCE(SUM(t.bytes), 0) AS BIGINT) FROM workspaces w \
+             JOIN stored_response_totals t ON t.workspace_id = w.id WHERE w.organization_id = o.id) AS stored_bytes \
              FROM organizations o ",
             $rest
         )
@@ -211,6 +214,7 @@ fn counted(found: &AnyRow) -> Result<CountedOrganization, StoreError> {
         organization: organization(found)?,
         workspaces: row::count(found, "workspaces")?,
         members: row::count(found, "members")?,
+        stored_bytes: row::count(found, "stored_bytes")?,
     })
 }
 

@@ -4,12 +4,15 @@ use crate::change::Change;
 use crate::db::{Store, Tx};
 use crate::error::{Conflict, StoreError};
 use crate::page::Page;
+use crate::values::{chunks, places};
 use crate::{audit, end_users, endpoints, organizations, row, users};
 use domain::end_user::EndUserSettings;
 use domain::limits::OwnPerMinute;
 use domain::workspace::OwnLimits;
 use domain::{NanoUsd, OrganizationId, QueueWeight, ResponseRetention, Timestamp, UserId, Workspace, WorkspaceId};
+use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
+use std::collections::HashMap;
 
 /// The action of a deletion in the audit log.
 pub const DELETED: &str = "workspace.delete";
@@ -65,6 +68,36 @@ pub async fn list_joined(
     .bind(page.cursor())
     .bind(page.limit());
     store.rows(query).await?.iter().map(workspace).collect()
+}
+
+/// The names of a workspace and of its organization.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkspaceNames {
+    pub workspace: String,
+    pub organization_id: OrganizationId,
+    pub organization: String,
+}
+
+/// The names of those of these workspaces that exist.
+pub async fn names(store: &Store, ids: &[WorkspaceId]) -> Result<HashMap<WorkspaceId, WorkspaceNames>, StoreError> {
+    let mut all = HashMap::with_capacity(ids.len());
+    for chunk in chunks(ids) {
+        let text = format!(
+            "SELECT w.id, w.name, w.organization_id, o.name AS organization FROM workspaces w \
+             JOIN organizations o ON o.id = w.organization_id WHERE w.id IN ({})",
+            places(1, chunk.len())
+        );
+        let query = chunk.iter().fold(sqlx::query(AssertSqlSafe(text)), |query, id| query.bind(id.as_str()));
+        for found in store.rows(query).await? {
+            let names = WorkspaceNames {
+                workspace: row::text(&found, "name")?,
+                organization_id: row::parsed(&found, "organization_id", |text| OrganizationId::parse(text).ok())?,
+                organization: row::text(&found, "organization")?,
+            };
+            all.insert(row::parsed(&found, "id", |text| WorkspaceId::parse(text).ok())?, names);
+        }
+    }
+    Ok(all)
 }
 
 /// Whether the user was added to the workspace explicitly.

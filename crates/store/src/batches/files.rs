@@ -1,4 +1,6 @@
 //! Files: their records, and their content in chunks. It is sealed before it gets here: this module sees only bytes.
+//!
+//! A chunk in a bucket has a row here, too, which is written before the object and deleted after it. So no object is forgotten.
 
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
@@ -10,8 +12,14 @@ use sqlx::any::AnyRow;
 
 /// The most files of a page.
 pub const MAX_LISTED: u32 = 10_000;
-/// A file that is not complete after this time never will be.
-const WRITING_MILLIS: i64 = 24 * 3_600_000;
+/// A file that is not complete is given up this long after something was last written: its node has died.
+const WRITING_MILLIS: i64 = 2 * 3_600_000;
+/// A writer that waits for its client calls [`renew`] after this time.
+pub const RENEW_MILLIS: i64 = WRITING_MILLIS / 8;
+/// An object of a file that was given up may still be on its way to the bucket for this long.
+const ARRIVAL_MILLIS: i64 = 5 * 60_000;
+/// The next attempt to delete objects that could not be deleted.
+const REPEAT_MILLIS: i64 = 10 * 60_000;
 /// Chunks that one transaction deletes. Few, because they are large.
 const CHUNKS: u64 = 8;
 
@@ -24,6 +32,7 @@ pub struct NewFile<'a> {
     pub created_at: Timestamp,
     /// Results of a message batch are not listed.
     pub is_listed: bool,
+    pub is_in_bucket: bool,
 }
 
 /// A chunk as it is stored.
@@ -32,6 +41,26 @@ pub struct StoredContent {
     /// The id of the key that sealed it; `None` if it is not sealed.
     pub key: Option<String>,
     pub bytes: Vec<u8>,
+}
+
+/// A chunk of a complete file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilePart {
+    /// The bytes of the whole file.
+    pub total: u64,
+    /// Then the content is empty here.
+    pub is_in_bucket: bool,
+    /// `None` after the last chunk.
+    pub content: Option<StoredContent>,
+}
+
+/// The next chunks to be deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deletion {
+    pub id: FileId,
+    pub is_in_bucket: bool,
+    /// The numbers of chunks.
+    pub chunks: Vec<u64>,
 }
 
 /// Whether there was room for a chunk. If not, the transaction must not be committed.
@@ -59,30 +88,32 @@ const COLUMNS: &str = "id, workspace_id, purpose, filename, bytes, created_at, e
 /// Begins a file without content, which is not listed yet.
 pub async fn begin(tx: &mut Tx, new: NewFile<'_>) -> Result<(), StoreError> {
     let insert = sqlx::query(
-        "INSERT INTO files (id, workspace_id, purpose, filename, bytes, state, is_listed, created_at, expires_at) \
-         VALUES ($1, $2, $3, '', 0, 'writing', $4, $5, $6)",
+        "INSERT INTO files (id, workspace_id, purpose, filename, bytes, state, is_listed, is_in_bucket, created_at, expires_at) \
+         VALUES ($1, $2, $3, '', 0, 'writing', $4, $5, $6, $7)",
     )
     .bind(new.id.as_str())
     .bind(new.workspace.as_str())
     .bind(new.purpose.as_str())
     .bind(i64::from(new.is_listed))
+    .bind(i64::from(new.is_in_bucket))
     .bind(new.created_at.millis())
-    .bind(new.created_at.plus_millis(WRITING_MILLIS).millis());
+    .bind(given_up_at(new.created_at));
     tx.execute(insert).await.map(drop)
 }
 
-/// Adds a chunk of `bytes` bytes of content, unless the files of the workspace would have more than `max_bytes`.
+/// Adds a chunk of `bytes` bytes of content, which is empty here if it goes to a bucket, unless the files of the workspace would have more than `max_bytes`.
 pub async fn append(
     tx: &mut Tx,
     file: NewFile<'_>,
     number: u64,
     chunk: &StoredContent,
     bytes: u64,
-    max_bytes: u64,
+    (max_bytes, now): (u64, Timestamp),
 ) -> Result<Append, StoreError> {
-    let grow = sqlx::query("UPDATE files SET bytes = bytes + $2 WHERE id = $1 AND state = 'writing'");
-    tx.execute_one(grow.bind(file.id.as_str()).bind(row::to_number(bytes)), "file", file.id.as_str()).await?;
-    if bytes_of(tx, file.workspace).await? > max_bytes {
+    let grow = sqlx::query("UPDATE files SET bytes = bytes + $2, expires_at = $3 WHERE id = $1 AND state = 'writing'");
+    let grow = grow.bind(file.id.as_str()).bind(row::to_number(bytes)).bind(given_up_at(now));
+    tx.execute_one(grow, "file", file.id.as_str()).await?;
+    if bytes_of(tx, file.workspace, now).await? > max_bytes {
         return Ok(Append::Full);
     }
     let insert = sqlx::query("INSERT INTO file_chunks (file_id, number, content_key, content) VALUES ($1, $2, $3, $4)");
@@ -91,13 +122,23 @@ pub async fn append(
     Ok(Append::Done)
 }
 
-/// The bytes of all files of a workspace. A file counts for at least [`LEAST_BYTES`].
-pub async fn bytes_of(tx: &mut Tx, workspace: &WorkspaceId) -> Result<u64, StoreError> {
+/// Keeps a file that is being written.
+pub async fn renew(tx: &mut Tx, id: &FileId, now: Timestamp) -> Result<(), StoreError> {
+    let renew = sqlx::query("UPDATE files SET expires_at = $2 WHERE id = $1 AND state = 'writing'");
+    tx.execute_one(renew.bind(id.as_str()).bind(given_up_at(now)), "file", id.as_str()).await
+}
+
+const fn given_up_at(written_at: Timestamp) -> i64 {
+    written_at.plus_millis(WRITING_MILLIS).millis()
+}
+
+/// The bytes of all files of a workspace. A file counts for at least [`LEAST_BYTES`], until it expires or is given up.
+pub async fn bytes_of(tx: &mut Tx, workspace: &WorkspaceId, now: Timestamp) -> Result<u64, StoreError> {
     let text = format!(
         "SELECT CAST(COALESCE(SUM(CASE WHEN bytes < {LEAST_BYTES} THEN {LEAST_BYTES} ELSE bytes END), 0) AS BIGINT) AS bytes \
-         FROM files WHERE workspace_id = $1 AND state <> 'deleted'"
+         FROM files WHERE workspace_id = $1 AND state <> 'deleted' AND expires_at > $2"
     );
-    tx.count(sqlx::query(AssertSqlSafe(text)).bind(workspace.as_str()), "bytes").await
+    tx.count(sqlx::query(AssertSqlSafe(text)).bind(workspace.as_str()).bind(now.millis()), "bytes").await
 }
 
 /// Ends a file: from now on it can be read.
@@ -150,34 +191,84 @@ pub async fn delete(tx: &mut Tx, workspace: &WorkspaceId, id: &FileId, now: Time
     Ok(tx.execute(delete.bind(id.as_str()).bind(workspace.as_str()).bind(now.millis())).await? > 0)
 }
 
-/// Gives up a file, complete or not.
-pub async fn discard(tx: &mut Tx, id: &FileId) -> Result<(), StoreError> {
-    let discard = sqlx::query("UPDATE files SET state = 'deleted', expires_at = 0 WHERE id = $1");
-    tx.execute(discard.bind(id.as_str())).await.map(drop)
+/// Gives up a file, complete or not. Its chunks are removed later.
+pub async fn discard(tx: &mut Tx, id: &FileId, now: Timestamp) -> Result<(), StoreError> {
+    let text = format!("{DISCARD} WHERE id = $1 AND state <> 'deleted'");
+    let discard = sqlx::query(AssertSqlSafe(text)).bind(id.as_str());
+    tx.execute(discard.bind(now.plus_millis(ARRIVAL_MILLIS).millis())).await.map(drop)
 }
 
-/// A chunk of a file, by its number from 0; `None` after the last one.
-pub async fn chunk(store: &Store, id: &FileId, number: u64) -> Result<Option<StoredContent>, StoreError> {
-    let query = sqlx::query("SELECT content_key, content FROM file_chunks WHERE file_id = $1 AND number = $2");
-    let found = store.row(query.bind(id.as_str()).bind(row::to_number(number))).await?;
-    found.as_ref().map(content).transpose()
-}
+/// With the file, and the moment when all of its objects have arrived.
+const DISCARD: &str = "UPDATE files SET state = 'deleted', \
+     expires_at = CASE WHEN is_in_bucket = 1 AND state = 'writing' THEN CAST($2 AS BIGINT) ELSE 0 END";
 
-/// Removes chunks of one file that was deleted or has expired, and then the file. Returns whether there may be more to do.
-pub async fn clear(store: &Store, now: Timestamp) -> Result<bool, StoreError> {
-    let query = sqlx::query("SELECT id FROM files WHERE expires_at <= $1 ORDER BY expires_at LIMIT 1");
-    let Some(found) = store.row(query.bind(now.millis())).await? else { return Ok(false) };
-    let id = row::text(&found, "id")?;
-    let mut tx = store.begin().await?;
-    let text = format!(
-        "DELETE FROM file_chunks WHERE file_id = $1 AND number IN \
-         (SELECT number FROM file_chunks WHERE file_id = $1 ORDER BY number LIMIT {CHUNKS})"
+/// A chunk of a file, by its number from 0; `None` if the file is not complete, or not any more.
+pub async fn part(store: &Store, id: &FileId, number: u64) -> Result<Option<FilePart>, StoreError> {
+    let query = sqlx::query(
+        "SELECT f.bytes, f.is_in_bucket, c.number, c.content_key, c.content \
+         FROM files f LEFT JOIN file_chunks c ON c.file_id = f.id AND c.number = $2 \
+         WHERE f.id = $1 AND f.state = 'complete'",
     );
-    if tx.execute(sqlx::query(AssertSqlSafe(text)).bind(id.as_str())).await? < CHUNKS {
-        tx.execute(sqlx::query("DELETE FROM files WHERE id = $1").bind(id.as_str())).await?;
+    let Some(found) = store.row(query.bind(id.as_str()).bind(row::to_number(number))).await? else { return Ok(None) };
+    let has_content = row::optional_number(&found, "number")?.is_some();
+    let content = if has_content { Some(content(&found)?) } else { None };
+    let (total, is_in_bucket) = (row::count(&found, "bytes")?, row::flag(&found, "is_in_bucket")?);
+    Ok(Some(FilePart { total, is_in_bucket, content }))
+}
+
+/// The next chunks of a file that was deleted, has expired or was given up. From now on, those who read or write the file get an
+/// error.
+pub async fn next_deletion(store: &Store, from_bucket: bool, now: Timestamp) -> Result<Option<Deletion>, StoreError> {
+    loop {
+        let query = sqlx::query(
+            "SELECT id, state, is_in_bucket FROM files WHERE expires_at <= $1 AND is_in_bucket <= $2 \
+             ORDER BY expires_at LIMIT 1",
+        );
+        let found = store.row(query.bind(now.millis()).bind(i64::from(from_bucket))).await?;
+        let Some(found) = found else { return Ok(None) };
+        let id = row::parsed(&found, "id", |text| FileId::parse(text).ok())?;
+        let is_in_bucket = row::flag(&found, "is_in_bucket")?;
+        if row::text(&found, "state")? != "deleted" {
+            let text = format!("{DISCARD} WHERE id = $1 AND expires_at <= $3");
+            let discard = sqlx::query(AssertSqlSafe(text)).bind(id.as_str());
+            let discard = discard.bind(now.plus_millis(ARRIVAL_MILLIS).millis()).bind(now.millis());
+            let mut tx = store.begin().await?;
+            tx.execute(discard).await?;
+            tx.commit().await?;
+            continue;
+        }
+        let text = format!("SELECT number FROM file_chunks WHERE file_id = $1 ORDER BY number LIMIT {CHUNKS}");
+        let numbers = store.rows(sqlx::query(AssertSqlSafe(text)).bind(id.as_str())).await?;
+        let chunks = numbers.iter().map(|found| row::count(found, "number")).collect::<Result<_, _>>()?;
+        return Ok(Some(Deletion { id, is_in_bucket, chunks }));
     }
-    tx.commit().await?;
-    Ok(true)
+}
+
+/// Removes chunks of a deleted file, and the file with the last of them.
+pub async fn remove(store: &Store, deletion: &Deletion) -> Result<(), StoreError> {
+    let mut tx = store.begin().await?;
+    let id = deletion.id.as_str();
+    for number in &deletion.chunks {
+        let remove = sqlx::query("DELETE FROM file_chunks WHERE file_id = $1 AND number = $2");
+        tx.execute(remove.bind(id).bind(row::to_number(*number))).await?;
+    }
+    if (deletion.chunks.len() as u64) < CHUNKS {
+        tx.execute(sqlx::query("DELETE FROM files WHERE id = $1").bind(id)).await?;
+    }
+    tx.commit().await
+}
+
+/// Lets other files be deleted before one whose objects cannot be.
+pub async fn postpone(store: &Store, id: &FileId, now: Timestamp) -> Result<(), StoreError> {
+    let postpone = sqlx::query("UPDATE files SET expires_at = $2 WHERE id = $1 AND state = 'deleted'");
+    let mut tx = store.begin().await?;
+    tx.execute(postpone.bind(id.as_str()).bind(now.plus_millis(REPEAT_MILLIS).millis())).await?;
+    tx.commit().await
+}
+
+/// Whether the objects of any file are in a bucket.
+pub async fn any_in_bucket(store: &Store) -> Result<bool, StoreError> {
+    Ok(store.row(sqlx::query("SELECT id FROM files WHERE is_in_bucket = 1 LIMIT 1")).await?.is_some())
 }
 
 pub(super) fn content(found: &AnyRow) -> Result<StoredContent, StoreError> {

@@ -38,6 +38,16 @@ pub struct ClaimedLine {
     pub last_code: String,
 }
 
+/// Why and until when a line waits after an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deferral {
+    pub available_at: Timestamp,
+    /// The code of the attempt.
+    pub code: String,
+    /// Whether the attempt counts as one.
+    pub counts: bool,
+}
+
 /// Waiting lines of a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueuedLines(pub u64);
@@ -146,20 +156,15 @@ pub async fn release(store: &Store, run: &RunId) -> Result<(), StoreError> {
     store.execute(update.bind(run.as_str())).await.map(drop)
 }
 
-/// Lets a line that a run has taken wait until `available_at`, after an attempt that ended with this code.
-pub async fn defer(
-    tx: &mut Tx,
-    line: (&BatchId, u64),
-    run: &RunId,
-    available_at: Timestamp,
-    code: &str,
-) -> Result<(), StoreError> {
+/// Lets a line that a run has taken wait.
+pub async fn defer(tx: &mut Tx, line: (&BatchId, u64), run: &RunId, deferral: &Deferral) -> Result<(), StoreError> {
     let update = sqlx::query(
-        "UPDATE batch_lines SET run_id = '', available_at = $4, attempts = attempts + 1, last_code = $5 \
+        "UPDATE batch_lines SET run_id = '', available_at = $4, last_code = $5, attempts = attempts + $6 \
          WHERE batch_id = $1 AND number = $2 AND run_id = $3",
     );
+    let Deferral { available_at, code, counts } = deferral;
     let update = update.bind(line.0.as_str()).bind(row::to_number(line.1)).bind(run.as_str());
-    tx.execute(update.bind(available_at.millis()).bind(code)).await.map(drop)
+    tx.execute(update.bind(available_at.millis()).bind(code.as_str()).bind(i64::from(*counts))).await.map(drop)
 }
 
 /// Ends lines that no node runs with this outcome, and returns whether some may be left.

@@ -25,6 +25,8 @@ pub struct ChangeFeed {
     store: Store,
     seen: i64,
     listener: Option<PgListener>,
+    /// The last read found nothing more, and later changes are notified or found by the next poll.
+    is_caught_up: bool,
 }
 
 impl Store {
@@ -32,7 +34,8 @@ impl Store {
     pub async fn changes(&self) -> Result<ChangeFeed, StoreError> {
         let query = sqlx::query("SELECT seq FROM change_counter");
         let counter = self.row(query).await?.ok_or_else(no_counter)?;
-        Ok(ChangeFeed { store: self.clone(), seen: row::number(&counter, "seq")?, listener: None })
+        let seen = row::number(&counter, "seq")?;
+        Ok(ChangeFeed { store: self.clone(), seen, listener: None, is_caught_up: false })
     }
 }
 
@@ -42,18 +45,22 @@ impl ChangeFeed {
     ///
     /// After an error the feed is still usable: the next call continues where the last successful one ended. Cancel-safe.
     pub async fn next(&mut self, timeout: Duration) -> Result<Vec<Change>, StoreError> {
-        let outcome = self.read_or_wait(timeout).await;
-        if outcome.is_err() {
-            self.listener = None;
+        let was_caught_up = std::mem::take(&mut self.is_caught_up);
+        let outcome = self.read_or_wait(timeout, was_caught_up).await;
+        match &outcome {
+            Ok(found) => self.is_caught_up = found.is_empty(),
+            Err(_) => self.listener = None,
         }
         outcome
     }
 
-    async fn read_or_wait(&mut self, timeout: Duration) -> Result<Vec<Change>, StoreError> {
-        self.listen().await?;
-        let found = self.read().await?;
-        if !found.is_empty() {
-            return Ok(found);
+    async fn read_or_wait(&mut self, timeout: Duration, was_caught_up: bool) -> Result<Vec<Change>, StoreError> {
+        let is_new = self.listen().await?;
+        if is_new || !was_caught_up {
+            let found = self.read().await?;
+            if !found.is_empty() {
+                return Ok(found);
+            }
         }
         let notified = self.wait(timeout).await;
         let found = self.read().await?;
@@ -63,16 +70,18 @@ impl ChangeFeed {
         Ok(found)
     }
 
-    /// Called before reading, so that a change committed in between is still notified.
-    async fn listen(&mut self) -> Result<(), StoreError> {
-        let Some(notices) = self.store.notices() else { return Ok(()) };
-        if self.listener.is_none() {
-            let mut listener = PgListener::connect_with(notices).await?;
-            within(READ_TIMEOUT, listener.listen(CHANNEL)).await?;
-            listener.eager_reconnect(false);
-            self.listener = Some(listener);
+    /// Called before reading, so that a change committed in between is still notified. Returns whether the connection is new, so
+    /// that changes before it were not notified.
+    async fn listen(&mut self) -> Result<bool, StoreError> {
+        let Some(notices) = self.store.notices() else { return Ok(false) };
+        if self.listener.is_some() {
+            return Ok(false);
         }
-        Ok(())
+        let mut listener = PgListener::connect_with(notices).await?;
+        within(READ_TIMEOUT, listener.listen(CHANNEL)).await?;
+        listener.eager_reconnect(false);
+        self.listener = Some(listener);
+        Ok(true)
     }
 
     /// Returns whether a notification ended the wait.

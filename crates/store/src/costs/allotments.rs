@@ -3,10 +3,12 @@
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::row;
+use crate::values::{chunks, places};
 use domain::allotment::{Change, Defaults, Ledger};
 use domain::{EndpointId, GpuType, OrganizationId, Timestamp};
+use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 const COMMITTED: &str = "SELECT CAST(COALESCE(SUM(committed_gpus), 0) AS BIGINT) AS committed FROM endpoints \
      WHERE organization_id = $1 AND gpu_type = $2 AND deleted_at IS NULL";
@@ -57,19 +59,35 @@ pub async fn list(
     organization: &OrganizationId,
     defaults: &Defaults,
 ) -> Result<BTreeMap<GpuType, Ledger>, StoreError> {
-    let query = sqlx::query(
-        "SELECT gpu_type, CAST(MAX(allotment) AS BIGINT) AS allotment, CAST(SUM(committed) AS BIGINT) AS committed \
-         FROM (SELECT gpu_type, allotment, 0 AS committed FROM gpu_allotments WHERE organization_id = $1 \
-         UNION ALL SELECT gpu_type, NULL AS allotment, committed_gpus AS committed FROM endpoints \
-         WHERE organization_id = $1 AND deleted_at IS NULL) AS both_sides GROUP BY gpu_type",
-    );
+    Ok(list_of(store, &[organization], defaults).await?.remove(organization).unwrap_or_default())
+}
+
+/// [`list`] of several organizations.
+pub async fn list_of(
+    store: &Store,
+    organizations: &[&OrganizationId],
+    defaults: &Defaults,
+) -> Result<HashMap<OrganizationId, BTreeMap<GpuType, Ledger>>, StoreError> {
     let default = |gpu_type: &GpuType| Ledger { allotment: defaults.of(gpu_type), committed: 0 };
-    let mut ledgers: BTreeMap<_, _> = defaults.types().map(|gpu_type| (gpu_type.clone(), default(gpu_type))).collect();
-    for found in &store.rows(query.bind(organization.as_str())).await? {
-        let (gpu_type, ledger) = ledger_of(found, defaults)?;
-        ledgers.insert(gpu_type, ledger);
+    let unused: BTreeMap<_, _> = defaults.types().map(|gpu_type| (gpu_type.clone(), default(gpu_type))).collect();
+    let mut all: HashMap<_, _> = organizations.iter().map(|id| ((*id).clone(), unused.clone())).collect();
+    for chunk in chunks(organizations) {
+        let text = format!(
+            "SELECT organization_id, gpu_type, CAST(MAX(allotment) AS BIGINT) AS allotment, \
+             CAST(SUM(committed) AS BIGINT) AS committed \
+             FROM (SELECT organization_id, gpu_type, allotment, 0 AS committed FROM gpu_allotments \
+             WHERE organization_id IN ({ids}) \
+             UNION ALL SELECT organization_id, gpu_type, NULL AS allotment, committed_gpus AS committed FROM endpoints \
+             WHERE organization_id IN ({ids}) AND deleted_at IS NULL) AS both_sides GROUP BY organization_id, gpu_type",
+            ids = places(1, chunk.len())
+        );
+        let query = chunk.iter().fold(sqlx::query(AssertSqlSafe(text)), |query, id| query.bind(id.as_str()));
+        for found in &store.rows(query).await? {
+            let (gpu_type, ledger) = ledger_of(found, defaults)?;
+            all.entry(organization_of(found)?).or_default().insert(gpu_type, ledger);
+        }
     }
-    Ok(ledgers)
+    Ok(all)
 }
 
 /// The ledgers of all organizations that have a cap of their own or a commitment, those with the most GPUs first.
@@ -88,11 +106,15 @@ pub async fn list_all(
     );
     let found = store.rows(query.bind(i64::from(most))).await?;
     let ledger = |found: &AnyRow| {
-        let organization = row::parsed(found, "organization_id", |text| OrganizationId::parse(text).ok())?;
+        let organization = organization_of(found)?;
         let (gpu_type, ledger) = ledger_of(found, defaults)?;
         Ok((organization, gpu_type, ledger))
     };
     found.iter().map(ledger).collect()
+}
+
+fn organization_of(found: &AnyRow) -> Result<OrganizationId, StoreError> {
+    row::parsed(found, "organization_id", |text| OrganizationId::parse(text).ok())
 }
 
 fn ledger_of(found: &AnyRow, defaults: &Defaults) -> Result<(GpuType, Ledger), StoreError> {

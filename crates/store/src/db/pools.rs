@@ -19,7 +19,7 @@ const POSTGRES_FEEDS: u32 = 4;
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// An idle connection that does not respond within this is replaced by a new one.
 const IDLE_RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
-/// SQLite's writers queue for one connection, and a file does not become unreachable.
+/// SQLite's writers queue for one connection, and a file does not become unreachable, so its connections are not tested.
 const SQLITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A new file gets larger pages than SQLite's default: usage is written in long runs of rows, and each page twice.
@@ -83,12 +83,14 @@ impl AllPools {
         let writers = AnyPoolOptions::new()
             .max_connections(1)
             .acquire_timeout(SQLITE_TIMEOUT)
+            .test_before_acquire(false)
             .after_connect(|connection, _| Box::pin(prepare(connection, SQLITE_WRITER_PRAGMAS)))
             .connect_lazy_with(options.clone());
         let readers = || {
             AnyPoolOptions::new()
                 .max_connections(SQLITE_READERS)
                 .acquire_timeout(SQLITE_TIMEOUT)
+                .test_before_acquire(false)
                 .after_connect(|connection, _| Box::pin(prepare(connection, SQLITE_READER_PRAGMAS)))
                 .connect_lazy_with(options.clone())
         };

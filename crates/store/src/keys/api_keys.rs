@@ -83,6 +83,16 @@ pub async fn labels(store: &Store, workspace: &WorkspaceId) -> Result<HashMap<Ke
     found.iter().map(read).collect()
 }
 
+/// The different sets of labels of the workspace's keys, those of the newest keys first; at most `limit`.
+pub async fn label_sets(store: &Store, workspace: &WorkspaceId, limit: u32) -> Result<Vec<Labels>, StoreError> {
+    let query = sqlx::query(
+        "SELECT labels FROM api_keys WHERE workspace_id = $1 AND labels IS NOT NULL GROUP BY labels \
+         ORDER BY MAX(id) DESC LIMIT $2",
+    );
+    let found = store.rows(query.bind(workspace.as_str()).bind(i64::from(limit))).await?;
+    found.iter().map(|found| from_json(found, "labels")).collect()
+}
+
 /// The keys that a user created in an organization and that are not revoked.
 pub async fn unrevoked_of(tx: &mut Tx, organization: &OrganizationId, user: &UserId) -> Result<Vec<KeyId>, StoreError> {
     let query = sqlx::query(

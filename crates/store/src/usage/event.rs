@@ -10,7 +10,8 @@ use crate::row;
 use domain::budget::ReservedIn;
 use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens};
 use domain::{
-    BatchId, Caller, EndUser, EndUserId, ModelId, OrganizationId, Price, RequestId, Timestamp, UsageEvent, WorkspaceId,
+    BatchId, CallClass, Caller, EndUser, EndUserId, ModelId, OrganizationId, Price, RequestId, Timestamp, UsageEvent,
+    WorkspaceId,
 };
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
@@ -88,11 +89,13 @@ pub(super) fn requested_text(origin: &CallOrigin) -> &str {
 /// Reads `surface` and `requested_model` of a row.
 pub(super) fn read_origin(found: &AnyRow) -> Result<CallOrigin, StoreError> {
     let requested = row::text(found, "requested_model")?;
+    let surface = CallSurface::parse(&row::text(found, "surface")?);
     Ok(CallOrigin {
         // A later version may know more surfaces.
-        surface: CallSurface::parse(&row::text(found, "surface")?),
+        surface,
         requested_model: (!requested.is_empty()).then(|| requested.into()),
         batch: None,
+        class: if surface == Some(CallSurface::Batch) { CallClass::Batch } else { CallClass::Interactive },
     })
 }
 

@@ -10,6 +10,7 @@ mod event;
 pub mod journal;
 pub mod leases;
 pub mod quota;
+pub mod recent;
 pub mod requests;
 pub mod retention;
 pub mod series;

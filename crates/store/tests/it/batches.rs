@@ -4,10 +4,10 @@ use domain::batches::{
     Batch, BatchEndpoint, BatchProblem, BatchStatus, FilePurpose, LineCounts, LineOutcome, LineUsage, OutputExpiry,
 };
 use domain::usage::Actor;
-use domain::{BatchId, FileId, KeyId, NanoUsd, RunId, Workspace};
+use domain::{BatchId, FileId, KeyId, NanoUsd, RunId, Timestamp, Workspace};
 use std::collections::BTreeMap;
-use store::batches::{self, BatchQuery, EndedLine, NewLine, StoredContent};
-use store::files::{self, Append, FileQuery, NewFile};
+use store::batches::{self, BatchQuery, Deferral, EndedLine, NewLine, StoredContent};
+use store::files::{self, Append, Deletion, FilePart, FileQuery, NewFile};
 use store::{Store, Tx};
 
 const ALL: FileQuery<'static> = FileQuery { purpose: None, after: None, newest_first: true, limit: 100 };
@@ -97,21 +97,38 @@ async fn find(store: &Store, batch: &Batch) -> Batch {
     batches::find_any(store, &batch.id).await.unwrap().unwrap()
 }
 
+/// Deletes what is to be deleted in the store, and returns in how many steps.
+async fn clear(store: &Store, now: Timestamp) -> usize {
+    let mut steps = 0;
+    while let Some(deletion) = files::next_deletion(store, false, now).await.unwrap() {
+        files::remove(store, &deletion).await.unwrap();
+        steps += 1;
+    }
+    steps
+}
+
 #[tokio::test]
 async fn a_file_is_seen_once_it_is_complete_and_until_it_expires() {
     on_both(async |_, store| {
         let (own, other) = (people::workspace(&store).await.id, people::workspace(&store).await.id);
         let id = FileId::new(NOW, entropy());
-        let new = NewFile { id: &id, workspace: &own, purpose: FilePurpose::Batch, created_at: NOW, is_listed: true };
+        let new = NewFile {
+            id: &id,
+            workspace: &own,
+            purpose: FilePurpose::Batch,
+            created_at: NOW,
+            is_listed: true,
+            is_in_bucket: false,
+        };
         change(&store, async |tx| files::begin(tx, new).await.unwrap()).await;
         for number in 0..20 {
             let added = change(&store, async |tx| {
-                files::append(tx, new, number, &content(&number.to_string()), 1_000, 20_000).await.unwrap()
+                files::append(tx, new, number, &content(&number.to_string()), 1_000, (20_000, NOW)).await.unwrap()
             });
             assert_eq!(added.await, Append::Done);
         }
         let mut full = store.begin().await.unwrap();
-        assert_eq!(files::append(&mut full, new, 20, &content("x"), 1, 20_000).await.unwrap(), Append::Full);
+        assert_eq!(files::append(&mut full, new, 20, &content("x"), 1, (20_000, NOW)).await.unwrap(), Append::Full);
         drop(full);
         assert_eq!(files::find(&store, &own, &id, NOW).await.unwrap(), None, "not complete");
         change(&store, async |tx| files::complete(tx, &id, "a.jsonl", later(100)).await.unwrap()).await;
@@ -122,18 +139,88 @@ async fn a_file_is_seen_once_it_is_complete_and_until_it_expires() {
         assert_eq!(files::list(&store, &own, of_results, NOW).await.unwrap(), []);
         assert_eq!(files::find(&store, &other, &id, NOW).await.unwrap(), None, "of another workspace");
         assert_eq!(files::find(&store, &own, &id, later(100)).await.unwrap(), None, "expired");
-        assert_eq!(files::chunk(&store, &id, 7).await.unwrap(), Some(content("7")));
-        assert_eq!(files::chunk(&store, &id, 20).await.unwrap(), None);
+        let part = async |number| files::part(&store, &id, number).await.unwrap();
+        assert_eq!(part(7).await, Some(FilePart { total: 20_000, is_in_bucket: false, content: Some(content("7")) }));
+        assert_eq!(part(20).await, Some(FilePart { total: 20_000, is_in_bucket: false, content: None }), "the end");
 
         let delete =
             async |workspace| change(&store, async |tx| files::delete(tx, workspace, &id, NOW).await.unwrap()).await;
         assert!(!delete(&other).await && delete(&own).await && !delete(&own).await);
-        let mut steps = 0;
-        while files::clear(&store, NOW).await.unwrap() {
-            steps += 1;
+        assert_eq!(part(7).await, None, "a file that is deleted has no end");
+        assert_eq!(clear(&store, NOW).await, 3, "a few chunks at a time");
+        assert_eq!(part(0).await, None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_completed_is_given_up() {
+    const HOUR: i64 = 3_600_000;
+    on_both(async |_, store| {
+        let own = people::workspace(&store).await.id;
+        let id = FileId::new(NOW, entropy());
+        let new = NewFile {
+            id: &id,
+            workspace: &own,
+            purpose: FilePurpose::Batch,
+            created_at: NOW,
+            is_listed: true,
+            is_in_bucket: false,
+        };
+        change(&store, async |tx| files::begin(tx, new).await.unwrap()).await;
+        let append = async |number, at| {
+            let mut tx = store.begin().await.unwrap();
+            files::append(&mut tx, new, number, &content("x"), 5_000, (20_000, later(at))).await?;
+            tx.commit().await
+        };
+        append(0, HOUR).await.unwrap();
+        change(&store, async |tx| files::renew(tx, &id, later(2 * HOUR)).await.unwrap()).await;
+        assert_eq!(clear(&store, later(4 * HOUR - 1)).await, 0, "its writer lives");
+        let counted = async |at| change(&store, async |tx| files::bytes_of(tx, &own, later(at)).await.unwrap()).await;
+        assert_eq!((counted(4 * HOUR - 1).await, counted(4 * HOUR).await), (5_000, 0));
+        append(1, 3 * HOUR).await.unwrap();
+        assert_eq!((clear(&store, later(4 * HOUR)).await, clear(&store, later(5 * HOUR)).await), (0, 1));
+        append(2, 5 * HOUR).await.expect_err("it was given up");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn rows_of_objects_remain_until_the_objects_are_deleted() {
+    const MINUTE: i64 = 60_000;
+    on_both(async |_, store| {
+        let own = people::workspace(&store).await.id;
+        let (complete, given_up) = (FileId::new(NOW, entropy()), FileId::new(NOW, entropy()));
+        assert!(!files::any_in_bucket(&store).await.unwrap());
+        for id in [&complete, &given_up] {
+            let purpose = FilePurpose::Batch;
+            let new = NewFile { id, workspace: &own, purpose, created_at: NOW, is_listed: true, is_in_bucket: true };
+            change(&store, async |tx| {
+                files::begin(tx, new).await.unwrap();
+                files::append(tx, new, 0, &content(""), 7, (20_000, NOW)).await.unwrap();
+            })
+            .await;
         }
-        assert_eq!(steps, 3, "a few chunks at a time");
-        assert_eq!(files::chunk(&store, &id, 0).await.unwrap(), None);
+        assert!(files::any_in_bucket(&store).await.unwrap());
+        change(&store, async |tx| {
+            files::complete(tx, &complete, "a", later(100)).await.unwrap();
+            files::discard(tx, &given_up, NOW).await.unwrap();
+        })
+        .await;
+        let part = files::part(&store, &complete, 0).await.unwrap().unwrap();
+        assert_eq!((part.is_in_bucket, part.content), (true, Some(content(""))));
+
+        let next = async |from_bucket, at| files::next_deletion(&store, from_bucket, later(at)).await.unwrap();
+        assert_eq!((next(true, 99).await, next(false, 100).await), (None, None));
+        let expired = next(true, 100).await.unwrap();
+        assert_eq!(expired, Deletion { id: complete.clone(), is_in_bucket: true, chunks: vec![0] });
+        files::postpone(&store, &complete, later(100)).await.unwrap();
+        assert_eq!(next(true, 5 * MINUTE - 1).await, None, "an object of the other one may be on its way");
+        let deletion = next(true, 5 * MINUTE).await.unwrap();
+        assert_eq!(deletion.id, given_up);
+        files::remove(&store, &deletion).await.unwrap();
+        assert_eq!(next(true, 10 * MINUTE).await, None);
+        assert_eq!(next(true, 10 * MINUTE + 100).await, Some(expired));
     })
     .await;
 }
@@ -191,20 +278,22 @@ async fn a_line_is_claimed_by_one_run_until_its_lease_ends() {
         assert_eq!(found, [1, 2, 3, 5], "those of the run that died, and one that its run does not keep");
         batches::release(&store, &other).await.unwrap();
         assert_eq!(claim(&store, &batch, &one, 1_000, 2).await.len(), 2);
-        let deferred = async |by: &RunId| {
-            change(&store, async |tx| {
-                batches::defer(tx, (&batch.id, 1), by, later(9_000), "bad_gateway").await.unwrap();
-            })
-            .await;
+        let deferred = async |by: &RunId, until: i64, counts: bool| {
+            let deferral = Deferral { available_at: later(until), code: "bad_gateway".into(), counts };
+            change(&store, async |tx| batches::defer(tx, (&batch.id, 1), by, &deferral).await.unwrap()).await;
         };
         assert_eq!(claim(&store, &batch, &other, 3_000, 10).await, [1, 2, 3, 4, 5]);
-        deferred(&one).await;
+        deferred(&one, 9_000, true).await;
         assert_eq!(claim(&store, &batch, &one, 3_500, 10).await, [0; 0], "only its run lets a line wait");
-        deferred(&other).await;
+        deferred(&other, 9_000, true).await;
         assert_eq!(claim(&store, &batch, &one, 8_999, 10).await, [2, 3, 4, 5]);
-        let mut tx = store.begin().await.unwrap();
-        let again = batches::claim(&mut tx, &batch.id, &one, (later(9_000), later(9_500)), 10).await.unwrap();
-        assert_eq!((again[0].attempts, again[0].last_code.as_str()), (1, "bad_gateway"));
+        for at in [9_000, 9_100] {
+            let mut tx = store.begin().await.unwrap();
+            let again = batches::claim(&mut tx, &batch.id, &one, (later(at), later(at + 500)), 1).await.unwrap();
+            tx.commit().await.unwrap();
+            assert_eq!((again[0].attempts, again[0].last_code.as_str()), (1, "bad_gateway"));
+            deferred(&one, at + 100, false).await;
+        }
     })
     .await;
 }
@@ -242,10 +331,8 @@ async fn waiting_lines_end_with_their_batch_and_running_ones_with_their_lease() 
         let batch = running(&store, &workspace, 3).await;
         let by = run(1);
         claim(&store, &batch, &by, 0, 2).await;
-        change(&store, async |tx| {
-            batches::defer(tx, (&batch.id, 2), &by, later(50_000), "upstream_timeout").await.unwrap();
-        })
-        .await;
+        let deferral = Deferral { available_at: later(50_000), code: "upstream_timeout".into(), counts: true };
+        change(&store, async |tx| batches::defer(tx, (&batch.id, 2), &by, &deferral).await.unwrap()).await;
         let end_waiting = async |outcome, at| {
             change(&store, async |tx| batches::end_waiting(tx, &batch.id, outcome, later(at)).await.unwrap()).await
         };

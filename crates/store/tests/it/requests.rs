@@ -2,7 +2,7 @@ use crate::databases::on_both;
 use crate::people::{self, NOW, entropy, later};
 use crate::usage_events::event;
 use domain::usage::{Actor, CallOrigin, CallSurface};
-use domain::{BatchId, KeyId, ModelId, RequestId, Span, Timestamp, UsageEvent, UserId, Workspace};
+use domain::{BatchId, CallClass, KeyId, ModelId, RequestId, Span, Timestamp, UsageEvent, UserId, Workspace};
 use store::Store;
 use store::requests::{self, Filter, LoggedCall, RejectedCall, StatusFilter, insert_rejected};
 use store::usage::UsageWriter;
@@ -27,7 +27,7 @@ async fn fill(store: &Store, workspace: &Workspace) {
                     started_at: event.started_at,
                     duration_micros: 5,
                     held_micros: None,
-                    origin: CallOrigin { surface: Some(CallSurface::Chat), requested_model: None, batch: None },
+                    origin: CallOrigin { surface: Some(CallSurface::Chat), ..CallOrigin::default() },
                     end_user: None,
                 });
                 continue;
@@ -137,7 +137,12 @@ async fn lines_of_an_old_batch_are_listed_when_they_ran_and_found_by_id() {
         let batch = BatchId::new(later(-20 * 3_600_000), entropy());
         let line = |number: u64| UsageEvent {
             request: batch.request_of(number),
-            origin: CallOrigin { surface: Some(CallSurface::Batch), requested_model: None, batch: Some(batch.clone()) },
+            origin: CallOrigin {
+                surface: Some(CallSurface::Batch),
+                batch: Some(batch.clone()),
+                class: CallClass::Batch,
+                ..CallOrigin::default()
+            },
             ..event(&workspace, 1)
         };
         let events = [event(&workspace, 0), line(1), line(2), event(&workspace, 2)];

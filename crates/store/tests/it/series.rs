@@ -36,7 +36,7 @@ fn event(rng: &mut Rng, workspace: &Workspace) -> UsageEvent {
         first_byte_micros: Some(rng.u64(500..=duration)),
         duration_micros: duration,
         held_micros: rng.bool().then(|| rng.u64(0..5_000_000)),
-        origin: CallOrigin { surface: *rng.choice(&SURFACES).unwrap(), requested_model: None, batch: None },
+        origin: CallOrigin { surface: *rng.choice(&SURFACES).unwrap(), ..CallOrigin::default() },
         ..event
     }
 }

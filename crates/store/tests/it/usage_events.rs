@@ -38,7 +38,7 @@ pub(crate) fn event(workspace: &Workspace, number: i64) -> UsageEvent {
         origin: CallOrigin {
             surface: Some(CallSurface::Messages),
             requested_model: Some("claude-x".into()),
-            batch: None,
+            ..CallOrigin::default()
         },
         failovers: 2,
         end_user: None,

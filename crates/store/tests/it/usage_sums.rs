@@ -4,11 +4,13 @@ use crate::databases::on_both;
 use crate::outside::outside;
 use crate::people::{self, NOW, entropy, later};
 use crate::retries::when_available;
+use domain::end_user::EndUser;
 use domain::grouping::Group;
-use domain::span::{Span, plan};
+use domain::span::{Span, plan, plan_by_end_user};
 use domain::usage::{Actor, CallOrigin, Certainty, Tokens, Totals};
 use domain::{
-    Caller, Day, Grain, Grouping, KeyId, ModelId, NanoUsd, Price, RequestId, Timestamp, UsageEvent, UserId, Workspace,
+    Caller, Day, EndUserId, Grain, Grouping, KeyId, ModelId, NanoUsd, Price, RequestId, Timestamp, UsageEvent, UserId,
+    Workspace,
 };
 use fastrand::Rng;
 use sqlx::{AssertSqlSafe, Executor};
@@ -16,7 +18,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use store::usage::UsageWriter;
 use store::usage::sums::consumers::{self, ConsumerKind};
-use store::usage::sums::{Summed, check, read};
+use store::usage::sums::{Selection, Summed, Sums, check, read};
 use store::{Store, StoreError};
 use tokio::task::JoinSet;
 
@@ -69,9 +71,16 @@ fn event(rng: &mut Rng, workspace: &Workspace) -> UsageEvent {
         sent_micros: Some(700),
         origin: CallOrigin::default(),
         failovers: 0,
-        end_user: None,
+        end_user: end_user(rng),
         reserved_in: Default::default(),
     }
+}
+
+/// One of three, or none.
+fn end_user(rng: &mut Rng) -> Option<Arc<EndUser>> {
+    let number = rng.u8(0..4);
+    let id = EndUserId::parse(&format!("eu_{number:032x}")).unwrap();
+    (number > 0).then(|| Arc::new(EndUser { id, text: None }))
 }
 
 async fn insert(store: &Store, events: &[UsageEvent]) -> Result<usize, StoreError> {
@@ -118,8 +127,20 @@ async fn assert_sums(store: &Store, rng: &mut Rng, rounds: usize, events: &[Usag
         let span = Span::new(one.min(other), one.max(other)).unwrap();
         let workspace = rng.choice(workspaces).unwrap();
         let grouping = Grouping::parse(rng.choice(GROUPINGS).unwrap()).unwrap();
-        let found = read(store, &workspace.id, &plan(span, now), &grouping).await.unwrap();
+        let found = read(store, Selection::all(&workspace.id), &plan(span, now), &grouping).await.unwrap();
         assert_eq!(found, expected(events, workspace, span, &grouping), "{span:?} by {grouping:?}");
+    }
+}
+
+/// Whole days by end user.
+async fn assert_end_users(store: &Store, events: &[UsageEvent], workspaces: &[Workspace]) {
+    let from = Grain::Day.start_of(NOW).plus_millis(-Grain::Day.millis());
+    let span = Span { from, to: from.plus_millis((DAYS + 2) * Grain::Day.millis()) };
+    let grouping = Grouping::parse("endUser,day,key,model").unwrap();
+    for workspace in workspaces {
+        let pieces = plan_by_end_user(span);
+        let found = read(store, Selection::all(&workspace.id), &pieces, &grouping).await.unwrap();
+        assert_eq!(found, expected(events, workspace, span, &grouping));
     }
 }
 
@@ -128,11 +149,11 @@ async fn corrected(store: &Store) -> u64 {
     let mut corrected = 0;
     let mut last = None;
     while let Some(workspace) = check::next_workspace(store, last.as_ref()).await.unwrap() {
-        for grain in [Grain::Hour, Grain::Day] {
+        for sums in Sums::ALL {
             let mut from = Timestamp::from_millis(0);
-            while let Some(start) = check::next_start(store, &workspace, grain, from).await.unwrap() {
-                corrected += when_available(|| check::correct(store, &workspace, grain, start)).await.unwrap();
-                from = Timestamp::from_millis(start.millis() + grain.millis());
+            while let Some(start) = check::next_start(store, &workspace, sums, from).await.unwrap() {
+                corrected += when_available(|| check::correct(store, &workspace, sums, start)).await.unwrap();
+                from = Timestamp::from_millis(start.millis() + sums.grain().millis());
             }
         }
         last = Some(workspace);
@@ -153,6 +174,7 @@ async fn any_span_and_grouping_is_the_sum_of_its_events() {
         inserted += insert(&store, &events[300..900]).await.unwrap();
         assert_eq!(inserted, 1_500);
         assert_sums(&store, &mut rng, 150, &events, &workspaces).await;
+        assert_end_users(&store, &events, &workspaces).await;
         assert_eq!(corrected(&store).await, 0);
     })
     .await;
@@ -171,7 +193,7 @@ async fn whole_hours_and_days_are_read_without_their_events() {
         for _ in 0..20 {
             let (one, other) = (Grain::Hour.start_of(moment(&mut rng)), Grain::Hour.start_of(moment(&mut rng)));
             let span = Span::new(one.min(other), one.max(other)).unwrap();
-            let found = read(&store, &workspace.id, &plan(span, NOW), &grouping).await.unwrap();
+            let found = read(&store, Selection::all(&workspace.id), &plan(span, NOW), &grouping).await.unwrap();
             assert_eq!(found, expected(&events, &workspace, span, &grouping), "{span:?}");
         }
     })
@@ -187,7 +209,7 @@ async fn damaged_sums_are_corrected_and_then_agree_again() {
         insert(&store, &events).await.unwrap();
 
         let id = &workspaces[0].id;
-        let hour = Grain::Hour.start_of(NOW).millis();
+        let (hour, day) = (Grain::Hour.start_of(NOW).millis(), Grain::Day.start_of(NOW).millis());
         let mut connection = outside(database).await;
         let damages = [
             format!(
@@ -198,6 +220,13 @@ async fn damaged_sums_are_corrected_and_then_agree_again() {
             "DELETE FROM usage_hours WHERE starts_at = (SELECT MIN(starts_at) FROM usage_hours)".into(),
             "UPDATE usage_days SET requests = requests - 1000 WHERE model = 'acme/Big'".into(),
             "DELETE FROM usage_days WHERE starts_at = (SELECT MIN(starts_at) FROM usage_days)".into(),
+            "UPDATE usage_end_users SET cost = cost - 1 WHERE model = 'acme/Big'".into(),
+            "DELETE FROM usage_end_users WHERE starts_at = (SELECT MIN(starts_at) FROM usage_end_users)".into(),
+            format!(
+                "INSERT INTO usage_end_users VALUES ('{id}', 'eu_{:032x}', {day}, 'acme/gone', '{}', 7, 1, 2, 3, 4)",
+                9,
+                events[0].caller.actor.as_str()
+            ),
         ];
         let mut damaged = 0;
         for damage in damages {
@@ -207,6 +236,21 @@ async fn damaged_sums_are_corrected_and_then_agree_again() {
         assert!(repaired > 4 && repaired <= damaged, "{repaired} of {damaged}");
         assert_eq!(corrected(&store).await, 0);
         assert_sums(&store, &mut rng, 100, &events, &workspaces).await;
+        assert_end_users(&store, &events, &workspaces).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn end_users_who_are_not_known_have_no_sums_to_correct() {
+    on_both(async |_, store| {
+        let mut rng = Rng::with_seed(3);
+        let workspace = people::workspace(&store).await;
+        let events: Vec<_> = (0..50).map(|_| event(&mut rng, &workspace)).collect();
+        let mut tx = store.begin().await.unwrap();
+        UsageWriter::new(1).write(&mut tx, &events).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(corrected(&store).await, 0);
     })
     .await;
 }
@@ -300,7 +344,8 @@ async fn consumers_of_all_workspaces_add_up_to_the_usage_of_each() {
                     one.organization.as_ref().is_some_and(|(id, _)| *id == workspace.organization)
                 };
                 let sum: Totals = found.iter().filter(is_owner).map(|one| one.totals).sum();
-                let whole = read(&store, &workspace.id, &pieces, &Grouping::parse("").unwrap()).await.unwrap();
+                let whole =
+                    read(&store, Selection::all(&workspace.id), &pieces, &Grouping::parse("").unwrap()).await.unwrap();
                 assert_eq!(sum, whole[0].totals, "{kind}");
             }
         }

@@ -1,4 +1,4 @@
-//! Error bodies in the shapes of three engines.
+//! Error bodies in the shapes of three engines, and of Messages.
 
 use bytes::Bytes;
 use serde_json::json;
@@ -17,6 +17,7 @@ pub(super) fn render(shape: &ErrorBody, status: u16, message: &str) -> (Bytes, &
         ErrorBody::LlamaCpp => {
             json!({"error": {"code": status, "message": message, "type": llama_type(status)}})
         }
+        ErrorBody::Messages => json!({"type": "error", "error": {"type": python_type(status), "message": message}}),
         ErrorBody::Raw(text) => return (Bytes::from(text.clone()), "text/plain"),
         ErrorBody::Bytes(bytes) => return (Bytes::from(bytes.clone()), "application/octet-stream"),
     };
@@ -32,7 +33,7 @@ pub(super) fn event(script: &Script) -> String {
         ErrorBody::LlamaCpp => {
             json!({"error": {"code": status, "message": message, "type": llama_type(status)}}).to_string()
         }
-        ErrorBody::Vllm | ErrorBody::Sglang | ErrorBody::Bytes(_) => {
+        ErrorBody::Vllm | ErrorBody::Sglang | ErrorBody::Messages | ErrorBody::Bytes(_) => {
             json!({"error": {"message": message, "type": python_type(status), "param": null, "code": status}})
                 .to_string()
         }

@@ -1,6 +1,7 @@
 //! Anthropic's Messages and OpenAI's Responses, as vLLM speaks them itself: usage arrives at the start of a message, without
 //! what was generated, and at the end.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,7 +12,7 @@ use super::body::Step;
 use super::chat::{CREATED, choice_tokens, chunk_count};
 use super::errors;
 use super::request::ChatRequest;
-use super::script::Script;
+use super::script::{ErrorBody, Script};
 use super::stream::{CUT_DELAY, in_pieces};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +74,14 @@ impl NativeCall {
         }
     }
 
+    /// The script with errors in the envelope of the API.
+    pub(super) fn in_its_api(&self, script: Arc<Script>) -> Arc<Script> {
+        if self.api == NativeApi::Messages && script.error_body == ErrorBody::Vllm {
+            return Arc::new(Script { error_body: ErrorBody::Messages, ..(*script).clone() });
+        }
+        script
+    }
+
     fn chunks(&self, script: &Script) -> usize {
         chunk_count(script, &self.request)
     }
@@ -118,7 +127,7 @@ impl NativeCall {
                 "object": "response",
                 "created_at": CREATED,
                 "model": script.model,
-                "status": if is_end { "completed" } else { "in_progress" },
+                "status": if is_end { status(script) } else { "in_progress" },
                 "output": if is_end { json!([self.item(script)]) } else { json!([]) },
                 "store": false,
                 "usage": null,
@@ -134,6 +143,11 @@ impl NativeCall {
         let part = json!({"type": "output_text", "text": self.text(script), "annotations": []});
         json!({"id": "msg_fake", "type": "message", "role": "assistant", "status": "completed", "content": [part]})
     }
+}
+
+/// The last event is `response.completed` in any case.
+fn status(script: &Script) -> &'static str {
+    if script.finish_reason == "length" { "incomplete" } else { "completed" }
 }
 
 fn stop_reason(script: &Script) -> Value {

@@ -1,4 +1,4 @@
-//! How real engines report usage, by name. Facts from the sources of the engines:
+//! How real engines report usage, by name. Seen at vLLM 0.32 and llama.cpp's server b11669; the others by their sources:
 //!
 //! | engine | running usage, if requested | chunks without it | at the end | unary, several choices |
 //! |---|---|---|---|---|
@@ -8,9 +8,11 @@
 //! | `forebay-engine` | of the chunk's choice, from the role on | null | one chunk, the sum | the sum |
 //!
 //! vLLM and forebay-engine send all roles first, the others each role before its choice. SGLang sends the finish reasons
-//! after all text. llama.cpp's server obeys `n_predict` and `n_cmpl` before `max_tokens` and `n`, and continues a last message
-//! of the assistant without being asked to.
+//! after all text; vLLM sends that of a choice which reached its limit with its last text. llama.cpp's server obeys `n_predict`
+//! and `n_cmpl` before `max_tokens` and `n`, continues a last message of the assistant without being asked to, has an order of
+//! members of its own, closes the connection after an error, and returns 500 for media that its model cannot read.
 
+use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -47,6 +49,28 @@ impl Personality {
     /// Whether each choice ends at once, rather than after the text of all choices.
     pub(super) fn ends_choices_apart(self) -> bool {
         matches!(self, Self::LlamaServer)
+    }
+
+    /// Whether a choice with this finish reason ends with the chunk of its last text.
+    pub(super) fn ends_with_text(self, finish_reason: &str) -> bool {
+        self == Self::Vllm && finish_reason == "length"
+    }
+
+    /// The content of the delta that begins a choice.
+    pub(super) fn first_content(self) -> &'static str {
+        if self == Self::LlamaServer { "null" } else { "\"\"" }
+    }
+
+    /// The status and the message with which the engine rejects a member, or parts of this type, without an option for it.
+    pub(super) fn refusal(self, name: &str) -> (StatusCode, String) {
+        let media = [("image_url", "image"), ("input_audio", "audio"), ("video_url", "video")];
+        match media.iter().find(|(part, _)| self == Self::LlamaServer && *part == name) {
+            Some((_, medium)) => {
+                let hint = "hint: if this is unexpected, you may need to provide the mmproj";
+                (StatusCode::INTERNAL_SERVER_ERROR, format!("{medium} input is not supported - {hint}"))
+            }
+            None => (StatusCode::BAD_REQUEST, format!("`{name}` is not supported")),
+        }
     }
 
     /// Whether a chunk at this place carries the running usage that was requested.

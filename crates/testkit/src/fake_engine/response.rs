@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use http::header::{CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
@@ -16,6 +16,7 @@ use super::body::{Length, ScriptedBody, Step};
 use super::completions::CompletionCall;
 use super::embeddings::{self, EmbeddingCall};
 use super::native::{NativeApi, NativeCall};
+use super::personality::Personality;
 use super::request::ChatRequest;
 use super::rerank::{RerankCall, ScoreFormat};
 use super::script::Script;
@@ -135,7 +136,9 @@ async fn chat_response(
     };
     let script = chat_request.script.clone().map_or_else(|| state.next_script(), Arc::new);
     if let Some(name) = script.refused.iter().find(|name| has_name(body, name)) {
-        return Ok(reject(guard, &format!("`{name}` is not supported")));
+        guard.complete();
+        let (status, message) = script.engine.refusal(name);
+        return Ok(error(status, &message));
     }
     script.engine.read_own_members(&mut chat_request);
     let script = chat_request.beginning().map(|text| Arc::new(script.continuing(text))).unwrap_or(script);
@@ -183,7 +186,7 @@ async fn native_response(
         Ok(call) => call,
         Err(message) => return Ok(reject(guard, &message)),
     };
-    let script = state.next_script();
+    let script = call.in_its_api(state.next_script());
     if call.is_stream() {
         let steps = || call.render_stream(&script);
         return play(&script, connection, guard, "text/event-stream", Length::Chunked, steps).await;
@@ -298,6 +301,9 @@ async fn play(
     let mut response = respond(content_type, body);
     *response.status_mut() =
         error_status.and_then(|status| StatusCode::from_u16(status).ok()).unwrap_or(StatusCode::OK);
+    if error_status.is_some() && script.engine == Personality::LlamaServer {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
     if let Some(value) = script.retry_after.as_deref().and_then(|text| HeaderValue::from_str(text).ok()) {
         response.headers_mut().insert(RETRY_AFTER, value);
     }

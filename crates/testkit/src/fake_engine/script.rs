@@ -23,7 +23,7 @@ pub struct Script {
     pub hidden_tokens: u64,
     /// The version that it says, if any.
     pub version: Option<String>,
-    /// Names of members, or types of parts, with which chats are rejected, as by an engine without the option for them.
+    /// Names of members, or types of parts, with which chats are rejected, as by this engine without the option for them.
     pub refused: Vec<String>,
     /// Delay before the headers.
     pub delay_ms: u64,
@@ -193,6 +193,8 @@ pub enum ErrorBody {
     Sglang,
     /// Nested, no `param`.
     LlamaCpp,
+    /// Anthropic's envelope, which vLLM has for Messages.
+    Messages,
     /// This text as `text/plain`.
     Raw(String),
     /// These bytes as `application/octet-stream`.

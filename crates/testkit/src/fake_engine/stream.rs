@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::body::Step;
 use super::chat::{CREATED, RESPONSE_ID, choice_chunks, choice_tokens, chunk_count, completion_tokens};
 use super::errors;
-use super::personality::{Place, running_usage, timings, usage};
+use super::personality::{Personality, Place, running_usage, timings, usage};
 use super::request::ChatRequest;
 use super::script::Script;
 
@@ -62,7 +62,11 @@ impl<'a> Stream<'a> {
             (0..self.request.choices).for_each(|index| self.role(index));
         }
         if !apart || says_nothing {
-            (0..self.request.choices).for_each(|index| self.finish(index));
+            for index in 0..self.request.choices {
+                if !self.ends_with_text(index) {
+                    self.finish(index);
+                }
+            }
         }
         let requested = self.request.include_usage && !script.usage_on_last_content_chunk && !apart;
         if !script.no_usage && (requested || script.usage_every_chunk) {
@@ -109,10 +113,13 @@ impl<'a> Stream<'a> {
         if sent < count {
             let role = if script.role_every_chunk { r#""role":"assistant","# } else { "" };
             let delta = format!(r#"{role}"content":{}"#, json_text(script.content(sent)));
-            let is_last = sent + 1 == count && index + 1 == self.request.choices;
-            if script.usage_on_last_content_chunk && is_last {
+            let is_end = sent + 1 == count;
+            if script.usage_on_last_content_chunk && is_end && index + 1 == self.request.choices {
                 let usage = usage(script, completion_tokens(script, self.request)).to_string();
-                self.chunk(&choice(index, &delta, "null"), &usage);
+                self.chunk(&self.choice(index, &delta, "null"), &usage);
+            } else if is_end && self.ends_with_text(index) {
+                let finish_reason = json_text(&script.finish_reason);
+                self.choice_chunk(index, &delta, &finish_reason, Place::Finish, self.tokens_at_end(index));
             } else {
                 self.choice_chunk(index, &delta, "null", Place::Content, sent as u64 + 1);
             }
@@ -124,19 +131,35 @@ impl<'a> Stream<'a> {
 
     fn role(&mut self, index: usize) {
         if !self.script.no_role {
-            self.choice_chunk(index, r#""role":"assistant","content":"""#, "null", Place::Role, 0);
+            let delta = format!(r#""role":"assistant","content":{}"#, self.script.engine.first_content());
+            self.choice_chunk(index, &delta, "null", Place::Role, 0);
         }
     }
 
     fn finish(&mut self, index: usize) {
         let script = self.script;
-        let tokens = choice_tokens(script, self.request, index);
-        let tokens = if self.request.choices == 1 { completion_tokens(script, self.request) } else { tokens };
+        let tokens = self.tokens_at_end(index);
         let finish_reason = json_text(&script.finish_reason);
         self.choice_chunk(index, "", &finish_reason, Place::Finish, tokens);
         if script.engine.ends_choices_apart() && self.request.include_usage && !script.no_usage {
             let usage = format!("{},\"timings\":{}", usage(script, tokens), timings(script, tokens));
             self.chunk("", &usage);
+        }
+    }
+
+    /// Whether the chunk with the last text of a choice also ends it.
+    fn ends_with_text(&self, index: usize) -> bool {
+        let script = self.script;
+        let has_more = script.huge_bytes > 0 || script.usage_on_last_content_chunk;
+        script.engine.ends_with_text(&script.finish_reason)
+            && !has_more
+            && choice_chunks(script, self.request, index) > 0
+    }
+
+    fn tokens_at_end(&self, index: usize) -> u64 {
+        match self.request.choices {
+            1 => completion_tokens(self.script, self.request),
+            _ => choice_tokens(self.script, self.request, index),
         }
     }
 
@@ -168,7 +191,18 @@ impl<'a> Stream<'a> {
             (false, true) => "null".to_owned(),
             (false, false) => String::new(),
         };
-        self.chunk(&choice(index, delta, finish_reason), &usage);
+        self.chunk(&self.choice(index, delta, finish_reason), &usage);
+    }
+
+    fn choice(&self, index: usize, delta: &str, finish_reason: &str) -> String {
+        match self.script.engine {
+            Personality::LlamaServer => {
+                format!(r#"{{"finish_reason":{finish_reason},"index":{index},"delta":{{{delta}}}}}"#)
+            }
+            Personality::Vllm | Personality::Sglang | Personality::ForebayEngine => {
+                format!(r#"{{"index":{index},"delta":{{{delta}}},"logprobs":null,"finish_reason":{finish_reason}}}"#)
+            }
+        }
     }
 
     fn chunk(&mut self, choices: &str, usage: &str) {
@@ -176,9 +210,15 @@ impl<'a> Stream<'a> {
         self.chunks += 1;
         let model = &self.model;
         let usage = if usage.is_empty() { String::new() } else { format!(r#","usage":{usage}"#) };
-        self.event(&format!(
-            r#"{{"id":"{RESPONSE_ID}","object":"chat.completion.chunk","created":{created},"model":{model},"choices":[{choices}]{usage}}}"#
-        ));
+        let event = match self.script.engine {
+            Personality::LlamaServer => format!(
+                r#"{{"choices":[{choices}],"created":{created},"id":"{RESPONSE_ID}","model":{model},"object":"chat.completion.chunk"{usage}}}"#
+            ),
+            Personality::Vllm | Personality::Sglang | Personality::ForebayEngine => format!(
+                r#"{{"id":"{RESPONSE_ID}","object":"chat.completion.chunk","created":{created},"model":{model},"choices":[{choices}]{usage}}}"#
+            ),
+        };
+        self.event(&event);
     }
 
     fn event(&mut self, payload: &str) {
@@ -205,10 +245,6 @@ impl<'a> Stream<'a> {
         }
         self.steps.push(Step::Send(Bytes::from(text)));
     }
-}
-
-fn choice(index: usize, delta: &str, finish_reason: &str) -> String {
-    format!(r#"{{"index":{index},"delta":{{{delta}}},"logprobs":null,"finish_reason":{finish_reason}}}"#)
 }
 
 /// Splits the bytes into pieces regardless of events; keeps how the stream ends.

@@ -28,15 +28,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if and .Values.replicas.enabled (or .Values.existingConfigMap (contains "[drivers.kubernetes" .Values.config)) }}true{{ end }}
 {{- end }}
 
-{{- /* The configuration. Unless it names the callers of replicas, the gateways of this release are. */}}
-{{- define "forebay.config" -}}
-{{ .Values.config }}
-{{- if and (contains "[drivers.kubernetes" .Values.config) (not (contains "[drivers.kubernetes.callers]" .Values.config)) }}
-[drivers.kubernetes.callers]
-namespace = "{{ .Release.Namespace }}"
-[drivers.kubernetes.callers.pods]
-"app.kubernetes.io/name" = "forebay"
-"app.kubernetes.io/instance" = "{{ .Release.Name }}"
-"app.kubernetes.io/component" = "gateway"
-{{ end }}
+{{- /* The labels of the gateways of this release. */}}
+{{- define "forebay.callers" -}}
+app.kubernetes.io/name=forebay,app.kubernetes.io/instance={{ .Release.Name }},app.kubernetes.io/component=gateway
 {{- end }}

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use testkit::http::Client;
 use tokio::task::JoinSet;
 
 use crate::proxy_bench::load::connection::Connection;
@@ -14,6 +15,10 @@ use crate::proxy_bench::setup::process_stat::CpuTime;
 /// Time for a gateway's deferred work after the last response. It counts as part of the cost, minus the idle cost of the
 /// same duration.
 const SETTLE: Duration = Duration::from_millis(1_600);
+/// Forebay writes the events of many keys at most every five seconds.
+const WRITTEN_WITHIN: Duration = Duration::from_secs(60);
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+const ALL_WRITTEN: &str = "forebay_journal_unwritten_bytes 0";
 
 /// Cost of a phase.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +51,7 @@ pub(crate) async fn costs_of<const N: usize>(
     load: &impl Load,
 ) -> anyhow::Result<[Cost; N]> {
     let mut meters = gateways.map(Meter::new);
+    settle(&gateways).await?;
     for meter in &mut meters {
         meter.start()?;
     }
@@ -60,10 +66,23 @@ pub(crate) async fn costs_of<const N: usize>(
             meter.load(load).await?;
         }
     }
+    settle(&gateways).await?;
     tokio::time::sleep(SETTLE).await;
     let elapsed = started.elapsed();
     let costs = meters.iter().map(|meter| meter.cost(elapsed)).collect::<anyhow::Result<Vec<_>>>()?;
     Ok(costs.try_into().unwrap_or_else(|_| unreachable!("one cost per gateway")))
+}
+
+/// Waits until all events of earlier calls are in the store, so that writing them counts for these calls and for no others.
+async fn settle(gateways: &[&Gateway]) -> anyhow::Result<()> {
+    for ops in gateways.iter().filter_map(|gateway| gateway.ops) {
+        let deadline = Instant::now() + WRITTEN_WITHIN;
+        while !Client::new(ops).get("/metrics").await.text().lines().any(|line| line == ALL_WRITTEN) {
+            anyhow::ensure!(Instant::now() < deadline, "events are not written after {WRITTEN_WITHIN:?}");
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+    Ok(())
 }
 
 /// Measures the CPU time of a gateway.

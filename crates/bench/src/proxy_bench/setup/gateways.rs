@@ -53,6 +53,8 @@ impl Default for Variant<'_> {
 pub(crate) struct Gateway {
     pub(crate) name: &'static str,
     pub(crate) address: SocketAddr,
+    /// Where Forebay shows its metrics.
+    pub(crate) ops: Option<SocketAddr>,
     pub(crate) pids: Vec<u32>,
     pub(crate) key: String,
     pub(crate) chat_model: String,
@@ -185,13 +187,20 @@ pub(crate) async fn set_script(engine: SocketAddr, script: &Script) -> anyhow::R
 pub(crate) fn gateway_of(forebay: &Forebay, variant: &Variant<'_>) -> anyhow::Result<Gateway> {
     let (address, pids, key) = (forebay.public, vec![forebay.child.pid()], forebay.api_key()?);
     let suffix = if variant.models > 1 { variant.models.to_string() } else { String::new() };
-    Ok(Gateway { name: "forebay", address, pids, key, chat_model: format!("bench/chat{suffix}") })
+    Ok(Gateway {
+        name: "forebay",
+        address,
+        ops: Some(forebay.ops),
+        pids,
+        key,
+        chat_model: format!("bench/chat{suffix}"),
+    })
 }
 
 fn plain(name: &'static str, address: SocketAddr, pids: Vec<u32>) -> Gateway {
     // As long as a real key, so that requests have the same size.
     let key = format!("sk-{}-{}", "1".repeat(12), "1".repeat(32));
-    Gateway { name, address, pids, key, chat_model: "bench/chat".to_owned() }
+    Gateway { name, address, ops: None, pids, key, chat_model: "bench/chat".to_owned() }
 }
 
 fn default_engine_binary() -> anyhow::Result<PathBuf> {

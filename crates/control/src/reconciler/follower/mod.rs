@@ -10,6 +10,7 @@ use domain::endpoint::replica::{Replica, ReplicaState};
 use domain::endpoint::state::Admission;
 use domain::model::{ChatTraits, DriverKind, EngineKind, Flavor, Model, ModelId, Upstream, usual_switch};
 use domain::{Catalogue, Endpoint, EndpointId};
+use fleet::UNIX_SCHEME;
 use fleet::drivers::Driver;
 use fleet::endpoints::{Condition, EndpointUpdate};
 use report::Reporter;
@@ -21,7 +22,7 @@ use tokio::sync::{Mutex, Notify};
 /// Period of reading the rows without a notification.
 const REFRESH_EVERY: Duration = Duration::from_millis(300);
 /// The same while there are no endpoints.
-const IDLE_REFRESH: Duration = Duration::from_secs(3);
+const IDLE_REFRESH: Duration = Duration::from_secs(10);
 
 /// Clones share the state.
 #[derive(Clone)]
@@ -166,7 +167,8 @@ fn upstream(endpoint: &Endpoint, model: &ModelId, address: &str) -> Upstream {
     };
     let args = &endpoint.shape.flavor.options.args;
     let priority_scheduling = engine.is_some_and(|engine| engine.schedules_by_priority(args));
-    let plain = Upstream::plain(format!("http://{address}/v1"), model.as_str());
+    let scheme = if address.starts_with(UNIX_SCHEME) { "" } else { "http://" };
+    let plain = Upstream::plain(format!("{scheme}{address}/v1"), model.as_str());
     Upstream { continuous_usage, engine, priority_scheduling, ..plain }
 }
 

@@ -141,7 +141,7 @@ impl<D: Driver + Clone, S: Rows> Round<'_, D, S> {
         replica.transition(ReplicaState::Ready)?;
         replica.ready_at.get_or_insert(self.now);
         if let Some(address) = self.parts.driver.address(&name_of(replica)) {
-            replica.address = Some(address.to_string());
+            replica.address = Some(address);
         }
         let event = event(endpoint, replica, EventType::ReplicaReady, "", self.now);
         fault::point("ready-before-commit");

@@ -12,7 +12,6 @@ use fleet::drivers::{
 use fleet::engine::{EngineLoad, Failure, LoadError, ProbeResult};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
-use std::net::SocketAddr;
 
 pub(super) const GPUS: u32 = 6;
 const FIRST_PORT: u16 = 20_000;
@@ -305,10 +304,10 @@ impl Driver for Link {
         self.call(Target::Driver, "list", || Err(lost()), |world| Ok(world.machine.observed())).await
     }
 
-    fn address(&self, replica: &ReplicaName) -> Option<SocketAddr> {
+    fn address(&self, replica: &ReplicaName) -> Option<String> {
         let world = self.lock();
         let process = world.machine.processes.get(replica.as_str())?;
-        Some(SocketAddr::from(([127, 0, 0, 1], process.binding.port)))
+        Some(format!("127.0.0.1:{}", process.binding.port))
     }
 
     async fn log_tail(&self, _replica: &ReplicaName) -> String {

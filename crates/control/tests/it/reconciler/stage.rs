@@ -18,7 +18,6 @@ use serde_json::Value;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use store::{Store, leader};
 
@@ -137,8 +136,8 @@ impl Driver for ScriptedDriver {
         Ok(self.all().iter().map(observed).collect())
     }
 
-    fn address(&self, replica: &ReplicaName) -> Option<SocketAddr> {
-        self.all().get(replica.as_str()).map(|replica| SocketAddr::from(([127, 0, 0, 1], replica.port)))
+    fn address(&self, replica: &ReplicaName) -> Option<String> {
+        self.all().get(replica.as_str()).map(|replica| format!("127.0.0.1:{}", replica.port))
     }
 
     async fn log_tail(&self, _replica: &ReplicaName) -> String {

@@ -14,7 +14,6 @@ pub use report::*;
 pub use settings::Settings;
 use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
 
 /// Number of replicas that each endpoint should have, by its id.
 pub type ReplicaTargets = BTreeMap<String, u32>;
@@ -133,7 +132,7 @@ impl Driver for KubernetesDriver {
         match self.never {}
     }
 
-    fn address(&self, _replica: &ReplicaName) -> Option<SocketAddr> {
+    fn address(&self, _replica: &ReplicaName) -> Option<String> {
         match self.never {}
     }
 

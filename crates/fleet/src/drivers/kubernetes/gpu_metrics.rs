@@ -136,8 +136,8 @@ async fn read_all(addresses: &[SocketAddr], namespace: &str) -> BusyPods {
 
 async fn read_exporter(address: SocketAddr) -> Result<String, String> {
     // Not an engine, but read like the metrics of one.
-    let exporter =
-        Engine { address, family: Family::Unknown, model: String::new(), modality: Modality::Chat, key: None };
+    let (address, model) = (address.into(), String::new());
+    let exporter = Engine { address, family: Family::Unknown, model, modality: Modality::Chat, key: None };
     let response = exporter.get("/metrics", READ_TIMEOUT).await?;
     if !response.status.is_success() {
         return Err(format!("/metrics returned {}", response.status.as_u16()));

@@ -341,8 +341,8 @@ impl Driver for KubernetesDriver {
         Ok(found)
     }
 
-    fn address(&self, replica: &ReplicaName) -> Option<SocketAddr> {
-        address_of(&*self.pod(replica)?, self.shared.settings.port)
+    fn address(&self, replica: &ReplicaName) -> Option<String> {
+        address_of(&*self.pod(replica)?, self.shared.settings.port).map(|address| address.to_string())
     }
 
     async fn log_tail(&self, replica: &ReplicaName) -> String {
@@ -375,7 +375,7 @@ fn address_of(pod: &Pod, port: u16) -> Option<SocketAddr> {
 fn engine_of(pod: &Pod, port: u16) -> Option<Engine> {
     let modality = pod_status::annotation(pod, pod::MODALITY_ANNOTATION)?;
     Some(Engine {
-        address: address_of(pod, port)?,
+        address: address_of(pod, port)?.into(),
         family: Family::parse(pod_status::annotation(pod, pod::ENGINE_ANNOTATION)?)?,
         model: pod_status::annotation(pod, pod::MODEL_ANNOTATION)?.to_owned(),
         modality: Modality::parse(modality).unwrap_or(Modality::Chat),

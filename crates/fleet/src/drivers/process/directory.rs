@@ -12,15 +12,19 @@ use crate::engine::failure::{ExitRecord, Reached};
 use crate::engine::{Engine, Family};
 use domain::Timestamp;
 use domain::model::Modality;
+use outbound::{Address, UNIX_SCHEME};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// The kernel takes 108 bytes with the end.
+const MAX_SOCKET_PATH: usize = 107;
 
 /// Content of `spec.json`: what the shim runs, and what the driver needs to know about it later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +37,9 @@ pub(super) struct ShimOrder {
     pub(super) embeds: bool,
     pub(super) family: Family,
     pub(super) port: u16,
+    /// Where the engine listens instead of the port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) socket: Option<PathBuf>,
     pub(super) devices: Vec<DeviceId>,
     #[serde(rename = "care")]
     pub(super) policy: ShimPolicy,
@@ -43,13 +50,19 @@ impl ShimOrder {
         Binding::here(self.devices.clone(), self.port)
     }
 
-    pub(super) const fn address(&self) -> SocketAddr {
-        SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.port)
+    /// `HOST:PORT`, or `unix:SOCKET:PORT`.
+    pub(super) fn address(&self) -> String {
+        match &self.socket {
+            Some(socket) => format!("{UNIX_SCHEME}{}:{}", socket.display(), self.port),
+            None => format!("127.0.0.1:{}", self.port),
+        }
     }
 
     pub(super) fn engine(&self, key: Option<String>) -> Engine {
         let modality = if self.embeds { Modality::Embedding } else { Modality::Chat };
-        Engine { address: self.address(), family: self.family, model: self.model.clone(), modality, key }
+        let local = Address::from(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.port));
+        let address = Address { socket: self.socket.clone(), ..local };
+        Engine { address, family: self.family, model: self.model.clone(), modality, key }
     }
 }
 
@@ -109,6 +122,17 @@ impl Directory {
     pub(super) fn write_order(&self, order: &ShimOrder) -> io::Result<()> {
         fs::create_dir_all(&self.path)?;
         self.write("spec.json", order)
+    }
+
+    /// A socket that only this user can reach; `None` if its path is too long for one.
+    pub(super) fn socket(&self) -> io::Result<Option<PathBuf>> {
+        let folder = std::path::absolute(self.path.join("socket"))?;
+        let socket = folder.join("http");
+        if socket.as_os_str().len() > MAX_SOCKET_PATH || socket.to_str().is_none() {
+            return Ok(None);
+        }
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        Ok(Some(socket))
     }
 
     /// Options of SGLang that must not show in the list of processes.

@@ -9,6 +9,7 @@ use domain::model::Modality;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 use tokio::io::AsyncReadExt as _;
@@ -64,6 +65,11 @@ impl ProcessDriver {
             let file = self.directory(&spec.replica).key_file();
             argv.extend(["--config".to_owned(), file.to_string_lossy().into_owned()]);
         }
+        // vLLM checks keys under `/v1` only. Gateways that send no keys know no sockets either.
+        let socket = if family == Family::Vllm && has_key { self.socket(&spec.replica)? } else { None };
+        if let Some(socket) = &socket {
+            argv.extend(["--uds".to_owned(), socket.to_string_lossy().into_owned()]);
+        }
         let environment = self.cuda_environment(binding).await?;
         if !ports::is_unused(binding.port) {
             return Err(StartError::PortTaken(binding.port));
@@ -75,9 +81,22 @@ impl ProcessDriver {
             embeds: spec.modality == Modality::Embedding,
             family,
             port: binding.port,
+            socket,
             devices: binding.devices.clone(),
             policy: settings.shim_policy,
         })
+    }
+
+    /// A socket for an engine that serves some routes without a key.
+    fn socket(&self, replica: &ReplicaName) -> Result<Option<PathBuf>, StartError> {
+        let socket = self.directory(replica).socket().map_err(StartError::Files)?;
+        if socket.is_none() {
+            tracing::warn!(
+                replica.id = %replica,
+                "the path of the data directory is too long for a socket: users of this machine can call {replica} without a key"
+            );
+        }
+        Ok(socket)
     }
 
     /// Environment variables that select the bound GPUs.

@@ -36,7 +36,6 @@ use shared::Shared;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
-use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -144,6 +143,8 @@ impl ProcessDriver {
         let mut unprotected = Vec::new();
         for ObservedReplica { replica, observation, .. } in found {
             let order = Directory::at(root.join(replica.as_str())).order().filter(|_| observation.is_alive());
+            // Others cannot reach a socket, whatever it serves without a key.
+            let order = order.filter(|order| order.socket.is_none());
             if let Some(order) = order
                 && serves_without_key(order.engine(None)).await == Some(true)
             {
@@ -238,7 +239,7 @@ impl Driver for ProcessDriver {
         Some(self.shared.settings.auth.key(replica))
     }
 
-    fn address(&self, replica: &ReplicaName) -> Option<SocketAddr> {
+    fn address(&self, replica: &ReplicaName) -> Option<String> {
         self.order(replica).map(|order| order.address())
     }
 

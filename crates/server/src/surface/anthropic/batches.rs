@@ -3,7 +3,7 @@
 use crate::surface::EdgeResponse;
 use crate::surface::inference::{Exchange, InferenceError, on_store, query_pairs, send_file, send_view};
 use bytes::Bytes;
-use control::batches::{BatchError, BatchStorage, FileReader, MessageRequest};
+use control::batches::{BatchError, BatchStorage, MessageRequest};
 use dataplane::CallError;
 use domain::batches::BatchStatus;
 use domain::{Batch, BatchId, Caller, Timestamp};
@@ -129,8 +129,9 @@ impl MessageBatch {
 pub(super) async fn create(exchange: &mut Exchange<'_>, caller: Arc<Caller>) -> Result<EdgeResponse, InferenceError> {
     let WholeBody { bytes, memory } = exchange.read_body(&caller).await?;
     let requests = exchange.surface.body_bounds.parse(bytes, &memory, |bytes: Bytes| parse(&bytes)).await?;
+    let author = exchange.author(&caller);
     let create = |storage: BatchStorage, caller: Arc<Caller>| async move {
-        storage.create_messages(&caller, requests, clock::now()).await
+        storage.create_messages(&caller, &author, requests, clock::now()).await
     };
     let batch = on_store(exchange, &caller, create).await?;
     drop(memory);
@@ -186,8 +187,7 @@ pub(super) async fn results(
         storage.file(&caller.workspace, &file, clock::now()).await
     };
     let file = on_store(exchange, &caller, find).await?;
-    let reader = FileReader::new(&exchange.surface.context.batches, file.id);
-    Ok(send_file(exchange, reader, "application/x-jsonl"))
+    send_file(exchange, &caller, file.id, "application/x-jsonl").await
 }
 
 /// Cancel a message batch. Requests that have ended keep their results.
@@ -198,10 +198,10 @@ pub(super) async fn cancel(
     caller: Arc<Caller>,
     id: &str,
 ) -> Result<EdgeResponse, InferenceError> {
-    let wanted = parse_id(id);
+    let (wanted, author) = (parse_id(id), exchange.author(&caller));
     let cancel = |storage: BatchStorage, caller: Arc<Caller>| async move {
         let batch = storage.find_of_messages(&caller.workspace, &wanted?).await?;
-        storage.cancel(Some(&caller.workspace), &batch.id, clock::now()).await
+        storage.cancel(&author, &caller.workspace, &batch.id, clock::now()).await
     };
     let batch = on_store(exchange, &caller, cancel).await?;
     Ok(send(exchange, &batch))
@@ -215,10 +215,10 @@ pub(super) async fn delete(
     caller: Arc<Caller>,
     id: &str,
 ) -> Result<EdgeResponse, InferenceError> {
-    let wanted = parse_id(id);
+    let (wanted, author) = (parse_id(id), exchange.author(&caller));
     let delete = |storage: BatchStorage, caller: Arc<Caller>| async move {
         let batch = storage.find_of_messages(&caller.workspace, &wanted?).await?;
-        storage.delete(&caller.workspace, &batch.id).await?;
+        storage.delete(&author, &caller.workspace, &batch.id, clock::now()).await?;
         Ok(batch.id)
     };
     let id = on_store(exchange, &caller, delete).await?.as_messages_id();

@@ -109,7 +109,7 @@ pub(crate) async fn cancel(
     Id(id): Id<BatchId>,
 ) -> Result<Json<WorkspaceBatchView>, ConsoleError> {
     let now = clock::now();
-    let batch = storage(&caller).cancel(Some(&caller.workspace.id), &id, now).await?;
+    let batch = storage(&caller).cancel(&caller.author, &caller.workspace.id, &id, now).await?;
     Ok(Json(WorkspaceBatchView::new(batch, now)))
 }
 

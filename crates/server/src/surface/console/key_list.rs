@@ -1,4 +1,4 @@
-//! `GET /api/workspaces/{id}/keys` and `GET /api/organizations/{id}/keys`.
+//! `GET /api/workspaces/{id}/keys`, `/key-labels` and `GET /api/organizations/{id}/keys`.
 
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::{flag, non_empty};
@@ -7,10 +7,11 @@ use crate::view::{KeyView, OrganizationKeyView};
 use axum::Json;
 use control::keys;
 use domain::{Timestamp, UserId};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use store::Store;
 use store::key_list::{CreatedBy, KeyColumn, KeyFilter, KeysOf, ListedKey};
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 
 type KeySearch = Search<KeyColumn>;
 
@@ -101,4 +102,23 @@ pub(super) async fn list(
     let (found, total) = find(caller.store(), filter, &page, &search).await?;
     let view = |one: ListedKey| KeyView::new(one.key, caller.now());
     Ok(Json(List::new(found, &page, |one| search.cursor(one, &one.key.id), view).with_total(total)))
+}
+
+/// A label of keys.
+#[derive(Serialize, ToSchema)]
+#[schema(as = KeyLabel)]
+pub(super) struct KeyLabelView {
+    #[schema(example = "team")]
+    name: String,
+    /// In alphabetical order; at most 50, of the newest keys.
+    values: BTreeSet<String>,
+}
+
+/// The labels of the workspace's keys, in alphabetical order, by which usage and costs can be grouped: at most 100, of the newest
+/// keys.
+#[utoipa::path(get, path = "/api/workspaces/{workspaceId}/key-labels", tag = "keys",
+    responses((status = 200, body = List<KeyLabelView>)))]
+pub(super) async fn list_labels(caller: WorkspaceCaller) -> Result<Json<List<KeyLabelView>>, ConsoleError> {
+    let labels = keys::labels(caller.store(), &caller.workspace.id).await?;
+    Ok(Json(List::whole(labels.into_iter().map(|(name, values)| KeyLabelView { name, values }).collect())))
 }

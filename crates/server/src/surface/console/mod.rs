@@ -111,6 +111,7 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(key_list::list_of_organization))
         .routes(routes!(keys::revoke_many))
         .routes(routes!(key_list::list, keys::create))
+        .routes(routes!(key_list::list_labels))
         .routes(routes!(keys::revoke, keys::edit, keys::show))
         .routes(routes!(keys::end_overlap))
         .routes(routes!(keys::rotate))

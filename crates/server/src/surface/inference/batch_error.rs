@@ -63,6 +63,7 @@ impl FailedBatchRequest {
             BatchError::NotEnded => "batch_not_ended",
             BatchError::NotCancellable { .. } => "batch_not_cancellable",
             BatchError::NotOwned => "internal_error",
+            BatchError::Command(CommandError::FilesUnavailable { .. }) => "files_unavailable",
             BatchError::Command(error) => match error.kind() {
                 CommandErrorKind::Unavailable => "store_unavailable",
                 _ => "internal_error",
@@ -92,6 +93,7 @@ impl FailedBatchRequest {
         match &self.0 {
             BatchError::Command(CommandError::StoreUnavailable { cause }) => Some(format!("{cause:?}")),
             BatchError::Command(CommandError::Internal { cause }) => Some(format!("{cause:?}")),
+            BatchError::Command(CommandError::FilesUnavailable { cause }) => Some(format!("{cause:?}")),
             _ => None,
         }
     }

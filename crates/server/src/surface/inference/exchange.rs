@@ -8,6 +8,7 @@ use crate::surface::error::SurfaceError;
 use crate::surface::{Body, EdgeResponse, MAX_HEADER_BYTES, Surface, json};
 use bytes::Bytes;
 use config::MAX_KEEP_ALIVE;
+use control::Author;
 use dataplane::record::Outcome;
 use dataplane::request::ParsedRequest;
 use dataplane::trace::Trace;
@@ -19,7 +20,7 @@ use edge::memory_budget::Holder;
 use edge::request_body::WholeBody;
 use edge::throttle::Throttled;
 use edge::{Headers, Incoming, ResponseBacklog, deadline, request_body};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri, header};
 use serde::Serialize;
 use std::net::IpAddr;
 use std::ops::Range;
@@ -111,6 +112,11 @@ impl Exchange<'_> {
         Ok(caller)
     }
 
+    /// The caller, as the author of a change.
+    pub(in crate::surface) fn author(&self, caller: &Caller) -> Author {
+        credential::author(caller, self.surface.client(self.peer, self.headers))
+    }
+
     /// Rejects a request that calls no model if too many calls of the caller failed.
     pub(in crate::surface) fn check_attempts(&self) -> Result<(), InferenceError> {
         self.throttled.map_or(Ok(()), |throttled| Err(SurfaceError::from(throttled).into()))
@@ -179,6 +185,7 @@ impl Exchange<'_> {
         Prepared { caller, mut request, dialect, save }: Prepared,
     ) -> Result<EdgeResponse, InferenceError> {
         self.check_attempts_before(&caller, &request)?;
+        let is_codex = matches!(dialect, Dialect::Responses(_)) && self.is_codex();
         let Self { surface, headers, .. } = self;
         let keep_alive = keep_alive(headers, surface.keep_alive)?;
         if let Some(trace) = &self.trace {
@@ -217,12 +224,18 @@ impl Exchange<'_> {
             }
             Err(error) => {
                 self.tap = std::mem::take(&mut call.tap);
-                match call.failed_stream(&error) {
+                match call.failed_stream(&error).filter(|_| is_codex || !error.is_spent()) {
                     Some(events) => Ok(self.fail_stream(events, &error.into())),
                     None => Err(call_error(error, &call.caller)),
                 }
             }
         }
+    }
+
+    /// Codex waits as long as the `Retry-After` of a spent quota or budget says: until the month ends. After an event, it ends its
+    /// turn.
+    fn is_codex(&self) -> bool {
+        self.headers.text(header::USER_AGENT).is_some_and(|agent| agent.starts_with("codex"))
     }
 
     /// Sends the events of a stream that failed before it began, and records the call as rejected.

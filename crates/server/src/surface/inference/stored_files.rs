@@ -5,7 +5,9 @@ use crate::surface::error::SurfaceError;
 use crate::surface::{Body, EdgeResponse, json};
 use bytes::Bytes;
 use control::batches::{BatchError, BatchStorage, FileReader};
-use domain::Caller;
+use domain::{Caller, FileId};
+use edge::memory_budget::{Holder, MemoryGrant};
+use edge::request_body::BodyError;
 use http::{HeaderValue, Response, StatusCode, header};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
@@ -15,6 +17,21 @@ use tokio::sync::mpsc;
 
 /// Chunks that wait for a slow client.
 const AHEAD: usize = 1;
+/// What the content of a file takes while it is sent: a chunk that is being read, as it is stored and as it is sent, one that
+/// waits, and one on its way to the client.
+const MEMORY: u64 = 4 << 20;
+
+/// A chunk of a file. The memory is returned with the last one.
+struct HeldChunk {
+    content: Vec<u8>,
+    _memory: Arc<MemoryGrant>,
+}
+
+impl AsRef<[u8]> for HeldChunk {
+    fn as_ref(&self) -> &[u8] {
+        &self.content
+    }
+}
 
 /// Counts the request, and does the work on the runtime that owns the store's connections.
 pub(in crate::surface) async fn on_store<T, F>(
@@ -42,32 +59,46 @@ pub(in crate::surface) fn send_view(exchange: &mut Exchange<'_>, view: &impl Ser
     exchange.serve(json(StatusCode::OK, body))
 }
 
-/// Sends the content of a file while it is read.
-pub(in crate::surface) fn send_file(
+/// Sends the content of a file while it is read. The response begins once the first chunk is there.
+pub(in crate::surface) async fn send_file(
     exchange: &mut Exchange<'_>,
-    mut reader: FileReader,
+    caller: &Caller,
+    file: FileId,
     media_type: &'static str,
-) -> EdgeResponse {
+) -> Result<EdgeResponse, InferenceError> {
+    let surface = exchange.surface;
+    let mut memory = surface.body_bounds.memory.grant(Holder::Organization(caller.organization.clone()));
+    memory.grow_to(MEMORY).map_err(|error| SurfaceError::from(BodyError::from(error)))?;
+    let memory = Arc::new(memory);
+    let mut reader = FileReader::new(&surface.context.batches, file);
+    let first = async move {
+        let first = reader.next().await?;
+        Ok::<_, BatchError>((reader, first))
+    };
+    let (mut reader, mut chunk) = match surface.context.background.spawn(first).await {
+        Ok(read) => read?,
+        Err(_panicked) => return Err(SurfaceError::Internal.into()),
+    };
     let (sender, pieces) = mpsc::channel::<io::Result<Bytes>>(AHEAD);
-    exchange.surface.context.exports.spawn(async move {
-        loop {
-            let piece = match reader.next().await {
-                Ok(Some(chunk)) => Ok(chunk.into()),
-                Ok(None) => return,
-                Err(error) => {
-                    tracing::warn!(?error, "the content of a file cannot be read");
-                    Err(io::Error::other("the content cannot be read"))
-                }
-            };
-            let is_over = piece.is_err();
-            if sender.send(piece).await.is_err() || is_over {
+    surface.context.exports.spawn(async move {
+        while let Some(content) = chunk {
+            let held = HeldChunk { content, _memory: Arc::clone(&memory) };
+            if sender.send(Ok(Bytes::from_owner(held))).await.is_err() {
                 return;
             }
+            chunk = match reader.next().await {
+                Ok(next) => next,
+                Err(error) => {
+                    tracing::warn!(?error, "the content of a file cannot be read");
+                    let _ = sender.send(Err(io::Error::other("the content cannot be read"))).await;
+                    return;
+                }
+            };
         }
     });
     let mut response = Response::new(Body::Pieces(pieces));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
-    exchange.serve(response)
+    Ok(exchange.serve(response))
 }
 
 /// The decoded parameters of a query.

@@ -52,8 +52,10 @@ pub(super) async fn create(exchange: &mut Exchange<'_>, caller: Arc<Caller>) -> 
     let WholeBody { bytes, memory: _memory } = exchange.read_body(&caller).await?;
     let idempotency = key.map(|key| (key, fingerprint(&bytes)));
     let new = NewBatch { idempotency, ..parse(&bytes)? };
-    let create =
-        |storage: BatchStorage, caller: Arc<Caller>| async move { storage.create(&caller, new, clock::now()).await };
+    let author = exchange.author(&caller);
+    let create = |storage: BatchStorage, caller: Arc<Caller>| async move {
+        storage.create(&caller, &author, new, clock::now()).await
+    };
     let batch = on_store(exchange, &caller, create).await?;
     Ok(send_view(exchange, &BatchView::from(batch)))
 }
@@ -100,10 +102,10 @@ pub(super) async fn cancel(
     caller: Arc<Caller>,
     id: &str,
 ) -> Result<EdgeResponse, InferenceError> {
-    let wanted = parse_id(id);
+    let (wanted, author) = (parse_id(id), exchange.author(&caller));
     let cancel = |storage: BatchStorage, caller: Arc<Caller>| async move {
         let batch = storage.find_of_files(&caller.workspace, &wanted?).await?;
-        storage.cancel(Some(&caller.workspace), &batch.id, clock::now()).await
+        storage.cancel(&author, &caller.workspace, &batch.id, clock::now()).await
     };
     let batch = on_store(exchange, &caller, cancel).await?;
     Ok(send_view(exchange, &BatchView::from(batch)))

@@ -300,6 +300,11 @@ fn responses_request() -> Object {
 fn batch_request() -> Object {
     let text = |what: &str| ObjectBuilder::new().schema_type(Type::String).description(Some(what));
     let object = |what: &str| ObjectBuilder::new().schema_type(or_null(Type::Object)).description(Some(what));
+    let metadata =
+        object("Up to 16 texts by name.").additional_properties(Some(ObjectBuilder::new().schema_type(Type::String)));
+    let anchor = text("`created_at`");
+    let seconds = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(3_600.0)).maximum(Some(2_592_000.0));
+    let expiry = object("When the files of results expire.").property("anchor", anchor).required("anchor");
     ObjectBuilder::new()
         .schema_type(Type::Object)
         .property("input_file_id", text("A file of lines, each one call."))
@@ -308,8 +313,8 @@ fn batch_request() -> Object {
         .required("endpoint")
         .property("completion_window", text("`24h`"))
         .required("completion_window")
-        .property("metadata", object("Up to 16 texts by name."))
-        .property("output_expires_after", object("`anchor` (`created_at`) and `seconds` (3600 to 2592000)."))
+        .property("metadata", metadata)
+        .property("output_expires_after", expiry.property("seconds", seconds).required("seconds"))
         .build()
 }
 

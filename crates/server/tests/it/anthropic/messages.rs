@@ -155,7 +155,7 @@ async fn aliases_and_sessions_of_agents_work() {
     let origin = CallOrigin {
         surface: Some(CallSurface::Messages),
         requested_model: Some("claude-sonnet-4-5".into()),
-        batch: None,
+        ..CallOrigin::default()
     };
     assert_eq!(events[0].origin, origin);
     let models = client(&app).get("/models/claude-x").await.json();

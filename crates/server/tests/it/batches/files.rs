@@ -91,6 +91,32 @@ async fn files_have_bounds() {
 }
 
 #[tokio::test]
+async fn forms_have_bounds_besides_their_file() {
+    let (_app, client) = start().await;
+    let purpose = ("purpose", "batch");
+    let rejected = async |fields: &[(&str, &str)], expected: &str, why: &str| {
+        let response = try_upload(&client, fields, "{}").await;
+        assert_eq!(error_line(&response), expected, "{}", response.text());
+        assert!(response.text().contains(why), "{}", response.text());
+    };
+    let mut many = vec![("other", "x"); 14];
+    many.push(purpose);
+    assert_eq!(try_upload(&client, &many, "{}").await.status, 200, "with 16 fields");
+    many.push(("other", "x"));
+    rejected(&many, "400 invalid_payload", "at most 16 fields").await;
+    let name = "n".repeat(129);
+    rejected(&[purpose, (&name[1..], "x"), (&name, "x")], "400 invalid_payload", "at most 128 bytes").await;
+    rejected(&[purpose, purpose], "422 invalid_value purpose", "is a duplicate").await;
+    rejected(&[("purpose", &name.repeat(8))], "422 invalid_value purpose", "is too long").await;
+    let large = "x".repeat(65 << 10);
+    rejected(&[purpose, ("other", &large)], "400 invalid_payload", "besides its file").await;
+    let preamble = [large.as_bytes(), &form(&[purpose], Some("{}"))].concat();
+    let response = form_client(client.clone()).post_bytes("/files", preamble).await;
+    assert_eq!(error_line(&response), "400 invalid_payload");
+    assert_eq!(client.get("/files").await.json()["data"].as_array().unwrap().len(), 1, "nothing of that is kept");
+}
+
+#[tokio::test]
 async fn files_of_another_workspace_do_not_exist() {
     let (app, client) = start().await;
     let id = upload(&client, "{}").await;

@@ -1,6 +1,7 @@
 //! `/v1/messages/batches`.
 
 use crate::app::{CHAT, TIMEOUT, TestApp, text, wait_until};
+use crate::console::person::Person;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use testkit::fake_engine::Script;
@@ -76,6 +77,15 @@ async fn messages_run_in_a_batch() {
     assert_eq!(by_id["bad"]["error"]["error"]["type"], "invalid_request_error", "{by_id:#?}");
     assert_eq!(by_id["unknown"]["error"]["error"]["type"], "not_found_error");
     app.usage(2).await;
+
+    let person = Person::new(&app, "mia", "member").await;
+    let batch = id.replace("msgbatch_", "batch_");
+    let shown = person.read(&format!("/api/workspaces/{}/batches/{batch}", app.workspace())).await;
+    let failing = shown["failing_lines"].as_array().unwrap();
+    let failing: Vec<_> =
+        failing.iter().map(|line| (text(&line["custom_id"]), &line["response"]["status_code"])).collect();
+    assert_eq!(failing, [("bad", &json!(400)), ("unknown", &json!(404))], "{shown}");
+    assert_eq!(shown["error_file_id"], json!(null), "the results are in one file");
 
     let openai = app.client();
     assert_eq!(openai.get("/batches").await.json()["data"], json!([]), "each API shows its own batches");

@@ -5,6 +5,8 @@ mod files;
 mod lines;
 mod messages;
 mod rules;
+mod three_nodes;
+mod waiting;
 
 use crate::app::{CHAT, TIMEOUT, TestApp, text, wait_until};
 use serde_json::{Value, json};
@@ -38,7 +40,7 @@ async fn try_upload(client: &Client, fields: &[(&str, &str)], content: &str) -> 
 }
 
 /// Uploads a file and returns its id.
-async fn upload(client: &Client, content: &str) -> String {
+pub(crate) async fn upload(client: &Client, content: &str) -> String {
     let response = try_upload(client, &[("purpose", "batch")], content).await;
     assert_eq!(response.status, 200, "{}", response.text());
     text(&response.json()["id"]).to_owned()
@@ -50,11 +52,11 @@ fn line(id: &str, content: &str) -> String {
     line_of(id, "/v1/chat/completions", &body)
 }
 
-fn line_of(id: &str, url: &str, body: &Value) -> String {
+pub(crate) fn line_of(id: &str, url: &str, body: &Value) -> String {
     json!({"custom_id": id, "method": "POST", "url": url, "body": body}).to_string() + "\n"
 }
 
-fn lines(count: usize) -> String {
+pub(crate) fn lines(count: usize) -> String {
     (0..count).map(|number| line(&format!("line-{number}"), &format!("text {number}"))).collect()
 }
 
@@ -63,7 +65,7 @@ fn request(file: &str) -> Value {
 }
 
 /// Creates a batch of chats and returns its id.
-async fn create(client: &Client, content: &str) -> String {
+pub(crate) async fn create(client: &Client, content: &str) -> String {
     let file = upload(client, content).await;
     let response = client.post_json("/batches", request(&file)).await;
     assert_eq!(response.status, 200, "{}", response.text());
@@ -77,7 +79,7 @@ async fn batch(client: &Client, id: &str) -> Value {
 }
 
 /// The batch once it has ended.
-async fn ended(client: &Client, id: &str) -> Value {
+pub(crate) async fn ended(client: &Client, id: &str) -> Value {
     let mut found = Value::Null;
     wait_until("the batch ends", 3 * TIMEOUT, async || {
         found = batch(client, id).await;
@@ -88,7 +90,7 @@ async fn ended(client: &Client, id: &str) -> Value {
 }
 
 /// The lines of a file, by their `custom_id`.
-async fn content(client: &Client, file: &Value) -> BTreeMap<String, Value> {
+pub(crate) async fn content(client: &Client, file: &Value) -> BTreeMap<String, Value> {
     let Some(id) = file.as_str() else { return BTreeMap::new() };
     let response = client.get(&format!("/files/{id}/content")).await;
     assert_eq!(response.status, 200, "{}", response.text());
@@ -106,4 +108,15 @@ async fn start() -> (TestApp, Client) {
     let app = TestApp::start().await;
     let client = app.client();
     (app, client)
+}
+
+/// How many calls of lines at this node have ended with this code, which is empty for those that were served.
+pub(crate) async fn calls_of_lines(app: &TestApp, code: &str) -> u64 {
+    let page = Client::new(app.forebay.ops).get("/metrics").await.text();
+    let code = format!("code=\"{code}\"");
+    let of_lines = page.lines().filter(|line| line.starts_with("forebay_requests_total{route=\"batch\""));
+    of_lines
+        .filter(|line| line.contains(&code))
+        .map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap())
+        .sum()
 }

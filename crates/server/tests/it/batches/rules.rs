@@ -67,7 +67,8 @@ async fn unknown_batches_and_invalid_requests_are_rejected() {
         "404 file_not_found input_file_id"
     );
     let id = create(&client, &lines(1)).await;
-    ended(&client, &id).await;
+    let output = ended(&client, &id).await["output_file_id"].clone();
+    assert_eq!(post("input_file_id", output).await, "422 invalid_value input_file_id", "it has another purpose");
     let late = client.post_json(&format!("/batches/{id}/cancel"), json!({})).await;
     assert_eq!(error_line(&late), "400 batch_not_cancellable");
 }

@@ -1,7 +1,8 @@
 //! Costs of a month: calls and GPU-hours.
 
 use super::person::{Person, error_of};
-use crate::app::{CHAT, TestApp, text};
+use crate::app::{CHAT, TestApp, chat, text};
+use crate::batches::{create, ended, lines};
 use crate::dedicated::Plant;
 use domain::NanoUsd;
 use serde_json::{Value, json};
@@ -47,12 +48,34 @@ async fn the_month_the_days_and_the_invoice_are_the_sum_of_the_events() {
         person.get(&format!("{base}/costs?format=csv")).await.text().starts_with("day,serverlessUsd,dedicatedUsd,")
     );
 
-    let before = person.read(&format!("{base}/costs?month=2026-01")).await;
+    assert!(costs.get("groups").is_none(), "{costs}");
+    for (groups, names) in [
+        ("model", &["model"][..]),
+        ("key", &["key", "user"]),
+        ("endUser", &["endUser", "endUserName"]),
+        ("model,label:team", &["model", "label"]),
+    ] {
+        let grouped = person.read(&format!("{base}/costs?groupBy={groups}")).await;
+        let lines = grouped["groups"].as_array().unwrap();
+        assert_eq!(lines.iter().map(|line| nanos(&line["costUsd"])).sum::<i64>(), cost, "{grouped}");
+        let line = lines[0].as_object().unwrap();
+        assert!(names.iter().all(|name| line.contains_key(*name)), "{grouped}");
+        assert_eq!((line["requests"].clone(), &grouped["days"]), (json!(3), &costs["days"]));
+    }
+    let table = person.get(&format!("{base}/costs?groupBy=model&format=csv")).await.text();
+    assert!(table.starts_with("model,requests,") && table.lines().count() == 2, "{table}");
+
+    let before = person.read(&format!("{base}/costs?month=2026-01&groupBy=model")).await;
+    assert_eq!(before["groups"], json!([]));
     assert_eq!((&before["total"]["costUsd"], &before["total"]["forecastUsd"]), (&json!("0.00"), &json!("0.00")));
     assert_eq!(before["days"].as_array().unwrap().len(), 31);
-    for (query, field) in
-        [("costs?month=2026-13", "month"), ("invoice?month=2999-01", "month"), ("costs?format=pdf", "format")]
-    {
+    for (query, field) in [
+        ("costs?month=2026-13", "month"),
+        ("invoice?month=2999-01", "month"),
+        ("costs?format=pdf", "format"),
+        ("costs?groupBy=colour", "groupBy"),
+        ("costs?month=2999-01&groupBy=model", "month"),
+    ] {
         let response = person.get(&format!("{base}/{query}")).await;
         assert_eq!(error_of(&response), format!("422 invalid_value {field}"), "{query}");
     }
@@ -60,6 +83,33 @@ async fn the_month_the_days_and_the_invoice_are_the_sum_of_the_events() {
     assert_eq!(shown["total"]["costUsd"], costs["total"]["costUsd"]);
     let printed = app.admin(&format!("usage invoice --workspace {} --month {month}", app.workspace()));
     assert_eq!(printed["totalUsd"], invoice["totalUsd"]);
+}
+
+#[tokio::test]
+async fn flex_calls_and_batches_are_shown_apart() {
+    let app = TestApp::setup().model("batch_discount = \"0.5\"").start().await;
+    assert_eq!(app.chat("hi").await.status, 200);
+    let mut flex = chat("hi");
+    flex["service_tier"] = json!("flex");
+    assert_eq!(app.ask(flex).await.status, 200);
+    ended(&app.client(), &create(&app.client(), &lines(2)).await).await;
+    app.usage(4).await;
+    let person = Person::new(&app, "mia", "member").await;
+    let base = format!("/api/workspaces/{}", app.workspace());
+    let costs = person.read(&format!("{base}/costs")).await;
+    let today = costs["days"].as_array().unwrap().last().unwrap();
+    for classes in [&costs["classes"], &today["classes"]] {
+        let parts = ["interactiveUsd", "flexUsd", "batchUsd"].map(|name| nanos(&classes[name]));
+        assert_eq!(parts, [22_000, 11_000, 22_000], "{costs}");
+    }
+    assert_eq!(nanos(&costs["serverless"]["costUsd"]), 55_000);
+    let invoice = person.read(&format!("{base}/invoice")).await;
+    let lines = invoice["serverless"].as_array().unwrap();
+    let shown: Vec<_> = lines.iter().map(|line| (text(&line["class"]), nanos(&line["costUsd"]))).collect();
+    assert_eq!(shown, [("interactive", 22_000), ("flex", 11_000), ("batch", 22_000)]);
+    assert_eq!(nanos(&invoice["totalUsd"]), 55_000);
+    let table = person.get(&format!("{base}/invoice?format=csv")).await.text();
+    assert_eq!(table.lines().filter(|row| row.contains(",batch,")).count(), 1, "{table}");
 }
 
 #[tokio::test]

@@ -47,6 +47,32 @@ async fn a_key_is_shown_once_and_masked_afterwards() {
     .await;
 }
 
+#[tokio::test]
+async fn the_labels_of_keys_are_listed_with_their_values() {
+    let app = TestApp::start().await;
+    let (person, member) = (Person::operator(&app).await, Person::new(&app, "mia", "member").await);
+    let path = format!("/api/workspaces/{}/key-labels", app.workspace());
+    assert_eq!(member.read(&path).await, json!({"data": [], "nextCursor": null}));
+    let mut last = String::new();
+    for (name, labels) in [
+        ("one", json!({"team": "search", "stage": "test"})),
+        ("two", json!({"team": "ads"})),
+        ("three", json!({"team": "ads", "app": "widget"})),
+    ] {
+        last = text(&person.make(&keys(&app), json!({"name": name, "labels": labels})).await["id"]).to_owned();
+    }
+    // What a revoked key has used is still grouped by its labels.
+    assert_eq!(person.delete(&format!("{}/{last}", keys(&app))).await.status, 204);
+    let expected = json!([
+        {"name": "app", "values": ["widget"]},
+        {"name": "stage", "values": ["test"]},
+        {"name": "team", "values": ["ads", "search"]},
+    ]);
+    assert_eq!(member.read(&path).await["data"], expected);
+    let other = text(&person.make("/api/workspaces", json!({"name": "Other"})).await["id"]).to_owned();
+    assert_eq!(person.read(&format!("/api/workspaces/{other}/key-labels")).await["data"], json!([]));
+}
+
 async fn fifty_at_once(store_url: &str) {
     let app = TestApp::setup().store(store_url).start().await;
     let person = Person::operator(&app).await;

@@ -2,6 +2,7 @@
 
 mod audit;
 mod bad_input;
+mod batches;
 mod bill_check;
 mod costs;
 mod keys;

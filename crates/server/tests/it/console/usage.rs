@@ -25,13 +25,25 @@ async fn usage_is_grouped_and_adds_up_to_what_the_events_say() {
     assert_eq!((text(&line["model"]), &line["requests"], &line["user"]), (CHAT, &json!(3), &json!(null)));
     assert!(text(&line["key"]).starts_with("key_"));
 
+    let key = text(&line["key"]);
+    let of_key = person.read(&format!("{base}?groupBy=model&key={key}")).await;
+    assert_eq!(of_key["total"], whole["total"], "no other key has called");
+    assert!(of_key["data"][0]["key"].is_null(), "{of_key}");
+    let other = app.new_key("other");
+    let of_other = person.read(&format!("{base}?groupBy=model&key={}", text(&other["id"]))).await;
+    assert_eq!((&of_other["data"], &of_other["total"]["requests"]), (&json!([]), &json!(0)));
+    let shown = app.admin(&format!("usage show --workspace {} --key {}", app.workspace(), text(&other["id"])));
+    assert_eq!(shown["total"]["requests"], 0);
+
     let csv = person.get(&format!("{base}?groupBy=model&format=csv")).await;
     assert_eq!(csv.header("content-type"), Some("text/csv; charset=utf-8"));
     let lines: Vec<String> = csv.text().lines().map(str::to_owned).collect();
     assert_eq!(lines[0], "model,requests,promptTokens,completionTokens,cachedTokens,costUsd");
     assert!(lines[1].starts_with("acme/tiny,3,"), "{lines:?}");
 
-    for (query, field) in [("groupBy=colour", "groupBy"), ("from=yesterday", "from"), ("format=xml", "format")] {
+    for (query, field) in
+        [("groupBy=colour", "groupBy"), ("from=yesterday", "from"), ("format=xml", "format"), ("key=ci", "key")]
+    {
         let response = person.get(&format!("{base}?{query}")).await;
         assert_eq!(error_of(&response), format!("422 invalid_value {field}"));
     }

@@ -29,7 +29,8 @@ async fn an_endpoint_is_created_serves_is_suspended_resumed_and_deleted() {
     assert_eq!((plant.open_holds().await, plant.running().len()), (0, 0));
 }
 
-/// SPEC 8.1: limits are for serverless calls. The endpoint is one for embeddings, of an optimized build.
+/// SPEC 8: the limit per minute applies to serverless calls. SPEC 1: endpoints are called through the same API, so this one is for
+/// embeddings. SPEC 2.3: its record says that the build is optimized.
 #[tokio::test]
 async fn failed_serverless_calls_stop_neither_calls_to_an_endpoint_nor_its_management() {
     let model = format!(

@@ -1,5 +1,6 @@
 //! Dedicated endpoints from their creation to their end, with real processes as replicas.
 
+mod batches;
 mod crashes;
 mod faults;
 mod full_disk;

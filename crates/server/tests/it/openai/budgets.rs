@@ -63,6 +63,16 @@ async fn a_spent_budget_rejects_calls_on_every_surface_until_it_is_raised() {
     }
     let input = json!({"model": CHAT, "max_output_tokens": 10, "input": "x".repeat(400), "store": false});
     let long = json!({"model": EMBEDDING, "input": vec!["word ".repeat(1_000); 60]});
+    let mut streamed = input.clone();
+    streamed["stream"] = json!(true);
+    let refused = client.post_json("/responses", streamed.clone()).await;
+    assert_eq!(error_line(&refused), "429 budget_exceeded");
+    let codex = client.clone().header("user-agent", "codex_cli_rs/0.50.0");
+    let failed = codex.post_json("/responses", streamed).await;
+    assert_eq!(failed.status, 200);
+    for part in ["event: response.failed", r#""code":"insufficient_quota""#, "(window `day`): 0.001 USD, "] {
+        assert!(failed.text().contains(part), "{}", failed.text());
+    }
     for (path, body) in [("/responses", input), ("/embeddings", long)] {
         let response = client.post_json(path, body).await;
         assert_eq!(response.status, 429, "{path}: {}", response.text());

@@ -26,10 +26,7 @@ async fn a_prompt_is_completed_and_billed_like_a_chat() {
     assert_eq!((calls[1].path.as_str(), calls[1].json()), ("/v1/completions", sent));
 
     let events = app.usage(2).await;
-    assert_eq!(
-        events[0].origin,
-        CallOrigin { surface: Some(CallSurface::Completions), requested_model: None, batch: None }
-    );
+    assert_eq!(events[0].origin, CallOrigin { surface: Some(CallSurface::Completions), ..CallOrigin::default() });
     assert_eq!((events[0].tokens, events[0].cost), (events[1].tokens, events[1].cost));
 }
 

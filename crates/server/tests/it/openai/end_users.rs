@@ -143,6 +143,45 @@ async fn people_who_were_never_seen_have_the_limits_of_the_workspace() {
 }
 
 #[tokio::test]
+async fn the_command_line_shows_limits_and_forgets_people() {
+    let app = TestApp::start().await;
+    app.engine().script(uses_little());
+    let operator = Person::operator(&app).await;
+    let workspace = format!("--workspace {}", app.workspace());
+    let defaults =
+        format!("end-users defaults {workspace} --keep-text true --budget month=5.00 --tokens-per-minute 90000");
+    let set = app.admin(&defaults);
+    assert_eq!((&set["keepText"], &set["budgets"][0]["usd"]), (&json!(true), &json!("5.00")));
+    let set = app.admin(&format!("end-users defaults {workspace} --remove tokens-per-minute"));
+    assert_eq!(
+        (&set["keepText"], &set["tokensPerMinute"], &set["budgets"][0]["window"]),
+        (&json!(true), &Value::Null, &json!("month"))
+    );
+    let (client, _) = trusted(&app, &operator).await;
+    for user in ["ada", "bob"] {
+        assert_eq!(client.post_json("/chat/completions", of(user)).await.status, 200);
+    }
+    app.usage(2).await;
+
+    assert_eq!(app.admin(&format!("end-users list {workspace}"))["data"].as_array().unwrap().len(), 2);
+    let found = app.admin(&format!("end-users list {workspace} --search AD"));
+    assert_eq!((found["data"].as_array().unwrap().len(), &found["data"][0]["name"]), (1, &json!("ada")));
+    let ada = format!("{} {workspace}", text(&found["data"][0]["id"]));
+    let shown = app.admin(&format!("end-users show {ada}"));
+    assert_eq!((&shown["budgets"], &shown["spending"][0]["usedUsd"]), (&Value::Null, &json!("0.00013")));
+
+    let flags = "--requests-per-minute 7 --raise-budget month=9@2999-01-01T00:00:00Z --soft-budget day=1";
+    let edited = app.admin(&format!("end-users edit {ada} {flags}"));
+    let usd: Vec<_> = edited["spending"].as_array().unwrap().iter().map(|one| text(&one["usd"])).collect();
+    assert_eq!((&edited["requestsPerMinute"], usd), (&json!(7), vec!["1.00", "9.00"]), "{edited}");
+    let edited = app.admin(&format!("end-users edit {ada} --remove budgets"));
+    assert_eq!((&edited["requestsPerMinute"], &edited["budgets"]), (&json!(7), &Value::Null));
+    assert_eq!(app.admin(&format!("end-users delete {ada}"))["deleted"], true);
+    assert_eq!(app.admin(&format!("end-users list {workspace}"))["data"].as_array().unwrap().len(), 1);
+    assert_eq!(app.admin("usage rebuild")["rowsCorrected"], 0);
+}
+
+#[tokio::test]
 async fn a_budget_of_each_person_rejects_the_calls_of_one_only() {
     let app = TestApp::start().await;
     app.engine().script(uses_little());

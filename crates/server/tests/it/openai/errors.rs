@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use serde_json::json;
-use testkit::fake_engine::{ErrorBody, Script};
+use testkit::fake_engine::{ErrorBody, Personality, Script};
 use testkit::http::Event;
 
 use crate::app::{CHAT, EMBEDDING, TestApp, chat, content, error_line, shown, stream, text, wait_until};
@@ -63,6 +63,25 @@ async fn the_error_bodies_of_all_engines_are_understood() {
         assert_eq!(error_line(&response), "422 invalid_value");
         assert_eq!(response.json()["error"]["message"], "the model rejected the request");
     }
+}
+
+/// Capabilities know images only, and only once the engine was probed.
+#[tokio::test]
+async fn media_that_a_model_cannot_read_do_not_count_against_its_replica() {
+    let app = TestApp::setup().engines(2).start().await;
+    let parts = ["image_url", "input_audio", "video_url"];
+    let script =
+        Script { engine: Personality::LlamaServer, refused: parts.map(str::to_owned).to_vec(), ..Script::default() };
+    app.engines.iter().for_each(|engine| engine.script(script.clone()));
+    for part in parts {
+        let content = json!([{"type": part, part: {"url": "data:,", "data": "AA==", "format": "wav"}}]);
+        let body = json!({"model": CHAT, "messages": [{"role": "user", "content": content}]});
+        let response = app.ask(body).await;
+        assert_eq!(error_line(&response), "400 invalid_value", "{part}");
+        assert!(response.text().contains("input is not supported"), "{}", response.text());
+    }
+    let calls: usize = app.engines.iter().map(|engine| engine.calls().len()).sum();
+    assert_eq!(calls, parts.len(), "another engine would return the same");
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ use testkit::http::Client;
 
 use super::stored_responses;
 use crate::app::{CHAT, TIMEOUT, TestApp, chat, error_line, text, wait_until};
+use crate::batches;
 use crate::wire::{Wire, post_head};
 
 const KIB: u64 = 1 << 10;
@@ -269,5 +270,24 @@ async fn large_bodies_side_by_side_arrive_whole_and_a_broken_one_is_rejected() {
     let mut received: Vec<usize> = app.engine().calls().iter().map(|call| call.body.len()).collect();
     received.sort_unstable();
     assert!(received.len() == 4 && received[0] > 2 << 20, "{received:?}");
+    wait_for_use(&app, 0).await;
+}
+
+#[tokio::test]
+async fn content_of_files_takes_memory_while_it_is_sent() {
+    let app = TestApp::setup().edge("body_limit = \"1MiB\"\nmemory_budget = \"10MiB\"").start().await;
+    let file = batches::upload(&app.client(), &"x".repeat(30 << 20)).await;
+    wait_for_use(&app, 0).await;
+    let path = format!("/v1/files/{file}/content");
+    let mut slow = Wire::open(app.forebay.public).await;
+    slow.send(format!("GET {path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {}\r\n\r\n", app.key)).await;
+    wait_for_use(&app, 4 << 20).await;
+    let content = async || app.client().get(&format!("/files/{file}/content")).await;
+    assert_eq!(error_line(&content().await), "429 concurrency_limit_exceeded");
+    drop(slow);
+    wait_for_use(&app, 0).await;
+    let read = content().await;
+    assert_eq!(read.status, 200);
+    assert_eq!(read.text().len(), 30 << 20);
     wait_for_use(&app, 0).await;
 }

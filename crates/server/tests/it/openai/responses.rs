@@ -67,10 +67,7 @@ async fn a_response_is_one_chat_call() {
     let events = app.usage(1).await;
     let tokens = Tokens { prompt: 10, completion: 3, cached: 4 };
     assert_eq!((events[0].model.as_str(), events[0].tokens, events[0].certainty), (CHAT, tokens, Certainty::Exact));
-    assert_eq!(
-        events[0].origin,
-        CallOrigin { surface: Some(CallSurface::Responses), requested_model: None, batch: None }
-    );
+    assert_eq!(events[0].origin, CallOrigin { surface: Some(CallSurface::Responses), ..CallOrigin::default() });
 }
 
 #[tokio::test]

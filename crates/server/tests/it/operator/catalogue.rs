@@ -62,6 +62,8 @@ async fn a_model_is_created_served_changed_and_deleted() {
     assert_eq!(chat_with(&app, &app.key, "acme/own").await, 404);
     assert_eq!(operator.delete(OWN).await.status, 204);
     assert_eq!(error_of(&operator.delete(OWN).await), "404 not_found");
+    let missing = operator.get(OWN).await;
+    assert_eq!((missing.status.as_u16(), &missing.json()["error"]), (404, &json!("there is no model `acme/own`")));
     let entries = operator.read("/api/audit?subject=acme%2Fown").await;
     let actions: Vec<&str> = entries["data"].as_array().unwrap().iter().map(|entry| text(&entry["action"])).collect();
     assert_eq!(actions, ["model.delete", "model.change", "model.change", "model.create"]);
@@ -199,6 +201,8 @@ async fn a_name_in_file_and_store_stops_the_start_and_a_reload_changes_nothing()
     let operator = Person::operator(&app).await;
     let state = operator.read("/api/operator/catalogue").await;
     assert_eq!((&state["mode"], &state["writable"]), (&json!("file"), &json!(false)));
+    let all = operator.read(MODELS).await["data"].as_array().unwrap().len();
+    assert_eq!((&state["models"]["total"], &state["models"]["enabled"]), (&json!(all), &json!(all)));
     let mut other = new_model(app.engine());
     other["id"] = json!("acme/other");
     assert_eq!(error_of(&operator.post(MODELS, other).await), "409 catalogue_read_only");

@@ -1,4 +1,4 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::app::{TestApp, chat, text};
 use crate::console::person::{Person, error_of};
@@ -43,6 +43,24 @@ async fn the_operator_manages_an_organization_that_it_does_not_belong_to() {
     assert_eq!(operator.delete(&format!("/api/organizations/{}", text(&other["id"]))).await.status, 204);
     assert_eq!(error_of(&operator.get(&path).await), "404 not_found");
     assert_eq!(error_of(&operator.get(&format!("{path}/members")).await), "404 not_found");
+}
+
+#[tokio::test]
+async fn the_operator_sees_what_organizations_use_of_their_bounds() {
+    let app = TestApp::start().await;
+    let (operator, admin) = (Person::operator(&app).await, Person::new(&app, "ada", "admin").await);
+    let id = text(&app.forebay.bootstrap()["organizationId"]).to_owned();
+    operator.make("/api/organizations", json!({"name": "Other"})).await;
+    let edited = admin.patch(&format!("/api/organizations/{id}"), json!({"onBudget": "suspend"})).await;
+    assert_eq!(edited.status, 200, "{}", edited.text());
+    let tokens = app.chat("hi").await.json()["usage"]["total_tokens"].as_u64().unwrap();
+    app.usage(1).await;
+
+    let listed = operator.read("/api/operator/organizations").await["data"].clone();
+    let shown = |one: &Value| json!([one["onBudget"], one["storedBytes"], one["usedPerMinute"]]);
+    assert_eq!(shown(&listed[0]), json!(["suspend", 0, {"requests": 1, "tokens": tokens}]), "{listed}");
+    assert_eq!(shown(&listed[1]), json!(["continue", 0, {"requests": 0, "tokens": 0}]), "{listed}");
+    assert_eq!(operator.read(&format!("/api/operator/organizations/{id}")).await, listed[0]);
 }
 
 #[tokio::test]

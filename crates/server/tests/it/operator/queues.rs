@@ -27,6 +27,8 @@ async fn the_operator_sees_what_waits_by_model_class_and_workspace() {
     assert!((500..5_000).contains(&tokens), "{tokens}");
     let expected = json!({
         "model": CHAT, "class": "flex", "workspaceId": app.workspace(), "weight": 1, "calls": 2, "tokens": tokens, "nodes": 1,
+        "workspaceName": "Default", "organizationId": app.forebay.bootstrap()["organizationId"],
+        "organizationName": "Default",
     });
     assert_eq!(queue, expected);
     let ada = Person::new(&app, "ada", "admin").await;

@@ -9,7 +9,8 @@ use domain::budget::ReservedIn;
 use domain::named_enum;
 use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens};
 use domain::{
-    Caller, EndUser, EndUserId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent, WorkspaceId,
+    CallClass, Caller, EndUser, EndUserId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent,
+    WorkspaceId,
 };
 use json_line::JsonLine;
 use serde_json::Value;
@@ -57,7 +58,7 @@ pub(super) fn write(event: &UsageEvent, stage: Stage, text: &mut Vec<u8>) {
         held_micros,
         sent_micros,
         // The events of batches are written with their results, and not by the journal.
-        origin: CallOrigin { surface, requested_model, batch: _ },
+        origin: CallOrigin { surface, requested_model, batch: _, class },
         failovers,
         end_user,
         reserved_in,
@@ -91,6 +92,9 @@ pub(super) fn write(event: &UsageEvent, stage: Stage, text: &mut Vec<u8>) {
     line.number_or_null("sent_micros", *sent_micros);
     if let Some(surface) = surface {
         line.plain("surface", surface.as_str());
+    }
+    if *class != CallClass::Interactive {
+        line.plain("class", class.as_str());
     }
     if let Some(requested) = requested_model {
         line.text("requested_model", requested);
@@ -163,6 +167,7 @@ pub(super) fn read(text: &[u8]) -> Option<(UsageEvent, Stage)> {
             surface: text("surface").and_then(CallSurface::parse),
             requested_model: text("requested_model").map(Into::into),
             batch: None,
+            class: text("class").and_then(CallClass::parse).unwrap_or_default(),
         },
         failovers: line["failovers"].as_u64().map_or(Some(0), |count| count.try_into().ok())?,
         end_user: text("end_user")

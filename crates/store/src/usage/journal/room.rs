@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-const IDLE_PERIOD: Duration = Duration::from_secs(1);
+const IDLE_PERIOD: Duration = Duration::from_secs(5);
 const RETRY_PERIOD: Duration = Duration::from_millis(100);
 /// The part of a file that only marks may use: new calls are rejected before there is no room for marks.
 const MARKS_SHARE: u64 = 8;

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 const SYNC_EVERY: Duration = Duration::from_millis(50);
 /// How often the thread looks whether the journal was dropped.
-const IDLE_PERIOD: Duration = Duration::from_secs(1);
+const IDLE_PERIOD: Duration = Duration::from_secs(5);
 /// Lines that were not written are written in batches of about this size, because calls that end wait for the lock.
 const BATCH_BYTES: usize = 256 << 10;
 /// Not the name of a journal file, so no reader takes it for one.

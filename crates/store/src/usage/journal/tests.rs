@@ -4,7 +4,8 @@ use super::*;
 use domain::budget::ReservedIn;
 use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens};
 use domain::{
-    Caller, EndUser, EndUserId, KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, WorkspaceId,
+    CallClass, Caller, EndUser, EndUserId, KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp,
+    WorkspaceId,
 };
 use std::io::Write;
 
@@ -40,6 +41,7 @@ pub(super) fn event(number: u128, completion: u64) -> UsageEvent {
             surface: Some(CallSurface::Messages),
             requested_model: Some("claude-x".into()),
             batch: None,
+            class: CallClass::Flex,
         },
         failovers: 2,
         end_user: None,
@@ -249,6 +251,7 @@ fn the_longest_line_fits_into_its_reservation() {
             surface: Some(CallSurface::Completions),
             requested_model: Some(long(128).into()),
             batch: None,
+            class: CallClass::Flex,
         },
         failovers: u32::MAX,
         end_user: Some(Arc::new(EndUser {

@@ -1,21 +1,21 @@
 //! Compares the sums with the rows they are sums of, and corrects them while nodes are running.
 //!
-//! Hours are compared with events, days with hours. A difference is read by one statement, so it is consistent; writers
+//! Hours are compared with events, days with hours, and those of end users with events. A difference is read by one statement, so it is consistent; writers
 //! add the same amount to both sides, so the difference stays constant until it is subtracted. Only a second check at the
 //! same time must be excluded.
 
+use super::Sums;
 use super::add::{SumKey, add_amounts};
 use super::amounts::Amounts;
-use super::query::query;
+use super::query::{Selection, query};
 use crate::db::{Engine, Store, Tx};
 use crate::error::StoreError;
 use crate::row;
 use domain::grouping::Dimension;
-use domain::span::{Piece, Source};
+use domain::span::{EndUserRows, Piece, Source};
 use domain::{Grain, Span, Timestamp, WorkspaceId};
 use sqlx::any::AnyRow;
 
-const BY: [Dimension; 2] = [Dimension::Model, Dimension::Key];
 /// Of two checks that find the same difference, only one may subtract it.
 const POSTGRES_LOCK: &str = "SELECT pg_advisory_xact_lock(7023110002)";
 
@@ -32,51 +32,58 @@ pub async fn next_workspace(store: &Store, last: Option<&WorkspaceId>) -> Result
     }
 }
 
-/// The first hour or day at or after `from` in which the workspace has events or sums.
+/// The first hour or day at or after `from` in which the workspace has sums, or what they are compared with.
 pub async fn next_start(
     store: &Store,
     workspace: &WorkspaceId,
-    grain: Grain,
+    sums: Sums,
     from: Timestamp,
 ) -> Result<Option<Timestamp>, StoreError> {
-    let query = sqlx::query(match grain {
-        Grain::Hour => {
+    let query = sqlx::query(match sums {
+        Sums::Of(Grain::Hour) => {
             "SELECT MIN(at) AS next_at FROM (SELECT MIN(starts_at) AS at FROM usage_hours \
              WHERE workspace_id = $1 AND starts_at >= $2 UNION ALL SELECT MIN(started_at) FROM usage_calls \
              WHERE workspace_id = $1 AND started_at >= $2) AS found"
         }
-        Grain::Day => {
+        Sums::Of(Grain::Day) => {
             "SELECT MIN(at) AS next_at FROM (SELECT MIN(starts_at) AS at FROM usage_days \
              WHERE workspace_id = $1 AND starts_at >= $2 UNION ALL SELECT MIN(starts_at) FROM usage_hours \
              WHERE workspace_id = $1 AND starts_at >= $2) AS found"
         }
+        // Every day with events has a sum of all calls, which are checked before.
+        Sums::EndUsers => {
+            "SELECT MIN(at) AS next_at FROM (SELECT MIN(starts_at) AS at FROM usage_end_users \
+             WHERE workspace_id = $1 AND starts_at >= $2 UNION ALL SELECT MIN(starts_at) FROM usage_days \
+             WHERE workspace_id = $1 AND starts_at >= $2) AS found"
+        }
     });
     let Some(found) = store.row(query.bind(workspace.as_str()).bind(from.millis())).await? else { return Ok(None) };
-    Ok(row::optional_moment(&found, "next_at")?.map(|moment| grain.start_of(moment)))
+    Ok(row::optional_moment(&found, "next_at")?.map(|moment| sums.grain().start_of(moment)))
 }
 
 /// Compares one hour or day, corrects the differences, and returns the number of corrected rows.
 pub async fn correct(
     store: &Store,
     workspace: &WorkspaceId,
-    grain: Grain,
+    sums: Sums,
     starts_at: Timestamp,
 ) -> Result<u64, StoreError> {
-    let pieces = sides(grain, starts_at);
-    if differences(&store.rows(query(workspace, &pieces, &BY)).await?)?.is_empty() {
+    let (selection, pieces, by) = (Selection::all(workspace), sides(sums, starts_at), dimensions(sums));
+    if differences(sums, &store.rows(query(selection, &pieces, by)).await?)?.is_empty() {
         return Ok(0);
     }
     let mut tx = store.begin().await?;
     lock_out_other_checks(&mut tx).await?;
-    let found = differences(&tx.rows(query(workspace, &pieces, &BY)).await?)?;
+    let found = differences(sums, &tx.rows(query(selection, &pieces, by)).await?)?;
+    let (workspace, starts_at) = (workspace.as_str(), starts_at.millis());
     let mut corrections: Vec<_> = found
         .iter()
-        .map(|Difference { model, actor, excess }| {
-            (SumKey { workspace: workspace.as_str(), starts_at: starts_at.millis(), model, actor }, -*excess)
+        .map(|Difference { end_user, model, actor, excess }| {
+            (SumKey { workspace, end_user: end_user.as_deref(), starts_at, model, actor }, -*excess)
         })
         .collect();
     corrections.sort_unstable_by_key(|(key, _)| *key);
-    add_amounts(&mut tx, grain, &corrections).await?;
+    add_amounts(&mut tx, sums, &corrections).await?;
     tx.commit().await?;
     Ok(corrections.len() as u64)
 }
@@ -89,28 +96,43 @@ async fn lock_out_other_checks(tx: &mut Tx) -> Result<(), StoreError> {
 }
 
 /// A sum, minus the rows it is the sum of.
-fn sides(grain: Grain, starts_at: Timestamp) -> [Piece; 2] {
-    let span = Span { from: starts_at, to: Timestamp::from_millis(starts_at.millis() + grain.millis()) };
-    let parts = match grain {
-        Grain::Hour => Source::Events,
-        Grain::Day => Source::Sums(Grain::Hour),
+fn sides(sums: Sums, starts_at: Timestamp) -> [Piece; 2] {
+    let span = Span { from: starts_at, to: Timestamp::from_millis(starts_at.millis() + sums.grain().millis()) };
+    let (whole, parts) = match sums {
+        Sums::Of(grain @ Grain::Hour) => (Source::Sums(grain), Source::Events),
+        Sums::Of(grain @ Grain::Day) => (Source::Sums(grain), Source::Sums(Grain::Hour)),
+        Sums::EndUsers => (Source::EndUsers(EndUserRows::Named), Source::EventsOfEndUsers),
     };
-    [Piece::plus(Source::Sums(grain), span), Piece::minus(parts, span)]
+    [Piece::plus(whole, span), Piece::minus(parts, span)]
 }
 
-/// The amounts by which the row of a model and an actor is too high; negative if it is too low.
+/// What distinguishes the rows of an hour or day.
+const fn dimensions(sums: Sums) -> &'static [Dimension] {
+    match sums {
+        Sums::Of(_) => &[Dimension::Model, Dimension::Key],
+        Sums::EndUsers => &[Dimension::EndUser, Dimension::Model, Dimension::Key],
+    }
+}
+
+/// The amounts by which a row is too high; negative if it is too low.
 struct Difference {
+    end_user: Option<String>,
     model: String,
     actor: String,
     excess: Amounts,
 }
 
-fn differences(found: &[AnyRow]) -> Result<Vec<Difference>, StoreError> {
+fn differences(sums: Sums, found: &[AnyRow]) -> Result<Vec<Difference>, StoreError> {
     let mut differing = Vec::new();
     for found in found {
         let excess = Amounts::read(found)?;
         if !excess.is_zero() {
-            differing.push(Difference { model: row::text(found, "model")?, actor: row::text(found, "actor")?, excess });
+            let end_user = match sums {
+                Sums::Of(_) => None,
+                Sums::EndUsers => Some(row::text(found, "end_user")?),
+            };
+            let (model, actor) = (row::text(found, "model")?, row::text(found, "actor")?);
+            differing.push(Difference { end_user, model, actor, excess });
         }
     }
     Ok(differing)

@@ -93,6 +93,6 @@ fn text(kind: ConsumerKind, pieces: &[Piece]) -> String {
          LEFT JOIN api_keys k ON k.id = p.actor LEFT JOIN users u ON u.id = p.actor \
          WHERE $1 <> '' AND {condition} GROUP BY {groups} \
          ORDER BY SUM(p.prompt_tokens) + SUM(p.completion_tokens) DESC LIMIT {MAX_READ}",
-        parts = parts(pieces, "IN (SELECT id FROM workspaces)"),
+        parts = parts(pieces, "workspace_id IN (SELECT id FROM workspaces)"),
     )
 }

@@ -1,7 +1,7 @@
 //! One statement that adds up pieces of usage. A single statement sees a consistent snapshot.
 
+use super::Sums;
 use super::amounts::{Amounts, COLUMNS};
-use super::{END_USERS, table};
 use crate::db::Query;
 use crate::error::StoreError;
 use crate::row;
@@ -12,13 +12,31 @@ use domain::{Day, EndUserId, Grain, ModelId, WorkspaceId};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
+/// Whose usage to read.
+#[derive(Debug, Clone, Copy)]
+pub struct Selection<'a> {
+    pub workspace: &'a WorkspaceId,
+    /// Only calls of this key or user; `None` for all.
+    pub actor: Option<&'a Actor>,
+}
+
+impl<'a> Selection<'a> {
+    pub const fn all(workspace: &'a WorkspaceId) -> Self {
+        Self { workspace, actor: None }
+    }
+}
+
 /// `pieces` must not be empty.
-pub(super) fn query<'q>(workspace: &'q WorkspaceId, pieces: &[Piece], by: &[Dimension]) -> Query<'q> {
-    let mut query = sqlx::query(AssertSqlSafe(text(pieces, by))).bind(workspace.as_str());
+pub(super) fn query<'q>(selection: Selection<'q>, pieces: &[Piece], by: &[Dimension]) -> Query<'q> {
+    let text = text(pieces, by, selection.actor.is_some());
+    let mut query = sqlx::query(AssertSqlSafe(text)).bind(selection.workspace.as_str());
     for piece in pieces {
         query = query.bind(piece.span.from.millis()).bind(piece.span.to.millis());
     }
-    query
+    match selection.actor {
+        Some(actor) => query.bind(actor.as_str()),
+        None => query,
+    }
 }
 
 pub(super) fn groups_and_amounts(found: &AnyRow, by: &[Dimension]) -> Result<(Vec<Group>, Amounts), StoreError> {
@@ -36,18 +54,19 @@ fn group(found: &AnyRow, dimension: Dimension) -> Result<Group, StoreError> {
     })
 }
 
-fn text(pieces: &[Piece], by: &[Dimension]) -> String {
+fn text(pieces: &[Piece], by: &[Dimension], of_one_actor: bool) -> String {
     let groups: Vec<&str> = by.iter().map(|dimension| group_column(*dimension)).collect();
     let sums = COLUMNS.map(|column| format!("CAST(COALESCE(SUM({column}), 0) AS BIGINT) AS {column}"));
     let selected = groups.iter().copied().chain(sums.iter().map(String::as_str)).collect::<Vec<_>>().join(", ");
     let grouped = if groups.is_empty() { String::new() } else { format!(" GROUP BY {}", groups.join(", ")) };
-    format!("SELECT {selected} FROM ({}) AS pieces{grouped}", parts(pieces, "= $1"))
+    let actor = if of_one_actor { format!(" AND actor = ${}", pieces.len() * 2 + 2) } else { String::new() };
+    format!("SELECT {selected} FROM ({}) AS pieces{grouped}", parts(pieces, &format!("workspace_id = $1{actor}")))
 }
 
-/// The rows of the pieces, of the workspaces whose ids fulfil a condition. The bounds of the pieces are the parameters from 2 on.
-pub(super) fn parts(pieces: &[Piece], workspaces: &str) -> String {
+/// The rows of the pieces that fulfil a condition. The bounds of the pieces are the parameters from 2 on.
+pub(super) fn parts(pieces: &[Piece], condition: &str) -> String {
     let numbered = (1..).map(|number| number * 2).zip(pieces);
-    numbered.map(|(at, piece)| part(*piece, at, workspaces)).collect::<Vec<_>>().join(" UNION ALL ")
+    numbered.map(|(at, piece)| part(*piece, at, condition)).collect::<Vec<_>>().join(" UNION ALL ")
 }
 
 const fn group_column(dimension: Dimension) -> &'static str {
@@ -60,26 +79,29 @@ const fn group_column(dimension: Dimension) -> &'static str {
     }
 }
 
+/// Events of an end user who is not known are in no sum of end users.
+const EVENTS_OF_END_USERS: &str = "(SELECT e.* FROM usage_events e JOIN end_users u \
+     ON u.workspace_id = e.workspace_id AND u.id = e.end_user) AS named";
+
 /// The rows of one piece; the bounds of its span are the parameters `at` and `at + 1`.
-fn part(piece: Piece, at: usize, workspaces: &str) -> String {
+fn part(piece: Piece, at: usize, condition: &str) -> String {
     let sign = match piece.sign {
         Sign::Plus => "",
         Sign::Minus => "-",
     };
+    let served = "(CASE WHEN certainty = 'void' THEN 0 ELSE 1 END)";
     let (table, moment, surface, end_user, requests) = match piece.source {
-        Source::Sums(grain) => (table(grain), "starts_at", "''", "''", "requests"),
-        Source::EndUsers(EndUserRows::Named) => (END_USERS, "starts_at", "''", "end_user", "requests"),
-        Source::EndUsers(EndUserRows::Unnamed) => (END_USERS, "starts_at", "''", "''", "requests"),
-        Source::Events => {
-            let served = "(CASE WHEN certainty = 'void' THEN 0 ELSE 1 END)";
-            ("usage_events", "started_at", "surface", "''", served)
-        }
+        Source::Sums(grain) => (Sums::Of(grain).table(), "starts_at", "''", "''", "requests"),
+        Source::EndUsers(EndUserRows::Named) => (Sums::EndUsers.table(), "starts_at", "''", "end_user", "requests"),
+        Source::EndUsers(EndUserRows::Unnamed) => (Sums::EndUsers.table(), "starts_at", "''", "''", "requests"),
+        Source::Events => ("usage_events", "started_at", "surface", "''", served),
+        Source::EventsOfEndUsers => (EVENTS_OF_END_USERS, "started_at", "surface", "end_user", served),
     };
     let [counted, amounts @ ..] = COLUMNS;
     let amounts = amounts.map(|column| format!("{sign}{column} AS {column}")).join(", ");
     format!(
         "SELECT {moment} - {moment} % {day} AS day, workspace_id, model, actor, {surface} AS surface, {end_user} AS end_user, \
-         {sign}{requests} AS {counted}, {amounts} FROM {table} WHERE workspace_id {workspaces} AND {moment} >= ${at} AND {moment} < ${next}",
+         {sign}{requests} AS {counted}, {amounts} FROM {table} WHERE {condition} AND {moment} >= ${at} AND {moment} < ${next}",
         day = Grain::Day.millis(),
         next = at + 1,
     )

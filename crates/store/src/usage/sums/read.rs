@@ -1,12 +1,12 @@
 //! Reads the usage of a workspace.
 
-use super::query::{groups_and_amounts, query};
+use super::query::{Selection, groups_and_amounts, query};
 use crate::db::Store;
 use crate::error::StoreError;
+use domain::Grouping;
 use domain::grouping::{Dimension, Group};
 use domain::span::Piece;
 use domain::usage::Totals;
-use domain::{Grouping, WorkspaceId};
 
 /// The usage of one group, with one value per requested dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,12 +19,12 @@ pub struct Summed {
 /// result is always one sum.
 pub async fn read(
     store: &Store,
-    workspace: &WorkspaceId,
+    selection: Selection<'_>,
     pieces: &[Piece],
     grouping: &Grouping,
 ) -> Result<Vec<Summed>, StoreError> {
     let by = grouping.dimensions();
-    let mut sums = if pieces.is_empty() { Vec::new() } else { read_some(store, workspace, pieces, by).await? };
+    let mut sums = if pieces.is_empty() { Vec::new() } else { read_some(store, selection, pieces, by).await? };
     if by.is_empty() && sums.is_empty() {
         sums.push(Summed { groups: Vec::new(), totals: Totals::default() });
     }
@@ -35,12 +35,12 @@ pub async fn read(
 
 async fn read_some(
     store: &Store,
-    workspace: &WorkspaceId,
+    selection: Selection<'_>,
     pieces: &[Piece],
     by: &[Dimension],
 ) -> Result<Vec<Summed>, StoreError> {
     let mut sums = Vec::new();
-    for found in store.rows(query(workspace, pieces, by)).await? {
+    for found in store.rows(query(selection, pieces, by)).await? {
         let (groups, amounts) = groups_and_amounts(&found, by)?;
         if !amounts.is_zero() {
             sums.push(Summed { groups, totals: amounts.totals()? });

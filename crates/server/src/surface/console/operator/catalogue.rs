@@ -2,6 +2,9 @@
 
 use crate::surface::console::extract::Operator;
 use axum::Json;
+use fleet::Availability;
+use fleet::routes::Table;
+use node::catalogue_keeper::Snapshot;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -19,6 +22,34 @@ pub(crate) struct CatalogueView {
     operator_prefix: String,
     /// A digest of the catalogue that this node serves.
     hash: String,
+    models: ModelCountsView,
+}
+
+/// The models in numbers, for views that do not list them.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OperatorModelCounts)]
+struct ModelCountsView {
+    total: usize,
+    enabled: usize,
+    /// Enabled ones with the status `available`, as this node sees them.
+    available: usize,
+}
+
+impl ModelCountsView {
+    fn of(snapshot: &Snapshot, table: &Table) -> Self {
+        let of_file = snapshot.file_models().map(|model| (&model.id, true));
+        let of_store = snapshot.models.iter().map(|entry| (&entry.stored.id, entry.stored.enabled));
+        let (mut total, mut enabled, mut available) = (0, 0, 0);
+        for (id, is_enabled) in of_file.chain(of_store) {
+            total += 1;
+            if is_enabled {
+                let availability = table.get(id.as_str()).map(|route| route.pool.availability());
+                enabled += 1;
+                available += usize::from(availability == Some(Availability::Available));
+            }
+        }
+        Self { total, enabled, available }
+    }
 }
 
 /// The state of the catalogue.
@@ -34,5 +65,6 @@ pub(crate) async fn show(Operator(caller): Operator) -> Json<CatalogueView> {
         can_store_keys: catalogue.can_store_keys(),
         operator_prefix: snapshot.rules().operator_prefix().to_owned(),
         hash: catalogue.served().catalogue().hash.to_string(),
+        models: ModelCountsView::of(&snapshot, &catalogue.routes().table()),
     })
 }

@@ -55,7 +55,7 @@ pub(crate) async fn show(
     Id(id): Id<ModelId>,
 ) -> Result<Json<OperatorModelView>, ConsoleError> {
     let snapshot = caller.context.catalogue.snapshot();
-    let view = view_of(&caller, &snapshot, &id).ok_or(ConsoleError::NotFound)?;
+    let view = view_of(&caller, &snapshot, &id).ok_or_else(|| missing(&id))?;
     let uses = catalogue::uses(caller.store(), &id).await?;
     let of_file = snapshot.file_aliases().filter(|alias| alias.model == id).map(|alias| alias.name.to_string());
     let of_store = snapshot.stored_aliases().iter().filter(|alias| alias.model == id);
@@ -105,7 +105,7 @@ pub(crate) async fn edit(
         None if snapshot.file_model(id.as_str()).is_some() => {
             return Err(CommandError::from(CatalogueError::FromFile(id.to_string())).into());
         }
-        None => return Err(ConsoleError::NotFound),
+        None => return Err(missing(&id)),
     };
     if stored.version != body.version {
         return Err(conflict(&caller, &id).await);
@@ -152,9 +152,13 @@ pub(super) async fn refresh(caller: &Caller) {
     }
 }
 
+fn missing(id: &ModelId) -> ConsoleError {
+    CommandError::Missing { noun: "model", id: id.to_string() }.into()
+}
+
 async fn current(caller: &Caller, id: &ModelId) -> Result<OperatorModelView, ConsoleError> {
     refresh(caller).await;
-    view_of(caller, &caller.context.catalogue.snapshot(), id).ok_or(ConsoleError::NotFound)
+    view_of(caller, &caller.context.catalogue.snapshot(), id).ok_or_else(|| missing(id))
 }
 
 /// A conflict carries the current record.

@@ -7,7 +7,7 @@ use crate::surface::console::accounts::members::{NewRole, Removal};
 use crate::surface::console::accounts::workspaces::{self as workspace_edits, NewWorkspace, WorkspaceEdit};
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Caller, Id, List, Operator, PageRequest, Params, Payload, Search};
-use crate::view::{AllotmentView, InvitationView, MemberView, WorkspaceView};
+use crate::view::{AllotmentView, InvitationView, MemberView, OnBudgetView, WorkspaceView};
 use axum::Json;
 use control::organizations::{BoundChanges, Edit};
 use control::workspaces::{self, Authority};
@@ -44,30 +44,63 @@ pub(crate) struct OperatorOrganizationView {
     /// The most that all its workspaces may cost in a month, in USD; null if the operator does not bound it.
     #[schema(value_type = Option<String>, example = "500.00")]
     monthly_usd: Option<NanoUsd>,
+    /// What happens to running endpoints of all its workspaces when the budget is spent.
+    on_budget: OnBudgetView,
+    /// The bytes of stored responses of all its workspaces.
+    stored_bytes: u64,
+    /// What calls of the last minute have used of the limits per minute, also if there are none.
+    used_per_minute: UsedPerMinute,
     /// The number of members.
     members: u64,
     /// Allotted and committed GPUs, by type.
     allotments: Vec<AllotmentView>,
 }
 
-async fn view(caller: &Caller, found: CountedOrganization) -> Result<OperatorOrganizationView, ConsoleError> {
-    let CountedOrganization { organization, workspaces, members } = found;
+/// Requests and tokens of calls.
+#[derive(Serialize, ToSchema)]
+struct UsedPerMinute {
+    requests: u64,
+    tokens: u64,
+}
+
+/// What is not in the rows of organizations is read for all of them at once.
+async fn views(
+    caller: &Caller,
+    found: Vec<CountedOrganization>,
+) -> Result<Vec<OperatorOrganizationView>, ConsoleError> {
     let context = &caller.context;
-    let lines = allotments::list(&context.store, &organization.id, &context.allotment_defaults).await?;
-    Ok(OperatorOrganizationView {
-        id: organization.id.to_string(),
-        name: organization.name,
-        created_at: organization.created_at,
-        workspaces,
-        max_workspaces: organization.max_workspaces.unwrap_or(context.organization_defaults.max_workspaces),
-        monthly_tokens: organization.monthly_tokens,
-        max_stored_bytes: organization.max_stored_bytes.unwrap_or(context.organization_defaults.max_stored_bytes),
-        requests_per_minute: organization.requests_per_minute,
-        tokens_per_minute: organization.tokens_per_minute,
-        monthly_usd: organization.monthly_usd.operator,
-        members,
-        allotments: lines.into_iter().map(AllotmentView::from).collect(),
-    })
+    let ids: Vec<&OrganizationId> = found.iter().map(|one| &one.organization.id).collect();
+    let mut ledgers = allotments::list_of(&context.store, &ids, &context.allotment_defaults).await?;
+    let used = organizations::used_per_minute(&context.store, &ids, caller.now()).await?;
+    let defaults = context.organization_defaults;
+    let view = |one: CountedOrganization| {
+        let CountedOrganization { organization, workspaces, members, stored_bytes } = one;
+        let used = used.get(&organization.id).copied().unwrap_or_default();
+        let ledgers = ledgers.remove(&organization.id).unwrap_or_default();
+        OperatorOrganizationView {
+            id: organization.id.to_string(),
+            name: organization.name,
+            created_at: organization.created_at,
+            workspaces,
+            max_workspaces: organization.max_workspaces.unwrap_or(defaults.max_workspaces),
+            monthly_tokens: organization.monthly_tokens,
+            max_stored_bytes: organization.max_stored_bytes.unwrap_or(defaults.max_stored_bytes),
+            requests_per_minute: organization.requests_per_minute,
+            tokens_per_minute: organization.tokens_per_minute,
+            monthly_usd: organization.monthly_usd.operator,
+            on_budget: organization.on_budget.into(),
+            stored_bytes,
+            used_per_minute: UsedPerMinute { requests: used.requests, tokens: used.tokens },
+            members,
+            allotments: ledgers.into_iter().map(AllotmentView::from).collect(),
+        }
+    };
+    Ok(found.into_iter().map(view).collect())
+}
+
+async fn view(caller: &Caller, id: &OrganizationId) -> Result<Json<OperatorOrganizationView>, ConsoleError> {
+    let found = organizations::show_counted(caller.store(), id).await?;
+    views(caller, vec![found]).await?.pop().map(Json).ok_or(ConsoleError::NotFound)
 }
 
 /// All organizations.
@@ -82,11 +115,8 @@ pub(crate) async fn list(
     let (store, listing) = (caller.store(), search.to_listing(&page)?);
     let found = organizations::list_counted(store, listing).await?;
     let total = if search.count { Some(organizations::count(store, listing).await?) } else { None };
-    let mut views = Vec::with_capacity(found.len());
-    for one in found {
-        let cursor = search.cursor(&one, &one.organization.id);
-        views.push((cursor, view(&caller, one).await?));
-    }
+    let cursors: Vec<_> = found.iter().map(|one| search.cursor(one, &one.organization.id)).collect();
+    let views: Vec<_> = cursors.into_iter().zip(views(&caller, found).await?).collect();
     Ok(Json(List::new(views, &page, |(cursor, _)| cursor.clone(), |(_, view)| view).with_total(total)))
 }
 
@@ -97,8 +127,7 @@ pub(crate) async fn show(
     Operator(caller): Operator,
     Id(id): Id<OrganizationId>,
 ) -> Result<Json<OperatorOrganizationView>, ConsoleError> {
-    let found = organizations::show_counted(caller.store(), &id).await?;
-    Ok(Json(view(&caller, found).await?))
+    view(&caller, &id).await
 }
 
 /// A change; absent members stay.
@@ -151,8 +180,7 @@ pub(crate) async fn edit(
     };
     let edit = Edit { name: body.name.as_deref(), bounds, ..Edit::default() };
     organizations::set(caller.command(), &id, edit).await?;
-    let found = organizations::show_counted(caller.store(), &id).await?;
-    Ok(Json(view(&caller, found).await?))
+    view(&caller, &id).await
 }
 
 /// The members of an organization.

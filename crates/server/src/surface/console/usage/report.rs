@@ -1,14 +1,15 @@
 //! `/api/workspaces/{id}/usage` and `/quota`: used, cost and remaining.
 
+use super::metrics::actor;
 use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
-use crate::surface::console::extract::query::{ReportFormat, csv, timestamp};
+use crate::surface::console::extract::query::{ReportFormat, csv, non_empty, timestamp};
 use crate::surface::console::extract::{Params, WorkspaceCaller};
 use crate::view::{UsageReportView, csv as table};
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use control::usage;
+use control::usage::{self, ReportQuery};
 use domain::limits::{LimitStatus, PerMinute};
 use domain::quota::AccountOwner;
 use domain::usage::Actor;
@@ -31,6 +32,9 @@ pub(crate) struct UsageQuery {
     /// `endUser`, days are whole.
     #[param(required = false, nullable = false, example = "model,day")]
     group_by: Option<String>,
+    /// Only calls with this key, or of this user.
+    #[param(required = false, nullable = false)]
+    key: Option<String>,
     /// `csv`: comma-separated values with a header, without the total.
     #[param(required = false, nullable = false, inline, value_type = Option<ReportFormat>)]
     format: Option<String>,
@@ -40,15 +44,24 @@ pub(crate) struct UsageQuery {
 #[utoipa::path(get, path = "/api/workspaces/{workspaceId}/usage", tag = "usage", params(UsageQuery),
     responses((status = 200, content((UsageReportView = "application/json"), (String = "text/csv")))))]
 pub(crate) async fn show(caller: WorkspaceCaller, Params(query): Params<UsageQuery>) -> Result<Response, ConsoleError> {
-    let (from, to) = (timestamp("from", &query.from)?, timestamp("to", &query.to)?);
-    let grouping = Grouping::parse(query.group_by.as_deref().unwrap_or(""))
-        .map_err(|error| ConsoleError::invalid("groupBy", &error.to_string()))?;
-    let report = usage::report(caller.store(), &caller.workspace.id, from, to, &grouping, caller.now()).await?;
+    let report_query = ReportQuery {
+        from: timestamp("from", &query.from)?,
+        to: timestamp("to", &query.to)?,
+        grouping: grouping(&query.group_by)?.unwrap_or_default(),
+        actor: actor(&query.key)?,
+    };
+    let report = usage::report(caller.store(), &caller.workspace.id, report_query, caller.now()).await?;
     let view = UsageReportView::from(report);
     Ok(match ReportFormat::parse(&query.format)? {
         ReportFormat::Json => Json(view).into_response(),
         ReportFormat::Csv => csv("usage.csv", table::text(view.table())),
     })
+}
+
+/// The dimensions to group by.
+pub(super) fn grouping(text: &Option<String>) -> Result<Option<Grouping>, ConsoleError> {
+    let grouping = non_empty(text).map(Grouping::parse).transpose();
+    grouping.map_err(|error| ConsoleError::invalid("groupBy", &error.to_string()))
 }
 
 /// The remaining quota of the month and limits per minute of a workspace. The quota is that of the organization if the

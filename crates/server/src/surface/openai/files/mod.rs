@@ -6,7 +6,7 @@ pub(super) mod upload;
 use crate::surface::EdgeResponse;
 use crate::surface::inference::{Exchange, InferenceError, on_store, query_pairs, send_file, send_view};
 use crate::view::FileView;
-use control::batches::{BatchError, BatchStorage, FileReader};
+use control::batches::{BatchError, BatchStorage};
 use dataplane::CallError;
 use domain::batches::FilePurpose;
 use domain::{Caller, FileId};
@@ -88,8 +88,7 @@ pub(super) async fn content(
     id: &str,
 ) -> Result<EdgeResponse, InferenceError> {
     let file = find(exchange, &caller, id).await?;
-    let reader = FileReader::new(&exchange.surface.context.batches, file.id);
-    Ok(send_file(exchange, reader, "application/octet-stream"))
+    send_file(exchange, &caller, file.id, "application/octet-stream").await
 }
 
 /// Delete a file.
@@ -100,10 +99,10 @@ pub(super) async fn delete(
     caller: Arc<Caller>,
     id: &str,
 ) -> Result<EdgeResponse, InferenceError> {
-    let wanted = parse(id);
+    let (wanted, author) = (parse(id), exchange.author(&caller));
     let delete = |storage: BatchStorage, caller: Arc<Caller>| async move {
         let id = wanted?;
-        storage.delete_file(&caller.workspace, &id, clock::now()).await?;
+        storage.delete_file(&caller, &author, &id, clock::now()).await?;
         Ok(id)
     };
     let id = on_store(exchange, &caller, delete).await?.to_string();

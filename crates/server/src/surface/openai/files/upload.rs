@@ -27,6 +27,10 @@ const MEMORY: u64 = 4 << 20;
 const AHEAD: usize = 2;
 /// A form is this much longer than its file, at most.
 const FORM_BYTES: u64 = 64 << 10;
+/// The most fields of a form, those that are not known included.
+const MAX_FIELDS: usize = 16;
+/// The most bytes of the name of a field.
+const MAX_FIELD_NAME: usize = 128;
 /// The most bytes of a field that is not the file.
 const MAX_FIELD: usize = 1 << 10;
 /// A client that sends less than this within the timeout of bodies has stalled.
@@ -117,21 +121,16 @@ async fn store_file(
     workspace: WorkspaceId,
     mut pieces: mpsc::Receiver<Piece>,
 ) -> Result<StoredFile, BatchError> {
-    let mut writer = FileWriter::upload(&storage, workspace, clock::now()).await?;
+    let mut writer = FileWriter::upload(&storage, workspace, clock::now).await?;
     loop {
         match pieces.recv().await {
-            Some(Piece::Content(bytes)) => {
-                if let Err(error) = writer.write(&bytes).await {
-                    writer.discard().await?;
-                    return Err(error);
-                }
-            }
+            Some(Piece::Content(bytes)) => writer.write(&bytes).await?,
             Some(Piece::End { filename, seconds }) => {
                 let written = writer.finish().await?;
                 return storage.complete_upload(written, &filename, seconds).await;
             }
             None => {
-                writer.discard().await?;
+                writer.discard().await;
                 return Err(BatchError::Invalid { param: "file".to_owned(), why: "the upload has ended".to_owned() });
             }
         }
@@ -149,26 +148,38 @@ async fn read_form(
     let mut fields = Fields::default();
     let mut pace = Pace { timeout, deadline: Instant::now() + timeout, arrived: 0 };
     let mut current = String::new();
+    let (mut parts, mut other_bytes) = (0, 0);
     loop {
         let Some(piece) = pace.next(body).await? else {
             return Err(unreadable(&"the body ends before its last boundary").into());
         };
+        other_bytes += piece.len() as u64;
         reader.push(&piece);
         while let Some(event) = reader.next().map_err(|error: FormError| unreadable(&error))? {
             match event {
                 FormEvent::Part { name, filename } => {
-                    if name == "file" {
-                        if fields.filename.is_some() {
-                            return Err(invalid("file", "is a duplicate").into());
-                        }
-                        let name = filename.filter(|name| !name.is_empty());
-                        fields.filename = Some(name.unwrap_or_else(|| "upload.jsonl".to_owned()));
-                    } else if let Some(field) = fields.named(&name) {
-                        *field = Some(String::new());
+                    parts += 1;
+                    if parts > MAX_FIELDS {
+                        return Err(unreadable(&format!("a form has at most {MAX_FIELDS} fields")).into());
+                    }
+                    if name.len() > MAX_FIELD_NAME {
+                        let what = format!("the name of a field has at most {MAX_FIELD_NAME} bytes");
+                        return Err(unreadable(&what).into());
+                    }
+                    let value = if name == "file" {
+                        filename.filter(|name| !name.is_empty()).unwrap_or_else(|| "upload.jsonl".to_owned())
+                    } else {
+                        String::new()
+                    };
+                    if let Some(field) = fields.named(&name)
+                        && field.replace(value).is_some()
+                    {
+                        return Err(invalid(&name, "is a duplicate").into());
                     }
                     current = name;
                 }
                 FormEvent::Content(bytes) if current == "file" => {
+                    other_bytes = other_bytes.saturating_sub(bytes.len() as u64);
                     sender.send(Piece::Content(bytes.into())).await.map_err(|_| UploadError::Stopped)?;
                 }
                 FormEvent::Content(bytes) => {
@@ -179,8 +190,13 @@ async fn read_form(
                         }
                     }
                 }
-                FormEvent::End => return Ok(fields),
+                FormEvent::End if other_bytes <= FORM_BYTES => return Ok(fields),
+                FormEvent::End => break,
             }
+        }
+        // Also of a body whose length was not announced.
+        if other_bytes > FORM_BYTES {
+            return Err(unreadable(&format!("a form has at most {FORM_BYTES} bytes besides its file")).into());
         }
     }
 }
@@ -188,6 +204,7 @@ async fn read_form(
 impl Fields {
     fn named(&mut self, name: &str) -> Option<&mut Option<String>> {
         match name {
+            "file" => Some(&mut self.filename),
             "purpose" => Some(&mut self.purpose),
             "expires_after[anchor]" => Some(&mut self.anchor),
             "expires_after[seconds]" => Some(&mut self.seconds),

@@ -4,7 +4,6 @@
 
 use super::error::StoredResponseError;
 use super::stored::{check_model, finished, memory_of};
-use crate::credential;
 use crate::surface::inference::{Exchange, InferenceError};
 use crate::surface::response_memory::{ContentGrant, ResponseGrant};
 use crate::surface::{Body, EdgeResponse, Surface, json};
@@ -82,7 +81,7 @@ pub(in crate::surface::openai) async fn delete(
     id: &str,
 ) -> Result<EdgeResponse, InferenceError> {
     let surface = exchange.surface;
-    let author = credential::author(caller, surface.client(exchange.peer, exchange.headers));
+    let author = exchange.author(caller);
     let (storage, own, wanted) = (surface.context.responses.clone(), Arc::clone(caller), id.to_owned());
     let delete = async move {
         let is_deleted = storage.delete(&own, &author, &wanted, clock::now()).await?;

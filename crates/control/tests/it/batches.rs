@@ -1,0 +1,231 @@
+//! Content of files: read while it is deleted, and in a bucket that fails.
+
+use crate::NOW;
+use crate::databases::on_both;
+use bucket::{Bucket, BucketConfig, BucketCredentials, BucketLocation};
+use control::batches::{BatchBounds, BatchError, BatchStorage, FileReader, FileWriter, clear_if_leading};
+use control::{Author, CommandError};
+use domain::usage::Actor;
+use domain::{Caller, FileId, KeyId, OrganizationId, StoredFile, Timestamp, WorkspaceId};
+use fleet::Connector;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use store::{Store, files, leader};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+const MINUTE: i64 = 60_000;
+const NODE: &str = "node-a";
+const BOUNDS: BatchBounds = BatchBounds {
+    file_bytes: 10 << 20,
+    file_lines: 100,
+    workspace_bytes: 20 << 20,
+    retention: Duration::from_secs(3_600),
+    open_batches: 1,
+    queued_lines: 1,
+    line_bytes: 1 << 20,
+};
+
+/// Two and a half chunks.
+fn content() -> Vec<u8> {
+    (0..5 << 19).map(|byte: u32| if byte.is_multiple_of(100_000) { b'\n' } else { b'a' + (byte % 23) as u8 }).collect()
+}
+
+fn workspace() -> WorkspaceId {
+    WorkspaceId::new(NOW, 1)
+}
+
+async fn upload(storage: &BatchStorage) -> Result<StoredFile, BatchError> {
+    let mut writer = FileWriter::upload(storage, workspace(), || NOW).await?;
+    writer.write(&content()).await?;
+    storage.complete_upload(writer.finish().await?, "a.jsonl", None).await
+}
+
+async fn delete(storage: &BatchStorage, file: &FileId) {
+    let key = KeyId::new(NOW, 1);
+    let caller = Caller::new(OrganizationId::new(NOW, 1), workspace(), Actor::Key(key.clone()));
+    let author = Author::Key { id: key, address: "127.0.0.1".to_owned() };
+    storage.delete_file(&caller, &author, file, NOW).await.unwrap();
+}
+
+async fn read(storage: &BatchStorage, file: &FileId) -> Result<Vec<u8>, BatchError> {
+    let (mut reader, mut read) = (FileReader::new(storage, file.clone()), Vec::new());
+    while let Some(part) = reader.next().await? {
+        read.extend(part);
+    }
+    Ok(read)
+}
+
+#[tokio::test]
+async fn a_file_that_is_deleted_while_it_is_read_is_an_error_and_no_shorter_file() {
+    on_both(async |_, store| {
+        let storage = BatchStorage::new(store.clone(), None, BOUNDS, None);
+        let file = upload(&storage).await.unwrap().id;
+        assert!(read(&storage, &file).await.unwrap() == content());
+        let mut reader = FileReader::new(&storage, file.clone());
+        reader.next().await.unwrap();
+        delete(&storage, &file).await;
+        assert!(matches!(reader.next().await, Err(BatchError::Missing { noun: "file", .. })));
+    })
+    .await;
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    None,
+    /// 500 to writes from the second chunk on.
+    FailLaterWrites,
+    /// The connection is closed in the middle of each object.
+    CutReads,
+    /// 500 to everything.
+    FailAll,
+}
+
+/// A bucket in memory, which fails as a test says.
+struct FaultyBucket {
+    objects: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
+    fault: Arc<Mutex<Fault>>,
+    bucket: Bucket,
+    _serving: JoinSet<()>,
+}
+
+impl FaultyBucket {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("s3://acme-files?endpoint=http://{}", listener.local_addr().unwrap());
+        let location = BucketLocation::parse(&url, None).unwrap();
+        let credentials = BucketCredentials { key_id: "id".to_owned(), secret: "x".to_owned(), session_token: None };
+        let bucket = Bucket::new(BucketConfig { location, credentials }, Connector::default(), || NOW);
+        let (objects, fault) = (Arc::new(Mutex::new(BTreeMap::new())), Arc::new(Mutex::new(Fault::None)));
+        let mut serving = JoinSet::new();
+        let (shared, current) = (Arc::clone(&objects), Arc::clone(&fault));
+        serving.spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let fault = *current.lock().unwrap();
+                respond(stream, &shared, fault).await;
+            }
+        });
+        Self { objects, fault, bucket, _serving: serving }
+    }
+
+    fn set(&self, fault: Fault) {
+        *self.fault.lock().unwrap() = fault;
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.objects.lock().unwrap().keys().cloned().collect()
+    }
+}
+
+async fn respond(mut stream: TcpStream, objects: &Mutex<BTreeMap<String, Vec<u8>>>, fault: Fault) {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.unwrap());
+    }
+    let head = String::from_utf8(head).unwrap();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
+    stream.read_exact(&mut body).await.unwrap();
+    let (method, rest) = head.split_once(' ').unwrap();
+    let name = rest.split_once(' ').unwrap().0.trim_start_matches("/acme-files/").to_owned();
+    let fails =
+        fault == Fault::FailAll || (fault == Fault::FailLaterWrites && method == "PUT" && !name.ends_with("/0"));
+    let (status, mut content) = match method {
+        _ if fails => ("500 Internal Server Error", Vec::new()),
+        "PUT" => {
+            objects.lock().unwrap().insert(name, body);
+            ("200 OK", Vec::new())
+        }
+        "DELETE" => {
+            objects.lock().unwrap().remove(&name);
+            ("204 No Content", Vec::new())
+        }
+        _ => match objects.lock().unwrap().get(&name) {
+            Some(content) => ("200 OK", content.clone()),
+            None => ("404 Not Found", b"<Error><Code>NoSuchKey</Code></Error>".to_vec()),
+        },
+    };
+    let head = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", content.len());
+    if fault == Fault::CutReads {
+        content.truncate(content.len() / 2);
+    }
+    // The client may have left.
+    let _ = stream.write_all(&[head.into_bytes(), content].concat()).await;
+}
+
+/// A storage with a bucket, on a node that leads.
+async fn start(store: &Store) -> (BatchStorage, FaultyBucket) {
+    let seen = leader::read(store).await.unwrap();
+    leader::take_over(store, &seen, NODE, NOW).await.unwrap().unwrap();
+    let bucket = FaultyBucket::start().await;
+    (BatchStorage::new(store.clone(), None, BOUNDS, Some(bucket.bucket.clone())), bucket)
+}
+
+async fn clear(storage: &BatchStorage, minutes: i64) {
+    clear_if_leading(storage, NODE, NOW.plus_millis(minutes * MINUTE)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_whose_objects_cannot_all_be_stored_does_not_exist() {
+    on_both(async |_, store| {
+        let (storage, bucket) = start(&store).await;
+        bucket.set(Fault::FailLaterWrites);
+        let error = upload(&storage).await.unwrap_err();
+        assert!(matches!(error, BatchError::Command(CommandError::FilesUnavailable { .. })), "{error:?}");
+        assert_eq!(bucket.names().len(), 1);
+        let mut tx = store.begin().await.unwrap();
+        assert_eq!(files::bytes_of(&mut tx, &workspace(), NOW).await.unwrap(), 0);
+        drop(tx);
+        bucket.set(Fault::None);
+        clear(&storage, 4).await;
+        assert_eq!(bucket.names().len(), 1, "another object may be on its way");
+        clear(&storage, 5).await;
+        assert_eq!((bucket.names(), files::any_in_bucket(&store).await.unwrap()), (Vec::new(), false));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_object_that_is_cut_off_is_an_error_and_no_shorter_file() {
+    on_both(async |_, store| {
+        let (storage, bucket) = start(&store).await;
+        let file = upload(&storage).await.unwrap().id;
+        assert_eq!(bucket.names(), [0, 1, 2].map(|chunk| format!("{file}/{chunk}")));
+        assert!(read(&storage, &file).await.unwrap() == content());
+        bucket.set(Fault::CutReads);
+        let error = read(&storage, &file).await.unwrap_err();
+        assert!(matches!(error, BatchError::Command(CommandError::FilesUnavailable { .. })), "{error:?}");
+        bucket.set(Fault::None);
+        assert!(read(&storage, &file).await.unwrap() == content());
+
+        let without_bucket = BatchStorage::new(store.clone(), None, BOUNDS, None);
+        let error = read(&without_bucket, &file).await.unwrap_err();
+        assert!(matches!(error, BatchError::Command(CommandError::FilesUnavailable { cause: None })), "{error:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn objects_of_deleted_files_are_deleted_once_the_bucket_is_back() {
+    on_both(async |_, store| {
+        let (storage, bucket) = start(&store).await;
+        let in_store = BatchStorage::new(store.clone(), None, BOUNDS, None);
+        let (first, second) = (upload(&storage).await.unwrap(), upload(&in_store).await.unwrap());
+        for file in [first, second] {
+            delete(&storage, &file.id).await;
+        }
+        bucket.set(Fault::FailAll);
+        clear(&storage, 0).await;
+        let left = files::next_deletion(&store, false, Timestamp::from_millis(i64::MAX)).await.unwrap();
+        assert_eq!((left, bucket.names().len()), (None, 3), "files in the store do not wait for the bucket");
+        bucket.set(Fault::None);
+        clear(&storage, 9).await;
+        assert_eq!(bucket.names().len(), 3, "the next attempt is later");
+        clear(&storage, 10).await;
+        assert_eq!((bucket.names(), files::any_in_bucket(&store).await.unwrap()), (Vec::new(), false));
+    })
+    .await;
+}

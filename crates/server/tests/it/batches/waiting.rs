@@ -1,0 +1,26 @@
+//! Lines that wait for what they cannot begin without.
+
+use super::{calls_of_lines, create, ended, lines};
+use crate::app::{TIMEOUT, TestApp, stream, wait_until};
+use serde_json::json;
+use testkit::fake_engine::Script;
+
+#[tokio::test]
+async fn a_line_waits_for_quota_that_running_calls_have_only_reserved() {
+    let app = TestApp::setup().workspace_limits(1_000_000, 1_000_000, 200).start().await;
+    let client = app.client();
+    app.engine().push(Script { stall_after: Some(1), ..Script::default() });
+    let mut body = stream("hi");
+    body["max_tokens"] = json!(1_000);
+    let mut running = app.open_stream(body).await;
+    assert!(running.next_event().await.is_some(), "it runs, and has reserved all");
+    let id = create(&client, &lines(2)).await;
+    wait_until("lines have waited again and again", 3 * TIMEOUT, async || {
+        calls_of_lines(&app, "quota_exceeded").await >= 8
+    })
+    .await;
+    drop(running);
+    let done = ended(&client, &id).await;
+    assert_eq!(done["request_counts"], json!({"total": 2, "completed": 2, "failed": 0}), "{done}");
+    app.usage(3).await;
+}

@@ -39,7 +39,7 @@ test('a file is uploaded and becomes a batch, whose results, failing lines and c
   await expect(page.getByText('3 of 3 lines, 1 failed')).toBeVisible()
   await expect(figure(page, 'Succeeded')).toHaveText('2')
   await expect(figure(page, 'Failed')).toHaveText('1')
-  await expect(figure(page, 'Cost so far')).toContainText('$')
+  await expect(figure(page, 'Cost')).toContainText('$')
   await expect(page.getByRole('table', { name: 'Lines that failed' })).toContainText('too-long')
   await expect(page.getByRole('button', { name: 'Cancel batch' })).toHaveAttribute('aria-disabled', 'true')
   await expectAccessible(page)
@@ -49,6 +49,19 @@ test('a file is uploaded and becomes a batch, whose results, failing lines and c
     .trim()
     .split('\n')
   expect(results.map((result) => JSON.parse(result).custom_id).sort()).toEqual(['one', 'two'])
+
+  // Its lines are in the request log, and lead back to it.
+  await page.goto('/observability?tab=requests&surface=batch')
+  await loaded(page)
+  await page
+    .getByRole('button', { name: /^Details of/ })
+    .first()
+    .click(RUN)
+  await page
+    .getByRole('dialog')
+    .getByRole('link', { name: /^batch_/ })
+    .click()
+  await expect(page).toHaveURL(/\/batches\/batch_/)
 
   await page.getByRole('navigation').getByRole('link', { name: 'Batches', exact: true }).click()
   const row = page.getByRole('table', { name: 'Batches' }).getByRole('row').filter({ hasText: 'run=nightly' }).first()

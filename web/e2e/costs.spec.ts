@@ -1,3 +1,4 @@
+import { mutate } from './api'
 import { expect, expectAccessible, loaded, SLOW, test } from './fixtures'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
@@ -27,6 +28,28 @@ test('a call is on the bill: by day, by model and by key', async ({ page, reques
   await expect(page).toHaveURL(/by=model/)
   await expect(page.getByRole('region', { name: 'Cost by day' }).getByRole('img')).toBeVisible(BOOKED)
   await expectAccessible(page)
+})
+
+test('costs are grouped by a label of keys', async ({ page, forebay }) => {
+  const team = `team-${Date.now()}`
+  const key = await mutate(page.request, 'POST', `/api/workspaces/${forebay.workspaceId}/keys`, {
+    name: team,
+    labels: { [team]: 'search' },
+  })
+  const response = await page.request.post('/v1/chat/completions', {
+    headers: { authorization: `Bearer ${key.key}` },
+    data: { model: CHAT, messages: [{ role: 'user', content: 'Hello' }], max_tokens: 2 },
+  })
+  expect(response.status()).toBe(200)
+  await expect(async () => {
+    await page.goto('/costs')
+    await loaded(page)
+    const label = page.getByRole('combobox', { name: 'Label', exact: true })
+    await label.click({ timeout: 3_000 })
+    await page.getByRole('option', { name: team }).click({ timeout: 3_000 })
+    await expect(page.getByRole('table', { name: `Cost by ${team}` })).toContainText('search', { timeout: 3_000 })
+  }).toPass(BOOKED)
+  await expect(page.getByRole('table', { name: `Cost by ${team}` })).toContainText('Without this label')
 })
 
 test('without prices, savings are an error and not zero', SLOW, async ({ page, expectProblem }) => {

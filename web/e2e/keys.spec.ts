@@ -69,7 +69,7 @@ test('a key is created, used, rotated, disabled, enabled and revoked', async ({ 
 
   await runAction(page, name, 'Rotate')
   await page.getByRole('button', { name: 'Rotate key' }).click()
-  // SPEC 5.13: unless an overlap is chosen, a rotated key gets 401.
+  // SPEC 5.6: a client that still caches the old value keeps getting 401 until it uses the new one.
   await expect(page.getByText('The old key stops working immediately.')).toBeVisible()
   const second = await storeSecret(page)
   expect(second).not.toBe(first)
@@ -173,9 +173,13 @@ test('the keys of a removed member are found and revoked together', SLOW, async 
   await expect(page.getByText('No matching keys')).toBeVisible()
 })
 
-test('a key with a spent budget shows its bar, and its calls are rejected', async ({ page, forebay }) => {
+test('a key shows what it may do, has spent and has left; its calls are rejected once the budget is spent', async ({
+  page,
+  forebay,
+}) => {
   const keys = `/api/workspaces/${forebay.workspaceId}/keys`
-  const key = await mutate(page.request, 'POST', keys, { name: `spent-${Date.now()}` })
+  const restrictions = { permissions: ['inference'], allowedModels: ['forebay/*'], labels: { team: 'search' } }
+  const key = await mutate(page.request, 'POST', keys, { name: `spent-${Date.now()}`, ...restrictions })
   expect(await call(forebay.url, key.key)).toBe(200)
   const budgets = [{ window: 'month', usd: '0.000000001' }]
   await mutate(page.request, 'PATCH', `${keys}/${key.id}`, { budgets })
@@ -183,10 +187,16 @@ test('a key with a spent budget shows its bar, and its calls are rejected', asyn
 
   await page.goto(`/keys/${key.id}`)
   await loaded(page)
-  const panel = page.getByRole('region', { name: 'Budgets' })
+  const may = page.getByRole('region', { name: 'What it may do' })
+  for (const text of ['Call models', 'forebay/*', 'From anywhere', 'team=search']) await expect(may).toContainText(text)
+  const panel = page.getByRole('region', { name: 'What it has spent' })
   // Spending is written in batches, shortly after a call.
   await expect(panel).toContainText('Calls that cost anything are rejected with budget_exceeded.', { timeout: 60_000 })
   await expect(panel.getByRole('progressbar', { name: /% used$/ })).toHaveAttribute('aria-valuenow', '100')
-  await expect(panel).toContainText(/used \([\d,]+%\)/)
+  await expect(panel).toContainText(/used \([\d,]+%\).*\$0\.00 left until/)
+  await expect(panel).toContainText(/Calls1/)
+  await expect(page.getByRole('table', { name: 'Usage by model' }).getByRole('row', { name: CHAT })).toContainText(
+    '100%',
+  )
   await expectAccessible(page)
 })

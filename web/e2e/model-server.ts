@@ -5,12 +5,14 @@ import type { AddressInfo } from 'node:net'
 
 export const SERVER_KEY = 'upstream-key'
 const MODELS = ['Acme/Echo-1', 'Acme/Echo-2']
-const USAGE = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 }
+const FEW = { prompt_tokens: 5, completion_tokens: 2 }
 
 /** `hold` keeps chats from being responded to until the function that it returns is called. */
 export type ModelServer = { url: string; hold: () => () => void; stop: () => Promise<void> }
 
-export async function startModelServer(): Promise<ModelServer> {
+/** `counted` is the usage of each call. */
+export async function startModelServer(counted = FEW): Promise<ModelServer> {
+  const usage = { ...counted, total_tokens: counted.prompt_tokens + counted.completion_tokens }
   let released: Promise<void> = Promise.resolve()
   const hold = () => {
     let release = () => {}
@@ -19,7 +21,7 @@ export async function startModelServer(): Promise<ModelServer> {
     })
     return release
   }
-  const server = createServer((request, response) => void respond(request, response, () => released))
+  const server = createServer((request, response) => void respond(request, response, usage, () => released))
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   const { port } = server.address() as AddressInfo
   const stop = () =>
@@ -30,7 +32,12 @@ export async function startModelServer(): Promise<ModelServer> {
   return { url: `http://127.0.0.1:${port}/v1`, hold, stop }
 }
 
-async function respond(request: IncomingMessage, response: ServerResponse, released: () => Promise<void>) {
+async function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  usage: object,
+  released: () => Promise<void>,
+) {
   const send = (status: number, body: object) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   const chunks: Buffer[] = []
@@ -51,11 +58,11 @@ async function respond(request: IncomingMessage, response: ServerResponse, relea
   if (!stream) {
     const message = { role: 'assistant', content: 'Hello from the echo' }
     const choices = [{ index: 0, message, finish_reason: 'stop' }]
-    return send(200, { ...common, object: 'chat.completion', choices, usage: USAGE })
+    return send(200, { ...common, object: 'chat.completion', choices, usage })
   }
   const event = (body: object) => `data: ${JSON.stringify({ ...common, object: 'chat.completion.chunk', ...body })}\n\n`
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.write(event({ choices: [{ index: 0, delta: { role: 'assistant', content: 'Hello from the echo' } }] }))
   response.write(event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }))
-  return response.end(`${event({ choices: [], usage: USAGE })}data: [DONE]\n\n`)
+  return response.end(`${event({ choices: [], usage })}data: [DONE]\n\n`)
 }

@@ -56,11 +56,18 @@ test('a model page has an id to copy, prices, limits, and code with the base URL
 
   await expect(page.getByRole('region', { name: 'Prices' })).toContainText('$0.04')
   await expect(page.getByRole('region', { name: 'Limits' })).toContainText('8,192')
-  await expect(page.getByRole('region', { name: 'Dedicated endpoints' })).toContainText('cpu-1x-q4')
+  const flavors = page.getByRole('region', { name: 'Dedicated endpoints' })
+  await expect(flavors).toContainText('cpu-1x-q4')
+  await page.setViewportSize({ width: 1440, height: 900 })
+  const frame = flavors.getByRole('region', { name: 'Flavors' })
+  expect(await frame.evaluate((box) => box.scrollWidth - box.clientWidth), 'hidden pixels').toBe(0)
   await page.getByRole('combobox', { name: 'Language or tool' }).click()
   await page.getByRole('option', { name: 'Python', exact: true }).click()
   await expect(page).toHaveURL(/\?code=python$/)
-  await expect(page.getByRole('region', { name: 'Code for Python' })).toContainText(`base_url="${forebay.url}/v1"`)
+  const code = page.getByRole('region', { name: 'Code for Python' })
+  await expect(code).toContainText(`base_url="${forebay.url}/v1"`)
+  await page.setViewportSize({ width: 390, height: 844 })
+  expect(await code.evaluate((box) => box.scrollWidth - box.clientWidth), 'hidden pixels of code').toBe(0)
 })
 
 test('an unknown model says so, and leads to the library', async ({ page, expectProblem }) => {

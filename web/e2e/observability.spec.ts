@@ -17,6 +17,7 @@ test('calls show up in charts and in the log, each with its details', async ({ p
 
   await page.goto('/observability')
   await loaded(page)
+  await expect(page.getByText(/^Times in /)).toBeVisible()
   await expect(page.getByRole('region', { name: 'Requests' }).getByRole('img')).toBeVisible(BOOKED)
   await expect(page.getByRole('region', { name: 'Errors by code' }).getByRole('img')).toBeVisible(BOOKED)
   await expect(page.getByRole('region', { name: 'Errors by code' })).toContainText('model_not_found')

@@ -49,6 +49,10 @@ test('a server is added by its address, tested, called, priced, disabled and del
   const outcome = page.getByRole('region', { name: 'Test' })
   await expect(outcome).toContainText('The model responded')
   await expect(outcome).toContainText('Hello from the echo')
+  // However long the response is, it leaves the health of the servers visible.
+  const titles = await page.getByRole('heading', { level: 2 }).allTextContents()
+  expect(titles.indexOf('State')).toBeLessThan(titles.indexOf('Test'))
+  await expect(outcome.locator('pre')).not.toHaveCSS('max-height', 'none')
   await expect(page.getByText(SERVER_KEY)).toHaveCount(0)
   await expectAccessible(page)
 
@@ -308,8 +312,16 @@ test('an organization is created, gets a member and an allotment, and is deleted
   const organizationId = new URL(page.url()).pathname.split('/').at(-1)
 
   const bounds = page.getByRole('region', { name: 'Limits of the organization' })
-  await expect(bounds.getByRole('textbox', { name: 'USD per month' })).toHaveValue('250.00')
-  await expect(bounds).toContainText('$0.00 used this month, $250.00 left')
+  const bound = (label: string) => bounds.getByRole('listitem').filter({ hasText: label })
+  await expect(bound('USD per month')).toContainText(/\$0\.00 of \$250\.00 used \(0%\).*\$250\.00 left/)
+  await expect(bound('USD per month')).toContainText('When it is spent: endpoints go on')
+  await expect(bound('Requests per minute')).toContainText('0 used, no limit')
+  await bounds.getByRole('button', { name: 'Change limits' }).click()
+  const limits = page.getByRole('dialog', { name: `Limits of ${name}` })
+  await limits.getByRole('textbox', { name: 'Requests per minute' }).fill('500')
+  await limits.getByRole('button', { name: 'Save' }).click()
+  await expect(limits).toHaveCount(0)
+  await expect(bound('Requests per minute')).toContainText(/0 of 500 used.*500 left/)
 
   await page.goto('/operator/users')
   await loaded(page)
@@ -415,6 +427,7 @@ test('the operator sees which calls wait, and of which workspace', async ({ page
   const queues = page.getByRole('region', { name: 'Queues', exact: true })
   const row = queues.getByRole('row').filter({ hasText: id })
   await expect(row).toContainText('Interactive', { timeout: 30_000 })
+  await expect(row.getByRole('link', { name: 'Default' })).toHaveAttribute('href', /\/operator\/organizations\/org_/)
   await expect(row.getByRole('cell').nth(3), 'one of three runs').toHaveText('2', { timeout: 30_000 })
   await expectAccessible(page)
   release()

@@ -29,12 +29,25 @@ async function inSettings(page: Page, change: () => Promise<void>) {
 const limitResponses = (page: Page, tokens: string) =>
   inSettings(page, () => page.getByRole('textbox', { name: 'Max tokens' }).fill(tokens))
 
+/** Lets the Playground offer everything: what the small model lacks is known, and would be left out. */
+export async function forgetCapabilities(page: Page) {
+  await page.route(/\/v1\/models(\?|$)/, async (route) => {
+    const response = await route.fetch()
+    const { data, ...rest } = await response.json()
+    const json = { ...rest, data: data.map((model: object) => ({ ...model, capabilities: {} })) }
+    await route.fulfill({ response, json })
+  })
+}
+
 /** A call of a tool that waits for its result. The model is too small to make one, so its response is made here. */
 export async function callTool(page: Page) {
   const call = { index: 0, id: 'call_1', function: { name: 'get_weather', arguments: '{"city":"Ulm"}' } }
   const event = JSON.stringify({ choices: [{ index: 0, delta: { tool_calls: [call] } }] })
   const body = `data: ${event}\n\ndata: [DONE]\n\n`
   await page.route('**/v1/chat/completions', (route) => route.fulfill({ contentType: 'text/event-stream', body }))
+  await forgetCapabilities(page)
+  await page.reload()
+  await loaded(page)
   await inSettings(page, async () => {
     await page.getByText('Format, tools and thinking').click()
     await page.getByRole('button', { name: 'Insert an example' }).click()

@@ -34,6 +34,7 @@ const test = base.extend<object, { gateway: Forebay }>({
   baseURL: async ({ gateway }, use) => use(gateway.url),
 })
 
+// SPEC 1: the Playground calls the same `/v1` gateway. SPEC 3: a request to an endpoint that is not serving is held.
 test('the Playground resumes an endpoint, and a call is held until it is up', async ({ page, gateway }) => {
   const headers = { authorization: `Bearer ${gateway.apiKey}` }
   const data = { name: 'slow', model: 'acme/slow', flavor: 'cpu-1x' }

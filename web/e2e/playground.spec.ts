@@ -1,5 +1,6 @@
 import type { Page } from '@playwright/test'
 import { expect, expectAccessible, loaded, SLOW, test } from './fixtures'
+import { forgetCapabilities } from './page-states'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
 /** Time for forty tokens of the real engine on a busy machine. */
@@ -104,13 +105,7 @@ test('a schema, an image and tools are sent; the result of a tool is typed and c
   page,
 }) => {
   const sent: { messages: { role: string; content: unknown }[]; tools?: unknown[]; response_format?: object }[] = []
-  // The small model cannot do all of this, so it would not be offered.
-  await page.route(/\/v1\/models(\?|$)/, async (route) => {
-    const response = await route.fetch()
-    const { data, ...rest } = await response.json()
-    const json = { ...rest, data: data.map((model: object) => ({ ...model, capabilities: {} })) }
-    await route.fulfill({ response, json })
-  })
+  await forgetCapabilities(page)
   await page.route('**/v1/chat/completions', (route) => {
     sent.push(route.request().postDataJSON())
     const call = { index: 0, id: 'call_1', function: { name: 'get_weather', arguments: '{"city":"Ulm"}' } }

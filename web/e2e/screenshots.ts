@@ -53,7 +53,7 @@ for (const pose of SIGNED_OUT_STATES) test(`screenshot of ${pose.name}`, ({ sign
 
 /** Pages of single records of `sample-data.ts`, whose ids differ from run to run. */
 async function recordPaths(page: Page, { workspaceId, organizationId }: UnderTest) {
-  const { data } = await (await page.request.get(`/api/workspaces/${workspaceId}/keys?search=chat-backend`)).json()
+  const { data } = await (await page.request.get(`/api/workspaces/${workspaceId}/keys?search=chat-application`)).json()
   const batches = await (await page.request.get('/v1/batches')).json()
   return {
     key: `/keys/${data[0].id}`,
@@ -69,41 +69,49 @@ test('screenshots of a key, a batch and an organization', async ({ page, forebay
   await shoot(page, { name: 'operator-organization', path: records.organization })
 })
 
-type Picture = { path: string; colorScheme?: 'light' | 'dark'; take?: (page: Page) => Promise<void> }
+type Records = Awaited<ReturnType<typeof recordPaths>>
+type Picture = { path: string | keyof Records; colorScheme?: 'light' | 'dark'; take?: (page: Page) => Promise<void> }
 
 const QUESTION = 'Name three rivers of Europe, and one thing each is known for.'
 
 /** Pictures of the README and the guide: `docs-<name>.png` becomes `docs/images/<name>.png`. */
-test('pictures of the README and the guide', async ({ page, forebay }) => {
-  const records = await recordPaths(page, forebay)
-  await page.setViewportSize({ width: 1280, height: 800 })
-  const pictures: Record<string, Picture> = {
-    'model-library': { path: '/models' },
-    endpoint: { path: '/endpoints/chat-prod', colorScheme: 'dark' },
-    'endpoint-metrics': { path: '/endpoints/chat-prod?tab=metrics' },
-    playground: { path: '/playground', take: (page) => sendMessage(page, QUESTION, 1) },
-    'playground-tools': { path: '/playground', take: callTool },
-    key: { path: records.key },
-    batch: { path: records.batch },
-    workspaces: { path: '/settings?tab=workspaces' },
-    'request-log': { path: '/observability?tab=requests' },
-    operator: { path: '/operator/health', colorScheme: 'dark' },
-    'operator-home': { path: '/operator' },
-    organization: { path: records.organization },
-    'add-model': { path: '/operator/models/new' },
-    help: { path: '/help/costs' },
-    'api-reference': { path: '/help/api/reference' },
-  }
-  for (const [name, { path, colorScheme = 'light', take }] of Object.entries(pictures)) {
+const PICTURES: Record<string, Picture> = {
+  'model-library': { path: '/models' },
+  endpoint: { path: '/endpoints/chat-prod', colorScheme: 'dark' },
+  'endpoint-metrics': { path: '/endpoints/chat-prod?tab=metrics' },
+  playground: { path: '/playground', take: (page) => sendMessage(page, QUESTION, 1) },
+  'playground-tools': { path: '/playground', take: callTool },
+  key: { path: 'key' },
+  batch: { path: 'batch' },
+  'end-users': {
+    path: '/costs',
+    take: (page) =>
+      page.getByRole('region', { name: 'By label' }).evaluate((panel) => panel.scrollIntoView({ block: 'start' })),
+  },
+  workspaces: { path: '/settings?tab=workspaces' },
+  'request-log': { path: '/observability?tab=requests' },
+  operator: { path: '/operator/health', colorScheme: 'dark' },
+  'operator-home': { path: '/operator' },
+  organization: { path: 'organization' },
+  'add-model': { path: '/operator/models/new' },
+  help: { path: '/help/costs' },
+  'api-reference': { path: '/help/api/reference' },
+}
+
+for (const [name, { path, colorScheme = 'light', take }] of Object.entries(PICTURES)) {
+  test(`picture of ${name} for the README and the guide`, async ({ page, forebay }) => {
+    const records = await recordPaths(page, forebay)
+    await page.setViewportSize({ width: 1280, height: 800 })
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    await page.goto(path)
+    await page.goto(path.startsWith('/') ? path : records[path as keyof Records])
     await loaded(page)
-    await take?.(page)
     // Charts load after the rest of the page.
     await page.waitForLoadState('networkidle')
+    await take?.(page)
+    await page.waitForLoadState('networkidle')
     await page.screenshot({ path: `${FOLDER}docs-${name}.png`, animations: 'disabled' })
-  }
-})
+  })
+}
 
 test('screenshot of an invitation', async ({ page, signedOut, forebay }) => {
   const path = `/api/organizations/${forebay.organizationId}/invitations`

@@ -16,7 +16,7 @@ test(
 
     await page.goto('/settings')
     await loaded(page)
-    await expect(page.getByRole('region', { name: 'Quota' })).toContainText(/tokens used this month/)
+    await expect(page.getByRole('region', { name: 'Quota' })).toContainText(/of [\d,]+ tokens used/)
     await page.getByRole('textbox', { name: 'Requests per minute' }).fill('500')
     await page.getByRole('textbox', { name: 'API keys' }).fill('41')
     // Another user saves first.
@@ -50,6 +50,7 @@ test('responses are stored for the days that an administrator sets', async ({ pa
   const days = panel.getByRole('textbox', { name: 'Days to store responses' })
   const save = panel.getByRole('button', { name: 'Save days' })
   await expect(panel).toContainText('Responses are not stored.')
+  await expect(page.getByText(/^You are the operator: you may also raise them/)).toBeVisible()
   await expect(save).toBeDisabled()
   await days.fill('7')
   await save.click()

@@ -31,6 +31,25 @@ test('the navigation leads to every page and marks the current one', async ({ pa
   }
 })
 
+test('until the session is known, the page is where it will be', async ({ page }) => {
+  let answer = () => {}
+  const held = new Promise<void>((resolve) => {
+    answer = resolve
+  })
+  await page.route('**/api/session', async (route) => {
+    await held
+    await route.continue()
+  })
+  await page.goto('/models')
+  const left = async (name: string) => (await page.getByRole('status', { name }).first().boundingBox())?.x
+  await expect.poll(() => left('Loading')).toBeGreaterThan(200)
+  const before = await left('Loading')
+  answer()
+  await expect(page.getByRole('heading', { level: 1, name: 'Model Library' })).toBeVisible()
+  const heading = await page.getByRole('heading', { level: 1, name: 'Model Library' }).boundingBox()
+  expect(Math.abs((heading?.x ?? 0) - (before ?? 0)), 'pixels that the page moves').toBeLessThan(24)
+})
+
 test('on a phone the navigation is opened by its button and closes on navigation', async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 })
   await page.goto('/models')

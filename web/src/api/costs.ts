@@ -1,12 +1,15 @@
 /** Costs of a month by day, model, key and endpoint. */
 
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { monthOf, spanOf } from '../ui/months'
 import { client, type Schemas, unwrap } from './client'
 import { polled } from './polling'
 import { boundsOf, type Window } from './series'
 
 export type Costs = Schemas['Costs']
 export type UsageLine = Schemas['UsageLine']
+export type UsageReport = Schemas['UsageReport']
+export type UsageTotals = Schemas['UsageTotals']
 export type GpuCostsLine = Schemas['GpuCostsLine']
 
 const COST_POLL_MS = 15_000
@@ -22,17 +25,22 @@ export const costsQuery = (workspaceId: string, month: string) =>
     ...polled(COST_POLL_MS),
   })
 
-export const usageQuery = (workspaceId: string, span: { from: string; to: string }, groupBy: string) =>
+/** Of all callers, or of one key. */
+export const usageQuery = (workspaceId: string, span: { from: string; to: string }, groupBy: string, key?: string) =>
   queryOptions({
-    queryKey: ['usage', workspaceId, span, groupBy],
+    queryKey: ['usage', workspaceId, span, groupBy, key],
     queryFn: async ({ signal }) => {
-      const params = { path: { workspaceId }, query: { ...span, groupBy } }
+      const params = { path: { workspaceId }, query: { ...span, groupBy, key } }
       const report = await unwrap(client.GET('/api/workspaces/{workspaceId}/usage', { params, signal }))
-      return report as Schemas['UsageReport']
+      return report as UsageReport
     },
     placeholderData: keepPreviousData,
     ...polled(COST_POLL_MS),
   })
+
+/** What the calls with a key used this month. */
+export const usageOfKeyQuery = (workspaceId: string, key: string, by: 'model' | 'endUser') =>
+  usageQuery(workspaceId, spanOf(monthOf(Date.now())), by, key)
 
 /** The same for the time range of charts, refetched with them. */
 export const usageOfWindowQuery = (workspaceId: string, window: Window, groupBy: string) =>
@@ -41,7 +49,7 @@ export const usageOfWindowQuery = (workspaceId: string, window: Window, groupBy:
     queryFn: async ({ signal }) => {
       const params = { path: { workspaceId }, query: { ...boundsOf(window), groupBy } }
       const report = await unwrap(client.GET('/api/workspaces/{workspaceId}/usage', { params, signal }))
-      return report as Schemas['UsageReport']
+      return report as UsageReport
     },
     placeholderData: keepPreviousData,
     refetchInterval: window.liveMs ?? false,

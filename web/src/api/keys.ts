@@ -73,6 +73,17 @@ export const recentKeysQuery = (workspaceId: string) =>
     staleTime: RECENT_STALE_MS,
   })
 
+/** The labels by which usage can be grouped, with their values. */
+export const keyLabelsQuery = (workspaceId: string) =>
+  queryOptions({
+    queryKey: ['keys', workspaceId, 'labels'],
+    queryFn: async ({ signal }) => {
+      const params = { path: { workspaceId } }
+      return (await unwrap(client.GET('/api/workspaces/{workspaceId}/key-labels', { params, signal }))).data
+    },
+    staleTime: RECENT_STALE_MS,
+  })
+
 /** All selected keys. */
 export const selectedKeysQuery = (workspaceId: string, selection: KeySelection) =>
   queryOptions({

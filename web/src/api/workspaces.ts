@@ -19,6 +19,8 @@ export const deleteWorkspace = (workspaceId: string) =>
     client.DELETE('/api/workspaces/{workspaceId}', { params: { path: { workspaceId }, query: { revokeKeys: true } } }),
   )
 
+export type Quota = Schemas['Quota']
+
 export const quotaQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['quota', workspaceId],

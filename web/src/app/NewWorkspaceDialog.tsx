@@ -5,7 +5,7 @@ import { useNewWorkspace } from './new-context'
 /** Creates a workspace of the current organization and switches to it. */
 export function NewWorkspaceDialog({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   return (
-    <Modal opened={opened} onClose={onClose} title="New workspace" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened={opened} onClose={onClose} title="New workspace">
       <Fields onCreated={onClose} />
     </Modal>
   )

@@ -18,14 +18,7 @@ const MAX_SEARCH = 100
 /** Goes to any page, model, endpoint, key, organization or request by its name. */
 export default function Palette({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title="Go to"
-      size="lg"
-      yOffset="12vh"
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Modal opened={opened} onClose={onClose} title="Go to" size="lg" yOffset="12vh">
       <Search onClose={onClose} />
     </Modal>
   )

@@ -42,6 +42,7 @@ const MONO = "'JetBrains Mono Variable', ui-monospace, SFMono-Regular, Menlo, Co
 
 /** Options of a list that are drawn; more are found by typing. */
 const MAX_OPTIONS = 100
+const CLOSE = { 'aria-label': 'Close' }
 const DIALOG_TITLE = { fontSize: 'var(--mantine-font-size-lg)', fontWeight: 600 }
 
 export const theme = createTheme({
@@ -73,9 +74,9 @@ export const theme = createTheme({
     Autocomplete: { defaultProps: { limit: MAX_OPTIONS } },
     TagsInput: { defaultProps: { limit: MAX_OPTIONS } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
-    Modal: { defaultProps: { centered: true }, styles: { title: DIALOG_TITLE } },
-    Drawer: { styles: { title: DIALOG_TITLE } },
-    Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
+    Modal: { defaultProps: { centered: true, closeButtonProps: CLOSE }, styles: { title: DIALOG_TITLE } },
+    Drawer: { defaultProps: { closeButtonProps: CLOSE }, styles: { title: DIALOG_TITLE } },
+    Notification: { defaultProps: { closeButtonProps: CLOSE } },
     Paper: { defaultProps: { withBorder: true } },
     Anchor: { defaultProps: { underline: 'hover' } },
   },

@@ -1,6 +1,7 @@
-import { Button, Code, Group, Modal, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Code, Modal, Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import type { ReactNode } from 'react'
+import { DialogButtons } from './DialogButtons'
 import { ErrorPanel } from './ErrorPanel'
 
 type Props = {
@@ -21,12 +22,7 @@ type Props = {
 /** Confirmation for irreversible actions: the user types the name first. */
 export function ConfirmByTyping(props: Props) {
   return (
-    <Modal
-      opened={props.opened}
-      onClose={props.onClose}
-      title={props.title}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Modal opened={props.opened} onClose={props.onClose} title={props.title}>
       <Fields {...props} />
     </Modal>
   )
@@ -52,14 +48,11 @@ function Fields({ onClose, expected, action, onConfirm, isPending, error, childr
           {...form.getInputProps('typed')}
         />
         {error ? <ErrorPanel error={error} /> : null}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
+        <DialogButtons onCancel={onClose}>
           <Button type="submit" color="red.8" disabled={!matches} loading={isPending}>
             {action}
           </Button>
-        </Group>
+        </DialogButtons>
       </Stack>
     </form>
   )

@@ -1,5 +1,6 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core'
+import { Button, Modal, Stack, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { DialogButtons } from './DialogButtons'
 import { ErrorPanel } from './ErrorPanel'
 
 type Props = {
@@ -18,18 +19,15 @@ type Props = {
 /** Confirmation for actions that can be undone by hand. */
 export function ConfirmDialog({ opened, onClose, title, action, onConfirm, isPending, error, children }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title={title} closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened={opened} onClose={onClose} title={title}>
       <Stack gap="sm">
         <Text component="div">{children}</Text>
         {error ? <ErrorPanel error={error} /> : null}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
+        <DialogButtons onCancel={onClose}>
           <Button color="red.8" loading={isPending} onClick={onConfirm}>
             {action}
           </Button>
-        </Group>
+        </DialogButtons>
       </Stack>
     </Modal>
   )

@@ -2,13 +2,14 @@ import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { EmptyState } from './EmptyState'
 import { ErrorPanel, errorDisplay } from './ErrorPanel'
+import { sentence } from './format'
 import { Link } from './Link'
 import { withCode } from './with-code'
 
 /** The part of a query that rendering needs. */
-type Query<T> = { data: T | undefined; error: unknown; refetch: () => unknown }
+export type LoadedQuery<T> = { data: T | undefined; error: unknown; refetch: () => unknown }
 type Props<T> = {
-  query: Query<T>
+  query: LoadedQuery<T>
   skeleton: ReactNode
   errorTitle?: string
   /** Where to go on if what the address names does not exist. */
@@ -27,7 +28,7 @@ export function Loaded<T>({ query, skeleton, errorTitle, list, children }: Props
     )
     return (
       <EmptyState title="Not found" actions={actions}>
-        {withCode(errorDisplay(query.error).message)}
+        {withCode(sentence(errorDisplay(query.error).message))}
       </EmptyState>
     )
   }

@@ -51,7 +51,14 @@ describe('numbers', () => {
   it('shortens', () =>
     expect([formatCompact(50_000_000), formatCompact(200_000), formatCompact(1_250)]).toEqual(['50M', '200K', '1.3K']))
   it('shares', () =>
-    expect([0, 0.00003, 0.0026, 0.023, 0.42].map(formatShare)).toEqual(['0%', '<0.01%', '0.26%', '2.3%', '42%']))
+    expect([0, 0.00003, 0.00075, 0.0026, 0.023, 0.42].map(formatShare)).toEqual([
+      '0%',
+      '<0.01%',
+      '0.075%',
+      '0.26%',
+      '2.3%',
+      '42%',
+    ]))
   it('hours', () => expect(['0', '0.03852', '1234.5'].map(formatHours)).toEqual(['0', '0.0385', '1,234.5']))
 })
 

@@ -4,7 +4,7 @@ const LOCALE = 'en-GB'
 /** Shared, because making one takes much longer than using it. */
 const WHOLE = new Intl.NumberFormat(LOCALE)
 const COMPACT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
-const SHARES = [0, 1, 2].map(
+const SHARES = [0, 1, 2, 3].map(
   (maximumFractionDigits) => new Intl.NumberFormat(LOCALE, { style: 'percent', maximumFractionDigits }),
 )
 const timeIn = (timeZone?: string) =>
@@ -82,11 +82,11 @@ export function formatBytes(bytes: number): string {
 
 const LEAST_SHARE = 0.0001
 
-/** A share between 0 and 1 as `42%`, `4.2%`, `0.26%`, `<0.01%`. */
+/** A share between 0 and 1 as `42%`, `4.2%`, `0.26%`, `0.075%`, `<0.01%`. */
 export function formatShare(share: number): string {
   const size = Math.abs(share)
   if (share > 0 && share < LEAST_SHARE) return '<0.01%'
-  const digits = size >= 0.1 ? 0 : size >= 0.01 ? 1 : 2
+  const digits = size >= 0.1 ? 0 : size >= 0.01 ? 1 : size >= 0.001 ? 2 : 3
   return SHARES[digits]?.format(share) ?? ''
 }
 

@@ -31,6 +31,7 @@ type Parts = {
 }
 type Entry = Effective<Omit<Schemas['CatalogueEntry'], keyof Parts | 'driver'>, 'thinking' | 'refusedMembers' | 'probe'>
 export type OperatorModel = Omit<Schemas['OperatorModel'], keyof Schemas['CatalogueEntry']> & Entry & Parts
+export type Catalogue = Schemas['OperatorCatalogue']
 export type NewModel = Schemas['NewModel']
 export type ModelEdit = Schemas['ModelEdit']
 export type UpstreamProbe = Schemas['UpstreamProbe']
@@ -50,10 +51,17 @@ export const catalogueQuery = queryOptions({
   queryFn: ({ signal }) => unwrap(client.GET('/api/operator/catalogue', { signal })),
 })
 
+/** Has the numbers of models. */
+export const polledCatalogueQuery = queryOptions({ ...catalogueQuery, ...polled(POLL_MS) })
+
+/** Longer lists are not polled: views that only count models take `polledCatalogueQuery`. */
+const MAX_POLLED_MODELS = 100
+
 export const operatorModelsQuery = queryOptions({
   queryKey: KEY,
   queryFn: async ({ signal }) => (await unwrap(client.GET('/api/operator/models', { signal }))).data as OperatorModel[],
   ...polled(POLL_MS),
+  refetchInterval: ({ state }) => ((state.data?.length ?? 0) <= MAX_POLLED_MODELS ? POLL_MS : false),
 })
 
 /** Polled by the page that shows it. */

@@ -10,14 +10,7 @@ type Props = { entry: AuditEntry | undefined; onClose: () => void; onSubject: (s
 /** Details of one entry, with the values before and after. */
 export function EntryDrawer({ entry, onClose, onSubject }: Props) {
   return (
-    <Drawer
-      opened={!!entry}
-      onClose={onClose}
-      position="right"
-      size="lg"
-      title={entry?.action ?? 'Entry'}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Drawer opened={!!entry} onClose={onClose} position="right" size="lg" title={entry?.action ?? 'Entry'}>
       {entry ? (
         <Stack gap="md">
           {entry.detail ? <Text>{entry.detail}</Text> : null}

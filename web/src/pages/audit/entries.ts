@@ -70,12 +70,16 @@ function valueText(value: unknown): string | undefined {
 /** Known actions, as suggestions; newer servers may have others. */
 export const ACTIONS = [
   'allotment.set',
+  'batch.cancel',
+  'batch.create',
+  'batch.delete',
   'endpoint.created',
   'endpoint.deleted',
   'endpoint.resumed',
   'endpoint.scaled',
   'endpoint.suspended',
   'endpoint.updated',
+  'file.delete',
   'invitation.accept',
   'invitation.create',
   'invitation.delete',

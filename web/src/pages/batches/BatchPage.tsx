@@ -1,4 +1,4 @@
-import { Anchor, Breadcrumbs, Button, Group, Stack, Tooltip } from '@mantine/core'
+import { Anchor, Breadcrumbs, Group, Stack } from '@mantine/core'
 import { IconPlayerStop } from '@tabler/icons-react'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
@@ -8,6 +8,7 @@ import { useCallers } from '../../api/callers'
 import { contentOf } from '../../api/files'
 import { useOrganization, useWorkspace } from '../../api/session'
 import { paths } from '../../paths'
+import { ActionButton } from '../../ui/ActionButton'
 import { ConfirmDialog } from '../../ui/ConfirmDialog'
 import { CopyButton } from '../../ui/CopyButton'
 import { DownloadLink } from '../../ui/DownloadLink'
@@ -21,7 +22,7 @@ import { Panel } from '../../ui/Panel'
 import { pairTexts } from '../../ui/pairs'
 import { PanelSkeleton } from '../../ui/Skeletons'
 import { Stat, Stats } from '../../ui/Stat'
-import { StatusBadge } from '../../ui/StatusBadge'
+import { StateBadge } from '../../ui/StateBadge'
 import { BatchProgress } from './BatchProgress'
 import { FailedLines, Problems } from './FailedLines'
 import { cancelBlocked, isoOf, stateOf } from './progress'
@@ -63,18 +64,13 @@ export function BatchPage() {
 }
 
 function Identity({ id, batch }: { id: string; batch: Batch | undefined }) {
-  const state = batch && stateOf(batch.status)
   return (
     <Group gap="xs" mt={4}>
       <Group gap={4} wrap="nowrap">
         <code>{id}</code>
         <CopyButton value={id} label="Copy batch id" />
       </Group>
-      {state ? (
-        <StatusBadge tone={state.tone} title={state.meaning}>
-          {state.label}
-        </StatusBadge>
-      ) : null}
+      {batch ? <StateBadge state={stateOf(batch.status)} /> : null}
     </Group>
   )
 }
@@ -87,7 +83,6 @@ function Actions({ batch, workspaceId }: { batch: Batch; workspaceId: string }) 
     onSuccess: () => setAsking(false),
     onSettled: () => queries.invalidateQueries(batchesOf(workspaceId)),
   })
-  const blocked = cancelBlocked(batch)
   return (
     <>
       {batch.output_file_id ? (
@@ -100,17 +95,14 @@ function Actions({ batch, workspaceId }: { batch: Batch; workspaceId: string }) 
           Errors
         </DownloadLink>
       ) : null}
-      <Tooltip label={blocked} disabled={!blocked}>
-        <Button
-          variant="default"
-          leftSection={<IconPlayerStop size={16} />}
-          aria-disabled={!!blocked}
-          data-disabled={blocked ? true : undefined}
-          onClick={() => blocked || setAsking(true)}
-        >
-          Cancel batch
-        </Button>
-      </Tooltip>
+      <ActionButton
+        variant="default"
+        leftSection={<IconPlayerStop size={16} />}
+        disabledReason={cancelBlocked(batch)}
+        onClick={() => setAsking(true)}
+      >
+        Cancel batch
+      </ActionButton>
       <ConfirmDialog
         opened={isAsking}
         onClose={() => {
@@ -132,17 +124,18 @@ function Actions({ batch, workspaceId }: { batch: Batch; workspaceId: string }) 
 
 function Lines({ batch }: { batch: Batch }) {
   const { usage, request_counts: counts } = batch
+  const state = stateOf(batch.status)
   const { cached_tokens: cached = 0 } = usage?.input_tokens_details ?? {}
   const { reasoning_tokens: reasoning = 0 } = usage?.output_tokens_details ?? {}
   const partOf = (count: number, what: string) => (count ? `${formatCount(count)} ${what}` : undefined)
   return (
-    <Panel title="Lines" description={stateOf(batch.status).meaning}>
+    <Panel title="Lines" description={state.meaning}>
       <Stack gap="md">
         <BatchProgress batch={batch} />
         <Stats>
           <Stat label="Succeeded" value={formatCount(counts?.completed ?? 0)} />
           <Stat label="Failed" value={formatCount(counts?.failed ?? 0)} isBad={!!counts?.failed} />
-          <Stat label="Cost so far" value={<Money usd={batch.cost_usd} />} />
+          <Stat label={state.tone === 'busy' ? 'Cost so far' : 'Cost'} value={<Money usd={batch.cost_usd} />} />
           <Stat label="Tokens in" value={formatCount(usage?.input_tokens ?? 0)} note={partOf(cached, 'cached')} />
           <Stat
             label="Tokens out"

@@ -12,7 +12,7 @@ import { Link } from '../../ui/Link'
 import { Loaded } from '../../ui/Loaded'
 import { pairTexts } from '../../ui/pairs'
 import { TableSkeleton } from '../../ui/Skeletons'
-import { StatusBadge } from '../../ui/StatusBadge'
+import { StateBadge } from '../../ui/StateBadge'
 import { Time } from '../../ui/Time'
 import { BatchProgress } from './BatchProgress'
 import { isoOf, stateOf } from './progress'
@@ -35,11 +35,7 @@ const COLUMNS: Column<Batch>[] = [
   {
     id: 'status',
     header: 'State',
-    cell: ({ status }) => (
-      <StatusBadge tone={stateOf(status).tone} title={stateOf(status).meaning}>
-        {stateOf(status).label}
-      </StatusBadge>
-    ),
+    cell: ({ status }) => <StateBadge state={stateOf(status)} />,
   },
   {
     id: 'model',

@@ -8,6 +8,7 @@ import { ApiError } from '../../api/errors'
 import { inputFilesQuery } from '../../api/files'
 import { useApiForm } from '../../api/form'
 import { paths } from '../../paths'
+import { DialogButtons } from '../../ui/DialogButtons'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { formatBytes, formatMinute } from '../../ui/format'
 import { Link } from '../../ui/Link'
@@ -25,7 +26,7 @@ type Props = { opened: boolean; workspaceId: string; fileId?: string; onClose: (
 
 export function NewBatch({ opened, ...rest }: Props) {
   return (
-    <Modal opened={opened} onClose={rest.onClose} title="New batch" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened={opened} onClose={rest.onClose} title="New batch">
       <Fields {...rest} />
     </Modal>
   )
@@ -117,14 +118,11 @@ function Fields({ workspaceId, fileId, onClose }: Omit<Props, 'opened'>) {
           Lines run in the room that other calls leave, for 24 hours at most, at the price for batches of their model.
         </Text>
         {error ? <ErrorPanel error={error} title="Could not create the batch" /> : null}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
+        <DialogButtons onCancel={onClose}>
           <Button type="submit" loading={sending.isPending} disabled={!form.values.input_file_id}>
             Create batch
           </Button>
-        </Group>
+        </DialogButtons>
       </Stack>
     </form>
   )

@@ -2,9 +2,9 @@
 
 import type { Batch } from '../../api/batches'
 import { formatCount, formatDuration } from '../../ui/format'
-import type { Tone } from '../../ui/StatusBadge'
+import { displayIn } from '../../ui/states'
 
-const STATES: Record<string, { tone: Tone; label: string; meaning: string }> = {
+export const stateOf = displayIn({
   validating: { tone: 'busy', label: 'Checking', meaning: 'The lines of the file are checked; none has run yet' },
   in_progress: { tone: 'busy', label: 'Running', meaning: 'Lines run in the room that other calls leave' },
   finalizing: { tone: 'busy', label: 'Writing results', meaning: 'All lines have ended' },
@@ -13,9 +13,7 @@ const STATES: Record<string, { tone: Tone; label: string; meaning: string }> = {
   expired: { tone: 'warn', label: 'Expired', meaning: 'The time was up before all lines had run' },
   cancelling: { tone: 'busy', label: 'Cancelling', meaning: 'Running lines end now' },
   cancelled: { tone: 'idle', label: 'Cancelled', meaning: 'Lines that had ended keep their results' },
-}
-
-export const stateOf = (status: string) => STATES[status] ?? { tone: 'idle' as const, label: status, meaning: '' }
+})
 
 /** Reason why a batch cannot be cancelled; undefined if it can. */
 export const cancelBlocked = ({ status }: Pick<Batch, 'status'>): string | undefined => {

@@ -1,12 +1,12 @@
-import { Stack, Text } from '@mantine/core'
+import { Anchor, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useCallers } from '../../api/callers'
-import { usageQuery } from '../../api/costs'
-import { DataTable } from '../../ui/DataTable'
-import { Loaded } from '../../ui/Loaded'
+import { type CallerNameOf, useCallers } from '../../api/callers'
+import { type UsageLine, usageQuery } from '../../api/costs'
+import { paths } from '../../paths'
+import type { Column } from '../../ui/DataTable'
+import { Link } from '../../ui/Link'
 import { Panel } from '../../ui/Panel'
-import { TableSkeleton } from '../../ui/Skeletons'
-import { AMOUNT_COLUMNS, mostExpensiveFirst } from './ByModel'
+import { UsageTable } from './UsageTable'
 
 type Props = { workspaceId: string; organizationId: string; span: { from: string; to: string } }
 
@@ -14,38 +14,34 @@ type Props = { workspaceId: string; organizationId: string; span: { from: string
 export function ByKey({ workspaceId, organizationId, span }: Props) {
   const usage = useQuery(usageQuery(workspaceId, span, 'key'))
   const { nameOf } = useCallers(workspaceId, organizationId)
-  const columns = [
-    {
-      id: 'key',
-      header: 'Caller',
-      cell: (line: { key?: string | null; user?: string | null }) => (
-        <Stack gap={0}>
-          <span>{nameOf(line.key ?? line.user)}</span>
-          <Text size="sm" c="dimmed" fw={400}>
-            {line.key ? 'API key' : 'Playground'}
-          </Text>
-        </Stack>
-      ),
-    },
-    ...AMOUNT_COLUMNS,
-  ]
   return (
     <Panel title="By key" description="API keys, and members who used the Playground">
-      <Loaded query={usage} skeleton={<TableSkeleton rows={3} />} errorTitle="The usage could not be loaded">
-        {({ data }) =>
-          data.length === 0 ? (
-            <Text c="dimmed">No keys were used in this month.</Text>
-          ) : (
-            <DataTable
-              caption="Cost by key"
-              columns={columns}
-              rows={mostExpensiveFirst(data)}
-              rowKey={(line) => line.key ?? line.user ?? ''}
-              minWidth={480}
-            />
-          )
-        }
-      </Loaded>
+      <UsageTable
+        usage={usage}
+        caption="Cost by key"
+        group={callerColumn(nameOf)}
+        rowKey={(line) => line.key ?? line.user ?? ''}
+        empty="No keys were used in this month."
+      />
     </Panel>
   )
 }
+
+const callerColumn = (nameOf: CallerNameOf): Column<UsageLine> => ({
+  id: 'key',
+  header: 'Caller',
+  cell: ({ key, user }) => (
+    <Stack gap={0}>
+      {key ? (
+        <Anchor component={Link} href={paths.key(key)}>
+          {nameOf(key)}
+        </Anchor>
+      ) : (
+        <span>{nameOf(user)}</span>
+      )}
+      <Text size="sm" c="dimmed" fw={400}>
+        {key ? 'API key' : 'Playground'}
+      </Text>
+    </Stack>
+  ),
+})

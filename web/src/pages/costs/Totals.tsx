@@ -3,6 +3,7 @@ import { formatCents, formatHours } from '../../ui/format'
 import { Money } from '../../ui/Money'
 import { Panel } from '../../ui/Panel'
 import { Stat, Stats } from '../../ui/Stat'
+import { classesText } from './classes'
 
 /** Totals of the month, with a forecast for the current one. */
 export function Totals({ costs, isCurrent }: { costs: Costs; isCurrent: boolean }) {
@@ -21,7 +22,7 @@ export function Totals({ costs, isCurrent }: { costs: Costs; isCurrent: boolean 
         <Stat
           label="Serverless, per token"
           value={<Money usd={costs.serverless.costUsd} />}
-          note={forecast(costs.serverless.forecastUsd)}
+          note={[forecast(costs.serverless.forecastUsd), classesText(costs.classes)].filter(Boolean).join(', ')}
         />
         <Stat
           label="Dedicated, per GPU-hour"

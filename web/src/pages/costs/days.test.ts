@@ -4,17 +4,19 @@ import { monthOf, monthsUpTo, spanOf } from '../../ui/months'
 import { byKind, byModel } from './days'
 
 const amount = { costUsd: '0', forecastUsd: null }
+const classes = { interactiveUsd: '0', flexUsd: '0', batchUsd: '0' }
 const costs: Costs = {
   month: '2026-11',
   from: '2026-11-01T00:00:00Z',
   to: '2026-11-02T12:00:00Z',
   serverless: amount,
+  classes,
   dedicated: amount,
   total: amount,
   gpuHours: '0',
   days: [
-    { day: '2026-11-01', serverlessUsd: '0.25', dedicatedUsd: '1.5', totalUsd: '1.75', gpuHours: '3' },
-    { day: '2026-11-02', serverlessUsd: '0', dedicatedUsd: '0', totalUsd: '0', gpuHours: '0' },
+    { day: '2026-11-01', serverlessUsd: '0.25', classes, dedicatedUsd: '1.5', totalUsd: '1.75', gpuHours: '3' },
+    { day: '2026-11-02', serverlessUsd: '0', classes, dedicatedUsd: '0', totalUsd: '0', gpuHours: '0' },
   ],
 }
 const line = (model: string, day: string, costUsd: string): UsageLine => ({

@@ -1,11 +1,9 @@
 /** Labels, colours and meanings of endpoint and replica states. */
 
-import type { Tone } from '../../ui/StatusBadge'
+import { displayIn, type StateDisplay } from '../../ui/states'
 
 export const STATES = ['provisioning', 'serving', 'scaled-to-zero', 'suspended', 'failed', 'deleting'] as const
 export type EndpointState = (typeof STATES)[number]
-
-type StateDisplay = { tone: Tone; label: string; meaning: string }
 
 const ENDPOINT: Record<EndpointState, StateDisplay> = {
   provisioning: { tone: 'busy', label: 'Provisioning', meaning: 'Replicas are starting; calls wait for them' },
@@ -24,7 +22,9 @@ const ENDPOINT: Record<EndpointState, StateDisplay> = {
   deleting: { tone: 'busy', label: 'Deleting', meaning: 'Finishing its last calls' },
 }
 
-const REPLICA: Record<string, StateDisplay> = {
+export const endpointStateDisplay = displayIn(ENDPOINT)
+
+export const replicaStateDisplay = displayIn({
   pending: { tone: 'busy', label: 'Pending', meaning: 'Waiting for free GPUs' },
   bound: { tone: 'busy', label: 'Bound', meaning: 'GPUs assigned; GPU-hours are counted from here' },
   starting: { tone: 'busy', label: 'Starting', meaning: 'Loading the model' },
@@ -32,11 +32,7 @@ const REPLICA: Record<string, StateDisplay> = {
   draining: { tone: 'warn', label: 'Draining', meaning: 'Finishing its calls; accepts no new ones' },
   released: { tone: 'idle', label: 'Released', meaning: 'Ended; its GPUs are free' },
   failed: { tone: 'bad', label: 'Failed', meaning: 'Ended with an error' },
-}
-
-const unknown = (state: string): StateDisplay => ({ tone: 'idle', label: state, meaning: '' })
-export const endpointStateDisplay = (state: string): StateDisplay => ENDPOINT[state as EndpointState] ?? unknown(state)
-export const replicaStateDisplay = (state: string): StateDisplay => REPLICA[state] ?? unknown(state)
+})
 
 /** Turns `waiting-for-gpus` into "Waiting for GPUs". */
 export const humanize = (reason: string) => {

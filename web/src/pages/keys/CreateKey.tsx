@@ -1,9 +1,10 @@
-import { Button, Group, Modal, Stack } from '@mantine/core'
+import { Button, Modal, Stack } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useApiForm } from '../../api/form'
 import { createKey, keysOf } from '../../api/keys'
 import { workspaceQuery } from '../../api/workspaces'
+import { DialogButtons } from '../../ui/DialogButtons'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { KeyFields } from './KeyFields'
 import { EMPTY, isComplete, lifetimesFor, toKey } from './key-values'
@@ -22,7 +23,6 @@ export function CreateKey({ opened, workspaceId, onClose }: Props) {
       title={isSecretShown ? 'Key created' : 'Create key'}
       size="lg"
       withCloseButton={!isSecretShown}
-      closeButtonProps={{ 'aria-label': 'Close' }}
     >
       <Fields
         workspaceId={workspaceId}
@@ -52,14 +52,11 @@ function Fields({ workspaceId, onSecret, onClose }: Omit<Props, 'opened'> & { on
       <Stack gap="sm">
         <KeyFields form={form} lifetimes={lifetimesFor()} workspaceId={workspaceId} limits={limits.data} />
         {error ? <ErrorPanel error={error} title="Could not create the key" /> : null}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
+        <DialogButtons onCancel={onClose}>
           <Button type="submit" loading={sending.isPending} disabled={!isComplete(form.values)}>
             Create key
           </Button>
-        </Group>
+        </DialogButtons>
       </Stack>
     </form>
   )

@@ -1,9 +1,10 @@
-import { Button, Group, Modal, Stack } from '@mantine/core'
+import { Button, Modal, Stack } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useApiForm } from '../../api/form'
 import { editKey, type Key, keysOf } from '../../api/keys'
 import { workspaceQuery } from '../../api/workspaces'
+import { DialogButtons } from '../../ui/DialogButtons'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { KeyFields } from './KeyFields'
 import { isComplete, lifetimesFor, toEdit, valuesOf } from './key-values'
@@ -13,13 +14,7 @@ type Props = { apiKey: Key | undefined; workspaceId: string; onClose: () => void
 /** Changes the settings of a key; its secret stays. */
 export function EditKey({ apiKey, workspaceId, onClose }: Props) {
   return (
-    <Modal
-      opened={!!apiKey}
-      onClose={onClose}
-      title={`Edit ${apiKey?.name ?? 'key'}`}
-      size="lg"
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Modal opened={!!apiKey} onClose={onClose} title={`Edit ${apiKey?.name ?? 'key'}`} size="lg">
       {apiKey ? <Fields apiKey={apiKey} workspaceId={workspaceId} onClose={onClose} /> : null}
     </Modal>
   )
@@ -47,14 +42,11 @@ function Fields({ apiKey, workspaceId, onClose }: Props & { apiKey: Key }) {
           limits={limits.data}
         />
         {error ? <ErrorPanel error={error} title="Could not save the key" /> : null}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
+        <DialogButtons onCancel={onClose}>
           <Button type="submit" loading={sending.isPending} disabled={!isComplete(form.values)}>
             Save key
           </Button>
-        </Group>
+        </DialogButtons>
       </Stack>
     </form>
   )

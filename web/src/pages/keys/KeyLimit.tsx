@@ -1,9 +1,7 @@
 import { Group, Progress, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { formatCount } from '../../ui/format'
-
-/** Share from which the bar warns. */
-const WARN_SHARE = 0.8
+import { isNearLimit, toneOfShare } from '../../ui/use-share'
 
 /** Number of keys compared with the workspace's limit. */
 export function KeyLimit({
@@ -17,13 +15,13 @@ export function KeyLimit({
   children: ReactNode
 }) {
   const share = limit && counted ? Math.min(1, counted / limit) : 0
-  const tone = share >= 1 ? 'var(--fb-bad)' : share >= WARN_SHARE ? 'var(--fb-warn)' : 'var(--fb-busy)'
+  const tone = toneOfShare(share)
   return (
     <Group justify="space-between" gap="sm" mb="md">
       {children}
       {limit === undefined || counted === undefined ? null : (
         <Group gap="sm" wrap="nowrap">
-          <Text size="sm" c={share >= WARN_SHARE ? tone : 'dimmed'}>
+          <Text size="sm" c={isNearLimit(share) ? tone : 'dimmed'}>
             {formatCount(counted)} of {formatCount(limit)} keys
           </Text>
           <Progress

@@ -1,31 +1,29 @@
-import { Anchor, Breadcrumbs, Button, Code, SimpleGrid, Stack, Text } from '@mantine/core'
+import { Anchor, Breadcrumbs, Button, Code, Group, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
 import { IconPencil } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import { type UsageLine, usageQuery } from '../../api/costs'
+import { type UsageTotals, usageOfKeyQuery } from '../../api/costs'
 import { type KeyWithSpending, keyQuery } from '../../api/keys'
 import { useSessionContext, useWorkspace } from '../../api/session'
 import { paths } from '../../paths'
-import { type Column, DataTable } from '../../ui/DataTable'
 import { Facts } from '../../ui/Facts'
-import { formatCount, formatMoney } from '../../ui/format'
+import { formatCompact, formatCount, formatMoney } from '../../ui/format'
 import { Link } from '../../ui/Link'
 import { Loaded } from '../../ui/Loaded'
-import { monthOf, spanOf } from '../../ui/months'
 import { PageHeader } from '../../ui/PageHeader'
 import { Panel } from '../../ui/Panel'
 import { pairTexts } from '../../ui/pairs'
-import { PanelSkeleton, TableSkeleton } from '../../ui/Skeletons'
-import { StatusBadge } from '../../ui/StatusBadge'
+import { PanelSkeleton } from '../../ui/Skeletons'
+import { Stat, Stats } from '../../ui/Stat'
+import { StateBadge } from '../../ui/StateBadge'
 import { Time } from '../../ui/Time'
-import { END_USER_COLUMNS } from '../costs/ByEndUser'
-import { mostExpensiveFirst } from '../costs/ByModel'
 import { BudgetBars } from './BudgetBars'
 import { EditKey } from './EditKey'
+import { KeyUsage } from './KeyUsage'
 import { keyActionBlocked, STATES } from './key-can'
 import { limitsOf, modelLimitTexts } from './limits'
-import { accessOf } from './restrictions'
+import { permissionsText } from './restrictions'
 
 /** What a key may do, what it has spent and what is left of its budgets. */
 export function KeyPage() {
@@ -42,7 +40,7 @@ export function KeyPage() {
       </Breadcrumbs>
       <PageHeader
         title={key.data?.name ?? 'API key'}
-        description={key.data ? <Code>{key.data.prefix}</Code> : null}
+        description={key.data ? <Identity apiKey={key.data} /> : null}
         actions={key.data ? <Edit apiKey={key.data} workspaceId={workspace.id} /> : null}
       />
       <Loaded
@@ -54,23 +52,24 @@ export function KeyPage() {
         {(key) => (
           <Stack gap="md">
             <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
-              <Settings apiKey={key} />
-              <Panel title="Budgets" description="What the calls of this key may cost">
-                {key.spending.length ? (
-                  <BudgetBars spending={key.spending} />
-                ) : (
-                  <Text size="sm" c="dimmed">
-                    No budget: only the limits of the workspace apply.
-                  </Text>
-                )}
-              </Panel>
+              <Permissions apiKey={key} />
+              <Spending apiKey={key} workspaceId={workspace.id} />
             </SimpleGrid>
-            <UsageByModel keyId={key.id} workspaceId={workspace.id} />
-            {key.trustsEndUser ? <UsageByEndUser keyId={key.id} workspaceId={workspace.id} /> : null}
+            <KeyUsage keyId={key.id} workspaceId={workspace.id} by="model" />
+            {key.trustsEndUser ? <KeyUsage keyId={key.id} workspaceId={workspace.id} by="endUser" /> : null}
           </Stack>
         )}
       </Loaded>
     </>
+  )
+}
+
+function Identity({ apiKey: { prefix, state } }: { apiKey: KeyWithSpending }) {
+  return (
+    <Group gap="xs" mt={4}>
+      <Code>{prefix}</Code>
+      <StateBadge state={STATES[state]} />
+    </Group>
   )
 }
 
@@ -88,24 +87,21 @@ function Edit({ apiKey, workspaceId }: { apiKey: KeyWithSpending; workspaceId: s
   )
 }
 
-function Settings({ apiKey }: { apiKey: KeyWithSpending }) {
+/** What the key may do. */
+function Permissions({ apiKey }: { apiKey: KeyWithSpending }) {
   const labels = pairTexts(apiKey.labels)
   const modelLimits = modelLimitTexts(apiKey)
   return (
-    <Panel title="Settings">
+    <Panel title="What it may do">
       <Facts
         rows={[
-          [
-            'State',
-            <StatusBadge key="state" tone={STATES[apiKey.state].tone}>
-              {STATES[apiKey.state].label}
-            </StatusBadge>,
-          ],
-          ['Access', accessOf(apiKey) ?? 'Everything'],
+          ['Permissions', permissionsText(apiKey)],
+          ['Models', apiKey.allowedModels?.join(', ') ?? 'All models'],
+          ['Addresses', apiKey.allowedIps?.join(', ') ?? 'From anywhere'],
           ['Limits', limitsOf(apiKey) ?? 'Workspace limits'],
           ...(modelLimits.length ? [['Limits by model', modelLimits.join('; ')] as const] : []),
           ['End users', apiKey.trustsEndUser ? 'Named by its calls' : 'Not named'],
-          ['Labels', labels.length ? labels.join(', ') : 'None'],
+          ['Labels', labels.join(', ') || 'None'],
           ['Created', <Time key="created" value={apiKey.createdAt} />],
           ['Last used', <Time key="used" value={apiKey.lastUsedAt} />],
           ['Expires', <Time key="expires" value={apiKey.expiresAt} />],
@@ -115,60 +111,33 @@ function Settings({ apiKey }: { apiKey: KeyWithSpending }) {
   )
 }
 
-const COLUMNS: Column<UsageLine>[] = [
-  { id: 'model', header: 'Model', cell: (line) => line.model },
-  { id: 'requests', header: 'Calls', align: 'right', cell: (line) => formatCount(line.requests) },
-  {
-    id: 'tokens',
-    header: 'Tokens',
-    align: 'right',
-    cell: (line) => formatCount(line.promptTokens + line.completionTokens),
-  },
-  { id: 'cost', header: 'Cost', align: 'right', cell: (line) => formatMoney(line.costUsd) },
-]
-
-function UsageByModel({ keyId, workspaceId }: { keyId: string; workspaceId: string }) {
-  const usage = useQuery(usageQuery(workspaceId, spanOf(monthOf(Date.now())), 'key,model'))
+/** What the key has spent this month, and what is left of its budgets. */
+function Spending({ apiKey, workspaceId }: { apiKey: KeyWithSpending; workspaceId: string }) {
+  const usage = useQuery(usageOfKeyQuery(workspaceId, apiKey.id, 'model'))
   return (
-    <Panel title="This month by model">
-      <Loaded query={usage} skeleton={<TableSkeleton />} errorTitle="The usage could not be loaded">
-        {(report) => {
-          const rows = report.data.filter((line) => line.key === keyId)
-          return rows.length ? (
-            <DataTable caption="Usage by model" columns={COLUMNS} rows={rows} rowKey={(line) => line.model ?? ''} />
-          ) : (
-            <Text size="sm" c="dimmed">
-              No calls this month.
-            </Text>
-          )
-        }}
-      </Loaded>
+    <Panel title="What it has spent" description="This month, and what is left of its budgets">
+      <Stack gap="lg">
+        <Loaded query={usage} skeleton={<Skeleton h={56} />} errorTitle="The usage could not be loaded">
+          {({ total }) => <Totals total={total} />}
+        </Loaded>
+        {apiKey.spending.length ? (
+          <BudgetBars budgets={apiKey.budgets} spending={apiKey.spending} />
+        ) : (
+          <Text size="sm" c="dimmed">
+            No budget of its own: those of the workspace apply.
+          </Text>
+        )}
+      </Stack>
     </Panel>
   )
 }
 
-/** The people whom calls of the key named. */
-function UsageByEndUser({ keyId, workspaceId }: { keyId: string; workspaceId: string }) {
-  const usage = useQuery(usageQuery(workspaceId, spanOf(monthOf(Date.now())), 'key,endUser'))
+function Totals({ total }: { total: UsageTotals }) {
   return (
-    <Panel title="This month by end user">
-      <Loaded query={usage} skeleton={<TableSkeleton />} errorTitle="The usage could not be loaded">
-        {(report) => {
-          const rows = mostExpensiveFirst(report.data.filter((line) => line.key === keyId))
-          return rows.length ? (
-            <DataTable
-              caption="Usage by end user"
-              columns={END_USER_COLUMNS}
-              rows={rows}
-              rowKey={(line) => line.endUser ?? ''}
-            />
-          ) : (
-            <Text size="sm" c="dimmed">
-              No calls this month.
-            </Text>
-          )
-        }}
-      </Loaded>
-    </Panel>
+    <Stats>
+      <Stat label="Cost" value={formatMoney(total.costUsd)} />
+      <Stat label="Calls" value={formatCount(total.requests)} />
+      <Stat label="Tokens" value={formatCompact(total.promptTokens + total.completionTokens)} />
+    </Stats>
   )
 }

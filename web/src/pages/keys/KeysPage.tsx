@@ -1,4 +1,4 @@
-import { Button, Group, SegmentedControl, Tooltip } from '@mantine/core'
+import { Button, Group, SegmentedControl } from '@mantine/core'
 import { IconFilterOff, IconKey, IconPlus, IconTrash } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useState } from 'react'
@@ -9,6 +9,7 @@ import { useTable } from '../../api/pages'
 import { polled } from '../../api/polling'
 import { useOrganization, useSessionContext, useWorkspace } from '../../api/session'
 import { workspaceQuery } from '../../api/workspaces'
+import { ActionButton } from '../../ui/ActionButton'
 import { EmptyState } from '../../ui/EmptyState'
 import { FilterSelect } from '../../ui/FilterSelect'
 import { oneOf, text } from '../../ui/filters'
@@ -64,18 +65,15 @@ export function KeysPage() {
   const limit = limits.data?.maxApiKeys
   const isFull = limit !== undefined && counts.data !== undefined && counts.data.counted >= limit
   const create = (
-    <Tooltip
-      label={`This workspace has reached its limit of ${formatCount(limit ?? 0)} keys; revoke one first`}
-      disabled={!isFull}
+    <ActionButton
+      leftSection={<IconPlus size={16} />}
+      disabledReason={
+        isFull ? `This workspace has reached its limit of ${formatCount(limit)} keys; revoke one first` : undefined
+      }
+      onClick={() => openDialog({ kind: 'create' })}
     >
-      <Button
-        leftSection={<IconPlus size={16} />}
-        data-disabled={isFull || undefined}
-        onClick={() => isFull || openDialog({ kind: 'create' })}
-      >
-        Create key
-      </Button>
-    </Tooltip>
+      Create key
+    </ActionButton>
   )
   return (
     <>

@@ -12,6 +12,7 @@ import { type Column, DataTable, type PagedRows } from '../../ui/DataTable'
 import { formatCount, formatMoney, formatTime } from '../../ui/format'
 import { Link } from '../../ui/Link'
 import { pairTexts } from '../../ui/pairs'
+import { StateBadge } from '../../ui/StateBadge'
 import { StatusBadge } from '../../ui/StatusBadge'
 import { Time } from '../../ui/Time'
 import { budgetsText } from './budgets'
@@ -49,7 +50,7 @@ export function KeysTable({ keys, sort, onSort, members, usage, workspaceId, onO
     {
       id: 'state',
       header: 'State',
-      cell: (key) => <StatusBadge tone={STATES[key.state].tone}>{STATES[key.state].label}</StatusBadge>,
+      cell: (key) => <StateBadge state={STATES[key.state]} />,
     },
     {
       id: 'createdAt',

@@ -1,7 +1,8 @@
-import { Button, Group, Modal, Select, Stack, Text } from '@mantine/core'
+import { Button, Modal, Select, Stack, Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Key, keysOf, rotateKey } from '../../api/keys'
+import { DialogButtons } from '../../ui/DialogButtons'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { NewSecret } from './NewSecret'
 
@@ -25,7 +26,6 @@ export function RotateKey({ apiKey, workspaceId, onClose }: Props) {
       onClose={() => isSecretShown || onClose()}
       title={isSecretShown ? 'Key rotated' : `Rotate ${apiKey?.name ?? 'key'}`}
       withCloseButton={!isSecretShown}
-      closeButtonProps={{ 'aria-label': 'Close' }}
     >
       {apiKey ? (
         <Rotation
@@ -68,14 +68,11 @@ function Rotation({ apiKey, workspaceId, onSecret, onClose }: Props & { apiKey: 
         onChange={(value) => setOverlap(value ?? DEFAULT_OVERLAP)}
       />
       {rotate.error ? <ErrorPanel error={rotate.error} title="Could not rotate the key" /> : null}
-      <Group justify="flex-end" gap="xs">
-        <Button variant="default" onClick={onClose}>
-          Cancel
-        </Button>
+      <DialogButtons onCancel={onClose}>
         <Button loading={rotate.isPending} onClick={() => rotate.mutate()}>
           Rotate key
         </Button>
-      </Group>
+      </DialogButtons>
     </Stack>
   )
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { budgetsText, isBudget, nextRow, rowsOf, toBudgets, usedShare } from './budgets'
+import { budgetsText, isBudget, nextRow, raiseText, rowsOf, toBudgets } from './budgets'
 
 const raise = { usd: '40.00', until: '2026-12-01T00:00:00Z' }
 
@@ -30,8 +30,10 @@ describe('budgets of a key', () => {
     expect(rows.map(isBudget)).toEqual([true, false, false, true])
   })
 
-  it('show what is used of them', () => {
-    expect(usedShare({ usd: '2.00', usedUsd: '0.50' })).toBe(0.25)
-    expect(usedShare({ usd: '0.00', usedUsd: '0.00' })).toBe(1)
+  it('say until when they are raised, while they are', () => {
+    const budget = { window: 'month' as const, usd: '25', soft: false, raise }
+    expect(raiseText(budget, { usd: '40.00' })).toMatch(/^Raised from \$25\.00 until (30 Nov|1 Dec) 2026/)
+    expect(raiseText(budget, { usd: '25.00' })).toBeUndefined()
+    expect(raiseText({ ...budget, raise: undefined }, { usd: '25.00' })).toBeUndefined()
   })
 })

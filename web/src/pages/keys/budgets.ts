@@ -1,7 +1,7 @@
 /** Budgets of a key, as rows of its form and as text. */
 
 import type { Budget, BudgetSpending } from '../../api/keys'
-import { formatMoney, nanoUsd } from '../../ui/format'
+import { formatMinute, formatMoney, nanoUsd } from '../../ui/format'
 
 /** `usd` and `raiseUsd` are typed amounts; a raise without one does not exist. */
 export type BudgetRow = { window: Budget['window']; usd: string; soft: boolean; raiseUsd: string; raiseUntil: string }
@@ -47,11 +47,11 @@ export const isBudget = ({ usd, raiseUsd, raiseUntil }: BudgetRow) =>
 
 export const windowLabel = (window: Budget['window']) => WINDOWS.find(({ value }) => value === window)?.label ?? window
 
-/** The used share of a budget, which may be more than 1 if it is soft or was lowered. */
-export function usedShare({ usd, usedUsd }: Pick<BudgetSpending, 'usd' | 'usedUsd'>) {
-  const [cap, used] = [Number(nanoUsd(usd) ?? 0n), Number(nanoUsd(usedUsd) ?? 0n)]
-  return cap > 0 ? used / cap : 1
-}
+/** Says that a raise is in force: `spending` has another amount than the budget. */
+export const raiseText = ({ usd, raise }: Budget, spending: Pick<BudgetSpending, 'usd'>) =>
+  raise && nanoUsd(spending.usd) !== nanoUsd(usd)
+    ? `Raised from ${formatMoney(usd)} until ${formatMinute(raise.until)}`
+    : undefined
 
 /** The budgets of a key in one line; undefined if it has none. */
 export const budgetsText = (budgets: Budget[]) =>

@@ -1,12 +1,12 @@
 /** Which actions a key allows, by state and user, and the reason shown otherwise. */
 
 import type { Key } from '../../api/keys'
-import type { Tone } from '../../ui/StatusBadge'
+import type { StateDisplay } from '../../ui/states'
 
 export type KeyAction = 'edit' | 'rotate' | 'disable' | 'enable' | 'revoke'
 type Actor = { userId: string; isAdmin: boolean }
 
-export const STATES: Record<Key['state'], { tone: Tone; label: string }> = {
+export const STATES: Record<Key['state'], StateDisplay> = {
   active: { tone: 'ok', label: 'Active' },
   disabled: { tone: 'warn', label: 'Disabled' },
   expired: { tone: 'idle', label: 'Expired' },

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { pairTexts, toPairs } from '../../ui/pairs'
-import { accessOf, toPermissions } from './restrictions'
+import { accessOf, permissionsText, toPermissions } from './restrictions'
 
 it('says in one line what a key may do', () => {
   const key = { permissions: null, allowedModels: null, allowedIps: null }
@@ -10,6 +10,11 @@ it('says in one line what a key may do', () => {
     'Calls acme/*, a and 1 more, changes endpoints, from 10.0.0.0/8',
   )
   expect(accessOf({ ...key, permissions: ['endpoints:read'], allowedModels: ['a', 'b'] })).toBe('Sees endpoints')
+})
+
+it('names the permissions of a key', () => {
+  expect(permissionsText({ permissions: ['inference', 'endpoints:read'] })).toBe('Call models; see dedicated endpoints')
+  expect(permissionsText({ permissions: null })).toContain('; create, change and delete dedicated endpoints')
 })
 
 it('keeps a key unrestricted if every permission is chosen', () => {

@@ -13,6 +13,13 @@ const ALL = PERMISSIONS.map(({ value }) => value)
 
 export const permissionsOf = ({ permissions }: Pick<Key, 'permissions'>) => permissions ?? ALL
 
+/** `Call models; see dedicated endpoints`. */
+export function permissionsText(key: Pick<Key, 'permissions'>) {
+  const chosen = permissionsOf(key)
+  const labels = PERMISSIONS.filter(({ value }) => chosen.includes(value)).map(({ label }) => label)
+  return labels.map((label, index) => (index ? label.charAt(0).toLowerCase() + label.slice(1) : label)).join('; ')
+}
+
 /** Null if nothing is left out: the key may do everything. */
 export const toPermissions = (chosen: string[]) => (ALL.every((one) => chosen.includes(one)) ? null : chosen)
 

@@ -1,8 +1,9 @@
-import { Button, Group, Modal, MultiSelect, Radio, Stack, TextInput } from '@mantine/core'
+import { Button, Modal, MultiSelect, Radio, Stack, TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useApiForm } from '../../api/form'
 import { invitationsQuery, invite, type Role } from '../../api/members'
 import { useSessionContext } from '../../api/session'
+import { DialogButtons } from '../../ui/DialogButtons'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { InvitationLink } from '../../ui/InvitationLink'
 import { ROLES, whyNoWorkspace } from './roles'
@@ -11,7 +12,7 @@ type Props = { opened: boolean; organizationId: string; onClose: () => void }
 
 export function Invite({ opened, organizationId, onClose }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Invite a member" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened={opened} onClose={onClose} title="Invite a member">
       <Fields organizationId={organizationId} onClose={onClose} />
     </Modal>
   )
@@ -64,14 +65,11 @@ function Fields({ organizationId, onClose }: Omit<Props, 'opened'>) {
           />
         ) : null}
         {error ? <ErrorPanel error={error} title="Could not create the invitation" /> : null}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
+        <DialogButtons onCancel={onClose}>
           <Button type="submit" loading={sending.isPending} disabled={!email.trim() || !!noWorkspace}>
             Create invitation
           </Button>
-        </Group>
+        </DialogButtons>
       </Stack>
     </form>
   )

@@ -1,8 +1,9 @@
-import { Button, Checkbox, Group, Modal, Stack, Text } from '@mantine/core'
+import { Button, Checkbox, Modal, Stack, Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { addToWorkspace, type Member, membersQuery, removeFromWorkspace } from '../../api/members'
 import { useOrganization } from '../../api/session'
+import { DialogButtons } from '../../ui/DialogButtons'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { membershipChanges } from './roles'
 
@@ -12,12 +13,7 @@ type Props = { member: Member | undefined; workspaces: Workspaces; onClose: () =
 /** Dialog for the workspaces of a member. */
 export function MemberWorkspaces({ member, workspaces, onClose }: Props) {
   return (
-    <Modal
-      opened={!!member}
-      onClose={onClose}
-      title={`Workspaces of ${member?.email ?? ''}`}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Modal opened={!!member} onClose={onClose} title={`Workspaces of ${member?.email ?? ''}`}>
       {member ? <Fields member={member} workspaces={workspaces} onClose={onClose} /> : null}
     </Modal>
   )
@@ -47,14 +43,11 @@ function Fields({ member, workspaces, onClose }: Props & { member: Member }) {
         </Stack>
       </Checkbox.Group>
       {save.error ? <ErrorPanel error={save.error} title="Could not change the workspaces" /> : null}
-      <Group justify="flex-end" gap="xs">
-        <Button variant="default" onClick={onClose}>
-          Cancel
-        </Button>
+      <DialogButtons onCancel={onClose}>
         <Button loading={save.isPending} onClick={() => save.mutate()}>
           Save
         </Button>
-      </Group>
+      </DialogButtons>
     </Stack>
   )
 }

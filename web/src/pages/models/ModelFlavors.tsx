@@ -53,8 +53,8 @@ function Fits({ flavor }: { flavor: Flavor }) {
   if (!flavor.fits) return <StatusBadge tone="warn">Does not fit</StatusBadge>
   const count = flavor.replicasThatFit
   return (
-    <StatusBadge tone="ok">
-      {count == null ? 'Fits' : `${count} more ${count === 1 ? 'replica fits' : 'replicas fit'}`}
+    <StatusBadge tone="ok" title="Replicas for which the GPU allotment has room">
+      {count == null ? 'Fits' : `${count} more ${count === 1 ? 'fits' : 'fit'}`}
     </StatusBadge>
   )
 }

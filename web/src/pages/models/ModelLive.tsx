@@ -8,7 +8,7 @@ import { windowOf } from '../../charts/time-range'
 import { paths } from '../../paths'
 import { ErrorPanel } from '../../ui/ErrorPanel'
 import { oneOf } from '../../ui/filters'
-import { formatCount, formatShare } from '../../ui/format'
+import { formatCount, formatShare, sentence } from '../../ui/format'
 import { Link } from '../../ui/Link'
 import { Loading } from '../../ui/Loaded'
 import { Panel } from '../../ui/Panel'
@@ -45,7 +45,7 @@ export function ModelLive({ model, workspace }: Props) {
         />
       }
     >
-      <Text mb="md">{statusOf(model.status).meaning}.</Text>
+      <Text mb="md">{sentence(statusOf(model.status).meaning ?? model.status)}</Text>
       <Measured model={model} workspaceId={workspace.id} span={span} />
     </Panel>
   )

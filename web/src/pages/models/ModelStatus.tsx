@@ -1,11 +1,4 @@
-import { StatusBadge } from '../../ui/StatusBadge'
+import { StateBadge } from '../../ui/StateBadge'
 import { statusOf } from './status'
 
-export function ModelStatus({ status }: { status: string }) {
-  const { tone, label, meaning } = statusOf(status)
-  return (
-    <StatusBadge tone={tone} title={meaning}>
-      {label}
-    </StatusBadge>
-  )
-}
+export const ModelStatus = ({ status }: { status: string }) => <StateBadge state={statusOf(status)} />

@@ -1,8 +1,8 @@
 /** Labels, colours and meanings of model statuses. */
 
-import type { Tone } from '../../ui/StatusBadge'
+import { displayIn } from '../../ui/states'
 
-const STATUSES: Record<string, { tone: Tone; label: string; meaning: string }> = {
+export const statusOf = displayIn({
   available: { tone: 'ok', label: 'Available', meaning: 'All servers of this model are healthy' },
   degraded: {
     tone: 'warn',
@@ -14,6 +14,5 @@ const STATUSES: Record<string, { tone: Tone; label: string; meaning: string }> =
     label: 'Unavailable',
     meaning: 'No server of this model is healthy; calls are rejected with 503',
   },
-}
-
-export const statusOf = (status: string) => STATUSES[status] ?? { tone: 'idle' as const, label: status, meaning: '' }
+  disabled: { tone: 'idle', label: 'Disabled', meaning: 'It was taken out of service; calls are rejected with 404' },
+})

@@ -8,10 +8,10 @@ import { surfaceLabel } from '../../api/surfaces'
 import { paths } from '../../paths'
 import { CopyButton } from '../../ui/CopyButton'
 import { endUserName } from '../../ui/end-users'
+import { Facts } from '../../ui/Facts'
 import { formatCount, formatDuration, formatMoney, formatTime } from '../../ui/format'
 import { Link } from '../../ui/Link'
 import { StatusBadge } from '../../ui/StatusBadge'
-import classes from './Observability.module.css'
 import { failoverText, toneOfStatus } from './status'
 
 type Props = {
@@ -25,21 +25,14 @@ type Props = {
 /** Details of one call. */
 export function RequestDrawer({ id, request, isLoading, callerNameOf, onClose }: Props) {
   return (
-    <Drawer
-      opened={!!id}
-      onClose={onClose}
-      position="right"
-      size="md"
-      title={<Text fw={600}>Request</Text>}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Drawer opened={!!id} onClose={onClose} position="right" size="md" title={<Text fw={600}>Request</Text>}>
       <Stack gap="md">
         <Group gap={4} wrap="nowrap">
           <Code style={{ overflowWrap: 'anywhere' }}>{id}</Code>
           <CopyButton value={id} label="Copy request id" />
         </Group>
         {request ? (
-          <Facts request={request} callerNameOf={callerNameOf} />
+          <RequestFacts request={request} callerNameOf={callerNameOf} />
         ) : (
           <Text c="dimmed">
             {isLoading ? 'Loading…' : 'Not in the list. Choose another time range, or load earlier requests.'}
@@ -57,7 +50,7 @@ const CERTAINTY: Record<string, string> = {
 }
 const DEDICATED = 'dedicated/'
 
-function Facts({ request, callerNameOf }: { request: LoggedRequest; callerNameOf: Props['callerNameOf'] }) {
+function RequestFacts({ request, callerNameOf }: { request: LoggedRequest; callerNameOf: Props['callerNameOf'] }) {
   const millis = (value: number | null | undefined) => (value == null ? '–' : formatDuration(value))
   const rows: [string, ReactNode][] = [
     ['Received', formatTime(request.at)],
@@ -74,6 +67,7 @@ function Facts({ request, callerNameOf }: { request: LoggedRequest; callerNameOf
     ],
     ['Requested name', request.requestedModel ?? request.model ?? 'unknown'],
     ['API', surfaceLabel(request.surface)],
+    ...(request.batch ? [['Batch', <BatchLink key="batch" id={request.batch} />] as [string, ReactNode]] : []),
     ['Caller', `${callerNameOf(request.key ?? request.user)} (${request.key ? 'API key' : 'Playground'})`],
     ...(request.endUser
       ? [['End user', <EndUserLink key="end-user" id={request.endUser} />] as [string, ReactNode]]
@@ -93,24 +87,7 @@ function Facts({ request, callerNameOf }: { request: LoggedRequest; callerNameOf
     ['Replica', request.replica ?? 'none'],
     ['Failover', failoverText(request.failovers)],
   ]
-  return (
-    <dl className={classes.facts}>
-      {rows.map(([name, value]) => (
-        <Fact key={name} name={name}>
-          {value}
-        </Fact>
-      ))}
-    </dl>
-  )
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
-  )
+  return <Facts rows={rows} />
 }
 
 function ModelLink({ model }: { model: string }) {
@@ -121,6 +98,13 @@ function ModelLink({ model }: { model: string }) {
     </Anchor>
   )
 }
+
+/** The batch whose line the call was. */
+const BatchLink = ({ id }: { id: string }) => (
+  <Anchor component={Link} href={paths.batch(id)}>
+    {id}
+  </Anchor>
+)
 
 /** The name, if the workspace keeps it, with a link to all calls. */
 function EndUserLink({ id }: { id: string }) {

@@ -24,13 +24,7 @@ export function ShowCode({ kind, request, onClose }: Props) {
   const surface = kind === 'chat' ? (isPlain ? chatSurface : 'chat') : kind
   const shown: Request | undefined = request && { ...request }
   return (
-    <Modal
-      opened={!!request}
-      onClose={onClose}
-      title="Code for this request"
-      size="xl"
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Modal opened={!!request} onClose={onClose} title="Code for this request" size="xl">
       <Stack gap="sm">
         {isPlain ? (
           <SegmentedControl

@@ -21,7 +21,7 @@ describe('model options', () => {
     ])
   })
 
-  it('are endpoints in every state in which a call wakes them, and suspended ones, with the state (SPEC 1.23)', () => {
+  it('are endpoints in every state in which a call wakes them, and suspended ones, with the state (SPEC 1)', () => {
     const states = ['serving', 'scaled-to-zero', 'provisioning', 'suspended', 'failed', 'deleting']
     const inStates = modelOptions(
       models,

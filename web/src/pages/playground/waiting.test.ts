@@ -19,7 +19,7 @@ describe('a call that waits', () => {
   it('waits for vectors instead of a token where embeddings are computed', () => {
     expect(waitingFor(undefined, false, 'the vectors')).toBe('Waiting for the vectors')
   })
-  it('names the stage of the cold start (SPEC 1.23)', () => {
+  it('names the stage of the cold start (SPEC 3)', () => {
     expect(waitingFor(endpoint('scaled-to-zero'), false)).toBe(
       'Waking dedicated/mine: waiting for a replica; your call is held',
     )

@@ -4,14 +4,14 @@ import { useRouter } from '@tanstack/react-router'
 import { useState } from 'react'
 import { deleteEndpoint, type Endpoint, resumeEndpoint, suspendEndpoint } from '../../../api/endpoints'
 import { paths } from '../../../paths'
+import { ActionButton } from '../../../ui/ActionButton'
 import { ConfirmByTyping } from '../../../ui/ConfirmByTyping'
 import { ErrorPanel } from '../../../ui/ErrorPanel'
 import { EndpointErrorPanel } from '../allotment/EndpointErrorPanel'
 import { ScaleDialog } from '../scaling/ScaleDialog'
 import { type Field, RANGES, resumedWith } from '../scaling/scaling'
-import { ActionButton } from './ActionButton'
 import { endpointCan } from './can'
-import { CLOSE, useEndpointChange } from './useEndpointChange'
+import { useEndpointChange } from './useEndpointChange'
 
 type Dialog = 'scale' | 'suspend' | 'resume' | 'delete'
 
@@ -40,7 +40,6 @@ export function EndpointActions({ endpoint }: { endpoint: Endpoint }) {
       </ActionButton>
       {endpoint.state === 'suspended' || endpoint.state === 'failed' ? (
         <ActionButton
-          variant="default"
           disabledReason={endpointCan.resume(endpoint)}
           leftSection={<IconPlayerPlay size={16} />}
           onClick={() => setDialog('resume')}
@@ -79,7 +78,7 @@ function SuspendDialog({ endpoint, opened, onClose }: DialogProps) {
   const suspend = useEndpointChange(() => suspendEndpoint(endpoint.name), `${endpoint.name} suspended`, onClose)
   const gpus = endpoint.committedGpus
   return (
-    <Modal opened={opened} onClose={onClose} title={`Suspend ${endpoint.name}?`} closeButtonProps={CLOSE}>
+    <Modal opened={opened} onClose={onClose} title={`Suspend ${endpoint.name}?`}>
       <List size="sm" mb="md" spacing={4}>
         <List.Item>
           Its {gpus} committed {gpus === 1 ? 'GPU becomes' : 'GPUs become'} available to other endpoints immediately.
@@ -108,7 +107,7 @@ function ResumeDialog({ endpoint, opened, onClose }: DialogProps) {
   const [fewest, mostAllowed] = RANGES.replicas
   const isValid = Number.isInteger(most) && Number(most) >= fewest && Number(most) <= mostAllowed
   return (
-    <Modal opened={opened} onClose={onClose} title={`Resume ${endpoint.name}?`} closeButtonProps={CLOSE}>
+    <Modal opened={opened} onClose={onClose} title={`Resume ${endpoint.name}?`}>
       <NumberInput
         label={endpoint.replicas == null ? 'Maximum replicas' : 'Replicas'}
         description={`It had ${before}. With fewer it may fit where it did not.`}

@@ -2,9 +2,6 @@ import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { Endpoint } from '../../../api/endpoints'
 
-/** Label of the close button of every endpoint dialog. */
-export const CLOSE = { 'aria-label': 'Close' } as const
-
 /** Runs a change, shows `message` when it succeeds, and refetches everything it may have affected. */
 export function useEndpointChange(
   change: () => Promise<Endpoint>,

@@ -6,7 +6,7 @@ import { UTILIZATIONS } from '../../../charts/metrics'
 import { paths } from '../../../paths'
 import { firstCall } from '../../../snippets/snippets'
 import { CodeBlock } from '../../../ui/CodeBlock'
-import { formatBusy, formatHours, formatMoney } from '../../../ui/format'
+import { formatBusy, formatHours, formatMoney, sentence } from '../../../ui/format'
 import { Link } from '../../../ui/Link'
 import { Loaded } from '../../../ui/Loaded'
 import { Panel } from '../../../ui/Panel'
@@ -51,7 +51,9 @@ function StatePanel({ endpoint }: { endpoint: Endpoint }) {
       <Stack gap="md">
         <div>
           <EndpointStateBadge endpoint={endpoint} />
-          <Text mt={6}>{endpoint.stateMessage || `${endpointStateDisplay(endpoint.state).meaning}.`}</Text>
+          <Text mt={6}>
+            {endpoint.stateMessage || sentence(endpointStateDisplay(endpoint.state).meaning ?? endpoint.state)}
+          </Text>
           <Text size="sm" c="dimmed">
             Since <Time value={endpoint.stateSince} />. Last call: <Time value={endpoint.lastRequestAt} />.
           </Text>

@@ -4,10 +4,11 @@ import { type Endpoint, type Replica, replicasQuery } from '../../../api/endpoin
 import { type Column, DataTable } from '../../../ui/DataTable'
 import { EmptyState } from '../../../ui/EmptyState'
 import { text } from '../../../ui/filters'
+import { sentence } from '../../../ui/format'
 import { Loaded } from '../../../ui/Loaded'
 import { Panel } from '../../../ui/Panel'
 import { TableSkeleton } from '../../../ui/Skeletons'
-import { StatusBadge } from '../../../ui/StatusBadge'
+import { StateBadge } from '../../../ui/StateBadge'
 import { Time } from '../../../ui/Time'
 import { useFilters } from '../../../ui/useFilters'
 import classes from '../Endpoints.module.css'
@@ -25,7 +26,8 @@ export function Replicas({ endpoint }: { endpoint: Endpoint }) {
         if (all.length === 0) {
           return (
             <EmptyState title="No replica has run yet">
-              {endpointStateDisplay(endpoint.state).meaning}. Replicas and their logs appear here once one has started.
+              {sentence(endpointStateDisplay(endpoint.state).meaning ?? endpoint.state)} Replicas and their logs appear
+              here once one has started.
             </EmptyState>
           )
         }
@@ -60,14 +62,7 @@ const columns = (onSelect: (id: string) => void, shown: string | undefined): Col
   {
     id: 'state',
     header: 'State',
-    cell: (one) => {
-      const { tone, label, meaning } = replicaStateDisplay(one.state)
-      return (
-        <StatusBadge tone={tone} title={meaning}>
-          {label}
-        </StatusBadge>
-      )
-    },
+    cell: (one) => <StateBadge state={replicaStateDisplay(one.state)} />,
   },
   { id: 'node', header: 'Node', cell: (one) => one.node ?? '–' },
   { id: 'gpus', header: 'GPUs', cell: (one) => one.gpuIds.join(', ') || '–' },

@@ -4,7 +4,8 @@ import { useState } from 'react'
 import { allotmentsQuery, changeEndpoint, type Endpoint, endpointQuery, resumeEndpoint } from '../../../api/endpoints'
 import { toApiError } from '../../../api/errors'
 import { flavorsQuery } from '../../../api/models'
-import { CLOSE, useEndpointChange } from '../actions/useEndpointChange'
+import { DialogButtons } from '../../../ui/DialogButtons'
+import { useEndpointChange } from '../actions/useEndpointChange'
 import { ChangeSummary } from '../allotment/ChangeSummary'
 import { EndpointErrorPanel } from '../allotment/EndpointErrorPanel'
 import { ScalingForm } from './ScalingForm'
@@ -15,7 +16,7 @@ type Props = { endpoint: Endpoint; opened: boolean; onClose: () => void }
 export function ScaleDialog(props: Props) {
   const { endpoint, opened, onClose } = props
   return (
-    <Modal opened={opened} onClose={onClose} size="lg" title={`Scale ${endpoint.name}`} closeButtonProps={CLOSE}>
+    <Modal opened={opened} onClose={onClose} size="lg" title={`Scale ${endpoint.name}`}>
       <Fields {...props} />
     </Modal>
   )
@@ -79,10 +80,7 @@ function Fields({ endpoint: current, onClose }: Props) {
           </Text>
         </Group>
       ) : (
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
+        <DialogButtons onCancel={onClose}>
           {isSuspended ? (
             <Button variant="default" disabled={isInvalid} loading={resume.isPending} onClick={() => resume.mutate()}>
               Save and resume
@@ -91,7 +89,7 @@ function Fields({ endpoint: current, onClose }: Props) {
           <Button disabled={isInvalid} loading={change.isPending} onClick={() => change.mutate()}>
             Save scaling
           </Button>
-        </Group>
+        </DialogButtons>
       )}
     </Stack>
   )

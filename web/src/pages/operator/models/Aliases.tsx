@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Select, Stack, TextInput } from '@mantine/core'
+import { Button, Modal, Select, Stack, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -14,6 +14,7 @@ import {
 } from '../../../api/operator/catalogue'
 import { AliasTable } from '../../../ui/AliasTable'
 import type { Column } from '../../../ui/DataTable'
+import { DialogButtons } from '../../../ui/DialogButtons'
 import { Loaded } from '../../../ui/Loaded'
 import { Panel } from '../../../ui/Panel'
 import { SaveError } from '../../../ui/SaveError'
@@ -57,12 +58,7 @@ export function Aliases({ isWritable }: { isWritable: boolean }) {
           />
         )}
       </Loaded>
-      <Modal
-        opened={!!edited}
-        onClose={close}
-        title={edited === 'new' ? 'Add alias' : 'Change alias'}
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Modal opened={!!edited} onClose={close} title={edited === 'new' ? 'Add alias' : 'Change alias'}>
         {edited ? <AliasForm alias={edited === 'new' ? undefined : edited} onClose={close} /> : null}
       </Modal>
     </Panel>
@@ -124,14 +120,11 @@ function AliasForm({ alias, onClose }: FormProps) {
             }}
           />
         ) : null}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
+        <DialogButtons onCancel={onClose}>
           <Button type="submit" loading={sending.isPending} disabled={!form.values.name.trim() || !form.values.model}>
             Save
           </Button>
-        </Group>
+        </DialogButtons>
       </Stack>
     </form>
   )

@@ -5,7 +5,8 @@ import { Facts } from '../../../ui/Facts'
 import { formatCount, formatPrice } from '../../../ui/format'
 import { modalityLabel } from '../../../ui/modality'
 import { Panel } from '../../../ui/Panel'
-import { StatusBadge, type Tone } from '../../../ui/StatusBadge'
+import { StateBadge } from '../../../ui/StateBadge'
+import { displayIn } from '../../../ui/states'
 import { SOURCE_LABELS, servedBy, usesOf } from './source'
 
 /** The values in force, for models that cannot be changed here. */
@@ -44,21 +45,18 @@ export function ModelFacts({ model }: { model: OperatorModel }) {
   )
 }
 
-const HEALTH: Record<string, { tone: Tone; label: string }> = {
+const healthOf = displayIn({
   up: { tone: 'ok', label: 'Up' },
   down: { tone: 'bad', label: 'Down' },
   unknown: { tone: 'busy', label: 'Not checked yet' },
-}
+})
 
 const COLUMNS: Column<OperatorModel['replicas'][number]>[] = [
   { id: 'name', header: 'Server', cell: ({ name }) => <Code>{name}</Code> },
   {
     id: 'health',
     header: 'Health',
-    cell: ({ health }) => {
-      const { tone, label } = HEALTH[health] ?? { tone: 'idle', label: health }
-      return <StatusBadge tone={tone}>{label}</StatusBadge>
-    },
+    cell: ({ health }) => <StateBadge state={healthOf(health)} />,
   },
   { id: 'calls', header: 'Calls now', align: 'right', cell: ({ inFlight }) => inFlight },
 ]

@@ -10,7 +10,7 @@ import { Link } from '../../../ui/Link'
 import { Loaded } from '../../../ui/Loaded'
 import { PageHeader } from '../../../ui/PageHeader'
 import { PanelSkeleton } from '../../../ui/Skeletons'
-import { StatusBadge } from '../../../ui/StatusBadge'
+import { ModelStatus } from '../../models/ModelStatus'
 import classes from '../Operator.module.css'
 import { EditModel } from './EditModel'
 import { Flavors } from './flavors/Flavors'
@@ -18,7 +18,7 @@ import { ModelActions } from './ModelActions'
 import { ModelFacts, ModelState } from './ModelFacts'
 import { ModelProbe } from './ModelProbe'
 import { PriceHistory } from './PriceHistory'
-import { isReadOnly, statusOf } from './source'
+import { isReadOnly } from './source'
 import { TestPanel } from './TestPanel'
 
 export function OperatorModelPage() {
@@ -87,14 +87,13 @@ function ModelDetail({ id }: { id: string }) {
 }
 
 function Identity({ id, model }: { id: string; model: OperatorModel | undefined }) {
-  const status = model ? statusOf(model.status) : undefined
   return (
     <Group gap="xs" mt={4}>
       <Group gap={4} wrap="nowrap">
         <Code fz="sm">{id}</Code>
         <CopyButton value={id} label="Copy Model ID" />
       </Group>
-      {status ? <StatusBadge tone={status.tone}>{status.label}</StatusBadge> : null}
+      {model ? <ModelStatus status={model.status} /> : null}
     </Group>
   )
 }

@@ -19,9 +19,10 @@ import { TableSkeleton } from '../../../ui/Skeletons'
 import { StatusBadge } from '../../../ui/StatusBadge'
 import { Toolbar } from '../../../ui/Toolbar'
 import { useFilters } from '../../../ui/useFilters'
+import { statusOf } from '../../models/status'
 import classes from '../Operator.module.css'
 import { Aliases } from './Aliases'
-import { SOURCE_LABELS, servedBy, statusOf } from './source'
+import { SOURCE_LABELS, servedBy } from './source'
 
 const SORTS = ['', 'name', '-name', 'status', '-status', 'source', '-source'] as const
 const FILTERS = { q: text(), sort: oneOf(SORTS) }

@@ -5,13 +5,15 @@ type Props = {
   recipe: Recipe
   /** Of a server that is not started here: its options are shown. */
   serverEngine?: string
+  /** The versions of the engine that have the parsers. */
+  versions?: string | undefined
   /** Labels of fields, and the values that they would get; without any, there is nothing to apply. */
   changes: [string, string | number | undefined][]
   onApply: () => void
 }
 
 /** Offers the settings that a family of models needs. */
-export function RecipeHint({ recipe, serverEngine, changes, onApply }: Props) {
+export function RecipeHint({ recipe, serverEngine, versions, changes, onApply }: Props) {
   const options = serverEngine ? optionsOf(recipe, serverEngine) : ''
   if (changes.length === 0 && !options) return null
   return (
@@ -23,6 +25,7 @@ export function RecipeHint({ recipe, serverEngine, changes, onApply }: Props) {
             <Code>{options}</Code>
           </Text>
         ) : null}
+        {versions ? <Text size="sm">{versions}</Text> : null}
         {changes.length > 0 ? (
           <>
             <Text size="sm">{changes.map(([label, value]) => `${label}: ${value}`).join(', ')}</Text>

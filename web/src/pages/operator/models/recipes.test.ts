@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { EMPTY_DETAILS } from './fields'
 import { EMPTY_FLAVOR } from './flavors/flavor-fields'
-import { detailsChange, flavorChange, optionsOf, type Recipe, recipeOf } from './recipes'
+import { detailsChange, flavorChange, optionsOf, type Recipe, recipeOf, versionNote } from './recipes'
 
 const recipe = (name: string): Recipe => {
   const found = recipeOf(name)
@@ -22,6 +22,28 @@ describe('recipes', () => {
     ['HuggingFaceTB/SmolLM2-135M-Instruct', undefined],
     ['Qwen/Qwen3.5-9B', undefined],
   ])('know %s', (name, family) => expect(recipeOf(undefined, null, '', name)?.family).toBe(family))
+
+  it('follow the name rather than the architecture', () => {
+    expect(recipeOf('deepseek-ai/DeepSeek-R1-Distill-Qwen-7B', 'Qwen2ForCausalLM')?.family).toBe('DeepSeek-R1')
+    expect(recipeOf('acme/assistant', 'qwen3moe')?.family).toBe('Qwen3')
+  })
+
+  it.each([
+    ['0.10.2', 'This server is vLLM 0.10.2, which does not have them: they exist since 0.11.1.'],
+    ['0.11', 'This server is vLLM 0.11, which does not have them: they exist since 0.11.1.'],
+    ['0.11.1rc2', 'vLLM 0.11.1 or newer has them.'],
+    ['0.32.0+cpu', 'vLLM 0.11.1 or newer has them.'],
+    ['1.0', 'vLLM 0.11.1 or newer has them.'],
+    ['dev', 'vLLM 0.11.1 or newer has them.'],
+    [undefined, 'vLLM 0.11.1 or newer has them.'],
+  ])('say whether version %s has their parsers', (version, note) =>
+    expect(versionNote(recipe('kimi-k2'), 'vllm', version)).toBe(note),
+  )
+
+  it('say nothing of versions for engines without parsers', () => {
+    expect(versionNote(recipe('seed-oss'), 'sglang', '0.5.3')).toBeUndefined()
+    expect(versionNote(recipe('qwen3'), 'llama-server', 'b1')).toBeUndefined()
+  })
 
   it('name the parsers of the engine', () => {
     expect(optionsOf(recipe('qwen3'), 'vllm')).toBe(

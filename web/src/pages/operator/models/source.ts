@@ -1,7 +1,6 @@
 /** Where a model comes from and how it runs, in words. */
 
 import type { OperatorModel } from '../../../api/operator/catalogue'
-import type { Tone } from '../../../ui/StatusBadge'
 
 export const isReadOnly = (model: OperatorModel) => model.source === 'file'
 
@@ -16,15 +15,6 @@ export function servedBy(model: OperatorModel): string {
   if (model.upstreams.length > 0) return model.upstreams.length === 1 ? '1 server' : `${model.upstreams.length} servers`
   return 'Dedicated endpoints only'
 }
-
-const STATUSES: Record<string, { tone: Tone; label: string }> = {
-  available: { tone: 'ok', label: 'Available' },
-  degraded: { tone: 'warn', label: 'Degraded' },
-  unavailable: { tone: 'bad', label: 'Unavailable' },
-  disabled: { tone: 'idle', label: 'Disabled' },
-}
-
-export const statusOf = (status: string) => STATUSES[status] ?? { tone: 'idle' as const, label: status }
 
 /** What still uses a model, as a sentence; undefined if nothing does. */
 export function usesOf(uses: OperatorModel['usedBy']): string | undefined {

@@ -6,23 +6,22 @@ import { formatTime } from '../../../ui/format'
 import { Loaded } from '../../../ui/Loaded'
 import { Panel } from '../../../ui/Panel'
 import { TableSkeleton } from '../../../ui/Skeletons'
-import { StatusBadge, type Tone } from '../../../ui/StatusBadge'
+import { StateBadge } from '../../../ui/StateBadge'
+import { StatusBadge } from '../../../ui/StatusBadge'
+import { displayIn } from '../../../ui/states'
 
-const LEVELS: Record<string, { tone: Tone; label: string }> = {
+const levelOf = displayIn({
   ok: { tone: 'ok', label: 'OK' },
   warning: { tone: 'warn', label: 'Warning' },
   problem: { tone: 'bad', label: 'Problem' },
-}
+})
 
 const COLUMNS: Column<Finding>[] = [
   { id: 'check', header: 'Check', cell: ({ check }) => check },
   {
     id: 'level',
     header: 'Result',
-    cell: ({ level }) => {
-      const { tone, label } = LEVELS[level] ?? { tone: 'idle', label: level }
-      return <StatusBadge tone={tone}>{label}</StatusBadge>
-    },
+    cell: ({ level }) => <StateBadge state={levelOf(level)} />,
   },
   { id: 'what', header: 'Finding', cell: ({ what }) => what },
   { id: 'remedy', header: 'Remedy', cell: ({ remedy }) => remedy || '–' },

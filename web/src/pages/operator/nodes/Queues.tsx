@@ -1,9 +1,10 @@
-import { Code, Text } from '@mantine/core'
+import { Anchor, Code, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { type Queue, queuesQuery } from '../../../api/operator/nodes'
-import { useSessionContext } from '../../../api/session'
+import { paths } from '../../../paths'
 import { type Column, DataTable } from '../../../ui/DataTable'
 import { formatCount } from '../../../ui/format'
+import { Link } from '../../../ui/Link'
 import { Loaded } from '../../../ui/Loaded'
 import { Panel } from '../../../ui/Panel'
 import { TableSkeleton } from '../../../ui/Skeletons'
@@ -12,8 +13,6 @@ import { classLabel, summaryOf } from './queues'
 /** The calls that wait for room, by model, class and workspace. */
 export function Queues() {
   const queues = useQuery(queuesQuery)
-  const { session } = useSessionContext()
-  const nameOf = (id: string) => session.workspaces.find((one) => one.id === id)?.name
   return (
     <Panel
       id="queues"
@@ -28,10 +27,10 @@ export function Queues() {
           ) : (
             <DataTable
               caption="Waiting calls"
-              columns={columnsOf(nameOf)}
+              columns={COLUMNS}
               rows={all}
               rowKey={(queue) => `${queue.model} ${queue.class} ${queue.workspaceId}`}
-              find={{ label: 'Search queues', text: (queue) => `${queue.model} ${queue.class} ${queue.workspaceId}` }}
+              find={{ label: 'Search queues', text: textOf }}
               minWidth={640}
             />
           )
@@ -41,13 +40,29 @@ export function Queues() {
   )
 }
 
-const columnsOf = (nameOf: (id: string) => string | undefined): Column<Queue>[] => [
+const textOf = ({ model, class: name, workspaceId, workspaceName, organizationName }: Queue) =>
+  [model, name, workspaceId, workspaceName, organizationName].join(' ')
+
+/** The workspace and its organization; only the id if it was deleted. */
+function Owner({ queue: { workspaceId, workspaceName, organizationId, organizationName } }: { queue: Queue }) {
+  if (!workspaceName || !organizationId) return <Code>{workspaceId}</Code>
+  return (
+    <Stack gap={0}>
+      <span>{workspaceName}</span>
+      <Anchor component={Link} href={paths.operatorOrganization(organizationId)} size="xs">
+        {organizationName}
+      </Anchor>
+    </Stack>
+  )
+}
+
+const COLUMNS: Column<Queue>[] = [
   { id: 'model', header: 'Model', cell: ({ model }) => <span style={{ overflowWrap: 'anywhere' }}>{model}</span> },
   { id: 'class', header: 'Class', cell: (queue) => classLabel(queue.class) },
   {
     id: 'workspace',
     header: 'Workspace',
-    cell: ({ workspaceId }) => nameOf(workspaceId) ?? <Code>{workspaceId}</Code>,
+    cell: (queue) => <Owner queue={queue} />,
   },
   {
     id: 'weight',

@@ -1,9 +1,10 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core'
+import { Button, Modal, Stack, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useApiForm } from '../../../api/form'
 import { type OperatorOrganization, refreshOrganizations, setAllotment } from '../../../api/operator/organizations'
 import { type Column, DataTable } from '../../../ui/DataTable'
+import { DialogButtons } from '../../../ui/DialogButtons'
 import { ErrorPanel } from '../../../ui/ErrorPanel'
 import { formatCount, formatShare } from '../../../ui/format'
 import { OptionalNumber } from '../../../ui/OptionalNumber'
@@ -48,12 +49,7 @@ export function Allotments({ organization }: { organization: OperatorOrganizatio
           minWidth={480}
         />
       )}
-      <Modal
-        opened={!!edited}
-        onClose={() => setEdited(undefined)}
-        title={`Allotment of ${edited?.gpuType ?? ''}`}
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Modal opened={!!edited} onClose={() => setEdited(undefined)} title={`Allotment of ${edited?.gpuType ?? ''}`}>
         {edited ? (
           <AllotmentForm organizationId={organization.id} line={edited} onClose={() => setEdited(undefined)} />
         ) : null}
@@ -83,14 +79,11 @@ function AllotmentForm({ organizationId, line, onClose }: { organizationId: stri
           {...form.getInputProps('allotment')}
         />
         {error ? <ErrorPanel error={error} title="Could not save the allotment" /> : null}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
+        <DialogButtons onCancel={onClose}>
           <Button type="submit" loading={sending.isPending}>
             Save
           </Button>
-        </Group>
+        </DialogButtons>
       </Stack>
     </form>
   )

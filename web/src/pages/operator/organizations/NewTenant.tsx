@@ -1,9 +1,10 @@
-import { Button, Group, Modal, SimpleGrid, Stack, TextInput } from '@mantine/core'
+import { Button, Modal, SimpleGrid, Stack, TextInput } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useRef } from 'react'
 import { useApiForm } from '../../../api/form'
 import { gpuTypesQuery } from '../../../api/operator/catalogue'
 import { refreshOrganizations } from '../../../api/operator/organizations'
+import { DialogButtons } from '../../../ui/DialogButtons'
 import { ErrorPanel } from '../../../ui/ErrorPanel'
 import { InvitationLink } from '../../../ui/InvitationLink'
 import { OptionalNumber } from '../../../ui/OptionalNumber'
@@ -23,13 +24,7 @@ const COUNT = { min: 0, allowDecimal: false, allowNegative: false, thousandSepar
 /** Dialog that creates an organization together with what its first administrator needs. */
 export function NewTenant({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title="New organization"
-      size="lg"
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Modal opened={opened} onClose={onClose} title="New organization" size="lg">
       <Fields onClose={onClose} />
     </Modal>
   )
@@ -88,14 +83,11 @@ function Fields({ onClose }: { onClose: () => void }) {
           ))}
         </SimpleGrid>
         {error ? <ErrorPanel error={error} title="The organization could not be completed" /> : null}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
+        <DialogButtons onCancel={onClose}>
           <Button type="submit" loading={sending.isPending} disabled={!form.values.name.trim()}>
             Create organization
           </Button>
-        </Group>
+        </DialogButtons>
       </Stack>
     </form>
   )

@@ -25,7 +25,6 @@ import classes from '../Operator.module.css'
 import { Allotments } from './Allotments'
 import { Bounds } from './Bounds'
 import { OrganizationMembers } from './OrganizationMembers'
-import { boundsOf } from './organization-bounds'
 import { Usage } from './Usage'
 import { Workspaces } from './Workspaces'
 
@@ -63,9 +62,9 @@ function OrganizationDetail({ id }: { id: string }) {
         {(one) => (
           <div className={classes.stack}>
             <Usage organizationId={one.id} />
+            <Bounds organization={one} />
             <OrganizationMembers organizationId={one.id} />
             <Workspaces organizationId={one.id} />
-            <Bounds organization={one} key={JSON.stringify(boundsOf(one))} />
             <Allotments organization={one} />
             <Rename organization={one} key={one.name} />
           </div>

@@ -1,4 +1,4 @@
-import { Button, Group, Modal, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Modal, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -12,6 +12,7 @@ import {
 } from '../../../api/operator/organizations'
 import { NameForm } from '../../../app/NameForm'
 import { type Column, DataTable } from '../../../ui/DataTable'
+import { DialogButtons } from '../../../ui/DialogButtons'
 import { formatCount, formatMoney } from '../../../ui/format'
 import { Loaded } from '../../../ui/Loaded'
 import { OptionalNumber } from '../../../ui/OptionalNumber'
@@ -90,16 +91,10 @@ export function Workspaces({ organizationId }: { organizationId: string }) {
           setCreating(false)
         }}
         title="New workspace"
-        closeButtonProps={{ 'aria-label': 'Close' }}
       >
         <NameForm label="Name" action="Create workspace" mutation={create} />
       </Modal>
-      <Modal
-        opened={!!edited}
-        onClose={close}
-        title={`Limits of ${edited?.name ?? ''}`}
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Modal opened={!!edited} onClose={close} title={`Limits of ${edited?.name ?? ''}`}>
         {edited ? <LimitsForm organizationId={organizationId} workspace={edited} onClose={close} /> : null}
       </Modal>
     </Panel>
@@ -166,14 +161,11 @@ function LimitsForm({ organizationId, workspace, onClose }: FormProps) {
             }}
           />
         ) : null}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
+        <DialogButtons onCancel={onClose}>
           <Button type="submit" loading={sending.isPending} disabled={!isEdited}>
             Save
           </Button>
-        </Group>
+        </DialogButtons>
       </Stack>
     </form>
   )

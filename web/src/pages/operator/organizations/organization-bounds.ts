@@ -2,7 +2,8 @@
 
 import type { Consumer } from '../../../api/operator/installation'
 import type { OperatorOrganization, OrganizationEdit } from '../../../api/operator/organizations'
-import { formatCount, formatMoney, formatNano, nanoUsd } from '../../../ui/format'
+import { formatBytes, formatCount, formatMoney, formatNano, formatShare } from '../../../ui/format'
+import { leftOfUsd, shareOf, shareOfUsd } from '../../../ui/use-share'
 import { tokensOf } from './month-usage'
 
 const GIB = 2 ** 30
@@ -50,23 +51,50 @@ export function boundsEdit(before: Bounds, bounds: Bounds): OrganizationEdit {
   return edit
 }
 
+/** A bound and what is used of it. Without `share` there is no bound; without `used` it is not loaded yet. */
+export type BoundUse = { name: keyof Bounds; label: string; used?: string; note?: string; share?: number }
+
+type Use = { used: number | undefined; bound: number | null | undefined; format?: (value: number) => string }
+
 /** What is used of each bound; `usage` is that of this month, undefined until it is loaded, null if there is none. */
-export function usedOf(
-  { workspaces, monthlyUsd }: Pick<OperatorOrganization, 'workspaces' | 'monthlyUsd'>,
-  usage: Consumer | null | undefined,
-): Partial<Record<keyof Bounds, string>> {
-  const used = { maxWorkspaces: `${formatCount(workspaces)} in use` }
-  if (usage === undefined) return used
-  return {
-    ...used,
-    monthlyTokens: `${formatCount(usage ? tokensOf(usage) : 0)} used this month`,
-    monthlyUsd: spentOf(usage?.costUsd ?? '0', monthlyUsd),
+export function usesOf(organization: OperatorOrganization, usage: Consumer | null | undefined): BoundUse[] {
+  const { usedPerMinute } = organization
+  const uses: Record<BoundName, Use> = {
+    maxWorkspaces: { used: organization.workspaces, bound: organization.maxWorkspaces },
+    monthlyTokens: {
+      used: usage === undefined ? undefined : usage ? tokensOf(usage) : 0,
+      bound: organization.monthlyTokens,
+    },
+    requestsPerMinute: { used: usedPerMinute.requests, bound: organization.requestsPerMinute },
+    tokensPerMinute: { used: usedPerMinute.tokens, bound: organization.tokensPerMinute },
+    maxStoredBytes: { used: organization.storedBytes, bound: organization.maxStoredBytes, format: formatBytes },
   }
+  const spent = { name: 'monthlyUsd' as const, label: 'USD per month', ...spentOf(usage, organization.monthlyUsd) }
+  return [
+    spent,
+    ...BOUNDS.map(({ name, label }) => ({ name, label: label.split(',')[0] ?? label, ...shown(uses[name]) })),
+  ]
+}
+
+const UNBOUNDED = 'no limit'
+
+function shown({ used, bound, format = formatCount }: Use): Omit<BoundUse, 'name' | 'label'> {
+  if (used === undefined) return {}
+  if (bound == null) return { used: `${format(used)} used`, note: UNBOUNDED }
+  const share = shareOf(used, bound)
+  const text = `${format(used)} of ${format(bound)} used (${formatShare(share)})`
+  return { share, used: text, note: `${format(Math.max(0, bound - used))} left` }
 }
 
 /** What was used of the budget this month, and what is left. */
-function spentOf(usedUsd: string, monthlyUsd: string | null | undefined) {
-  const used = `${formatMoney(usedUsd)} used this month`
-  const left = (nanoUsd(monthlyUsd ?? '') ?? 0n) - (nanoUsd(usedUsd) ?? 0n)
-  return monthlyUsd ? `${used}, ${formatNano(left > 0n ? left : 0n)} left` : used
+function spentOf(
+  usage: Consumer | null | undefined,
+  monthlyUsd: string | null | undefined,
+): Omit<BoundUse, 'name' | 'label'> {
+  if (usage === undefined) return {}
+  const usedUsd = usage?.costUsd ?? '0'
+  if (!monthlyUsd) return { used: `${formatMoney(usedUsd)} used`, note: UNBOUNDED }
+  const share = shareOfUsd(usedUsd, monthlyUsd)
+  const text = `${formatMoney(usedUsd)} of ${formatMoney(monthlyUsd)} used (${formatShare(share)})`
+  return { share, used: text, note: `${formatNano(leftOfUsd(usedUsd, monthlyUsd))} left` }
 }

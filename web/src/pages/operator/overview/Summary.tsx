@@ -1,6 +1,6 @@
 import { Anchor } from '@mantine/core'
 import { useQueries } from '@tanstack/react-query'
-import { operatorModelsQuery } from '../../../api/operator/catalogue'
+import { polledCatalogueQuery } from '../../../api/operator/catalogue'
 import { installationMetricQuery } from '../../../api/operator/installation'
 import { gpusQuery, nodesQuery, platformErrorsQuery } from '../../../api/operator/nodes'
 import { totalOf } from '../../../charts/shape'
@@ -15,19 +15,19 @@ import { summarize } from './summarize'
 
 /** The installation in a few numbers, each with the page that explains it. */
 export function Summary() {
-  const [nodes, models, gpus, errors, requests] = useQueries({
+  const [nodes, catalogue, gpus, errors, requests] = useQueries({
     queries: [
       nodesQuery,
-      operatorModelsQuery,
+      polledCatalogueQuery,
       gpusQuery,
       platformErrorsQuery,
       installationMetricQuery('requests', DAY),
     ],
   })
-  const isPending = [nodes, models, gpus, errors, requests].some((query) => query.isPending)
+  const isPending = [nodes, catalogue, gpus, errors, requests].some((query) => query.isPending)
   const { ready, available, used, calls, failed, isManyFailed } = summarize({
     nodes: nodes.data,
-    models: models.data,
+    models: catalogue.data?.models,
     gpus: gpus.data,
     errors: errors.data,
     requests: totalOf(requests.data, 'count'),

@@ -7,11 +7,7 @@ const installation = {
     { alive: true, report: { status: 'degraded', callsInFlight: 1 } },
     { alive: false, report: { status: 'ready', callsInFlight: 9 } },
   ],
-  models: [
-    { enabled: true, status: 'available' },
-    { enabled: true, status: 'unavailable' },
-    { enabled: false, status: 'unavailable' },
-  ],
+  models: { total: 3, enabled: 2, available: 1 },
   gpus: [{ state: 'held' }, { state: 'other' }, { state: 'free' }, { state: 'unknown' }],
   errors: [{ count: 2 }, { count: 3 }],
   requests: 100,

@@ -1,6 +1,6 @@
 /** An installation in a few numbers. */
 
-import type { OperatorModel } from '../../../api/operator/catalogue'
+import type { Catalogue } from '../../../api/operator/catalogue'
 import type { ErrorCount, Gpu, OperatorNode } from '../../../api/operator/nodes'
 import { isMany } from '../../../charts/metrics'
 import { formatCount } from '../../../ui/format'
@@ -8,7 +8,7 @@ import { formatCount } from '../../../ui/format'
 /** Undefined is what could not be loaded. */
 type Installation = {
   nodes: readonly OperatorNode[] | undefined
-  models: readonly OperatorModel[] | undefined
+  models: Catalogue['models'] | undefined
   gpus: readonly Gpu[] | undefined
   errors: readonly ErrorCount[] | undefined
   /** Calls in the same time as the errors. */
@@ -28,10 +28,7 @@ const sum = <T>(all: readonly T[] | undefined, of: (one: T) => number) =>
 export function summarize({ nodes, models, gpus, errors, requests }: Installation) {
   return {
     ready: share(nodes, ({ alive, report }) => alive && report?.status === 'ready'),
-    available: share(
-      models?.filter((model) => model.enabled),
-      ({ status }) => status === 'available',
-    ),
+    available: models ? `${models.available} of ${models.enabled}` : UNKNOWN,
     used: share(gpus, ({ state }) => state === 'held' || state === 'serverless' || state === 'other'),
     calls: sum(nodes, ({ alive, report }) => (alive ? (report?.callsInFlight ?? 0) : 0)),
     failed: sum(errors, ({ count }) => count),

@@ -1,9 +1,10 @@
-import { Button, Group, Modal, Select, Stack, TextInput } from '@mantine/core'
+import { Button, Modal, Select, Stack, TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { ApiError, fieldPath } from '../../../api/errors'
 import { useApiForm } from '../../../api/form'
 import type { Role } from '../../../api/operator/organizations'
 import { createUser, users } from '../../../api/operator/users'
+import { DialogButtons } from '../../../ui/DialogButtons'
 import { ErrorPanel } from '../../../ui/ErrorPanel'
 import { NewPassword } from './NewPassword'
 
@@ -17,7 +18,7 @@ const ROLES = [
 /** Creates a user and shows the generated password once. */
 export function NewUserDialog(props: Props) {
   return (
-    <Modal opened={props.opened} onClose={props.onClose} title="New user" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened={props.opened} onClose={props.onClose} title="New user">
       <Fields {...props} />
     </Modal>
   )
@@ -56,10 +57,7 @@ function Fields({ organizations, onClose }: Props) {
         />
         <Select label="Role" allowDeselect={false} data={ROLES} {...form.getInputProps('role')} />
         {error ? <ErrorPanel error={error} title="Could not create the user" /> : null}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
+        <DialogButtons onCancel={onClose}>
           <Button
             type="submit"
             loading={sending.isPending}
@@ -67,7 +65,7 @@ function Fields({ organizations, onClose }: Props) {
           >
             Create user
           </Button>
-        </Group>
+        </DialogButtons>
       </Stack>
     </form>
   )

@@ -61,7 +61,7 @@ export function UserMenu({ user, isSelf }: { user: User; isSelf: boolean }) {
       >
         {user.email} is signed out everywhere and needs the new password.
       </ConfirmDialog>
-      <Modal opened={!!password} onClose={close} title="New password" closeButtonProps={{ 'aria-label': 'Close' }}>
+      <Modal opened={!!password} onClose={close} title="New password">
         {password ? <NewPassword email={user.email} password={password} onClose={close} /> : null}
       </Modal>
       <ConfirmByTyping

@@ -1,7 +1,8 @@
-import { Button, Group, Modal, Stack } from '@mantine/core'
+import { Button, Modal, Stack } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type EndUser, editEndUser, endUserQuery, endUsersOf } from '../../../api/end-users'
 import { useApiForm } from '../../../api/form'
+import { DialogButtons } from '../../../ui/DialogButtons'
 import { ErrorPanel } from '../../../ui/ErrorPanel'
 import { endUserName } from '../../../ui/end-users'
 import { BudgetBars } from '../../keys/BudgetBars'
@@ -18,7 +19,6 @@ export function EditEndUser({ endUser, workspaceId, onClose }: Props) {
       onClose={onClose}
       title={`Limits of ${endUser ? endUserName(endUser.id, endUser.name) : ''}`}
       size="lg"
-      closeButtonProps={{ 'aria-label': 'Close' }}
     >
       {endUser ? <Fields endUser={endUser} workspaceId={workspaceId} onClose={onClose} /> : null}
     </Modal>
@@ -40,14 +40,11 @@ function Fields({ endUser, workspaceId, onClose }: Props & { endUser: EndUser })
         {spending.data?.spending.length ? <BudgetBars spending={spending.data.spending} /> : null}
         <LimitFields form={form} placeholder="As for each" />
         {error ? <ErrorPanel error={error} title="Could not save the limits" /> : null}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
+        <DialogButtons onCancel={onClose}>
           <Button type="submit" loading={sending.isPending} disabled={!isComplete(form.values)}>
             Save
           </Button>
-        </Group>
+        </DialogButtons>
       </Stack>
     </form>
   )

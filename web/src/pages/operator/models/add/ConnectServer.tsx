@@ -134,6 +134,7 @@ function FoundServer({ probe, apiKey, isAsking, onModel }: FoundProps) {
         <NewModelForm
           key={model}
           title="3. Name, prices and limits"
+          serverVersion={probe.version}
           found={{
             id: suggestId(model),
             modality: probe.call?.modality === 'embedding' ? 'embedding' : 'chat',

@@ -7,7 +7,7 @@ import {
   type WeightsDownload,
 } from '../../../../api/operator/weights'
 import { ErrorPanel } from '../../../../ui/ErrorPanel'
-import { StatusBadge } from '../../../../ui/StatusBadge'
+import { StateBadge } from '../../../../ui/StateBadge'
 import { canResume, isActive, nameOf, percentOf, progressOf, stateOf } from './downloads'
 
 /** State and progress of a download, with what can be done about it. */
@@ -16,12 +16,11 @@ export function DownloadProgress({ download }: { download: WeightsDownload }) {
   const onSuccess = () => refreshDownloads(queries)
   const cancel = useMutation({ mutationFn: () => cancelDownload(download.id), onSuccess })
   const resume = useMutation({ mutationFn: () => resumeDownload(download.id), onSuccess })
-  const state = stateOf(download.state)
   const error = cancel.error ?? resume.error
   return (
     <Stack gap={6}>
       <Group gap="sm">
-        <StatusBadge tone={state.tone}>{state.label}</StatusBadge>
+        <StateBadge state={stateOf(download.state)} />
         <Text size="sm">{progressOf(download)}</Text>
       </Group>
       <Progress value={percentOf(download)} aria-label={`Download of ${nameOf(download)}`} />

@@ -14,14 +14,19 @@ import { DetailsFields } from '../DetailsFields'
 import { type DetailFields, EMPTY_DETAILS } from '../fields'
 import { FlavorFieldset } from '../flavors/FlavorFieldset'
 import { RecipeHint } from '../RecipeHint'
-import { detailsChange, recipeOf } from '../recipes'
+import { detailsChange, recipeOf, versionNote } from '../recipes'
 import { contextOf, useSuggestions, useWeightsLookup } from '../suggestions'
 import { type Found, fieldsOf, type NewModelFields, toNewModel } from './new-model'
 
-type Props = { title: string; found: Found }
+type Props = {
+  title: string
+  found: Found
+  /** Of the server that is connected, if it says so. */
+  serverVersion?: string | null | undefined
+}
 
 /** The last step of all sources: id, what serves the model, name, prices and limits. */
-export function NewModelForm({ title, found }: Props) {
+export function NewModelForm({ title, found, serverVersion }: Props) {
   const queries = useQueryClient()
   const router = useRouter()
   const catalogue = useQuery(catalogueQuery)
@@ -61,7 +66,7 @@ export function NewModelForm({ title, found }: Props) {
             {...form.getInputProps('id')}
           />
           <ServingFields form={form} />
-          <ModelRecipe form={form} />
+          <ModelRecipe form={form} architecture={lookup?.architecture} serverVersion={serverVersion} />
           <DetailsFields part={partOf(form, '')} />
           {error ? <ErrorPanel error={error} title="Could not add the model" /> : null}
           <Button type="submit" w="fit-content" loading={sending.isPending} disabled={!form.values.id.trim()}>
@@ -82,12 +87,18 @@ function shownPath(error: Error): string | undefined {
   return path?.startsWith('upstreams') && path !== 'upstreams.0.maxInFlight' ? undefined : path
 }
 
+type RecipeProps = {
+  form: UseFormReturnType<NewModelFields>
+  architecture: string | null | undefined
+  serverVersion: string | null | undefined
+}
+
 /** The built-in engine needs none. */
-function ModelRecipe({ form }: { form: UseFormReturnType<NewModelFields> }) {
+function ModelRecipe({ form, architecture, serverVersion }: RecipeProps) {
   const { values } = form
   const server = 'upstreams' in values ? values.upstreams[0] : undefined
   const flavor = 'flavors' in values ? values.flavors[0] : undefined
-  const recipe = recipeOf(values.id, server?.model, flavor?.weights)
+  const recipe = recipeOf(values.id, server?.model, flavor?.weights, architecture)
   if (!recipe || values.modality !== 'chat' || (server ?? flavor) === undefined) return null
   const change = detailsChange(recipe, values)
   const changes: [string, string | number | undefined][] = [
@@ -98,6 +109,7 @@ function ModelRecipe({ form }: { form: UseFormReturnType<NewModelFields> }) {
     <RecipeHint
       recipe={recipe}
       serverEngine={server?.engine ?? ''}
+      versions={server?.engine ? versionNote(recipe, server.engine, serverVersion) : undefined}
       changes={changes.filter(([, value]) => value !== undefined)}
       onApply={() => partOf<DetailFields>(form, '').change(change)}
     />

@@ -97,9 +97,12 @@ it('offers the recipe of a known family', async () => {
     return { body: { id: 'qwen/qwen3-8b' } }
   })
   const server = { ...EMPTY_UPSTREAM, url: 'http://a/v1', model: 'Qwen/Qwen3-8B', engine: 'vllm' }
-  renderInConsole(<NewModelForm title="New" found={{ id: 'qwen/qwen3-8b', upstreams: [server] }} />)
+  renderInConsole(
+    <NewModelForm title="New" found={{ id: 'qwen/qwen3-8b', upstreams: [server] }} serverVersion="0.8.5" />,
+  )
   const recipe = screen.getByRole('note')
   expect(recipe.textContent).toContain('--tool-call-parser hermes --reasoning-parser qwen3')
+  expect(recipe.textContent).toContain('This server is vLLM 0.8.5')
   await userEvent.click(screen.getByRole('button', { name: 'Use the recipe' }))
   expect(screen.queryByRole('button', { name: 'Use the recipe' })).toBeNull()
   await addModel()

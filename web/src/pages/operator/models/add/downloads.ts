@@ -2,9 +2,9 @@
 
 import type { WeightsDownload } from '../../../../api/operator/weights'
 import { formatBytes, formatDuration } from '../../../../ui/format'
-import type { Tone } from '../../../../ui/StatusBadge'
+import { displayIn } from '../../../../ui/states'
 
-const STATES: Record<string, { tone: Tone; label: string }> = {
+export const stateOf = displayIn({
   queued: { tone: 'idle', label: 'Waiting' },
   downloading: { tone: 'busy', label: 'Downloading' },
   verifying: { tone: 'busy', label: 'Verifying' },
@@ -12,9 +12,7 @@ const STATES: Record<string, { tone: Tone; label: string }> = {
   failed: { tone: 'bad', label: 'Failed' },
   cancelled: { tone: 'idle', label: 'Cancelled' },
   missing: { tone: 'warn', label: 'Files are missing' },
-}
-
-export const stateOf = (state: string) => STATES[state] ?? { tone: 'idle' as const, label: state }
+})
 
 export const isActive = ({ state }: WeightsDownload) =>
   state === 'queued' || state === 'downloading' || state === 'verifying'

@@ -5,7 +5,7 @@ import { gpuTypesQuery } from '../../../../api/operator/catalogue'
 import { Folded } from '../../../../ui/Folded'
 import { OptionalNumber } from '../../../../ui/OptionalNumber'
 import { RecipeHint } from '../RecipeHint'
-import { flavorChange, recipeOf } from '../recipes'
+import { flavorChange, recipeOf, versionNote } from '../recipes'
 import { precisionOf, useSuggestions, useWeightsLookup } from '../suggestions'
 import { FlavorFit, useFlavorFit } from './FlavorFit'
 import { EMPTY_FLAVOR, type FlavorFields, placesOf, suggestName } from './flavor-fields'
@@ -39,7 +39,7 @@ export function FlavorFieldset({ part: { fields, input, change }, modelWeights, 
   }
   const weights = fields.weights || modelWeights
   const fit = useFlavorFit({ gpuType: fields.gpuType, gpuCount: fields.gpuCount ?? 1, driver: fields.driver, weights })
-  const { models = [] } = useWeightsLookup(isNew ? weights : undefined) ?? {}
+  const { models = [], architecture } = useWeightsLookup(isNew ? weights : undefined) ?? {}
   const [only] = models.length === 1 ? models : []
   const fewest = fit.data?.fewestGpus
   useSuggestions(
@@ -142,7 +142,7 @@ export function FlavorFieldset({ part: { fields, input, change }, modelWeights, 
           />
         </SimpleGrid>
       </Fieldset>
-      <FlavorRecipe fields={fields} names={[fields.weights, modelWeights, modelId]} onApply={change} />
+      <FlavorRecipe fields={fields} names={[fields.weights, modelWeights, modelId, architecture]} onApply={change} />
       <Folded
         title="Options of the engine"
         isOpen={[fields.args, fields.toolParser, fields.reasoningParser, fields.maxLen].some(Boolean)}
@@ -214,7 +214,7 @@ export function FlavorFieldset({ part: { fields, input, change }, modelWeights, 
 
 type RecipeProps = {
   fields: FlavorFields
-  names: (string | undefined)[]
+  names: (string | null | undefined)[]
   onApply: (change: Partial<FlavorFields>) => void
 }
 
@@ -226,5 +226,7 @@ function FlavorRecipe({ fields, names, onApply }: RecipeProps) {
     ['Tool parser', change.toolParser],
     ['Reasoning parser', change.reasoningParser],
   ]
-  return <RecipeHint recipe={recipe} changes={changes.filter(([, value]) => value)} onApply={() => onApply(change)} />
+  const made = changes.filter(([, value]) => value)
+  const versions = made.length > 0 ? versionNote(recipe, fields.engine) : undefined
+  return <RecipeHint recipe={recipe} versions={versions} changes={made} onApply={() => onApply(change)} />
 }

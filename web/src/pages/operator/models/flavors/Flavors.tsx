@@ -7,6 +7,7 @@ import { partOf, useApiForm } from '../../../../api/form'
 import { editModel, type OperatorModel, refreshModels } from '../../../../api/operator/catalogue'
 import { ConfirmDialog } from '../../../../ui/ConfirmDialog'
 import { type Column, DataTable } from '../../../../ui/DataTable'
+import { DialogButtons } from '../../../../ui/DialogButtons'
 import { ErrorPanel } from '../../../../ui/ErrorPanel'
 import { formatCount, formatPrice } from '../../../../ui/format'
 import { Panel } from '../../../../ui/Panel'
@@ -54,13 +55,7 @@ export function Flavors({ model, isWritable }: Props) {
           minWidth={480}
         />
       )}
-      <Modal
-        opened={!!edited}
-        onClose={close}
-        size="lg"
-        title={edited === 'new' ? 'Add flavor' : 'Change flavor'}
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Modal opened={!!edited} onClose={close} size="lg" title={edited === 'new' ? 'Add flavor' : 'Change flavor'}>
         {edited ? <FlavorForm model={read} flavor={edited === 'new' ? undefined : edited} onClose={close} /> : null}
       </Modal>
       <DeleteFlavor model={read} flavor={deleted} onClose={() => setDeleted(undefined)} />
@@ -176,10 +171,7 @@ function FlavorForm({ model, flavor, onClose }: FormProps) {
           isNew={!flavor}
         />
         {error ? <ErrorPanel error={error} title="Could not save the flavor" /> : null}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
+        <DialogButtons onCancel={onClose}>
           <Button
             type="submit"
             loading={sending.isPending}
@@ -187,7 +179,7 @@ function FlavorForm({ model, flavor, onClose }: FormProps) {
           >
             Save
           </Button>
-        </Group>
+        </DialogButtons>
       </Stack>
     </form>
   )

@@ -1,12 +1,15 @@
 """A dedicated endpoint whose replicas are real vLLMs, started by the gateway."""
 
+import errno
+import http.client
 import os
 import pathlib
 import signal
+import socket
 import time
 
 from gateway import FORCED, QUESTION, TOOL, Gateway, arguments_of, check, message_of
-from testbed import send, wait_until
+from testbed import wait_until
 from vllm_server import START_SECONDS, Vllm
 
 DEDICATED = """
@@ -82,6 +85,17 @@ def check_life_cycle(gateway, home):
     timed("a call wakes it", is_served)
 
 
+def status_at(path, url):
+    connection = http.client.HTTPConnection("replica")
+    connection.sock = socket.socket(socket.AF_UNIX)
+    connection.sock.connect(str(path))
+    try:
+        connection.request("GET", url)
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
 def is_running(pid):
     """Not also once it has ended and its parent has not asked for its status."""
     try:
@@ -121,9 +135,12 @@ def check_dedicated(bed, home):
     auto = gateway.chat(model="dedicated/vllm", tools=[TOOL])
     check("it accepts tools that the model may call", auto.status == 200, auto.text)
     pid, command = replica_of(home)
-    port = command[command.index("--port") + 1]
-    direct = send(f"http://127.0.0.1:{port}/v1/models")
-    check("its port rejects calls without its key", direct.status == 401, direct.text)
+    port = int(command[command.index("--port") + 1])
+    with socket.socket() as client:
+        check("it does not listen at its port", client.connect_ex(("127.0.0.1", port)) == errno.ECONNREFUSED)
+    path = pathlib.Path(command[command.index("--uds") + 1])
+    check("only its user reaches its socket", path.parent.stat().st_mode & 0o777 == 0o700)
+    check("which rejects calls without its key", status_at(path, "/v1/models") == 401)
     check("the key is not in its command", "--api-key" not in command, command)
     check_life_cycle(gateway, home)
     bed.stop(gateway.at, "INT")

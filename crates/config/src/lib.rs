@@ -4,6 +4,7 @@
 //! its line. `config/example.toml` lists every key, and a test keeps it equal to the defaults.
 
 mod catalogue;
+mod files;
 mod kubernetes;
 mod oidc;
 mod problems;
@@ -20,12 +21,13 @@ pub use catalogue::{
     CatalogueEntry, Definition, EntryProblem, Exported, ModelRules, OPENAI_ENGINE, Why, extend_catalogue,
     read_definitions, remove_nulls, write_definitions,
 };
+pub use files::FilesConfig;
 pub use oidc::OidcConfig;
 pub use problems::{Problem, Problems};
 pub use sections::http_url;
 pub use sections::{
-    DriversConfig, EdgeConfig, FilesConfig, JournalConfig, LimitsConfig, MAX_KEEP_ALIVE, ServerConfig, SessionsConfig,
-    StoreConfig, WORKSPACE_DEFAULTS,
+    DriversConfig, EdgeConfig, JournalConfig, LimitsConfig, MAX_KEEP_ALIVE, ServerConfig, SessionsConfig, StoreConfig,
+    WORKSPACE_DEFAULTS,
 };
 pub use units::show_size;
 

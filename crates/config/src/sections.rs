@@ -1,7 +1,6 @@
 //! The sections other than the catalogue: their types, defaults and ranges.
 
 use super::reader::{Reader, Section, in_range};
-use bucket::{BucketConfig, BucketCredentials, BucketLocation};
 use domain::Network;
 use domain::workspace::Limits;
 use domain::{CatalogueMode, GpuType, Retention};
@@ -16,7 +15,7 @@ use std::time::Duration;
 use store::{ContentKeys, PoolSizes};
 
 const HOUR: Duration = Duration::from_secs(3_600);
-const DAY: Duration = Duration::from_secs(86_400);
+pub(super) const DAY: Duration = Duration::from_secs(86_400);
 const MILLISECOND: Duration = Duration::from_millis(1);
 
 const DRAIN_TIMEOUT_RANGE: RangeInclusive<Duration> = Duration::ZERO..=DAY;
@@ -30,8 +29,7 @@ const UPSTREAM_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=DAY;
 const LIMITS_TIMEOUT_RANGE: RangeInclusive<Duration> = MILLISECOND..=Duration::from_secs(10);
 const BODY_LIMIT_RANGE: RangeInclusive<u64> = 1..=(1 << 30);
 const MEMORY_BUDGET_RANGE: RangeInclusive<u64> = (1 << 10)..=(1 << 50);
-const FILE_RANGE: RangeInclusive<u64> = 1..=(1 << 40);
-const RESPONSES_RANGE: RangeInclusive<u64> = (1 << 20)..=(1 << 50);
+pub(super) const RESPONSES_RANGE: RangeInclusive<u64> = (1 << 20)..=(1 << 50);
 const JOURNAL_RANGE: RangeInclusive<u64> = (1 << 10)..=(1 << 40);
 const COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000_000_000_000;
 /// A proxy or a load test on the same machine.
@@ -39,22 +37,18 @@ const LOOPBACK: [&str; 2] = ["127.0.0.0/8", "::1"];
 const PER_MINUTE_RANGE: RangeInclusive<u64> = 1..=1_000_000_000;
 const ATTEMPTS_FACTOR_RANGE: RangeInclusive<u64> = 1..=1_000_000;
 const CONNECTIONS_RANGE: RangeInclusive<u64> = 2..=1_000;
-const KEPT_RANGE: RangeInclusive<Duration> = HOUR..=Duration::from_secs(3_650 * 86_400);
+pub(super) const KEPT_RANGE: RangeInclusive<Duration> = HOUR..=Duration::from_secs(3_650 * 86_400);
 /// A node that was down must still find its own events to recognize duplicates.
 const REQUESTS_KEPT_RANGE: RangeInclusive<Duration> =
     Duration::from_secs(7 * 86_400)..=Duration::from_secs(3_650 * 86_400);
 const ENDPOINTS_RANGE: RangeInclusive<u64> = 0..=1_000_000;
 const WORKSPACES_RANGE: RangeInclusive<u64> = 0..=1_000_000;
-const BOUND_RANGE: RangeInclusive<u64> = 0..=10_000_000;
+pub(super) const BOUND_RANGE: RangeInclusive<u64> = 0..=10_000_000;
 const GPU_COUNT_RANGE: RangeInclusive<u64> = 0..=1_000_000;
 
 const STORE_URL_VARIABLE: &str = "FOREBAY_STORE_URL";
 const LIMITS_URL_VARIABLE: &str = "FOREBAY_LIMITS_URL";
 const CONTENT_KEY_VARIABLE: &str = "FOREBAY_CONTENT_KEY";
-const REGION_VARIABLE: &str = "AWS_REGION";
-const KEY_ID_VARIABLE: &str = "AWS_ACCESS_KEY_ID";
-const SECRET_VARIABLE: &str = "AWS_SECRET_ACCESS_KEY";
-const SESSION_TOKEN_VARIABLE: &str = "AWS_SESSION_TOKEN";
 
 /// `[server]`: addresses, TLS, CORS.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -350,59 +344,6 @@ impl JournalConfig {
     pub(super) fn read(section: &Section<'_>) -> Self {
         Self { max_bytes: section.size("max_bytes", JOURNAL_RANGE).unwrap_or(1 << 30) }
     }
-}
-
-/// `[files]`: bounds of files and batches, and where the content of files is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FilesConfig {
-    /// `None` for the store.
-    pub bucket: Option<BucketConfig>,
-    pub max_file_bytes: u64,
-    pub max_lines_per_file: u64,
-    /// The files of a workspace.
-    pub max_bytes_per_workspace: u64,
-    pub retention: Duration,
-    pub max_open_batches_per_workspace: u64,
-    pub max_queued_lines_per_workspace: u64,
-}
-
-impl FilesConfig {
-    pub(super) fn read(section: &Section<'_>) -> Self {
-        let count = |key: &str, default: u64| section.integer(key, BOUND_RANGE).unwrap_or(default);
-        Self {
-            bucket: read_bucket(section),
-            max_file_bytes: section.size("max_file_bytes", FILE_RANGE).unwrap_or(200 << 20),
-            max_lines_per_file: count("max_lines_per_file", 50_000),
-            max_bytes_per_workspace: section.size("max_bytes_per_workspace", RESPONSES_RANGE).unwrap_or(2 << 30),
-            retention: section.duration("retention", KEPT_RANGE).unwrap_or(30 * DAY),
-            max_open_batches_per_workspace: count("max_open_batches_per_workspace", 100),
-            max_queued_lines_per_workspace: count("max_queued_lines_per_workspace", 500_000),
-        }
-    }
-}
-
-/// The bucket of `url`, with the region and the credentials of the variables that S3's tools read.
-fn read_bucket(section: &Section<'_>) -> Option<BucketConfig> {
-    const KEY: &str = "url";
-    let url = section.text(KEY)?;
-    let variable = |name: &str| section.reader.variable(name);
-    let parsed = BucketLocation::parse(url, variable(REGION_VARIABLE).as_deref());
-    let location = parsed.map_err(|error| section.report(section.line(KEY), KEY, error)).ok()?;
-    let required = |name: &str| {
-        let value = variable(name);
-        let is_good = value.as_deref().is_some_and(|value| value.bytes().all(|byte| byte.is_ascii_graphic()));
-        if !is_good {
-            let what = if value.is_none() { "is not set" } else { "contains characters that no credential has" };
-            section.report(section.line(KEY), KEY, format_args!("the environment variable {name} {what}"));
-        }
-        value.filter(|_| is_good)
-    };
-    let (key_id, secret) = (required(KEY_ID_VARIABLE), required(SECRET_VARIABLE));
-    let session_token = match variable(SESSION_TOKEN_VARIABLE) {
-        Some(_) => Some(required(SESSION_TOKEN_VARIABLE)?),
-        None => None,
-    };
-    Some(BucketConfig { location, credentials: BucketCredentials { key_id: key_id?, secret: secret?, session_token } })
 }
 
 /// `[edge]`: timeouts and sizes of requests.

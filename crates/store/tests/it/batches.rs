@@ -4,7 +4,7 @@ use domain::batches::{
     Batch, BatchEndpoint, BatchProblem, BatchStatus, FilePurpose, LineCounts, LineOutcome, LineUsage, OutputExpiry,
 };
 use domain::usage::Actor;
-use domain::{BatchId, FileId, KeyId, NanoUsd, RunId, Timestamp, Workspace};
+use domain::{BatchId, FileId, KeyId, NanoUsd, RunId, Timestamp, Workspace, WorkspaceId};
 use std::collections::BTreeMap;
 use store::batches::{self, BatchQuery, Deferral, EndedLine, NewLine, StoredContent};
 use store::files::{self, Append, Deletion, FilePart, FileQuery, NewFile};
@@ -107,19 +107,17 @@ async fn clear(store: &Store, now: Timestamp) -> usize {
     steps
 }
 
+fn input_file<'a>(id: &'a FileId, workspace: &'a WorkspaceId) -> NewFile<'a> {
+    let purpose = FilePurpose::Batch;
+    NewFile { id, workspace, purpose, created_at: NOW, is_listed: true, is_in_bucket: false }
+}
+
 #[tokio::test]
 async fn a_file_is_seen_once_it_is_complete_and_until_it_expires() {
     on_both(async |_, store| {
         let (own, other) = (people::workspace(&store).await.id, people::workspace(&store).await.id);
         let id = FileId::new(NOW, entropy());
-        let new = NewFile {
-            id: &id,
-            workspace: &own,
-            purpose: FilePurpose::Batch,
-            created_at: NOW,
-            is_listed: true,
-            is_in_bucket: false,
-        };
+        let new = input_file(&id, &own);
         change(&store, async |tx| files::begin(tx, new).await.unwrap()).await;
         for number in 0..20 {
             let added = change(&store, async |tx| {
@@ -159,14 +157,7 @@ async fn a_file_that_is_not_completed_is_given_up() {
     on_both(async |_, store| {
         let own = people::workspace(&store).await.id;
         let id = FileId::new(NOW, entropy());
-        let new = NewFile {
-            id: &id,
-            workspace: &own,
-            purpose: FilePurpose::Batch,
-            created_at: NOW,
-            is_listed: true,
-            is_in_bucket: false,
-        };
+        let new = input_file(&id, &own);
         change(&store, async |tx| files::begin(tx, new).await.unwrap()).await;
         let append = async |number, at| {
             let mut tx = store.begin().await.unwrap();
@@ -193,8 +184,7 @@ async fn rows_of_objects_remain_until_the_objects_are_deleted() {
         let (complete, given_up) = (FileId::new(NOW, entropy()), FileId::new(NOW, entropy()));
         assert!(!files::any_in_bucket(&store).await.unwrap());
         for id in [&complete, &given_up] {
-            let purpose = FilePurpose::Batch;
-            let new = NewFile { id, workspace: &own, purpose, created_at: NOW, is_listed: true, is_in_bucket: true };
+            let new = NewFile { is_in_bucket: true, ..input_file(id, &own) };
             change(&store, async |tx| {
                 files::begin(tx, new).await.unwrap();
                 files::append(tx, new, 0, &content(""), 7, (20_000, NOW)).await.unwrap();

@@ -22,8 +22,8 @@ use crate::proxy_bench::setup::host::Cores;
 const KIB: usize = 1024;
 /// Calls before the counting, so that caches are filled and connections open.
 const WARM_UP: usize = 30;
-/// Repetitions, of which the least counts: what the clock triggers can only add instructions.
-const COUNTS: usize = 3;
+/// Repetitions, of which the least counts: timers, and data that arrives in two pieces, can only add instructions.
+const COUNTS: usize = 12;
 const COUNTED_EVENTS: usize = 100;
 /// Longer than Callgrind takes for an event on a busy machine, so that each is read by itself.
 const COUNTED_PACE_MS: u64 = 10;
@@ -104,8 +104,8 @@ impl<'a> Workloads<'a> {
         Ok(Self { options, cores, scratch, engine, _engine: child, counted })
     }
 
-    /// Counts the instructions of the workload, one call at a time.
-    pub(super) async fn count(&self, workload: Workload) -> anyhow::Result<Counts> {
+    /// Counts the instructions of the workload, one call at a time, until there are at most `enough` of them.
+    pub(super) async fn count(&self, workload: Workload, enough: Option<u64>) -> anyhow::Result<Counts> {
         let script = Script { chunks: COUNTED_EVENTS, chunk_delay_ms: COUNTED_PACE_MS, ..Script::default() };
         self.script(workload, script).await?;
         let (forebay, gateway) = &self.counted;
@@ -126,6 +126,9 @@ impl<'a> Workloads<'a> {
             let counts = counts_of(callgrind.end()?, units)?;
             if least.as_ref().is_none_or(|least| counts.serving < least.serving) {
                 least = Some(counts);
+            }
+            if least.as_ref().is_some_and(|least| enough.is_some_and(|enough| least.serving <= enough)) {
+                break;
             }
         }
         least.context("nothing was counted")

@@ -22,6 +22,8 @@ FUZZ_FLAGS := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3 \
 SIMULATION_SEEDS ?= 20000
 SIMULATION_FIRST_SEED ?= 0
 DATA_DIR ?= data
+# Empty where test-slow follows, which runs them as well.
+CONSOLE_TESTS ?= console-tests
 # Built first and not started by cargo, whose environment would become that of the steps.
 XTASK = cargo build --quiet --package xtask && MAKE="$(MAKE)" $(TARGET_DIR)/debug/xtask
 NEXTEST = $(shell cargo nextest --version 2>/dev/null)
@@ -62,7 +64,7 @@ test: ## Format, language, lints, all tests with PostgreSQL, Redis and promtool,
 # Everything is built first: in parallel, cargo would wait for its lock, and tests read the console's files. The Rust tests
 # leave time for the others; the browser needs both cores.
 	+@$(XTASK) run-steps fmt-check language-check console test-build \
-		all-tests+console-checks,helm-checks,client-tests,openapi-tests,oidc-tests,tracing-tests,bucket-tests console-tests
+		all-tests+console-checks,helm-checks,client-tests,openapi-tests,oidc-tests,tracing-tests,bucket-tests $(CONSOLE_TESTS)
 	@echo "==> All good"
 
 docs: openapi ## Build the documentation site into target/book (offline, once mdBook is installed in .cache)

@@ -10,17 +10,17 @@ const PART: usize = 16;
 pub(super) struct Masks {
     pub quote: u64,
     pub backslash: u64,
-    pub control: u64,
-    pub non_ascii: u64,
     /// An `n`: a line break if it is escaped.
     pub letter_n: u64,
+    /// Control characters and bytes beyond ASCII.
+    pub others: u64,
 }
 
 impl Masks {
     /// Whether the block is plain text.
     #[inline]
     pub(super) fn are_empty(&self) -> bool {
-        self.quote | self.backslash | self.control | self.non_ascii == 0
+        self.quote | self.backslash | self.others == 0
     }
 
     /// With the instructions that every processor of the architecture has: SSE2 or NEON.
@@ -31,9 +31,8 @@ impl Masks {
         Self {
             quote: bits(parts.map(|part| part.simd_eq(u8x16::splat(b'"')))),
             backslash: bits(parts.map(|part| part.simd_eq(u8x16::splat(b'\\')))),
-            control: bits(parts.map(is_control)),
-            non_ascii: bits(parts),
             letter_n: bits(parts.map(|part| part.simd_eq(u8x16::splat(b'n')))),
+            others: bits(parts.map(|part| part | is_control(part))),
         }
     }
 
@@ -61,9 +60,8 @@ impl Masks {
         Self {
             quote: avx2::join(low.quote, high.quote),
             backslash: avx2::join(low.backslash, high.backslash),
-            control: avx2::join(low.control, high.control),
-            non_ascii: avx2::join(low.non_ascii, high.non_ascii),
             letter_n: avx2::join(low.letter_n, high.letter_n),
+            others: avx2::join(low.others, high.others),
         }
     }
 
@@ -79,30 +77,26 @@ impl Masks {
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use std::arch::x86_64::{
-        __m256i, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256,
-        _mm256_set1_epi8,
+        __m256i, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
     };
 
     /// The masks of 32 bytes.
     pub(super) struct Half {
         pub quote: i32,
         pub backslash: i32,
-        pub control: i32,
-        pub non_ascii: i32,
         pub letter_n: i32,
+        pub others: i32,
     }
 
     impl Half {
         #[target_feature(enable = "avx2")]
         #[inline]
         pub(super) fn of(bytes: __m256i) -> Self {
-            let at_most_last_control = _mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f));
             Self {
                 quote: _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'"'.cast_signed()))),
                 backslash: _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'\\'.cast_signed()))),
-                control: _mm256_movemask_epi8(_mm256_cmpeq_epi8(at_most_last_control, bytes)),
-                non_ascii: _mm256_movemask_epi8(bytes),
                 letter_n: _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'n'.cast_signed()))),
+                others: _mm256_movemask_epi8(others(bytes)),
             }
         }
     }
@@ -116,17 +110,28 @@ mod avx2 {
     #[target_feature(enable = "avx2")]
     #[inline]
     fn special(bytes: __m256i) -> __m256i {
-        // Bytes beyond ASCII are negative.
-        let control_or_non_ascii = _mm256_cmpgt_epi8(_mm256_set1_epi8(0x20), bytes);
         let quote = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'"'.cast_signed()));
         let backslash = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'\\'.cast_signed()));
-        _mm256_or_si256(control_or_non_ascii, _mm256_or_si256(quote, backslash))
+        _mm256_or_si256(others(bytes), _mm256_or_si256(quote, backslash))
+    }
+
+    /// Control characters and bytes beyond ASCII, which are negative.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn others(bytes: __m256i) -> __m256i {
+        _mm256_cmpgt_epi8(_mm256_set1_epi8(0x20), bytes)
     }
 
     #[inline]
     pub(super) fn join(low: i32, high: i32) -> u64 {
         u64::from(low.cast_unsigned()) | u64::from(high.cast_unsigned()) << 32
     }
+}
+
+/// The control characters of a block.
+pub(super) fn control(block: &[u8; BLOCK]) -> u64 {
+    let (parts, _) = block.as_chunks::<PART>();
+    bits(std::array::from_fn(|index| is_control(u8x16::new(parts[index]))))
 }
 
 /// The highest bit of every byte.

@@ -1,7 +1,7 @@
 //! Reads the members of a body, which must be an object with few and unambiguous names.
 
 use crate::checks::{ParseError, shorten};
-use crate::{JsonError, Reader, ValueKind};
+use crate::{JsonError, LongStrings, Reader, ValueKind};
 use bytes::Bytes;
 use foldhash::quality::RandomState;
 use std::hash::BuildHasher;
@@ -15,12 +15,12 @@ pub fn without_bom(body: Bytes) -> Bytes {
 }
 
 /// Calls `member` at each value with its name. `known` are the names that the gateway reads: another spelling of one is
-/// rejected, because some model servers ignore case and would read the other member.
+/// rejected, because some model servers ignore case and would read the other member. Returns the long strings of the body.
 pub fn read_members(
     body: &Bytes,
     known: &[&str],
     mut member: impl FnMut(&mut Reader<'_>, &[u8]) -> Result<(), JsonError>,
-) -> Result<(), ParseError> {
+) -> Result<LongStrings, ParseError> {
     let mut reader = Reader::new(body);
     if reader.kind()? != ValueKind::Object {
         return Err(ParseError::Unreadable("the body is not a JSON object".into()));
@@ -53,7 +53,7 @@ pub fn read_members(
     }
     match duplicate {
         Some(name) => Err(ParseError::Unreadable(format!("duplicate member `{name}`"))),
-        None => Ok(()),
+        None => Ok(reader.into_long_strings()),
     }
 }
 

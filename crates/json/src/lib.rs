@@ -9,6 +9,7 @@ mod block;
 mod body;
 mod checks;
 pub mod edits;
+mod long_strings;
 pub mod members;
 mod pieces;
 mod string;
@@ -20,6 +21,7 @@ mod tests;
 
 pub use body::{folds_to, other_spelling, read_members, without_bom};
 pub use checks::{Checks, InvalidParam, ParseError, Path, shorten};
+pub use long_strings::LongStrings;
 pub use pieces::{InvalidJson, JsonPieces};
 
 use std::borrow::Cow;
@@ -96,13 +98,18 @@ pub struct Reader<'a> {
     is_ascii: bool,
     /// The text is valid, so that only the ends of its strings have to be found.
     was_checked: bool,
+    /// Those that were read.
+    long_strings: LongStrings,
+    /// Those of a text of which this is a part, and where the part starts.
+    known_strings: Option<(&'a LongStrings, usize)>,
 }
 
 type ReadResult<T> = Result<T, JsonError>;
 
 impl<'a> Reader<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, depth: 0, is_ascii: true, was_checked: false }
+        let (long_strings, known_strings) = (LongStrings::default(), None);
+        Self { bytes, at: 0, depth: 0, is_ascii: true, was_checked: false, long_strings, known_strings }
     }
 
     /// Walks over a value that another reader has walked over before. Does not check strings again.
@@ -113,6 +120,11 @@ impl<'a> Reader<'a> {
     /// Whether everything read so far is ASCII; only strings can contain anything else.
     pub fn is_ascii(&self) -> bool {
         self.is_ascii
+    }
+
+    /// The long strings that were read, in their order.
+    pub fn into_long_strings(self) -> LongStrings {
+        self.long_strings
     }
 
     /// Checks that nothing but white space follows.
@@ -220,9 +232,11 @@ impl<'a> Reader<'a> {
 
     fn end_of_string(&mut self, start: usize) -> ReadResult<usize> {
         if self.was_checked {
-            return string::end_of_checked(self.bytes, start);
+            let known = self.known_strings.and_then(|(strings, offset)| Some(strings.end_of(offset + start)? - offset));
+            return known.map_or_else(|| string::end_of_checked(self.bytes, start), Ok);
         }
         let end = string::end(self.bytes, start)?;
+        self.long_strings.note(start..end.at);
         self.is_ascii &= end.is_ascii;
         Ok(end.at)
     }

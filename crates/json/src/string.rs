@@ -1,6 +1,6 @@
 //! Finds the end of a string and checks its content.
 
-use super::block::{BLOCK, Masks};
+use super::block::{self, BLOCK, Masks};
 use super::{JsonError, hex4};
 
 const UNFINISHED: &str = "the text ends inside a string";
@@ -46,12 +46,13 @@ macro_rules! scan {
             }
             let masks = $masks(block);
             was_plain = masks.are_empty();
-            if let Some(end) = scan.block(masks)? {
+            if let Some(end) = scan.block(block, masks)? {
                 return Ok(end);
             }
         }
         // The padding consists of control characters, at which every string stops.
-        let end = scan.block($masks(&padded(rest)))?;
+        let block = padded(rest);
+        let end = scan.block(&block, $masks(&block))?;
         end.ok_or(JsonError { why: UNFINISHED, at: $bytes.len() })
     }};
 }
@@ -106,12 +107,18 @@ struct Scan<'a> {
 
 impl Scan<'_> {
     #[inline(always)]
-    fn block(&mut self, masks: Masks) -> Result<Option<StringEnd>, JsonError> {
+    fn block(&mut self, block: &[u8; BLOCK], masks: Masks) -> Result<Option<StringEnd>, JsonError> {
         let escaped = self.escapes.of(masks.backslash);
-        let stops = (masks.quote | masks.control) & !(escaped & masks.quote);
-        let inside = below_lowest(stops);
-        self.non_ascii |= masks.non_ascii & inside;
-        self.check_escapes(escaped & !(masks.quote | masks.backslash | masks.letter_n) & inside)?;
+        let mut stops = masks.quote & !escaped;
+        if masks.others != 0 {
+            let control = block::control(block);
+            stops |= control;
+            self.non_ascii |= masks.others & !control & below_lowest(stops);
+        }
+        let letters = escaped & !(masks.quote | masks.backslash | masks.letter_n);
+        if letters != 0 {
+            self.check_escapes(letters & below_lowest(stops))?;
+        }
         if stops == 0 {
             self.at += BLOCK;
             return Ok(None);

@@ -63,7 +63,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let mut needs = CapabilitySet::EMPTY.with(Capability::Chat);
     let mut may_call_tools = true;
 
-    read_members(&body, &MEMBERS, |reader, name| {
+    fingerprint_members.long_strings = read_members(&body, &MEMBERS, |reader, name| {
         let checks = &mut checks;
         match name {
             b"model" => model.read(reader, checks)?,

@@ -130,7 +130,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let mut others = OtherMembers::default();
     let mut fingerprint_members = FingerprintMembers::default();
 
-    read_members(&body, &MEMBERS, |reader, name| {
+    fingerprint_members.long_strings = read_members(&body, &MEMBERS, |reader, name| {
         let checks = &mut checks;
         match name {
             b"model" => model.read(reader, checks)?,

@@ -9,7 +9,7 @@ use domain::model::ImageTokens;
 use fleet::routing::fingerprint::{SessionName, seed};
 use fleet::{Fingerprint, FingerprintBuilder};
 use foldhash::quality::FixedState;
-use json::{JsonError, RawStr, Reader, ValueKind};
+use json::{JsonError, LongStrings, RawStr, Reader, ValueKind};
 use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
 
@@ -27,6 +27,8 @@ pub(super) struct FingerprintMembers {
     pub(super) session: Range<usize>,
     /// How the model counts images.
     pub(super) images: ImageTokens,
+    /// Of the body.
+    pub(super) long_strings: LongStrings,
 }
 
 /// What is known of the session of a call besides its body.
@@ -54,14 +56,14 @@ impl ParsedRequest {
             }
         };
         let SessionContext { workspace, header } = session;
-        let FingerprintMembers { tools, session: own, images } = &self.fingerprint_members;
+        let FingerprintMembers { tools, session: own, images, long_strings } = &self.fingerprint_members;
         let salt = self.cache.salt_text().map_or(&[][..], |span| &self.body[span]);
         let builder = FingerprintBuilder::new(seed(tenant, salt), tools.len() + self.prompt.len());
         let mut prompt = Prompt { builder, images: *images };
         // The body was checked before, so that reading it again does not fail.
         let _ = prompt.tools(&self.body[tools.clone()]);
-        let _ =
-            if is_text { prompt.content(&mut Reader::again(self.prompt())) } else { prompt.messages(self.prompt()) };
+        let mut reader = long_strings.again(&self.body, self.prompt.clone());
+        let _ = if is_text { prompt.content(&mut reader) } else { prompt.messages(&mut reader, self.prompt()) };
         let own = Some(self.body[own.clone()].trim_ascii()).filter(|key| key.len() > 2 && key.starts_with(b"\""));
         prompt.builder.finish(own.or(header).map(|name| SessionName { workspace, name }))
     }
@@ -87,8 +89,7 @@ impl Prompt {
         })
     }
 
-    fn messages(&mut self, text: &[u8]) -> Read<()> {
-        let mut reader = Reader::again(text);
+    fn messages(&mut self, reader: &mut Reader<'_>, text: &[u8]) -> Read<()> {
         if text.is_empty() || reader.kind()? != ValueKind::Array {
             return Ok(());
         }

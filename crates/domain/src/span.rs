@@ -52,6 +52,10 @@ pub enum Source {
     EventsOfEndUsers,
     /// The daily sums of calls that named an end user.
     EndUsers(EndUserRows),
+    /// Single events that are not interactive, to models of the catalogue.
+    EventsOfClasses,
+    /// The daily sums of the calls of classes other than interactive.
+    Classes,
 }
 
 /// How the sums of end users are read.
@@ -159,6 +163,7 @@ mod tests {
                 Source::Sums(Grain::Hour) => "hours",
                 Source::Events => "events",
                 Source::EndUsers(_) | Source::EventsOfEndUsers => "end users",
+                Source::Classes | Source::EventsOfClasses => "classes",
             };
             format!("{sign}{source} {}..{}", moment(piece.span.from), moment(piece.span.to))
         };

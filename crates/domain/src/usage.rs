@@ -54,8 +54,6 @@ pub struct CallOrigin {
     pub requested_model: Option<Box<str>>,
     /// The batch whose line the call is.
     pub batch: Option<BatchId>,
-    /// In the journal and in sums of its own, but not in the row: an event that is read from the store may be `flex` and does
-    /// not say so.
     pub class: CallClass,
 }
 

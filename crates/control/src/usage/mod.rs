@@ -152,19 +152,21 @@ pub async fn rebuild(command: Command<'_>) -> Result<Rebuilt, CommandError> {
     let mut last = None;
     // Sums of deleted events stay unchanged.
     let cleared_before = retention::events_cleared_before(command.store).await?.unwrap_or_default();
+    let classes_unknown_before = retention::classes_unknown_before(command.store).await?.unwrap_or_default();
     while let Some(workspace) = check::next_workspace(command.store, last.as_ref()).await? {
         rebuilt.workspaces += 1;
         for sums in Sums::ALL {
             let first = match sums {
                 Sums::Of(Grain::Day) => Timestamp::default(),
                 Sums::Of(Grain::Hour) | Sums::EndUsers => sums.grain().start_at_or_after(cleared_before),
+                Sums::Classes => sums.grain().start_at_or_after(cleared_before.max(classes_unknown_before)),
             };
             let (count, rows) = rebuild_all(command.store, &workspace, sums, first).await?;
             rebuilt.rows_corrected += rows;
             match sums {
                 Sums::Of(Grain::Hour) => rebuilt.hours += count,
                 Sums::Of(Grain::Day) => rebuilt.days += count,
-                Sums::EndUsers => {} // the same days
+                Sums::Classes | Sums::EndUsers => {} // the same days
             }
         }
         last = Some(workspace);

@@ -5,6 +5,8 @@
 #[path = "../../../store/tests/it/databases.rs"]
 #[expect(dead_code, reason = "the tests of the store use all of it")]
 mod databases;
+#[path = "../../../store/tests/it/outside.rs"]
+mod outside;
 
 mod batches;
 mod bootstrap;

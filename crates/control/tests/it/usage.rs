@@ -1,4 +1,5 @@
 use crate::databases::on_both;
+use crate::outside::outside;
 use crate::{DEFAULTS, NOW, command};
 use control::bootstrap::{self, FirstStart};
 use control::keys::{self, KeyChange, KeyEdit};
@@ -8,15 +9,16 @@ use control::{CommandErrorKind, organizations, workspaces};
 use domain::grouping::Group;
 use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens, Totals};
 use domain::{
-    Caller, EndUserId, Grouping, KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Timestamp, UsageEvent,
-    WorkspaceId,
+    CallClass, Caller, EndUserId, Grouping, KeyId, ModelId, NanoUsd, OrganizationId, Price, RequestId, Span, Timestamp,
+    UsageEvent, WorkspaceId,
 };
 use expect_test::expect;
+use sqlx::{AssertSqlSafe, Executor};
 use std::sync::Arc;
 use store::Store;
 use store::usage::UsageWriter;
 use store::usage::recent::Recent;
-use store::usage::sums::Summed;
+use store::usage::sums::{Summed, read_classes};
 
 fn at(text: &str) -> Timestamp {
     Timestamp::parse(text).unwrap()
@@ -226,6 +228,38 @@ async fn a_rebuild_of_correct_sums_changes_nothing() {
         used(&store).await;
         let rebuilt = usage::rebuild(command(&store)).await.unwrap();
         assert_eq!(rebuilt, Rebuilt { workspaces: 1, hours: 4, days: 3, rows_corrected: 0 });
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_rebuild_corrects_sums_of_classes_except_from_before_events_had_a_class() {
+    on_both(async |database, store| {
+        let first = used(&store).await;
+        let key = Actor::Key(first.key.id.clone());
+        let flex = |started_at| UsageEvent {
+            origin: CallOrigin { class: CallClass::Flex, ..CallOrigin::default() },
+            ..event(&first, key.clone(), "acme/tiny", started_at, Certainty::Exact)
+        };
+        let mut tx = store.begin().await.unwrap();
+        let events = [flex("2027-01-13T12:00:00Z"), flex("2027-01-14T12:00:00Z")];
+        UsageWriter::default().write(&mut tx, &events).await.unwrap();
+        tx.commit().await.unwrap();
+        let requests = async || {
+            let span = Span { from: Timestamp::default(), to: NOW };
+            let sums = read_classes(&store, &first.workspace.id, span).await.unwrap();
+            sums.iter().map(|sum| sum.totals.requests).collect::<Vec<_>>()
+        };
+        let mut outside = outside(database).await;
+        outside.execute("UPDATE usage_classes SET requests = requests + 6").await.unwrap();
+        let mark = at("2027-01-14T00:00:00Z").millis();
+        let insert = format!("INSERT INTO retention_marks (name, cleared_before) VALUES ('usage_classes', {mark})");
+        outside.execute(AssertSqlSafe(insert)).await.unwrap();
+        assert_eq!(usage::rebuild(command(&store)).await.unwrap().rows_corrected, 1);
+        assert_eq!(requests().await, [7, 1]);
+        outside.execute("DELETE FROM retention_marks").await.unwrap();
+        assert_eq!(usage::rebuild(command(&store)).await.unwrap().rows_corrected, 1);
+        assert_eq!(requests().await, [1, 1]);
     })
     .await;
 }

@@ -52,13 +52,14 @@ pub(super) const DIMENSIONS: [Column; 12] = [
 
 /// The columns of `usage_calls` that events of one group share, besides `kind`, the id of their dimensions. A statement
 /// binds them once for all of its events. The code is a column here so that an index finds the errors.
-pub(super) const SHARED: [Column; 6] = [
+pub(super) const SHARED: [Column; 7] = [
     ("workspace_id", |event| Value::Text(event.caller.workspace.as_str())),
     ("code", |event| Value::Text(&event.code)),
     ("surface", |event| Value::Text(surface_text(&event.origin))),
     ("requested_model", |event| Value::Text(requested_text(&event.origin))),
     ("failovers", |event| Value::Number(event.failovers.into())),
     ("batch_id", |event| Value::Text(event.origin.batch.as_ref().map_or("", BatchId::as_str))),
+    ("class", |event| Value::OptionalText(class_text(&event.origin))),
 ];
 
 /// The columns of `usage_calls` that every event has for itself.
@@ -86,16 +87,20 @@ pub(super) fn requested_text(origin: &CallOrigin) -> &str {
     origin.requested_model.as_deref().unwrap_or_default()
 }
 
-/// Reads `surface` and `requested_model` of a row.
+/// `None` for interactive calls, which most are, so that their rows do not grow.
+fn class_text(origin: &CallOrigin) -> Option<&str> {
+    (origin.class != CallClass::Interactive).then(|| origin.class.as_str())
+}
+
+/// Reads `surface`, `requested_model` and `class` of a row.
 pub(super) fn read_origin(found: &AnyRow) -> Result<CallOrigin, StoreError> {
     let requested = row::text(found, "requested_model")?;
-    let surface = CallSurface::parse(&row::text(found, "surface")?);
     Ok(CallOrigin {
-        // A later version may know more surfaces.
-        surface,
+        // A later version may know more surfaces and classes.
+        surface: CallSurface::parse(&row::text(found, "surface")?),
         requested_model: (!requested.is_empty()).then(|| requested.into()),
         batch: None,
-        class: if surface == Some(CallSurface::Batch) { CallClass::Batch } else { CallClass::Interactive },
+        class: CallClass::parse(&row::text(found, "class")?).unwrap_or_default(),
     })
 }
 
@@ -132,7 +137,7 @@ pub(super) fn bind_value<'q>(query: Query<'q>, value: Value<'_>) -> Query<'q> {
 pub(super) const READ: &str = "request_id, organization_id, workspace_id, actor, model, replica, streamed, status, code, \
      prompt_tokens, completion_tokens, cached_tokens, certainty, input_per_1m, cached_input_per_1m, output_per_1m, cost, \
      started_at, first_byte_micros, duration_micros, held_micros, sent_micros, surface, requested_model, failovers, \
-     end_user, batch_id";
+     end_user, batch_id, class";
 
 /// The newest events of a workspace first.
 pub async fn list(store: &Store, workspace: &WorkspaceId, limit: u32) -> Result<Vec<UsageEvent>, StoreError> {

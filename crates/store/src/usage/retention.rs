@@ -10,7 +10,9 @@ use sqlx::AssertSqlSafe;
 
 /// Rows that one transaction removes.
 pub const BATCH: u64 = 1_000;
+/// The names of marks.
 const EVENTS: &str = "usage_events";
+const CLASSES: &str = "usage_classes";
 /// The primary key starts with the workspace, so the recursive query finds all workspaces with one index lookup each.
 const OLD_CALLS: &str = "started_at < $1 AND workspace_id IN (WITH RECURSIVE found (id) AS (\
      SELECT MIN(workspace_id) FROM usage_calls UNION ALL \
@@ -101,7 +103,17 @@ pub async fn clear(store: &Store, kind: RowKind, before: Timestamp) -> Result<u6
 
 /// Events older than this may be deleted, so they no longer add up to the stored sums.
 pub async fn events_cleared_before(store: &Store) -> Result<Option<Timestamp>, StoreError> {
-    let query = sqlx::query("SELECT cleared_before FROM retention_marks WHERE name = $1").bind(EVENTS);
+    read_mark(store, EVENTS).await
+}
+
+/// Events older than this may be of an unrecorded class, so they do not add up to the stored sums of classes. Only stores that had
+/// such sums before migration 34 have this mark.
+pub async fn classes_unknown_before(store: &Store) -> Result<Option<Timestamp>, StoreError> {
+    read_mark(store, CLASSES).await
+}
+
+async fn read_mark(store: &Store, name: &str) -> Result<Option<Timestamp>, StoreError> {
+    let query = sqlx::query("SELECT cleared_before FROM retention_marks WHERE name = $1").bind(name);
     store.row(query).await?.map(|found| row::moment(&found, "cleared_before")).transpose()
 }
 

@@ -2,10 +2,11 @@ use crate::databases::on_both;
 use crate::outside::outside;
 use crate::people::{self, NOW, entropy, later};
 use domain::usage::{Actor, CallOrigin, CallSurface, Certainty, Tokens};
-use domain::{Caller, KeyId, ModelId, NanoUsd, Price, RequestId, UsageEvent, UserId, Workspace};
+use domain::{CallClass, Caller, Grain, KeyId, ModelId, NanoUsd, Price, RequestId, UsageEvent, UserId, Workspace};
 use sqlx::Executor;
 use std::sync::Arc;
 use store::Store;
+use store::retention::classes_unknown_before;
 use store::usage::UsageWriter;
 
 pub(crate) fn event(workspace: &Workspace, number: i64) -> UsageEvent {
@@ -81,6 +82,7 @@ async fn a_batch_that_is_written_twice_counts_once() {
 async fn an_event_is_read_as_it_was_written_newest_first() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
+        let class_of = |number: i64| if number % 9 == 4 { CallClass::Flex } else { CallClass::Interactive };
         // Large groups, small groups and a group of one, in mixed order.
         let odd = |number: i64| UsageEvent {
             replica: if number % 7 == 0 { "127.0.0.1:9002" } else { "127.0.0.1:9001" }.into(),
@@ -89,6 +91,7 @@ async fn an_event_is_read_as_it_was_written_newest_first() {
             tokens: Tokens { prompt: 10 + number.unsigned_abs(), completion: 5, cached: 2 },
             cost: NanoUsd::from_nanos(number),
             held_micros: (number % 5 == 0).then_some(9),
+            origin: CallOrigin { class: class_of(number), ..event(&workspace, number).origin },
             ..event(&workspace, number)
         };
         let events: Vec<_> = (0..777).map(odd).collect();
@@ -125,12 +128,13 @@ async fn events_from_before_dimensions_existed_are_migrated() {
             "ALTER TABLE refused_calls DROP COLUMN surface",
             "ALTER TABLE refused_calls DROP COLUMN requested_model",
             "ALTER TABLE refused_calls DROP COLUMN end_user",
+            "ALTER TABLE refused_calls DROP COLUMN class",
             "DROP TABLE files",
             "DROP TABLE file_chunks",
             "DROP TABLE batches",
             "DROP TABLE batch_lines",
             "DROP TABLE batch_results",
-            "DELETE FROM schema_version WHERE version IN (9, 11, 15, 16, 27, 30)",
+            "DELETE FROM schema_version WHERE version IN (9, 11, 15, 16, 27, 30, 34)",
         ] {
             outside.execute(statement).await.unwrap();
         }
@@ -139,6 +143,44 @@ async fn events_from_before_dimensions_existed_are_migrated() {
         let migrated = |event: UsageEvent| UsageEvent { origin: CallOrigin::default(), failovers: 0, ..event };
         let expected: Vec<_> = before.into_iter().map(migrated).collect();
         assert_eq!(store::usage::list(&store, &workspace.id, 1_000).await.unwrap(), expected);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn sums_of_classes_from_before_rows_had_a_class_are_marked() {
+    on_both(async |database, store| {
+        let workspace = people::workspace(&store).await;
+        let of_class = |number: i64, surface: CallSurface, class: CallClass| UsageEvent {
+            origin: CallOrigin { surface: Some(surface), class, ..CallOrigin::default() },
+            ..event(&workspace, number)
+        };
+        let events = [
+            of_class(0, CallSurface::Chat, CallClass::Interactive),
+            of_class(1, CallSurface::Chat, CallClass::Flex),
+            of_class(2, CallSurface::Batch, CallClass::Batch),
+        ];
+        insert(&store, &events).await;
+        assert_eq!(classes_unknown_before(&store).await.unwrap(), None, "their rows have a class");
+
+        let mut outside = outside(database).await;
+        for statement in [
+            "DROP VIEW usage_events",
+            "DROP VIEW usage_failures",
+            "ALTER TABLE usage_calls DROP COLUMN class",
+            "ALTER TABLE refused_calls DROP COLUMN class",
+            "CREATE VIEW usage_events AS SELECT request_id FROM usage_calls",
+            "CREATE VIEW usage_failures AS SELECT request_id FROM usage_calls",
+            "DELETE FROM schema_version WHERE version = 34",
+        ] {
+            outside.execute(statement).await.unwrap();
+        }
+        store.migrate().await.unwrap();
+        let found = store::usage::list(&store, &workspace.id, 10).await.unwrap();
+        let classes: Vec<_> = found.iter().rev().map(|event| event.origin.class).collect();
+        assert_eq!(classes, [CallClass::Interactive, CallClass::Interactive, CallClass::Batch]);
+        let next_day = Grain::Day.start_of(NOW).plus_millis(Grain::Day.millis());
+        assert_eq!(classes_unknown_before(&store).await.unwrap(), Some(next_day));
     })
     .await;
 }

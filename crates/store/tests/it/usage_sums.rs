@@ -9,8 +9,8 @@ use domain::grouping::Group;
 use domain::span::{Span, plan, plan_by_end_user};
 use domain::usage::{Actor, CallOrigin, Certainty, Tokens, Totals};
 use domain::{
-    Caller, Day, EndUserId, Grain, Grouping, KeyId, ModelId, NanoUsd, Price, RequestId, Timestamp, UsageEvent, UserId,
-    Workspace,
+    CallClass, Caller, Day, EndUserId, Grain, Grouping, KeyId, ModelId, NanoUsd, Price, RequestId, Timestamp,
+    UsageEvent, UserId, Workspace,
 };
 use fastrand::Rng;
 use sqlx::{AssertSqlSafe, Executor};
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use store::usage::UsageWriter;
 use store::usage::sums::consumers::{self, ConsumerKind};
-use store::usage::sums::{Selection, Summed, Sums, check, read};
+use store::usage::sums::{Selection, Summed, Sums, check, read, read_classes};
 use store::{Store, StoreError};
 use tokio::task::JoinSet;
 
@@ -69,7 +69,7 @@ fn event(rng: &mut Rng, workspace: &Workspace) -> UsageEvent {
         duration_micros: 20_000,
         held_micros: None,
         sent_micros: Some(700),
-        origin: CallOrigin::default(),
+        origin: CallOrigin { class: *rng.choice(&CallClass::ALL).unwrap(), ..CallOrigin::default() },
         failovers: 0,
         end_user: end_user(rng),
         reserved_in: Default::default(),
@@ -144,6 +144,25 @@ async fn assert_end_users(store: &Store, events: &[UsageEvent], workspaces: &[Wo
     }
 }
 
+/// Whole days by class.
+async fn assert_classes(store: &Store, events: &[UsageEvent], workspaces: &[Workspace]) {
+    let from = Grain::Day.start_of(NOW).plus_millis(-Grain::Day.millis());
+    let span = Span { from, to: from.plus_millis((DAYS + 2) * Grain::Day.millis()) };
+    for workspace in workspaces {
+        let mut expected: BTreeMap<_, Totals> = BTreeMap::new();
+        let yields = |event: &&UsageEvent| event.origin.class.yields() && event.caller.workspace == workspace.id;
+        for event in events.iter().filter(yields) {
+            let key = (Day::of(event.started_at), event.origin.class, event.model.clone());
+            *expected.entry(key).or_default() += Totals::from(event);
+        }
+        expected.retain(|_, totals| *totals != Totals::default());
+        let found = read_classes(store, &workspace.id, span).await.unwrap();
+        let found: BTreeMap<_, _> =
+            found.into_iter().map(|sum| ((sum.day, sum.class, sum.model), sum.totals)).collect();
+        assert_eq!(found, expected);
+    }
+}
+
 /// How many rows `check` corrects, over everything there is.
 async fn corrected(store: &Store) -> u64 {
     let mut corrected = 0;
@@ -175,6 +194,7 @@ async fn any_span_and_grouping_is_the_sum_of_its_events() {
         assert_eq!(inserted, 1_500);
         assert_sums(&store, &mut rng, 150, &events, &workspaces).await;
         assert_end_users(&store, &events, &workspaces).await;
+        assert_classes(&store, &events, &workspaces).await;
         assert_eq!(corrected(&store).await, 0);
     })
     .await;
@@ -220,6 +240,9 @@ async fn damaged_sums_are_corrected_and_then_agree_again() {
             "DELETE FROM usage_hours WHERE starts_at = (SELECT MIN(starts_at) FROM usage_hours)".into(),
             "UPDATE usage_days SET requests = requests - 1000 WHERE model = 'acme/Big'".into(),
             "DELETE FROM usage_days WHERE starts_at = (SELECT MIN(starts_at) FROM usage_days)".into(),
+            "UPDATE usage_classes SET prompt_tokens = prompt_tokens + 1 WHERE class = 'flex'".into(),
+            "DELETE FROM usage_classes WHERE starts_at = (SELECT MIN(starts_at) FROM usage_classes)".into(),
+            format!("INSERT INTO usage_classes VALUES ('{id}', {day}, 'batch', 'acme/gone', 7, 1, 2, 3, 4)"),
             "UPDATE usage_end_users SET cost = cost - 1 WHERE model = 'acme/Big'".into(),
             "DELETE FROM usage_end_users WHERE starts_at = (SELECT MIN(starts_at) FROM usage_end_users)".into(),
             format!(
@@ -237,6 +260,7 @@ async fn damaged_sums_are_corrected_and_then_agree_again() {
         assert_eq!(corrected(&store).await, 0);
         assert_sums(&store, &mut rng, 100, &events, &workspaces).await;
         assert_end_users(&store, &events, &workspaces).await;
+        assert_classes(&store, &events, &workspaces).await;
     })
     .await;
 }
@@ -250,6 +274,23 @@ async fn end_users_who_are_not_known_have_no_sums_to_correct() {
         let mut tx = store.begin().await.unwrap();
         UsageWriter::new(1).write(&mut tx, &events).await.unwrap();
         tx.commit().await.unwrap();
+        assert_eq!(corrected(&store).await, 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn calls_to_dedicated_endpoints_are_in_no_sum_of_classes() {
+    on_both(async |_, store| {
+        let mut rng = Rng::with_seed(2);
+        let workspaces = [people::workspace(&store).await];
+        let model = ModelId::parse("dedicated/chat").unwrap();
+        let dedicated: Vec<_> =
+            (0..20).map(|_| UsageEvent { model: model.clone(), ..event(&mut rng, &workspaces[0]) }).collect();
+        let others: Vec<_> = (0..20).map(|_| event(&mut rng, &workspaces[0])).collect();
+        insert(&store, &dedicated).await.unwrap();
+        insert(&store, &others).await.unwrap();
+        assert_classes(&store, &others, &workspaces).await;
         assert_eq!(corrected(&store).await, 0);
     })
     .await;
@@ -285,6 +326,7 @@ async fn nodes_that_write_and_check_at_once_neither_deadlock_nor_miscount() {
         let mut connection = outside(database).await;
         connection.execute("UPDATE usage_days SET cost = cost + 5").await.unwrap();
         connection.execute("UPDATE usage_hours SET prompt_tokens = 0 WHERE model = 'acme/Big'").await.unwrap();
+        connection.execute("UPDATE usage_classes SET cost = cost - 5").await.unwrap();
         drop(connection);
 
         let mut nodes = JoinSet::new();
@@ -306,6 +348,7 @@ async fn nodes_that_write_and_check_at_once_neither_deadlock_nor_miscount() {
         nodes.join_all().await;
         assert_eq!(corrected(&store).await, 0);
         assert_sums(&store, &mut rng, 50, &events, &workspaces).await;
+        assert_classes(&store, &events, &workspaces).await;
     })
     .await;
 }

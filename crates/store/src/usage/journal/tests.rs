@@ -266,6 +266,15 @@ fn the_longest_line_fits_into_its_reservation() {
 }
 
 #[test]
+fn a_line_without_a_class_is_of_an_interactive_call() {
+    let mut written = event(1, 5);
+    written.origin.class = CallClass::Interactive;
+    let line = line::encode(&written, Stage::Ended);
+    assert!(!String::from_utf8_lossy(&line).contains("class"));
+    assert_eq!(line::read_with_break(&line), Some((written, Stage::Ended)));
+}
+
+#[test]
 fn a_full_disk_admits_only_calls_whose_events_have_room() {
     let disk = ModelDisk::new(1);
     let (journal, _reader) = open(&disk, 1);

@@ -81,7 +81,7 @@ pub async fn list(store: &Store, filter: &Filter, limit: u32) -> Result<Vec<Logg
     let limit = limit.clamp(1, MAX_LISTED);
     let mut calls = Vec::new();
     for table in filter.tables() {
-        let columns = if table == REJECTED { rejected::READ } else { event::READ };
+        let columns = if table == REJECTED { rejected::COLUMNS } else { event::READ };
         let text = format!(
             "SELECT {columns} FROM {table} WHERE {} ORDER BY started_at DESC, request_id DESC LIMIT {limit}",
             condition(filter)

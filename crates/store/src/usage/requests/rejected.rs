@@ -27,8 +27,8 @@ pub struct RejectedCall {
     pub end_user: Option<EndUserId>,
 }
 
-const COLUMNS: &str = "request_id, workspace_id, key_id, user_id, model, status, code, started_at, duration_micros, held_micros, surface, \
-     requested_model, end_user";
+pub(super) const COLUMNS: &str = "request_id, workspace_id, key_id, user_id, model, status, code, started_at, duration_micros, \
+     held_micros, surface, requested_model, end_user, class";
 
 /// Writes rejected calls. Idempotent.
 pub async fn insert_rejected(tx: &mut Tx, calls: &[RejectedCall]) -> Result<(), StoreError> {
@@ -54,16 +54,13 @@ pub async fn insert_rejected(tx: &mut Tx, calls: &[RejectedCall]) -> Result<(), 
                 .bind(row::to_optional_number(call.held_micros))
                 .bind(event::surface_text(&call.origin))
                 .bind(event::requested_text(&call.origin))
-                .bind(call.end_user.as_ref().map(EndUserId::as_str));
+                .bind(call.end_user.as_ref().map(EndUserId::as_str))
+                .bind(call.origin.class.as_str());
         }
         tx.execute(insert).await?;
     }
     Ok(())
 }
-
-/// The columns that [`from_row`] reads.
-pub(super) const READ: &str = "request_id, workspace_id, key_id, user_id, model, status, code, started_at, duration_micros, \
-     held_micros, surface, requested_model, end_user";
 
 pub(super) fn from_row(found: &AnyRow) -> Result<RejectedCall, StoreError> {
     let key = row::optional_parsed(found, "key_id", |text| KeyId::parse(text).ok())?.map(Actor::Key);

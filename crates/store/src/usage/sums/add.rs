@@ -2,7 +2,6 @@
 
 use super::Sums;
 use super::amounts::{Amounts, COLUMNS};
-use super::classes::add_classes;
 use crate::accounts::end_users::Named;
 use crate::db::{Engine, Tx};
 use crate::error::StoreError;
@@ -12,15 +11,16 @@ use domain::{Grain, UsageEvent};
 use sqlx::AssertSqlSafe;
 use std::collections::{BTreeMap, HashSet};
 
-/// The key of a row of sums. The order of the fields is the order in which every transaction locks its rows.
+/// The key of a row of sums; `None` for the columns that its table does not have. The order of the fields is the order in which
+/// every transaction locks its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SumKey<'a> {
     pub(super) workspace: &'a str,
-    /// `None` in sums of all calls.
     pub(super) end_user: Option<&'a str>,
     pub(super) starts_at: i64,
+    pub(super) class: Option<&'a str>,
     pub(super) model: &'a str,
-    pub(super) actor: &'a str,
+    pub(super) actor: Option<&'a str>,
 }
 
 impl<'a> SumKey<'a> {
@@ -30,8 +30,9 @@ impl<'a> SumKey<'a> {
             workspace: event.caller.workspace.as_str(),
             end_user: None,
             starts_at: grain.start_of(event.started_at).millis(),
+            class: None,
             model: event.model.as_str(),
-            actor: event.caller.actor.as_str(),
+            actor: Some(event.caller.actor.as_str()),
         }
     }
 }
@@ -41,8 +42,21 @@ pub(crate) async fn add(tx: &mut Tx, events: &[&UsageEvent], known: &HashSet<Nam
     for grain in [Grain::Hour, Grain::Day] {
         add_amounts(tx, Sums::Of(grain), &group(events, grain)).await?;
     }
-    add_classes(tx, events).await?;
+    add_amounts(tx, Sums::Classes, &by_class(events)).await?;
     add_amounts(tx, Sums::EndUsers, &by_end_user(events, known)).await
+}
+
+/// Adds up the events that are not interactive, except those of dedicated endpoints, which cost GPU-hours.
+fn by_class<'a>(events: &[&'a UsageEvent]) -> Vec<(SumKey<'a>, Amounts)> {
+    let mut sums: BTreeMap<SumKey<'a>, Totals> = BTreeMap::new();
+    for &event in events {
+        let class = event.origin.class;
+        if class.yields() && !event.model.is_dedicated() {
+            let key = SumKey { class: Some(class.as_str()), actor: None, ..SumKey::of(event, Grain::Day) };
+            *sums.entry(key).or_default() += Totals::from(event);
+        }
+    }
+    amounts(sums)
 }
 
 /// Adds up the events that named a known end user, in the order of the keys.
@@ -83,11 +97,13 @@ pub(super) async fn add_amounts(tx: &mut Tx, sums: Sums, rows: &[(SumKey<'_>, Am
     for chunk in chunks(rows) {
         let mut upsert = sqlx::query(AssertSqlSafe(upsert_text(tx.engine(), sums.table(), sums.key(), chunk.len())));
         for (key, amounts) in chunk {
-            upsert = upsert.bind(key.workspace);
-            if let Some(end_user) = key.end_user {
-                upsert = upsert.bind(end_user);
+            for text in [Some(key.workspace), key.end_user].into_iter().flatten() {
+                upsert = upsert.bind(text);
             }
-            upsert = upsert.bind(key.starts_at).bind(key.model).bind(key.actor);
+            upsert = upsert.bind(key.starts_at);
+            for text in [key.class, Some(key.model), key.actor].into_iter().flatten() {
+                upsert = upsert.bind(text);
+            }
             for number in amounts.numbers() {
                 upsert = upsert.bind(number);
             }
@@ -98,7 +114,7 @@ pub(super) async fn add_amounts(tx: &mut Tx, sums: Sums, rows: &[(SumKey<'_>, Am
 }
 
 /// A saturating sum: absurd counts from a faulty engine must not make the insert fail and block all other events.
-pub(super) fn upsert_text(engine: Engine, table: &str, key: &str, rows: usize) -> String {
+fn upsert_text(engine: Engine, table: &str, key: &str, rows: usize) -> String {
     let columns = format!("{key}, {}", COLUMNS.join(", "));
     let insert = insert_text(engine, table, &columns, rows);
     let columns = COLUMNS.map(|column| {

@@ -1,8 +1,8 @@
 //! Compares the sums with the rows they are sums of, and corrects them while nodes are running.
 //!
-//! Hours are compared with events, days with hours, and those of end users with events. A difference is read by one statement, so it is consistent; writers
-//! add the same amount to both sides, so the difference stays constant until it is subtracted. Only a second check at the
-//! same time must be excluded.
+//! Hours are compared with events, days with hours, and those of classes and of end users with events. A difference is read by
+//! one statement, so it is consistent; writers add the same amount to both sides, so the difference stays constant until it is
+//! subtracted. Only a second check at the same time must be excluded.
 
 use super::Sums;
 use super::add::{SumKey, add_amounts};
@@ -11,9 +11,9 @@ use super::query::{Selection, query};
 use crate::db::{Engine, Store, Tx};
 use crate::error::StoreError;
 use crate::row;
-use domain::grouping::Dimension;
 use domain::span::{EndUserRows, Piece, Source};
 use domain::{Grain, Span, Timestamp, WorkspaceId};
+use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
 /// Of two checks that find the same difference, only one may subtract it.
@@ -39,24 +39,18 @@ pub async fn next_start(
     sums: Sums,
     from: Timestamp,
 ) -> Result<Option<Timestamp>, StoreError> {
-    let query = sqlx::query(match sums {
-        Sums::Of(Grain::Hour) => {
-            "SELECT MIN(at) AS next_at FROM (SELECT MIN(starts_at) AS at FROM usage_hours \
-             WHERE workspace_id = $1 AND starts_at >= $2 UNION ALL SELECT MIN(started_at) FROM usage_calls \
-             WHERE workspace_id = $1 AND started_at >= $2) AS found"
-        }
-        Sums::Of(Grain::Day) => {
-            "SELECT MIN(at) AS next_at FROM (SELECT MIN(starts_at) AS at FROM usage_days \
-             WHERE workspace_id = $1 AND starts_at >= $2 UNION ALL SELECT MIN(starts_at) FROM usage_hours \
-             WHERE workspace_id = $1 AND starts_at >= $2) AS found"
-        }
+    let (parts, at) = match sums {
+        Sums::Of(Grain::Hour) => ("usage_calls", "started_at"),
+        Sums::Of(Grain::Day) => ("usage_hours", "starts_at"),
         // Every day with events has a sum of all calls, which are checked before.
-        Sums::EndUsers => {
-            "SELECT MIN(at) AS next_at FROM (SELECT MIN(starts_at) AS at FROM usage_end_users \
-             WHERE workspace_id = $1 AND starts_at >= $2 UNION ALL SELECT MIN(starts_at) FROM usage_days \
-             WHERE workspace_id = $1 AND starts_at >= $2) AS found"
-        }
-    });
+        Sums::Classes | Sums::EndUsers => ("usage_days", "starts_at"),
+    };
+    let text = format!(
+        "SELECT MIN(at) AS next_at FROM (SELECT MIN(starts_at) AS at FROM {} WHERE workspace_id = $1 AND starts_at >= $2 \
+         UNION ALL SELECT MIN({at}) FROM {parts} WHERE workspace_id = $1 AND {at} >= $2) AS found",
+        sums.table()
+    );
+    let query = sqlx::query(AssertSqlSafe(text));
     let Some(found) = store.row(query.bind(workspace.as_str()).bind(from.millis())).await? else { return Ok(None) };
     Ok(row::optional_moment(&found, "next_at")?.map(|moment| sums.grain().start_of(moment)))
 }
@@ -68,7 +62,7 @@ pub async fn correct(
     sums: Sums,
     starts_at: Timestamp,
 ) -> Result<u64, StoreError> {
-    let (selection, pieces, by) = (Selection::all(workspace), sides(sums, starts_at), dimensions(sums));
+    let (selection, pieces, by) = (Selection::all(workspace), sides(sums, starts_at), columns(sums));
     if differences(sums, &store.rows(query(selection, &pieces, by)).await?)?.is_empty() {
         return Ok(0);
     }
@@ -78,8 +72,9 @@ pub async fn correct(
     let (workspace, starts_at) = (workspace.as_str(), starts_at.millis());
     let mut corrections: Vec<_> = found
         .iter()
-        .map(|Difference { end_user, model, actor, excess }| {
-            (SumKey { workspace, end_user: end_user.as_deref(), starts_at, model, actor }, -*excess)
+        .map(|Difference { end_user, class, model, actor, excess }| {
+            let (end_user, class, actor) = (end_user.as_deref(), class.as_deref(), actor.as_deref());
+            (SumKey { workspace, end_user, starts_at, class, model, actor }, -*excess)
         })
         .collect();
     corrections.sort_unstable_by_key(|(key, _)| *key);
@@ -101,24 +96,27 @@ fn sides(sums: Sums, starts_at: Timestamp) -> [Piece; 2] {
     let (whole, parts) = match sums {
         Sums::Of(grain @ Grain::Hour) => (Source::Sums(grain), Source::Events),
         Sums::Of(grain @ Grain::Day) => (Source::Sums(grain), Source::Sums(Grain::Hour)),
+        Sums::Classes => (Source::Classes, Source::EventsOfClasses),
         Sums::EndUsers => (Source::EndUsers(EndUserRows::Named), Source::EventsOfEndUsers),
     };
     [Piece::plus(whole, span), Piece::minus(parts, span)]
 }
 
 /// What distinguishes the rows of an hour or day.
-const fn dimensions(sums: Sums) -> &'static [Dimension] {
+const fn columns(sums: Sums) -> &'static [&'static str] {
     match sums {
-        Sums::Of(_) => &[Dimension::Model, Dimension::Key],
-        Sums::EndUsers => &[Dimension::EndUser, Dimension::Model, Dimension::Key],
+        Sums::Of(_) => &["model", "actor"],
+        Sums::Classes => &["class", "model"],
+        Sums::EndUsers => &["end_user", "model", "actor"],
     }
 }
 
-/// The amounts by which a row is too high; negative if it is too low.
+/// The amounts by which a row is too high; negative if it is too low. Columns that its table does not have are `None`.
 struct Difference {
     end_user: Option<String>,
+    class: Option<String>,
     model: String,
-    actor: String,
+    actor: Option<String>,
     excess: Amounts,
 }
 
@@ -127,12 +125,14 @@ fn differences(sums: Sums, found: &[AnyRow]) -> Result<Vec<Difference>, StoreErr
     for found in found {
         let excess = Amounts::read(found)?;
         if !excess.is_zero() {
-            let end_user = match sums {
-                Sums::Of(_) => None,
-                Sums::EndUsers => Some(row::text(found, "end_user")?),
-            };
-            let (model, actor) = (row::text(found, "model")?, row::text(found, "actor")?);
-            differing.push(Difference { end_user, model, actor, excess });
+            let text = |column| columns(sums).contains(&column).then(|| row::text(found, column)).transpose();
+            differing.push(Difference {
+                end_user: text("end_user")?,
+                class: text("class")?,
+                model: row::text(found, "model")?,
+                actor: text("actor")?,
+                excess,
+            });
         }
     }
     Ok(differing)

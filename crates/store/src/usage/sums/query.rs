@@ -26,8 +26,8 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// `pieces` must not be empty.
-pub(super) fn query<'q>(selection: Selection<'q>, pieces: &[Piece], by: &[Dimension]) -> Query<'q> {
+/// Adds up the pieces by columns. `pieces` must not be empty.
+pub(super) fn query<'q>(selection: Selection<'q>, pieces: &[Piece], by: &[&str]) -> Query<'q> {
     let text = text(pieces, by, selection.actor.is_some());
     let mut query = sqlx::query(AssertSqlSafe(text)).bind(selection.workspace.as_str());
     for piece in pieces {
@@ -54,11 +54,10 @@ fn group(found: &AnyRow, dimension: Dimension) -> Result<Group, StoreError> {
     })
 }
 
-fn text(pieces: &[Piece], by: &[Dimension], of_one_actor: bool) -> String {
-    let groups: Vec<&str> = by.iter().map(|dimension| group_column(*dimension)).collect();
+fn text(pieces: &[Piece], by: &[&str], of_one_actor: bool) -> String {
     let sums = COLUMNS.map(|column| format!("CAST(COALESCE(SUM({column}), 0) AS BIGINT) AS {column}"));
-    let selected = groups.iter().copied().chain(sums.iter().map(String::as_str)).collect::<Vec<_>>().join(", ");
-    let grouped = if groups.is_empty() { String::new() } else { format!(" GROUP BY {}", groups.join(", ")) };
+    let selected = by.iter().copied().chain(sums.iter().map(String::as_str)).collect::<Vec<_>>().join(", ");
+    let grouped = if by.is_empty() { String::new() } else { format!(" GROUP BY {}", by.join(", ")) };
     let actor = if of_one_actor { format!(" AND actor = ${}", pieces.len() * 2 + 2) } else { String::new() };
     format!("SELECT {selected} FROM ({}) AS pieces{grouped}", parts(pieces, &format!("workspace_id = $1{actor}")))
 }
@@ -69,7 +68,7 @@ pub(super) fn parts(pieces: &[Piece], condition: &str) -> String {
     numbered.map(|(at, piece)| part(*piece, at, condition)).collect::<Vec<_>>().join(" UNION ALL ")
 }
 
-const fn group_column(dimension: Dimension) -> &'static str {
+pub(super) const fn group_column(dimension: Dimension) -> &'static str {
     match dimension {
         Dimension::Model => "model",
         Dimension::Key => "actor",
@@ -83,6 +82,10 @@ const fn group_column(dimension: Dimension) -> &'static str {
 const EVENTS_OF_END_USERS: &str = "(SELECT e.* FROM usage_events e JOIN end_users u \
      ON u.workspace_id = e.workspace_id AND u.id = e.end_user) AS named";
 
+/// Dedicated endpoints cost GPU-hours, so their calls are in no sum of classes.
+const EVENTS_OF_CLASSES: &str =
+    "(SELECT * FROM usage_events WHERE class <> 'interactive' AND SUBSTR(model, 1, 10) <> 'dedicated/') AS apart";
+
 /// The rows of one piece; the bounds of its span are the parameters `at` and `at + 1`.
 fn part(piece: Piece, at: usize, condition: &str) -> String {
     let sign = match piece.sign {
@@ -90,18 +93,25 @@ fn part(piece: Piece, at: usize, condition: &str) -> String {
         Sign::Minus => "-",
     };
     let served = "(CASE WHEN certainty = 'void' THEN 0 ELSE 1 END)";
-    let (table, moment, surface, end_user, requests) = match piece.source {
-        Source::Sums(grain) => (Sums::Of(grain).table(), "starts_at", "''", "''", "requests"),
-        Source::EndUsers(EndUserRows::Named) => (Sums::EndUsers.table(), "starts_at", "''", "end_user", "requests"),
-        Source::EndUsers(EndUserRows::Unnamed) => (Sums::EndUsers.table(), "starts_at", "''", "''", "requests"),
-        Source::Events => ("usage_events", "started_at", "surface", "''", served),
-        Source::EventsOfEndUsers => (EVENTS_OF_END_USERS, "started_at", "surface", "end_user", served),
+    let (table, moment, requests, own): (&str, &str, &str, &[&str]) = match piece.source {
+        Source::Sums(grain) => (Sums::Of(grain).table(), "starts_at", "requests", &["actor"]),
+        Source::Classes => (Sums::Classes.table(), "starts_at", "requests", &["class"]),
+        Source::EndUsers(EndUserRows::Named) => {
+            (Sums::EndUsers.table(), "starts_at", "requests", &["actor", "end_user"])
+        }
+        Source::EndUsers(EndUserRows::Unnamed) => (Sums::EndUsers.table(), "starts_at", "requests", &["actor"]),
+        Source::Events => ("usage_events", "started_at", served, &["actor", "surface"]),
+        Source::EventsOfClasses => (EVENTS_OF_CLASSES, "started_at", served, &["class"]),
+        Source::EventsOfEndUsers => (EVENTS_OF_END_USERS, "started_at", served, &["actor", "surface", "end_user"]),
     };
+    let groups = ["actor", "surface", "end_user", "class"]
+        .map(|column| if own.contains(&column) { column.to_owned() } else { format!("'' AS {column}") })
+        .join(", ");
     let [counted, amounts @ ..] = COLUMNS;
     let amounts = amounts.map(|column| format!("{sign}{column} AS {column}")).join(", ");
     format!(
-        "SELECT {moment} - {moment} % {day} AS day, workspace_id, model, actor, {surface} AS surface, {end_user} AS end_user, \
-         {sign}{requests} AS {counted}, {amounts} FROM {table} WHERE {condition} AND {moment} >= ${at} AND {moment} < ${next}",
+        "SELECT {moment} - {moment} % {day} AS day, workspace_id, model, {groups}, {sign}{requests} AS {counted}, {amounts} \
+         FROM {table} WHERE {condition} AND {moment} >= ${at} AND {moment} < ${next}",
         day = Grain::Day.millis(),
         next = at + 1,
     )

@@ -1,6 +1,6 @@
 //! Reads the usage of a workspace.
 
-use super::query::{Selection, groups_and_amounts, query};
+use super::query::{Selection, group_column, groups_and_amounts, query};
 use crate::db::Store;
 use crate::error::StoreError;
 use domain::Grouping;
@@ -39,8 +39,9 @@ async fn read_some(
     pieces: &[Piece],
     by: &[Dimension],
 ) -> Result<Vec<Summed>, StoreError> {
+    let columns: Vec<&str> = by.iter().map(|dimension| group_column(*dimension)).collect();
     let mut sums = Vec::new();
-    for found in store.rows(query(selection, pieces, by)).await? {
+    for found in store.rows(query(selection, pieces, &columns)).await? {
         let (groups, amounts) = groups_and_amounts(&found, by)?;
         if !amounts.is_zero() {
             sums.push(Summed { groups, totals: amounts.totals()? });

@@ -20,6 +20,10 @@ pub(crate) struct RequestView {
     requested_model: Option<String>,
     /// The API of the call: `chat`, `messages`, `embeddings` and so on; null for calls of older versions.
     surface: Option<&'static str>,
+    /// `interactive`, `flex` for calls with `service_tier: "flex"`, or `batch` for lines of batches. The class decides which
+    /// waiting calls are served first, and at which price.
+    #[schema(example = "interactive")]
+    class: &'static str,
     /// The key of the call, or null if a user called.
     key: Option<String>,
     /// The user who called in the Playground.
@@ -72,6 +76,7 @@ impl From<UsageEvent> for RequestView {
             model: Some(event.model.to_string()),
             requested_model: event.origin.requested_model.map(Into::into),
             surface: event.origin.surface.map(CallSurface::as_str),
+            class: event.origin.class.as_str(),
             key,
             user,
             end_user: event.end_user.map(|end_user| end_user.id.to_string()),
@@ -103,6 +108,7 @@ impl From<RejectedCall> for RequestView {
             model: call.model.map(|model| model.to_string()),
             requested_model: call.origin.requested_model.map(Into::into),
             surface: call.origin.surface.map(CallSurface::as_str),
+            class: call.origin.class.as_str(),
             key,
             user,
             end_user: call.end_user.map(|id| id.to_string()),
@@ -138,7 +144,7 @@ fn millis(micros: u64) -> f64 {
 }
 
 impl RequestView {
-    pub(crate) const HEADER: [&'static str; 23] = [
+    pub(crate) const HEADER: [&'static str; 24] = [
         "id",
         "at",
         "model",
@@ -162,10 +168,11 @@ impl RequestView {
         "failovers",
         "endUser",
         "batch",
+        "class",
     ];
 
     /// In the order of the header.
-    pub(crate) fn cells(self) -> [String; 23] {
+    pub(crate) fn cells(self) -> [String; 24] {
         let text = |member: Option<String>| member.unwrap_or_default();
         let time = |millis: Option<f64>| millis.map_or_else(String::new, |millis| millis.to_string());
         [
@@ -192,6 +199,7 @@ impl RequestView {
             self.failovers.to_string(),
             text(self.end_user),
             text(self.batch),
+            self.class.to_owned(),
         ]
     }
 }

@@ -7,7 +7,8 @@ use store::Store;
 use store::requests::{self, Filter, LoggedCall, RejectedCall, StatusFilter, insert_rejected};
 use store::usage::UsageWriter;
 
-/// Ten calls, one each millisecond: calls 3 and 5 failed, calls 7 and 9 were rejected, all others were served.
+/// Ten calls, one each millisecond: calls 3 and 5 failed, calls 7 and 9 were rejected, all others were served. Calls 4 and 9 are
+/// flex calls.
 async fn fill(store: &Store, workspace: &Workspace) {
     let mut events = Vec::new();
     let mut rejected = Vec::new();
@@ -15,6 +16,7 @@ async fn fill(store: &Store, workspace: &Workspace) {
         let mut event = event(workspace, number);
         match number {
             3 => event.code = "bad_gateway".into(),
+            4 => event.origin.class = CallClass::Flex,
             5 => (event.status, event.code) = (502, "bad_gateway".into()),
             7 | 9 => {
                 rejected.push(RejectedCall {
@@ -27,7 +29,11 @@ async fn fill(store: &Store, workspace: &Workspace) {
                     started_at: event.started_at,
                     duration_micros: 5,
                     held_micros: None,
-                    origin: CallOrigin { surface: Some(CallSurface::Chat), ..CallOrigin::default() },
+                    origin: CallOrigin {
+                        surface: Some(CallSurface::Chat),
+                        class: if number == 9 { CallClass::Flex } else { CallClass::Interactive },
+                        ..CallOrigin::default()
+                    },
                     end_user: None,
                 });
                 continue;
@@ -52,6 +58,7 @@ fn all(workspace: &Workspace) -> Filter {
         status: None,
         code: None,
         surface: None,
+        class: None,
         end_user: None,
         request: None,
         min_duration: None,
@@ -90,6 +97,10 @@ async fn calls_are_listed_newest_first_and_filtered() {
             (Filter { model: Some("acme/none".into()), ..all.clone() }, vec![]),
             (Filter { surface: Some(CallSurface::Messages), ..all.clone() }, vec![8, 6, 5, 4, 3, 2, 1, 0]),
             (Filter { surface: Some(CallSurface::Chat), ..all.clone() }, vec![9, 7]),
+            (Filter { class: Some(CallClass::Flex), ..all.clone() }, vec![9, 4]),
+            (Filter { class: Some(CallClass::Interactive), ..all.clone() }, vec![8, 7, 6, 5, 3, 2, 1, 0]),
+            (Filter { class: Some(CallClass::Flex), status: Some(StatusFilter::Failed), ..all.clone() }, vec![9]),
+            (Filter { class: Some(CallClass::Batch), ..all.clone() }, vec![]),
             (Filter { span: Span { from: later(2), to: later(5) }, ..all.clone() }, vec![4, 3, 2]),
         ] {
             assert_eq!(numbers(&store, &filter).await, expected, "{filter:?}");
@@ -121,6 +132,7 @@ async fn pages_have_no_gaps_and_no_duplicates() {
         assert_eq!(numbers, [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
         let LoggedCall::Rejected(rejected) = &seen[0] else { panic!("{:?}", seen[0]) };
         assert_eq!((rejected.status, rejected.code.as_str()), (429, "rate_limit_exceeded"));
+        assert_eq!(rejected.origin.class, CallClass::Flex);
         let LoggedCall::Served(served) = &seen[1] else { panic!("{:?}", seen[1]) };
         assert_eq!((served.tokens.total(), served.sent_micros, served.streamed), (15, Some(700), true));
         let absent = (later(4), RequestId::new(later(4), entropy()));
@@ -153,6 +165,8 @@ async fn lines_of_an_old_batch_are_listed_when_they_ran_and_found_by_id() {
         assert!(seen.iter().map(LoggedCall::request).eq(events.iter().rev().map(|event| &event.request)), "{seen:?}");
         let by_id = Filter { request: Some(batch.request_of(2)), ..all(&workspace) };
         assert_eq!(requests::list(&store, &by_id, 100).await.unwrap(), [seen[1].clone()]);
+        let of_batches = Filter { class: Some(CallClass::Batch), ..all(&workspace) };
+        assert_eq!(requests::list(&store, &of_batches, 100).await.unwrap(), seen[1..3]);
     })
     .await;
 }

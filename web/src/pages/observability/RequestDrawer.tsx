@@ -1,6 +1,7 @@
 import { Anchor, Code, Drawer, Group, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
+import { classLabel } from '../../api/call-classes'
 import { endUserQuery } from '../../api/end-users'
 import type { LoggedRequest } from '../../api/series'
 import { useWorkspace } from '../../api/session'
@@ -67,6 +68,7 @@ function RequestFacts({ request, callerNameOf }: { request: LoggedRequest; calle
     ],
     ['Requested name', request.requestedModel ?? request.model ?? 'unknown'],
     ['API', surfaceLabel(request.surface)],
+    ['Class', classLabel(request.class)],
     ...(request.batch ? [['Batch', <BatchLink key="batch" id={request.batch} />] as [string, ReactNode]] : []),
     ['Caller', `${callerNameOf(request.key ?? request.user)} (${request.key ? 'API key' : 'Playground'})`],
     ...(request.endUser

@@ -2,6 +2,7 @@ import { Anchor, Code, Group, Stack, Switch, Text } from '@mantine/core'
 import { IconListSearch } from '@tabler/icons-react'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useCallback } from 'react'
+import { CALL_CLASS_OPTIONS, CALL_CLASSES } from '../../api/call-classes'
 import { FASTEST_POLL_MS } from '../../api/polling'
 import { type LoggedRequest, requestsCsv, requestsQuery, type Window } from '../../api/series'
 import { surfaceLabel } from '../../api/surfaces'
@@ -41,6 +42,7 @@ const DURATION_OPTIONS = DURATIONS.filter(Boolean).map((ms) => ({
 const SHOWN_OF_ID = 8
 const FILTERS = {
   status: oneOf(STATUSES),
+  class: oneOf(['', ...CALL_CLASSES]),
   code: text(),
   request: text(),
   id: text(),
@@ -61,6 +63,7 @@ export function RequestLog({ workspaceId, window, only, callerNameOf }: Props) {
   const parameters = {
     ...only,
     status: filters.status || undefined,
+    class: filters.class || undefined,
     code: filters.code || undefined,
     request: filters.id || undefined,
     minDurationMillis: filters.slower ? Number(filters.slower) : undefined,
@@ -81,6 +84,13 @@ export function RequestLog({ workspaceId, window, only, callerNameOf }: Props) {
           data={STATUS_OPTIONS}
           value={filters.status}
           onChange={(status) => change({ status })}
+        />
+        <FilterSelect
+          label="Class"
+          placeholder="Any class"
+          data={CALL_CLASS_OPTIONS}
+          value={filters.class}
+          onChange={(one) => change({ class: one })}
         />
         <FilterSelect
           label="Duration"

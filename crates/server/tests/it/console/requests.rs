@@ -1,7 +1,8 @@
 //! The request log.
 
 use super::person::{Person, error_of};
-use crate::app::{CHAT, EMBEDDING, TIMEOUT, TestApp, stream, text, wait_until};
+use crate::app::{CHAT, EMBEDDING, TIMEOUT, TestApp, chat, stream, text, wait_until};
+use crate::batches::{create, ended, lines};
 use serde_json::{Value, json};
 use testkit::fake_engine::Script;
 
@@ -106,6 +107,7 @@ async fn the_log_is_filtered_paged_and_exported() {
         ("model=a/b&endpoint=c", "endpoint"),
         ("code=%00", "code"),
         ("surface=colour", "surface"),
+        ("class=colour", "class"),
     ] {
         let response = person.get(&format!("{log}?{query}")).await;
         assert_eq!(error_of(&response), format!("422 invalid_value {field}"), "{query}");
@@ -113,4 +115,36 @@ async fn the_log_is_filtered_paged_and_exported() {
     let other = app.admin("organizations create --name Other");
     let stranger = Person::of_organization(&app, "otto", &format!("{} --role admin", text(&other["id"]))).await;
     assert_eq!(error_of(&stranger.get(&log).await), "404 not_found");
+}
+
+#[tokio::test]
+async fn the_log_shows_the_class_of_each_call_and_filters_by_it() {
+    let app = TestApp::start().await;
+    assert_eq!(app.chat("hi").await.status, 200);
+    let mut flex = chat("hi");
+    flex["service_tier"] = json!("flex");
+    assert_eq!(app.ask(flex.clone()).await.status, 200);
+    app.engine().push(Script { status: Some(500), ..Script::default() });
+    assert_eq!(app.ask(flex).await.status, 502);
+    ended(&app.client(), &create(&app.client(), &lines(2)).await).await;
+    app.usage(5).await;
+    let person = Person::new(&app, "mia", "member").await;
+    let log = format!("/api/workspaces/{}/requests", app.workspace());
+    let statuses = async |query: &str| {
+        let page = person.read(&format!("{log}?{query}")).await;
+        let calls = page["data"].as_array().unwrap().iter();
+        calls.map(|call| (text(&call["class"]).to_owned(), call["status"].clone())).collect::<Vec<_>>()
+    };
+    let shown = |class: &str, status: u16| (class.to_owned(), json!(status));
+    assert_eq!(statuses("class=interactive").await, [shown("interactive", 200)]);
+    assert_eq!(statuses("class=flex").await, [shown("flex", 502), shown("flex", 200)]);
+    assert_eq!(statuses("class=flex&status=failed").await, [shown("flex", 502)]);
+    assert_eq!(statuses("class=batch").await, [shown("batch", 200), shown("batch", 200)]);
+    assert_eq!(statuses("").await.len(), 5);
+    let table = person.get(&format!("{log}?format=csv&class=batch")).await.text();
+    let rows: Vec<&str> = table.lines().collect();
+    assert!(rows.len() == 3 && rows[0].ends_with(",batch,class") && rows[1].ends_with(",batch"), "{table}");
+
+    let rebuilt = app.admin("usage rebuild");
+    assert_eq!(rebuilt["rowsCorrected"], 0, "{rebuilt}");
 }

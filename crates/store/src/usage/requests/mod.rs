@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::row;
 use domain::batches::COMPLETION_WINDOW_MILLIS;
 use domain::usage::{Actor, CLIENT_GONE, CallSurface};
-use domain::{EndUserId, RequestId, Span, Timestamp, UsageEvent, WorkspaceId};
+use domain::{CallClass, EndUserId, RequestId, Span, Timestamp, UsageEvent, WorkspaceId};
 use sqlx::AssertSqlSafe;
 use std::time::Duration;
 
@@ -42,6 +42,7 @@ pub struct Filter {
     pub status: Option<StatusFilter>,
     pub code: Option<String>,
     pub surface: Option<CallSurface>,
+    pub class: Option<CallClass>,
     pub end_user: Option<EndUserId>,
     pub request: Option<RequestId>,
     /// Only calls that took at least this long.
@@ -151,6 +152,7 @@ fn conditions(filter: &Filter) -> Vec<(&'static str, Value<'_>)> {
     }
     all.extend(filter.code.as_deref().map(|code| ("code =", Value::Text(code))));
     all.extend(filter.surface.map(|surface| ("surface =", Value::Text(surface.as_str()))));
+    all.extend(filter.class.map(|class| ("class =", Value::Text(class.as_str()))));
     all.extend(filter.end_user.as_ref().map(|end_user| ("end_user =", Value::Text(end_user.as_str()))));
     if let Some(least) = filter.min_duration {
         let micros = i64::try_from(least.as_micros()).unwrap_or(i64::MAX);

@@ -1,5 +1,6 @@
 import { Anchor, Code, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import { classLabel } from '../../../api/call-classes'
 import { type Queue, queuesQuery } from '../../../api/operator/nodes'
 import { paths } from '../../../paths'
 import { type Column, DataTable } from '../../../ui/DataTable'
@@ -8,7 +9,7 @@ import { Link } from '../../../ui/Link'
 import { Loaded } from '../../../ui/Loaded'
 import { Panel } from '../../../ui/Panel'
 import { TableSkeleton } from '../../../ui/Skeletons'
-import { classLabel, summaryOf } from './queues'
+import { summaryOf } from './queues'
 
 /** The calls that wait for room, by model, class and workspace. */
 export function Queues() {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { classLabel, summaryOf } from './queues'
+import { summaryOf } from './queues'
 
 it('sums up what waits', () => {
   expect(summaryOf([])).toBeUndefined()
@@ -10,8 +10,4 @@ it('sums up what waits', () => {
       { calls: 34, tokens: 400_000 },
     ]),
   ).toBe('1,234 calls, 3.4M tokens')
-})
-
-it('names classes, also those of later versions', () => {
-  expect(['batch', 'later'].map(classLabel)).toEqual(['Batch', 'later'])
 })

@@ -3,10 +3,6 @@
 import type { Queue } from '../../../api/operator/nodes'
 import { formatCompact, formatCount } from '../../../ui/format'
 
-const CLASSES: Record<string, string> = { interactive: 'Interactive', flex: 'Flex', batch: 'Batch' }
-
-export const classLabel = (name: string) => CLASSES[name] ?? name
-
 /** `12 calls, 3.4K tokens`; undefined if nothing waits. */
 export function summaryOf(queues: readonly Pick<Queue, 'calls' | 'tokens'>[]): string | undefined {
   const sum = (of: 'calls' | 'tokens') => queues.reduce((total, queue) => total + queue[of], 0)

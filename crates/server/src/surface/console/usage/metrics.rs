@@ -85,7 +85,8 @@ impl PartialSchema for SurfaceName {
 
 impl ToSchema for SurfaceName {}
 
-fn one_of<const N: usize>(names: [&'static str; N]) -> RefOr<Schema> {
+/// The schema of one of some names.
+pub(super) fn one_of<const N: usize>(names: [&'static str; N]) -> RefOr<Schema> {
     ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).into()
 }
 

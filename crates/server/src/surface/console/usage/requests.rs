@@ -1,6 +1,6 @@
 //! `/api/workspaces/{id}/requests`: the request log.
 
-use super::metrics::{SurfaceName, actor, surface};
+use super::metrics::{SurfaceName, actor, one_of, surface};
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::export::{self, ExportSender};
 use crate::surface::console::extract::query::{filter_text, non_empty, timestamp};
@@ -11,13 +11,15 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use control::requests;
 use domain::model_ref::dedicated_id;
-use domain::{EndUserId, RequestId, Span, Timestamp, WorkspaceId};
+use domain::{CallClass, EndUserId, RequestId, Span, Timestamp, WorkspaceId};
 use serde::Deserialize;
 use std::io;
 use std::time::Duration;
 use store::Store;
 use store::requests::{Filter, LoggedCall, StatusFilter};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -40,6 +42,9 @@ pub(crate) struct RequestsQuery {
     /// Only calls through this API.
     #[param(required = false, nullable = false, inline, value_type = Option<SurfaceName>)]
     surface: Option<String>,
+    /// Only calls of this class.
+    #[param(required = false, nullable = false, inline, value_type = Option<ClassName>)]
+    class: Option<String>,
     /// Only calls that named the end user with this id.
     #[serde(rename = "endUser")]
     #[param(required = false, nullable = false)]
@@ -70,6 +75,17 @@ enum RequestsFormat {
     Jsonl,
 }
 
+/// The schema of classes, from the classes that there are.
+enum ClassName {}
+
+impl PartialSchema for ClassName {
+    fn schema() -> RefOr<Schema> {
+        one_of(CallClass::ALL.map(CallClass::as_str))
+    }
+}
+
+impl ToSchema for ClassName {}
+
 fn filter(workspace: WorkspaceId, query: &RequestsQuery) -> Result<Filter, ConsoleError> {
     let (from, to) = (timestamp("from", &query.from)?, timestamp("to", &query.to)?);
     let span = Span { from: from.unwrap_or_default(), to: to.unwrap_or(Timestamp::from_millis(i64::MAX)) };
@@ -90,11 +106,17 @@ fn filter(workspace: WorkspaceId, query: &RequestsQuery) -> Result<Filter, Conso
         status: non_empty(&query.status).map(status_filter).transpose()?,
         code: filter_text("code", &query.code)?,
         surface: surface(&query.surface)?,
+        class: non_empty(&query.class).map(class).transpose()?,
         end_user: non_empty(&query.end_user).map(end_user).transpose()?,
         request: request.map_err(|_| ConsoleError::invalid("request", "not the id of a request"))?,
         min_duration: non_empty(&query.min_duration_millis).map(duration).transpose()?,
         before: None,
     })
+}
+
+fn class(text: &str) -> Result<CallClass, ConsoleError> {
+    let known = || CallClass::ALL.map(CallClass::as_str).join(", ");
+    CallClass::parse(text).ok_or_else(|| ConsoleError::invalid("class", &format!("a class is one of {}", known())))
 }
 
 fn end_user(text: &str) -> Result<EndUserId, ConsoleError> {

@@ -7,6 +7,7 @@ use crate::memory_budget::{Holder, MemoryBudget, MemoryGrant};
 use crate::{Headers, Incoming};
 use bytes::{Bytes, BytesMut};
 use http::header;
+use http1::LargeBuffer;
 use http1::server::{BodyRest, RequestBody};
 use std::sync::Arc;
 use std::time::Duration;
@@ -111,13 +112,13 @@ impl BodyBounds {
         } else if body.is_over() {
             Bytes::new()
         } else {
-            self.collect(body, announced, &mut memory).await?
+            LargeBuffer::returned_in_steps(self.collect(body, announced, &mut memory).await?)
         };
         if !is_gzip {
             return Ok(WholeBody { bytes, memory });
         }
         let (bytes, memory) = Box::pin(self.in_time(gunzip(bytes, self.limit, memory, &self.heavy))).await?;
-        Ok(WholeBody { bytes, memory })
+        Ok(WholeBody { bytes: LargeBuffer::returned_in_steps(bytes), memory })
     }
 
     /// Parses a body; one that takes long as [`HeavyWork`].

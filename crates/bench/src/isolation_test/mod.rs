@@ -115,7 +115,8 @@ impl Attack {
     fn script(self) -> Script {
         let usual = Script::default();
         match self {
-            Self::LargeResponses => Script { huge_bytes: attacks::RESPONSE_BYTES, ..usual },
+            // Without its length, most of it has to be read.
+            Self::LargeResponses => Script { huge_bytes: attacks::RESPONSE_BYTES, chunked: true, ..usual },
             Self::CountedTokens => Script { prompt_tokens: attacks::COUNTED_TOKENS, ..usual },
             Self::None
             | Self::RejectedKeys

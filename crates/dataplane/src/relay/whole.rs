@@ -14,9 +14,10 @@ use dialects::Dialect;
 use domain::model::ReasoningNames;
 use domain::{CallClass, OrganizationId};
 use http1::LargeBuffer;
+use http1::client::Collected;
 
-/// A response that is larger, with what it repeats of the request, is normalized on another thread.
-const NORMALIZE_INLINE: usize = 128 << 10;
+/// A response that is larger, with what it repeats of the request, is read on another thread.
+pub(crate) const NORMALIZE_INLINE: usize = 128 << 10;
 /// The copies of a response that exist while it becomes a stream: as read, normalized, in chunks, and what a translation
 /// keeps and writes.
 const GATHERED_COPIES: usize = 8;
@@ -32,18 +33,20 @@ impl Dataplane {
         let echo = echo_bytes(call);
         // Before anything is read, because a response that arrives in one piece takes none while it is collected.
         memory.grow_for(echo).map_err(|missing| AttemptError::Final(missing.into()))?;
-        let whole = exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, |bytes| memory.grow_for(echo + bytes));
-        let whole = whole.await.map_err(collect_error)?;
+        let grow = |bytes: usize| memory.grow_for(echo + bytes);
+        let whole =
+            exchange.collect_pieces(MAX_RESPONSE_BYTES, self.timeouts.idle, grow).await.map_err(collect_error)?;
         let mut meter = TokenMeter::new(prompt);
         let (is_native, is_flex) = (attempt.native().is_some(), call.class == CallClass::Flex);
-        let normalized = if whole.len() + echo <= NORMALIZE_INLINE {
-            let Call { request, dialect, .. } = call;
-            let (operation, choices, echo) = (&request.operation, request.choices(), request.echo());
-            let (reasoning_names, id) = (attempt.reasoning_names, call.tap.request_id().as_str());
-            let expected = Expected { operation, choices, echo, id, reasoning_names, dialect, is_native, is_flex };
-            normalize(&whole, &request.model, &expected, &mut meter)
-        } else {
-            Box::pin(self.normalize_elsewhere(whole, attempt, &mut meter)).await
+        let normalized = match whole {
+            Collected::Whole(whole) if whole.len() + echo <= NORMALIZE_INLINE => {
+                let Call { request, dialect, .. } = call;
+                let (operation, choices, echo) = (&request.operation, request.choices(), request.echo());
+                let (reasoning_names, id) = (attempt.reasoning_names, call.tap.request_id().as_str());
+                let expected = Expected { operation, choices, echo, id, reasoning_names, dialect, is_native, is_flex };
+                normalize(&whole, &request.model, &expected, &mut meter)
+            }
+            large => Box::pin(self.normalize_elsewhere(large, attempt, &mut meter)).await,
         };
         match normalized {
             Ok(response) => Ok(UpstreamResponse::Whole(response, meter, memory.into_grant())),
@@ -64,15 +67,18 @@ impl Dataplane {
         let echo = echo_bytes(call);
         memory.grow_for(echo).map_err(|missing| AttemptError::Final(missing.into()))?;
         let grow = |bytes: usize| memory.grow_for(GATHERED_COPIES * bytes + echo);
-        let whole = exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, grow).await.map_err(collect_error)?;
-        let passed = if whole.len() + echo <= NORMALIZE_INLINE {
-            stream.pass_whole(&whole)
-        } else {
-            let organization = &call.caller.organization;
-            let passed = self.elsewhere(organization, move || (stream.pass_whole(&whole), stream)).await;
-            let (passed, back) = passed.map_err(|error| bad_response(error, TokenMeter::default(), context_length))?;
-            stream = back;
-            passed
+        let whole =
+            exchange.collect_pieces(MAX_RESPONSE_BYTES, self.timeouts.idle, grow).await.map_err(collect_error)?;
+        let passed = match whole {
+            Collected::Whole(whole) if whole.len() + echo <= NORMALIZE_INLINE => stream.pass_whole(&whole),
+            large => {
+                let organization = &call.caller.organization;
+                let passed = self.elsewhere(organization, move || (stream.pass_large(&large.join()), stream)).await;
+                let (passed, back) =
+                    passed.map_err(|error| bad_response(error, TokenMeter::default(), context_length))?;
+                stream = back;
+                passed
+            }
         };
         match passed {
             Ok(written) => {
@@ -85,7 +91,7 @@ impl Dataplane {
 
     async fn normalize_elsewhere(
         &self,
-        whole: Bytes,
+        whole: Collected,
         attempt: Attempt<'_>,
         meter: &mut TokenMeter,
     ) -> Result<Bytes, BadUpstreamResponse> {
@@ -99,8 +105,8 @@ impl Dataplane {
         let normalized = self.elsewhere(&attempt.call.caller.organization, move || {
             let (operation, dialect, id) = (&operation, &dialect, id.as_str());
             let expected = Expected { operation, choices, echo, id, reasoning_names, dialect, is_native, is_flex };
-            let response = normalize(&whole, &model, &expected, &mut counting);
-            (response.map(|bytes| LargeBuffer::from(Vec::from(bytes)).freeze()), counting)
+            let response = normalize(&whole.join(), &model, &expected, &mut counting);
+            (response.map(LargeBuffer::returned_in_steps), counting)
         });
         let (response, counted) = normalized.await?;
         *meter = counted;
@@ -109,7 +115,7 @@ impl Dataplane {
 
     /// Works on another thread, one response at a time: nothing else on this core would be served meanwhile. An organization
     /// waits for its own responses first, so that one with many large ones does not delay others.
-    async fn elsewhere<T: Send + 'static>(
+    pub(crate) async fn elsewhere<T: Send + 'static>(
         &self,
         organization: &OrganizationId,
         work: impl FnOnce() -> T + Send + 'static,

@@ -11,6 +11,7 @@ use crate::request::StreamOptions;
 use bytes::{Bytes, BytesMut};
 use dialects::StreamTranslator;
 use domain::model::ReasoningNames;
+use http1::LargeBuffer;
 use json::Reader;
 
 /// Surrounds a normalized chunk.
@@ -151,6 +152,14 @@ impl ChatStream {
         self.meter = meter;
         self.write_done()?;
         Ok(self.take_written())
+    }
+
+    /// Like [`Self::pass_whole`]; the memory of the stream is returned in steps.
+    pub(crate) fn pass_large(&mut self, response: &Bytes) -> Result<Bytes, BadUpstreamResponse> {
+        let written = self.pass_whole(response)?;
+        // Nothing else has a part of it then.
+        self.out = BytesMut::new();
+        Ok(LargeBuffer::returned_in_steps(written))
     }
 
     /// Handles the end of the engine's stream.

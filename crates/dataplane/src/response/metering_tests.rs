@@ -203,6 +203,8 @@ fn a_unary_response_is_billed_for_all_of_its_choices() {
             let mut gathered = Client::of(&case).stream;
             let written = gathered.pass_whole(&body).unwrap();
             assert_eq!(gathered.meter.tokens(), (tokens, certainty), "the same as a stream: {case:?}");
+            let mut large = Client::of(&case).stream;
+            assert_eq!(large.pass_large(&body).unwrap(), written, "{case:?}");
             let shown = std::str::from_utf8(&written).unwrap().lines().filter_map(|line| line.strip_prefix("data: "));
             let shown: Vec<Value> = shown.filter_map(|line| serde_json::from_str(line).ok()).collect();
             let [_, usage] = &shown[..] else { panic!("{shown:?}: {case:?}") };

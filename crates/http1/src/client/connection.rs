@@ -135,6 +135,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
+    /// Bytes of the body that are still to come; 0 if its length is not known.
+    pub(super) fn announced(&self) -> u64 {
+        match self.framing {
+            Framing::Length(left) => left,
+            Framing::Chunked(_) | Framing::UntilClose => 0,
+        }
+    }
+
     /// Whether the connection is open and ready for another request.
     pub fn is_ready(&mut self, cx: &mut Context<'_>) -> bool {
         self.keep_alive && self.framing.is_over() && self.input.is_empty() && self.poll_read(cx).is_pending()

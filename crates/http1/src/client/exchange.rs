@@ -1,8 +1,8 @@
 //! The body of one response, on a connection that returns to its pool at the end.
 
 use super::connection::Connection;
+use super::pieces::{Collected, Pieces};
 use super::pool::Pool;
-use crate::LargeBuffer;
 use crate::bulk::BulkTurns;
 use crate::timers::IdleTimer;
 use bytes::Bytes;
@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::spawn_blocking;
 
 /// How long [`Exchange::drain`] waits for the end of a response.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
@@ -95,29 +96,50 @@ where
         &mut self,
         limit: usize,
         max_pause: Duration,
-        mut grow: impl FnMut(usize) -> Result<(), M>,
+        grow: impl FnMut(usize) -> Result<(), M>,
     ) -> Result<Bytes, CollectError<M>> {
+        match self.collect_pieces(limit, max_pause, grow).await? {
+            Collected::Whole(whole) => Ok(whole),
+            Collected::Pieces(pieces) => {
+                let joined = spawn_blocking(move || pieces.join()).await;
+                Ok(joined.map_err(|error| ExchangeError::Connection(io::Error::other(error)))?)
+            }
+        }
+    }
+
+    /// Like [`Self::collect`], but leaves it to the caller to join a large body.
+    pub async fn collect_pieces<M>(
+        &mut self,
+        limit: usize,
+        max_pause: Duration,
+        mut grow: impl FnMut(usize) -> Result<(), M>,
+    ) -> Result<Collected, CollectError<M>> {
         let Some(first) = self.data().await.transpose()? else {
-            return Ok(Bytes::new());
+            return Ok(Collected::Whole(Bytes::new()));
         };
         self.limit_pauses(max_pause);
         let Some(second) = self.data().await.transpose()? else {
-            return Ok(first);
+            return Ok(Collected::Whole(first));
         };
-        let mut whole = LargeBuffer::with_capacity(2 * (first.len() + second.len()));
-        whole.extend_from_slice(&first);
-        whole.extend_from_slice(&second);
+        let mut pieces = Pieces::starting_with(&first, &second);
         let mut turns = BulkTurns::default();
-        turns.moved(whole.len());
+        turns.moved(pieces.len());
         while let Some(more) = poll_fn(|cx| self.poll_data_in_turn(cx, &mut turns)).await.transpose()? {
-            let length = whole.len() + more.len();
-            if length > limit {
+            let length = pieces.len() + more.len();
+            // What is announced to be too large need not be read.
+            if length.saturating_add(self.announced()) > limit {
                 return Err(CollectError::TooLarge(limit));
             }
             grow(length).map_err(CollectError::NoMemory)?;
-            whole.extend_from_slice(&more);
+            pieces.push(&more);
         }
-        Ok(whole.freeze())
+        Ok(pieces.finish())
+    }
+
+    /// Bytes that are still to come, as far as that is known.
+    fn announced(&self) -> usize {
+        let left = self.connection.as_ref().map_or(0, Connection::announced);
+        usize::try_from(left).unwrap_or(usize::MAX)
     }
 
     fn poll_data_in_turn(
@@ -159,6 +181,104 @@ where
                 let ended = async { while let Some(Ok(_)) = self.data().await {} };
                 let _ = tokio::time::timeout(DRAIN_TIMEOUT, ended).await;
             });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::Request;
+    use bytes::BytesMut;
+    use std::convert::Infallible;
+    use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
+    use tokio::task::JoinSet;
+
+    const MEBIBYTE: usize = 1 << 20;
+    const LIMIT: usize = 4 * MEBIBYTE;
+    const MAX_PAUSE: Duration = Duration::from_secs(60);
+
+    fn content(length: usize) -> Vec<u8> {
+        (0..length).map(|index| (index % 251) as u8).collect()
+    }
+
+    fn with_length(body: &[u8]) -> Vec<u8> {
+        [format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len()).as_bytes(), body].concat()
+    }
+
+    fn chunked(body: &[u8]) -> Vec<u8> {
+        let mut response = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
+        for chunk in body.chunks(100_000) {
+            response.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+            response.extend_from_slice(chunk);
+            response.extend_from_slice(b"\r\n");
+        }
+        [&response[..], b"0\r\n\r\n"].concat()
+    }
+
+    /// Starts to read a response, whose server stays connected.
+    async fn receive(response: Vec<u8>) -> (Exchange<u8, DuplexStream>, JoinSet<()>) {
+        let (ours, mut theirs) = duplex(64 << 10);
+        let mut server = JoinSet::new();
+        server.spawn(async move {
+            // Fails once the client does not read on.
+            let _ = theirs.write_all(&response).await;
+            std::future::pending::<()>().await;
+        });
+        let mut connection = Connection::new(ours);
+        let request = Request { start: BytesMut::from("GET / HTTP/1.1\r\nhost: h\r\n\r\n"), rest: Vec::new() };
+        connection.send(&request, || {}).await.unwrap();
+        (Exchange::new(connection, Arc::default(), 1), server)
+    }
+
+    #[tokio::test]
+    async fn a_collected_body_is_what_was_sent() {
+        let free = |_: usize| Ok::<_, Infallible>(());
+        for length in [0, 100, 10_000, MEBIBYTE - 1, MEBIBYTE, MEBIBYTE + 1, 3 * MEBIBYTE + 5, LIMIT] {
+            let body = content(length);
+            for response in [with_length(&body), chunked(&body)] {
+                let (mut exchange, _server) = receive(response.clone()).await;
+                assert!(exchange.collect(LIMIT, MAX_PAUSE, free).await.unwrap() == body, "{length}");
+                assert!(exchange.data().await.is_none());
+                let (mut exchange, _server) = receive(response).await;
+                let collected = exchange.collect_pieces(LIMIT, MAX_PAUSE, free).await.unwrap();
+                assert_eq!(matches!(collected, Collected::Pieces(_)), length > MEBIBYTE, "{length}");
+                assert!(collected.join() == body, "{length}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_beyond_the_limit_is_an_error() {
+        let free = |_: usize| Ok::<_, Infallible>(());
+        for response in [with_length(&content(LIMIT + 1)), chunked(&content(LIMIT + 1))] {
+            let (mut exchange, _server) = receive(response).await;
+            let collected = exchange.collect(LIMIT, MAX_PAUSE, free).await;
+            assert!(matches!(collected, Err(CollectError::TooLarge(LIMIT))), "{collected:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_is_announced_to_be_too_large_is_not_read() {
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", LIMIT + 1);
+        let (mut exchange, _server) = receive([head.as_bytes(), &content(200_000)].concat()).await;
+        let mut taken = 0;
+        let grow = |bytes: usize| {
+            taken = bytes;
+            Ok::<_, Infallible>(())
+        };
+        let collected = exchange.collect(LIMIT, MAX_PAUSE, grow).await;
+        assert!(matches!(collected, Err(CollectError::TooLarge(LIMIT))), "{collected:?}");
+        assert_eq!(taken, 0);
+    }
+
+    #[tokio::test]
+    async fn a_body_without_memory_is_an_error() {
+        let grow = |bytes: usize| if bytes <= 2 * MEBIBYTE { Ok(()) } else { Err("no memory") };
+        for response in [with_length(&content(LIMIT)), chunked(&content(LIMIT))] {
+            let (mut exchange, _server) = receive(response).await;
+            let collected = exchange.collect(LIMIT, MAX_PAUSE, grow).await;
+            assert!(matches!(collected, Err(CollectError::NoMemory("no memory"))), "{collected:?}");
         }
     }
 }

@@ -9,11 +9,13 @@ mod exchange;
 #[cfg(test)]
 mod fuzz_tests;
 mod once;
+mod pieces;
 mod pool;
 mod request;
 
 pub use connection::{Connection, SendError};
 pub use exchange::{CollectError, Exchange, ExchangeError};
 pub use once::{OnceError, OnceResponse, send_once};
+pub use pieces::{Collected, Pieces};
 pub use pool::Pool;
 pub use request::Request;

@@ -169,15 +169,20 @@ async fn a_response_that_its_client_did_not_wait_for_is_billed_by_the_pace_of_th
 
 #[tokio::test]
 async fn a_response_that_is_too_large_is_final_and_billed() {
-    let app = TestApp::setup().engines(2).edge("memory_budget = \"1GiB\"").start().await;
-    app.engines.iter().for_each(|engine| engine.script(Script { huge_bytes: 66 << 20, ..Script::default() }));
-    let mut body = chat("hi");
-    body["max_tokens"] = json!(1);
-    assert_eq!(error_line(&app.ask(body.clone()).await), "400 response_too_large");
-    assert_eq!(app.engines.iter().map(|engine| engine.calls().len()).sum::<usize>(), 1, "no other engine repeats it");
-    let event = event_of(&app).await;
-    assert_eq!((event.certainty.as_str(), event.tokens.prompt as usize), ("estimated", prompt_of(&body)));
-    assert!(event.tokens.completion <= 1 && event.cost.nanos() > 0, "{:?}", event.tokens);
+    // Whether it is announced or not.
+    for chunked in [false, true] {
+        let app = TestApp::setup().engines(2).edge("memory_budget = \"1GiB\"").start().await;
+        let script = Script { huge_bytes: 66 << 20, chunked, ..Script::default() };
+        app.engines.iter().for_each(|engine| engine.script(script.clone()));
+        let mut body = chat("hi");
+        body["max_tokens"] = json!(1);
+        assert_eq!(error_line(&app.ask(body.clone()).await), "400 response_too_large");
+        let calls = app.engines.iter().map(|engine| engine.calls().len()).sum::<usize>();
+        assert_eq!(calls, 1, "no other engine repeats it");
+        let event = event_of(&app).await;
+        assert_eq!((event.certainty.as_str(), event.tokens.prompt as usize), ("estimated", prompt_of(&body)));
+        assert!(event.tokens.completion <= 1 && event.cost.nanos() > 0, "{:?}", event.tokens);
+    }
 }
 
 #[tokio::test]

@@ -257,7 +257,7 @@ async fn play_whole(
     if script.stall_after == Some(0) {
         return never(guard).await;
     }
-    let length = Length::Known(whole.len() as u64);
+    let length = if script.chunked { Length::Chunked } else { Length::Known(whole.len() as u64) };
     let half = whole.slice(..whole.len() / 2);
     let steps = match (script.cut_after, script.stall_after, script.split) {
         (Some(_), _, _) => vec![Step::Send(half), Step::Wait(CUT_DELAY), Step::Cut],

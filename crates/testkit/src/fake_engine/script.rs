@@ -61,6 +61,8 @@ pub struct Script {
     pub usage_null: bool,
     /// Content of about this many bytes: the whole unary response, or an additional content chunk.
     pub huge_bytes: usize,
+    /// Send a unary response in chunks, without its length.
+    pub chunked: bool,
     /// Use CRLF line endings in events.
     pub crlf: bool,
     /// A comment line (`: ping`) before every event.
@@ -131,6 +133,7 @@ impl Default for Script {
             usage_on_last_content_chunk: false,
             usage_null: false,
             huge_bytes: 0,
+            chunked: false,
             crlf: false,
             comments: false,
             id_lines: false,

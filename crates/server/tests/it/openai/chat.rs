@@ -117,6 +117,7 @@ async fn huge_responses_arrive_complete() {
     let app = TestApp::start().await;
     for script in [
         Script { huge_bytes: 20 << 20, ..Script::default() },
+        Script { huge_bytes: 3 << 20, chunked: true, ..Script::default() },
         Script { huge_bytes: 300_000, split: Some(1_000), ..Script::default() },
     ] {
         let expected = script.text.repeat(script.chunks).len() + script.huge_bytes;

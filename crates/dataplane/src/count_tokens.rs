@@ -84,7 +84,8 @@ impl Dataplane {
         let counted = match way {
             Counting::Tokenize => {
                 let response = self.ask_for(replica, call, &tokenize(), chat(), &mut memory).await?;
-                response.and_then(|response| read_count(&response, b"count"))
+                let Some(response) = response else { return Ok(None) };
+                self.read_response(call, response, |response| read_count(response, b"count")).await
             }
             Counting::Messages => {
                 let head = NativeHead { model: &replica.upstream.model, limit: None, cache_salt: None };
@@ -98,10 +99,12 @@ impl Dataplane {
                 let template = replica.head_at_root("/apply-template");
                 let rendered = self.ask_for(replica, call, &template, chat(), &mut memory).await?;
                 let Some(rendered) = rendered else { return Ok(None) };
-                let Some(text) = raw_member(&rendered, b"prompt", ValueKind::String) else { return Ok(None) };
+                let prompt = |rendered: &Bytes| raw_member(rendered, b"prompt", ValueKind::String);
+                let Some(text) = self.read_response(call, rendered, prompt).await else { return Ok(None) };
                 let mut memory = ResponseMemory::new(&*self.memory, &call.caller.organization);
                 let response = self.ask_for(replica, call, &tokenize(), text_body(true, text), &mut memory).await?;
-                response.and_then(|response| read_length(&response, b"tokens"))
+                let Some(response) = response else { return Ok(None) };
+                self.read_response(call, response, |response| read_length(response, b"tokens")).await
             }
         };
         Ok(counted)

@@ -4,7 +4,7 @@
 use crate::admission::{ChargedCall, RunningCall, RunningCount, TooManyCallsError};
 use crate::error::CallError;
 use crate::quarantine::Losses;
-use crate::relay::{AttemptError, record_failure};
+use crate::relay::{AttemptError, NORMALIZE_INLINE, record_failure};
 use crate::request::ParsedRequest;
 use crate::resolve::Target;
 use crate::response_memory::ResponseMemory;
@@ -63,6 +63,19 @@ impl Dataplane {
         let Some(mut exchange) = self.ask(replica, call, head, body).await? else { return Ok(None) };
         let collected = exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, |bytes| memory.grow_for(bytes)).await;
         Ok(collected.ok())
+    }
+
+    /// Reads a response to a side call; a large one on another thread, because it may list a million tokens.
+    pub(crate) async fn read_response<T: Send + 'static>(
+        &self,
+        call: &Call,
+        response: Bytes,
+        read: impl FnOnce(&Bytes) -> Option<T> + Send + 'static,
+    ) -> Option<T> {
+        if response.len() <= NORMALIZE_INLINE {
+            return read(&response);
+        }
+        Box::pin(self.elsewhere(&call.caller.organization, move || read(&response))).await.ok()?
     }
 
     /// Records a failed side call. A prompt can end an engine here as well as in a call.

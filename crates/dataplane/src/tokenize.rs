@@ -52,6 +52,30 @@ enum TokenizerRoute {
     Detokenize,
 }
 
+/// The response of an engine, as far as it is returned.
+struct TokenLists {
+    count: u64,
+    /// `None` if the engine did not return it.
+    max_model_len: Option<u64>,
+    tokens: Bytes,
+    token_strs: Option<Bytes>,
+}
+
+impl TokenLists {
+    fn read(response: &Bytes) -> Option<Self> {
+        let array = |name: &[u8]| raw_member(response, name, ValueKind::Array);
+        let max_model_len = read_member(response, b"max_model_len", |reader| {
+            Ok(std::str::from_utf8(reader.number()?).ok().and_then(|digits| digits.parse().ok()))
+        });
+        Some(Self {
+            tokens: array(b"tokens")?,
+            count: read_length(response, b"tokens")?,
+            max_model_len,
+            token_strs: array(b"token_strs"),
+        })
+    }
+}
+
 /// What a tokenizer is asked for a call, whose model has this context length.
 #[derive(Clone, Copy)]
 struct Question<'a> {
@@ -63,22 +87,15 @@ struct Question<'a> {
 impl Dataplane {
     pub async fn tokenize(&self, call: &mut Call) -> Result<TokenizedPrompt, CallError> {
         let (response, context_length, rate_limits) = self.ask_tokenizer(call, TokenizerRoute::Tokenize).await?;
-        let array = |name: &[u8]| raw_member(&response, name, ValueKind::Array);
-        let (Some(tokens), Some(count)) = (array(b"tokens"), read_length(&response, b"tokens")) else {
-            return Err(unusable());
-        };
-        let max_model_len = read_member(&response, b"max_model_len", |reader| {
-            Ok(std::str::from_utf8(reader.number()?).ok().and_then(|digits| digits.parse().ok()))
-        });
+        let read = self.read_response(call, response, TokenLists::read).await;
+        let TokenLists { count, max_model_len, tokens, token_strs } = read.ok_or_else(unusable)?;
         let max_model_len = max_model_len.unwrap_or(context_length);
-        Ok(TokenizedPrompt { count, max_model_len, tokens, token_strs: array(b"token_strs"), rate_limits })
+        Ok(TokenizedPrompt { count, max_model_len, tokens, token_strs, rate_limits })
     }
 
     pub async fn detokenize(&self, call: &mut Call) -> Result<Detokenized, CallError> {
         let (response, _, rate_limits) = self.ask_tokenizer(call, TokenizerRoute::Detokenize).await?;
-        // As vLLM and forebay-engine, SGLang, and llama-server name it.
-        let names: [&[u8]; 3] = [b"prompt", b"text", b"content"];
-        let text = names.into_iter().find_map(|name| raw_member(&response, name, ValueKind::String));
+        let text = self.read_response(call, response, read_text).await;
         Ok(Detokenized { text: text.ok_or_else(unusable)?, rate_limits })
     }
 
@@ -160,8 +177,9 @@ impl Dataplane {
                 let text = match request.operation {
                     Operation::Chat { .. } => {
                         let rendered = self.ask_route(replica, question, "/apply-template", own()).await?;
-                        raw_member(&rendered, b"prompt", ValueKind::String)
-                            .ok_or_else(|| AttemptError::Bad("the rendered chat is not a text".into()))?
+                        let prompt = |rendered: &Bytes| raw_member(rendered, b"prompt", ValueKind::String);
+                        let text = self.read_response(call, rendered, prompt).await;
+                        text.ok_or_else(|| AttemptError::Bad("the rendered chat is not a text".into()))?
                     }
                     Operation::Completions(_) | Operation::Embeddings(_) | Operation::Rerank(_) => {
                         Bytes::copy_from_slice(request.prompt())
@@ -232,6 +250,12 @@ fn adds_special(request: &[u8]) -> bool {
         _ => reader.skip().map(|()| None),
     });
     member.unwrap_or(true)
+}
+
+fn read_text(response: &Bytes) -> Option<Bytes> {
+    // As vLLM and forebay-engine, SGLang, and llama-server name it.
+    let names: [&[u8]; 3] = [b"prompt", b"text", b"content"];
+    names.into_iter().find_map(|name| raw_member(response, name, ValueKind::String))
 }
 
 fn unusable() -> CallError {

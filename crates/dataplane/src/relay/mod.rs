@@ -39,6 +39,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
+pub(crate) use whole::NORMALIZE_INLINE;
 
 /// The retries of a call.
 #[derive(Default)]

@@ -28,6 +28,7 @@ pub(crate) fn serve(config_file: Option<&Path>, data_dir: &Path) -> anyhow::Resu
     let config = load(config_file)?;
     let _claim = data_dir::claim(data_dir)?;
     hide_memory();
+    fix_mapping_size();
     raise_descriptor_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(BACKGROUND_THREADS)
@@ -54,6 +55,26 @@ fn raise_descriptor_limit() {
 fn hide_memory() {
     if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
         tracing::warn!(%error, "engines of the same user can read the memory of this process");
+    }
+}
+
+/// A buffer of this size is a mapping of its own.
+const MAPPING_BYTES: libc::c_int = 1 << 20;
+/// Free memory at the end of an arena is returned beyond this size, which takes less than half a millisecond.
+const RETURNED_BYTES: libc::c_int = 4 * MAPPING_BYTES;
+
+/// Keeps the allocator from raising these sizes: glibc does when a mapping is freed, such as that of a password's hash, up to
+/// 32 and 64 MiB. A larger buffer would then be copied while it grows, and the end of an arena returned at once, which
+/// takes many milliseconds, in which its core serves nothing.
+#[expect(unsafe_code, reason = "only the C library sets them, or the environment of the process")]
+fn fix_mapping_size() {
+    // SAFETY: both are sizes that the allocator accepts, and threads may allocate meanwhile.
+    let is_done = unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPING_BYTES) == 1
+            && libc::mallopt(libc::M_TRIM_THRESHOLD, RETURNED_BYTES) == 1
+    };
+    if !is_done {
+        tracing::warn!("large bodies may delay calls, because the allocator rejects its settings");
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use bytes::Bytes;
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::fake_engine::FakeEngine;
 use testkit::http::Client;
 use tokio::task::JoinSet;
@@ -17,7 +17,7 @@ use crate::proxy_bench::load::open_loop::Latencies;
 /// Between two looks at the engine.
 const SAMPLE_PERIOD: Duration = Duration::from_millis(5);
 /// Tokens of the responses of a tenant that floods; [`TOKENS`] on average.
-const LENGTHS: std::ops::RangeInclusive<usize> = TOKENS / 2..=TOKENS + TOKENS / 2;
+pub(super) const LENGTHS: std::ops::RangeInclusive<usize> = TOKENS / 2..=TOKENS + TOKENS / 2;
 /// A call that was rejected is repeated after this time.
 const RETRY: Duration = Duration::from_millis(100);
 
@@ -26,26 +26,26 @@ pub(super) struct Tenant {
     pub(super) client: Client,
     /// What the engine reports for each of its prompts, which are as long.
     pub(super) prompt_tokens: u64,
-    pub(super) is_flex: bool,
 }
 
 impl Tenant {
-    fn body(&self, is_stream: bool, tokens: usize) -> Bytes {
+    /// A chat whose response has this many tokens.
+    pub(super) fn request(&self, is_stream: bool, tokens: usize) -> Value {
         let words = usize::try_from(self.prompt_tokens).unwrap_or_default();
         // The engine sends a whole response after its delay.
         let after_first = if is_stream { 0 } else { tokens as u64 * TOKEN_MILLIS };
-        let mut body = json!({
+        json!({
             "model": MODEL, "stream": is_stream, "max_tokens": tokens,
             "messages": [{"role": "user", "content": "and ".repeat(words)}],
             "fake": {
                 "delay_ms": FIRST_TOKEN_MILLIS + after_first, "chunks": tokens, "chunk_delay_ms": TOKEN_MILLIS,
                 "prompt_tokens": self.prompt_tokens,
             },
-        });
-        if self.is_flex {
-            body["service_tier"] = "flex".into();
-        }
-        Bytes::from(body.to_string())
+        })
+    }
+
+    fn body(&self, is_stream: bool, tokens: usize) -> Bytes {
+        Bytes::from(self.request(is_stream, tokens).to_string())
     }
 
     /// The times in milliseconds until the first token of streams that begin at this rate.

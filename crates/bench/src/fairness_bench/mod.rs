@@ -6,10 +6,11 @@
 //!
 //! - a tenant with a call now and then, beside one with a thousand waiting calls;
 //! - two tenants whose calls always wait, with prompts of different lengths, as equals and with weights;
-//! - interactive calls beside flex calls that fill the idle time.
+//! - interactive calls beside a batch whose lines fill the idle time.
 //!
 //! Prints each figure with its bound, and fails if one is exceeded.
 
+mod batch;
 mod load;
 
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ use testkit::process::{Forebay, ForebayLaunch};
 use crate::hostile::gateway::{admin, text};
 use crate::hostile::host;
 use crate::proxy_bench::load::open_loop::Latencies;
+use batch::RunningBatch;
 use load::{Flood, Tenant};
 
 const MODEL: &str = "test/chat";
@@ -37,6 +39,9 @@ const TOKEN_MILLIS: u64 = 10;
 /// Waiting calls of the tenant that floods, the most that one may have.
 const WAITING: usize = 1_000;
 const NEEDED_FILES: usize = 8_192;
+/// Until calls wait, or none.
+const MOST_SECONDS_TO_BEGIN: u64 = 30;
+const POLL_MILLIS: u64 = 50;
 /// The bounds of the figures.
 const MOST_TTFT_RATIO: f64 = 1.5;
 const MOST_SHARE_ERROR: f64 = 0.10;
@@ -124,20 +129,20 @@ impl Bench {
         admin(&format!("workspaces set {workspace} --weight {weight}"))?;
         let key = text(&admin(&format!("keys create --workspace {workspace} --name one"))?["key"]);
         let client = Client::new(format!("http://{}/v1", self.forebay.public)).key(&key);
-        Ok(Tenant { client, prompt_tokens, is_flex: false })
+        Ok(Tenant { client, prompt_tokens })
     }
 
     /// Waits until calls wait at the gateway, or none.
     async fn wait_for_queue(&self, class: &str, least: usize) -> anyhow::Result<()> {
         let name = format!("forebay_calls_waiting{{model=\"{MODEL}\",class=\"{class}\"}} ");
-        for _ in 0..600 {
+        for _ in 0..MOST_SECONDS_TO_BEGIN * 1_000 / POLL_MILLIS {
             let page = Client::new(self.forebay.ops).get("/metrics").await.text();
             let line = page.lines().find_map(|line| line.strip_prefix(&name));
             let waiting: usize = line.and_then(|number| number.parse().ok()).unwrap_or(0);
             if if least == 0 { waiting == 0 && self.engine.in_flight() == 0 } else { waiting >= least } {
                 return Ok(());
             }
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            tokio::time::sleep(Duration::from_millis(POLL_MILLIS)).await;
         }
         bail!("the queue of {class} calls did not reach {least} calls")
     }
@@ -194,28 +199,30 @@ impl Bench {
         Ok(figures)
     }
 
-    /// Flex calls fill the time that interactive ones leave.
+    /// The lines of a batch fill the time that interactive calls leave.
     async fn batch(&self, options: &Options) -> anyhow::Result<Vec<Figure>> {
-        let interactive = self.tenant(1, 10)?;
-        let batch = Tenant { is_flex: true, ..self.tenant(1, 10)? };
-        let service = (FIRST_TOKEN_MILLIS + TOKENS as u64 * TOKEN_MILLIS) as f64 / 1e3;
-        // Somewhat less than the half that yielding calls may not take.
-        let rate = 0.45 * SLOTS as f64 / service;
-        let (mut alone, mut beside, mut busy) = (Vec::new(), Vec::new(), Vec::new());
+        let (interactive, offline) = (self.tenant(1, 10)?, self.tenant(1, 10)?);
+        let service_millis = FIRST_TOKEN_MILLIS + TOKENS as u64 * TOKEN_MILLIS;
+        // Somewhat less than the half that lines may not take.
+        let rate = 0.45 * SLOTS as f64 * 1e3 / service_millis as f64;
+        // More than the engine serves until the span is over.
+        let lines = SLOTS as u64 * (options.seconds + MOST_SECONDS_TO_BEGIN) * 1_000 / service_millis;
+        let (mut alone, mut beside, mut busy, mut succeeded) = (Vec::new(), Vec::new(), Vec::new(), 0);
         for _ in 0..options.rounds {
             alone.push(interactive.first_tokens(rate, options.span()).await?);
-            let flood = Flood::start(&batch, 4 * SLOTS);
-            self.wait_for_queue("flex", SLOTS).await?;
+            let batch = RunningBatch::start(&offline, usize::try_from(lines)?).await?;
+            self.wait_for_queue("batch", 1).await?;
             let occupancy = load::occupancy(&self.engine, SLOTS, options.span());
             let (latencies, occupancy) = tokio::join!(interactive.first_tokens(rate, options.span()), occupancy);
             beside.push(latencies?);
             busy.push(occupancy);
-            drop(flood);
-            self.wait_for_queue("flex", 0).await?;
+            succeeded += batch.cancel().await?;
+            self.wait_for_queue("batch", 0).await?;
         }
         let [alone, beside] = [alone, beside].map(Latencies::join);
         println!(
-            "interactive calls at 45 % of the engine beside flex calls: time to first token p50 {:.0} ms → {:.0} ms",
+            "interactive calls at 45 % of the engine beside {succeeded} lines of batches: \
+             time to first token p50 {:.0} ms → {:.0} ms",
             alone.percentile(0.5),
             beside.percentile(0.5)
         );

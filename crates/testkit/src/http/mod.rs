@@ -4,6 +4,7 @@
 //! failures.
 
 mod client;
+pub mod form;
 mod raw;
 pub mod response_reader;
 mod sse;

@@ -1,8 +1,9 @@
 //! `/v1/files`.
 
-use super::{BOUNDARY, form, form_client, start, try_upload, upload};
+use super::{start, try_upload, upload};
 use crate::app::{CONTENT_KEY, TestApp, error_line, text};
 use serde_json::json;
+use testkit::http::form::{BOUNDARY, form, form_client};
 
 #[tokio::test]
 async fn a_file_is_uploaded_listed_read_and_deleted() {

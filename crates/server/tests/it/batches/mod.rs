@@ -11,29 +11,8 @@ mod waiting;
 use crate::app::{CHAT, TIMEOUT, TestApp, text, wait_until};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use testkit::http::form::{form, form_client};
 use testkit::http::{Client, Response};
-
-const BOUNDARY: &str = "forebay-test-boundary";
-
-/// A form of these fields, with a file called `lines.jsonl` after them.
-fn form(fields: &[(&str, &str)], file: Option<&str>) -> Vec<u8> {
-    let mut form = String::new();
-    for (name, value) in fields {
-        form += &format!("--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n");
-    }
-    if let Some(content) = file {
-        form += &format!(
-            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"lines.jsonl\"\r\n\
-             Content-Type: application/octet-stream\r\n\r\n{content}\r\n"
-        );
-    }
-    form += &format!("--{BOUNDARY}--\r\n");
-    form.into_bytes()
-}
-
-fn form_client(client: Client) -> Client {
-    client.header("content-type", &format!("multipart/form-data; boundary={BOUNDARY}"))
-}
 
 async fn try_upload(client: &Client, fields: &[(&str, &str)], content: &str) -> Response {
     form_client(client.clone()).post_bytes("/files", form(fields, Some(content))).await

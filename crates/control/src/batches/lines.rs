@@ -19,7 +19,7 @@ pub struct RunnableLine {
 }
 
 impl BatchStorage {
-    /// The batches that have work to do.
+    /// The batches that have work to do, without metadata and problems.
     pub async fn open(&self, now: Timestamp) -> Result<Vec<OpenBatch>, StoreError> {
         batches::open(&self.store, now).await
     }

@@ -127,11 +127,14 @@ pub async fn list_all(store: &Store, workspace: Option<&WorkspaceId>, limit: u32
     store.rows(listed.bind(i64::from(limit.clamp(1, MAX_LISTED)))).await?.iter().map(from_row).collect()
 }
 
-/// The batches that have work to do: the oldest of each workspace, then the second ones, so that no workspace keeps those of
-/// others out of the list.
+/// The batches that have work to do, without metadata and problems: the oldest of each workspace, then the second ones, so that
+/// no workspace keeps those of others out of the list.
 pub async fn open(store: &Store, now: Timestamp) -> Result<Vec<OpenBatch>, StoreError> {
+    // Clients choose how large these are, and nodes read this list all the time.
+    let columns =
+        COLUMNS.replace("metadata, problems", "CAST(NULL AS TEXT) AS metadata, CAST(NULL AS TEXT) AS problems");
     let text = format!(
-        "SELECT {COLUMNS}, run_until FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY workspace_id ORDER BY id) AS turn \
+        "SELECT {columns}, run_until FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY workspace_id ORDER BY id) AS turn \
          FROM batches WHERE is_open = 1) AS open_batches ORDER BY turn, id LIMIT {MAX_OPEN}"
     );
     let found = store.rows(sqlx::query(AssertSqlSafe(text))).await?;

@@ -86,22 +86,23 @@ impl BatchStorage {
         now: Timestamp,
     ) -> Result<Batch, BatchError> {
         let idempotency = new.idempotency.clone();
-        if idempotency.is_none() {
-            self.check_input(caller, &new, now).await?;
-        }
+        // Before the transaction: many that wait for a second connection would keep all of them. A request that is repeated gets its
+        // batch even if the file is gone.
+        let checked = self.check_input(caller, &new, now).await;
         let mut tx = self.store.begin().await?;
         let request =
             idempotency.as_ref().map(|(key, fingerprint)| Request { workspace: &caller.workspace, key, fingerprint });
-        if let Some(request) = request {
-            match idempotency::claim(&mut tx, request, now).await? {
-                Claim::New => self.check_input(caller, &new, now).await?,
+        match request {
+            None => checked?,
+            Some(request) => match idempotency::claim(&mut tx, request, now).await? {
+                Claim::New => checked?,
                 Claim::Completed { response, .. } => {
                     drop(tx);
                     let id = BatchId::parse(&response).map_err(|_| BatchError::KeyReused)?;
                     return self.find(&caller.workspace, &id).await;
                 }
                 Claim::Reused => return Err(BatchError::KeyReused),
-            }
+            },
         }
         let batch = new.into_batch(caller, now);
         self.lock(&mut tx, &batch).await?;

@@ -53,6 +53,13 @@ enum MessageResult<'a> {
     Expired,
 }
 
+/// The files of results, of which each is begun with its first line.
+#[derive(Default)]
+struct Files {
+    output: Option<FileWriter>,
+    errors: Option<FileWriter>,
+}
+
 impl BatchStorage {
     /// Writes the results of a batch without unfinished lines, and ends it.
     pub async fn finalize(&self, batch: &Batch, claim: &Claim) -> Result<Batch, BatchError> {
@@ -60,34 +67,26 @@ impl BatchStorage {
         let mut tx = self.store.begin().await?;
         batches::start_finalizing(&mut tx, &batch.id, (claim.now)()).await?;
         tx.commit().await?;
-        let (mut output, mut errors) = (None, None);
-        let (mut last, mut failing) = (0, 0);
-        loop {
-            let page = batches::results(&self.store, &batch.id, last, PAGE, false).await?;
-            let Some(end) = page.last() else { break };
-            last = end.number;
-            for result in page {
-                let has_failed = result.outcome != LineOutcome::Succeeded;
-                let result = self.opened(batch, result)?;
-                if batch.endpoint.is_messages() {
-                    self.append(&mut output, batch, claim, &result.message_line()).await?;
-                    if !has_failed || failing == FAILING_MESSAGES {
-                        continue;
-                    }
-                    failing += 1;
-                }
-                let file = if has_failed { &mut errors } else { &mut output };
-                self.append(file, batch, claim, &result.output_line(batch)).await?;
+        let mut files = Files::default();
+        let written = self.write_results(batch, claim, &mut files).await;
+        if written.is_err() {
+            // What is written so far would count for the workspace until it is given up.
+            for file in files.output.iter().chain(&files.errors) {
+                file.discard().await;
             }
         }
-        let output = match output {
+        written?;
+        let output = match files.output {
             Some(writer) => Some(writer.finish().await?),
             None => None,
         };
-        let errors = match errors {
+        let errors = match files.errors {
             Some(writer) => Some(writer.finish().await?),
             None => None,
         };
+        // Before the transaction, which must not wait for another connection. The last line has ended.
+        let current = batches::find_any(&self.store, &batch.id).await?;
+        let status = current.as_ref().unwrap_or(batch).final_status();
         let now = (claim.now)();
         let expires_at = |created_at| self.expiry(created_at, batch.output_expiry.map(|expiry| expiry.seconds));
         let mut tx = self.store.begin().await?;
@@ -105,19 +104,45 @@ impl BatchStorage {
             let expires_at = expires_at(written.created_at);
             ids.1 = Some(written.complete(&mut tx, &name, expires_at).await?.id);
         }
-        let current = batches::find_any(&self.store, &batch.id).await?;
-        let status = current.as_ref().unwrap_or(batch).final_status();
         batches::finish(&mut tx, &batch.id, (ids.0.as_ref(), ids.1.as_ref()), status, now).await?;
         tx.commit().await?;
         self.find(&batch.workspace, &batch.id).await
     }
 
-    /// The first lines of a batch that did not succeed, as an error file has them.
+    /// Writes the results of all lines, in the order of the input.
+    async fn write_results(&self, batch: &Batch, claim: &Claim, files: &mut Files) -> Result<(), BatchError> {
+        let (mut last, mut failing) = (0, 0);
+        loop {
+            let page = batches::results(&self.store, &batch.id, last, PAGE, false).await?;
+            let Some(end) = page.last() else { return Ok(()) };
+            last = end.number;
+            for result in page {
+                let has_failed = result.outcome != LineOutcome::Succeeded;
+                let result = self.opened(batch, result)?;
+                if batch.endpoint.is_messages() {
+                    self.append(&mut files.output, batch, claim, &result.message_line()).await?;
+                    if !has_failed || failing == FAILING_MESSAGES {
+                        continue;
+                    }
+                    failing += 1;
+                }
+                let file = if has_failed { &mut files.errors } else { &mut files.output };
+                self.append(file, batch, claim, &result.output_line(batch)).await?;
+            }
+        }
+    }
+
+    /// The first lines of a batch that did not succeed, as an error file has them; none once that file is gone.
     pub async fn failing_lines(&self, batch: &Batch, limit: u32) -> Result<Vec<Value>, BatchError> {
         let mut lines = Vec::new();
         match &batch.error_file {
             Some(file) => {
-                let first = FileReader::new(self, file.clone()).next().await?.unwrap_or_default();
+                let first = match FileReader::new(self, file.clone()).next().await {
+                    Ok(first) => first.unwrap_or_default(),
+                    // It was deleted, or has expired.
+                    Err(BatchError::Missing { .. }) => Vec::new(),
+                    Err(error) => return Err(error),
+                };
                 // The last one may be cut.
                 let complete = first.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
                 lines.extend(complete.take(limit as usize).map(<[u8]>::to_vec));

@@ -1,17 +1,21 @@
-//! Content of files: read while it is deleted, and in a bucket that fails.
+//! Content of files: read while it is deleted, and in a bucket that fails. Batches: how they use connections and files.
 
-use crate::NOW;
 use crate::databases::on_both;
+use crate::{DEFAULTS, NOW};
 use bucket::{Bucket, BucketConfig, BucketCredentials, BucketLocation};
-use control::batches::{BatchBounds, BatchError, BatchStorage, FileReader, FileWriter, clear_if_leading};
-use control::{Author, CommandError};
+use control::batches::{
+    BatchBounds, BatchError, BatchStorage, Claim, FileReader, FileWriter, FinishedLine, LineWriter, NewBatch,
+    Validation, clear_if_leading,
+};
+use control::{Author, CommandError, bootstrap};
+use domain::batches::{Batch, BatchEndpoint, BatchStatus, LineOutcome};
 use domain::usage::Actor;
-use domain::{Caller, FileId, KeyId, OrganizationId, StoredFile, Timestamp, WorkspaceId};
+use domain::{Caller, FileId, KeyId, OrganizationId, RunId, StoredFile, Timestamp, WorkspaceId};
 use fleet::Connector;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use store::{Store, files, leader};
+use store::{PoolSizes, Store, files, leader};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -24,7 +28,7 @@ const BOUNDS: BatchBounds = BatchBounds {
     workspace_bytes: 20 << 20,
     retention: Duration::from_secs(3_600),
     open_batches: 1,
-    queued_lines: 1,
+    queued_lines: 2,
     line_bytes: 1 << 20,
 };
 
@@ -38,8 +42,12 @@ fn workspace() -> WorkspaceId {
 }
 
 async fn upload(storage: &BatchStorage) -> Result<StoredFile, BatchError> {
-    let mut writer = FileWriter::upload(storage, workspace(), || NOW).await?;
-    writer.write(&content()).await?;
+    upload_of(storage, workspace(), &content()).await
+}
+
+async fn upload_of(storage: &BatchStorage, owner: WorkspaceId, content: &[u8]) -> Result<StoredFile, BatchError> {
+    let mut writer = FileWriter::upload(storage, owner, || NOW).await?;
+    writer.write(content).await?;
     storage.complete_upload(writer.finish().await?, "a.jsonl", None).await
 }
 
@@ -68,6 +76,84 @@ async fn a_file_that_is_deleted_while_it_is_read_is_an_error_and_no_shorter_file
         reader.next().await.unwrap();
         delete(&storage, &file).await;
         assert!(matches!(reader.next().await, Err(BatchError::Missing { noun: "file", .. })));
+    })
+    .await;
+}
+
+/// A batch whose lines have ended like this, with responses of these sizes, and the node that has run them.
+async fn ended_batch(storage: &BatchStorage, store: &Store, lines: &[(LineOutcome, usize)]) -> (Batch, Claim) {
+    let workspace = bootstrap::first_start(store, &DEFAULTS, NOW).await.unwrap().unwrap().workspace;
+    let key = KeyId::new(NOW, 1);
+    let caller = Caller::new(workspace.organization, workspace.id.clone(), Actor::Key(key.clone()));
+    let author = Author::Key { id: key, address: "127.0.0.1".to_owned() };
+    let line = |number: usize| {
+        format!(
+            r#"{{"custom_id":"{number}","method":"POST","url":"/v1/chat/completions","body":{{"model":"acme/a"}}}}"#
+        )
+    };
+    let input = (0..lines.len()).map(line).collect::<Vec<_>>().join("\n");
+    let new = NewBatch {
+        endpoint: BatchEndpoint::Chat,
+        input_file: upload_of(storage, workspace.id, input.as_bytes()).await.unwrap().id,
+        output_expiry: None,
+        metadata: None,
+        idempotency: Some(("nightly".to_owned(), "digest".to_owned())),
+    };
+    let batch = storage.create(&caller, &author, new.clone(), NOW).await.unwrap();
+    assert_eq!(storage.create(&caller, &author, new, NOW).await.unwrap().id, batch.id, "the same key");
+    let claim = Claim { run: RunId::new(NOW, 1), now: || NOW };
+    let validation = Validation { may_call: Arc::new(|model: &str| model.starts_with("acme/")) };
+    storage.validate(&batch, &claim, validation).await.unwrap();
+    let claimed = storage.claim(&batch.id, &claim.run, (NOW, NOW.plus_millis(MINUTE)), 10).await.unwrap();
+    assert_eq!(claimed.len(), lines.len());
+    let ended = claimed.into_iter().map(|line| {
+        let (outcome, size) = lines[line.number as usize - 1];
+        FinishedLine {
+            batch: batch.id.clone(),
+            number: line.number,
+            custom_id: line.custom_id,
+            outcome,
+            status: if outcome == LineOutcome::Succeeded { 200 } else { 400 },
+            body: Some(format!("\"{}\"", "x".repeat(size)).into()),
+            reasoning_tokens: 0,
+            event: None,
+        }
+    });
+    let ended: Vec<_> = ended.collect();
+    LineWriter::new(storage, claim.run.clone()).end(&ended).await.unwrap();
+    (batch, claim)
+}
+
+/// One that waits for a second connection while it has one would wait for ever if all do.
+#[tokio::test]
+async fn no_step_of_a_batch_needs_two_connections_at_once() {
+    on_both(async |database, store| {
+        let sizes = PoolSizes { service: 1, people: 1 };
+        let narrow = Store::open_sized(&database.url, database.data_dir(), sizes).await.unwrap();
+        let storage = BatchStorage::new(narrow, None, BOUNDS, None);
+        let (batch, claim) = ended_batch(&storage, &store, &[(LineOutcome::Succeeded, 1)]).await;
+        let done = storage.finalize(&batch, &claim).await.unwrap();
+        assert_eq!((done.status, done.counts.succeeded), (BatchStatus::Completed, 1));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn results_that_cannot_all_be_stored_take_no_room() {
+    on_both(async |_, store| {
+        let (storage, bucket) = start(&store).await;
+        let lines = [(LineOutcome::Failed, 3 << 19), (LineOutcome::Succeeded, 5 << 19)];
+        let (batch, claim) = ended_batch(&storage, &store, &lines).await;
+        bucket.set(Fault::FailLaterWrites);
+        let error = storage.finalize(&batch, &claim).await.unwrap_err();
+        assert!(matches!(error, BatchError::Command(CommandError::FilesUnavailable { .. })), "{error:?}");
+        let mut tx = store.begin().await.unwrap();
+        assert_eq!(files::bytes_of(&mut tx, &batch.workspace, NOW).await.unwrap(), 1 << 10, "only the input is left");
+        drop(tx);
+        bucket.set(Fault::None);
+        let done = storage.finalize(&batch, &claim).await.unwrap();
+        let has_files = (done.output_file.is_some(), done.error_file.is_some());
+        assert_eq!((done.status, has_files), (BatchStatus::Completed, (true, true)));
     })
     .await;
 }

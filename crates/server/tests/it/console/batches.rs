@@ -35,6 +35,9 @@ async fn members_read_the_batches_and_files_of_their_workspace_only() {
     assert!(text(&shown["created_by"]).starts_with("key"), "{shown}");
     let files = member.read(&format!("{base}/files")).await;
     assert_eq!(files["data"].as_array().unwrap().len(), 3, "the input, the output and the errors");
+    client.delete(&format!("/files/{}", text(&shown["error_file_id"]))).await;
+    let without = member.read(&format!("{base}/batches/{id}")).await;
+    assert_eq!((&without["id"], &without["failing_lines"]), (&json!(id), &json!([])), "its errors are gone, it is not");
 
     let made = Person::new(&app, "ada", "admin").await.make("/api/workspaces", json!({"name": "Other"})).await;
     let organization = text(&app.forebay.bootstrap()["organizationId"]).to_owned();

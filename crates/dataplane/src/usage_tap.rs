@@ -22,6 +22,11 @@ pub trait Sink: Send + Sync {
 
     /// Records the usage of a running call, which is charged for it if the gateway crashes.
     fn mark(&self, record: &CallRecord);
+
+    /// Whether the usage of the record is billed. If not, it takes nothing of quota and budgets, either.
+    fn bills(&self, _record: &CallRecord) -> bool {
+        true
+    }
 }
 
 /// A stream is marked every time it has generated this many tokens.
@@ -351,7 +356,7 @@ impl RunningCall {
             trace.settled(record);
         }
         if let Some(permit) = self.permit.take() {
-            let billed = record.tokens;
+            let billed = if self.sink.bills(record) { record.tokens } else { Tokens::default() };
             // What an engine has counted is right, also if an earlier attempt failed.
             let unbilled = if is_void { self.unbilled } else { UnbilledWork::None };
             let is_whole = record.outcome == Outcome::Served && record.tokens.completion > 0;

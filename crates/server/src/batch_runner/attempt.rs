@@ -57,7 +57,7 @@ pub(super) async fn attempt(
     (batch, caller, mut line): (Batch, Option<Arc<Caller>>, RunnableLine),
     (mut ends, mut stage): (watch::Receiver<Option<LineOutcome>>, watch::Receiver<Stage>),
 ) -> EndedAttempt {
-    let recorder = Arc::new(LineRecorder::new(log, calls, batch.id.clone()));
+    let recorder = Arc::new(LineRecorder::new(log, calls, batch.id.clone(), line.attempts + 1));
     let request = batch.id.request_of(line.number);
     let call = LineCall { endpoint: batch.endpoint, caller, request, body: std::mem::take(&mut line.body).into() };
     let end = tokio::select! {

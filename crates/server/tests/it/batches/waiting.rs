@@ -1,7 +1,8 @@
-//! Lines that wait for what they cannot begin without.
+//! Lines that wait for what they cannot begin without, and those that are repeated.
 
 use super::{calls_of_lines, create, ended, lines};
 use crate::app::{TIMEOUT, TestApp, stream, wait_until};
+use domain::Month;
 use serde_json::json;
 use testkit::fake_engine::Script;
 
@@ -23,4 +24,26 @@ async fn a_line_waits_for_quota_that_running_calls_have_only_reserved() {
     let done = ended(&client, &id).await;
     assert_eq!(done["request_counts"], json!({"total": 2, "completed": 2, "failed": 0}), "{done}");
     app.usage(3).await;
+}
+
+#[tokio::test]
+async fn an_attempt_that_is_repeated_takes_nothing_of_the_quota() {
+    const QUOTA: u64 = 200;
+    let app = TestApp::setup()
+        .edge("first_byte_timeout = \"200ms\"")
+        .workspace_limits(1_000_000, 1_000_000, QUOTA)
+        .start()
+        .await;
+    app.engine().push(Script { delay_ms: 60_000, ..Script::default() });
+    let client = app.client();
+    let done = ended(&client, &create(&client, &lines(1)).await).await;
+    assert_eq!(done["request_counts"], json!({"total": 1, "completed": 1, "failed": 0}), "{done}");
+    assert_eq!(app.engine().calls().len(), 2, "the first one has timed out");
+    let event = app.usage(1).await.remove(0);
+    let (store, month) = (app.store().await, Month::of(event.started_at));
+    wait_until("only what was billed is gone", TIMEOUT, async || {
+        let account = store::quota::account(&store, &app.workspace(), month, QUOTA).await.unwrap();
+        (account.used, account.reserved) == (event.tokens.total(), 0)
+    })
+    .await;
 }

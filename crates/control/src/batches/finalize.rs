@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 use store::batches::{self, LineResult};
 use store::content_keys::Scope;
 
-/// Results that are read at once. A response may have many megabytes.
-const PAGE: u32 = 4;
+/// The most results that are read at once.
+const PAGE: u32 = 64;
 /// A message batch has all results in one file, so that those of its first failing lines are in another one, for the console.
 const FAILING_MESSAGES: u64 = 100;
 
@@ -226,7 +226,7 @@ fn encoded(line: &impl Serialize) -> Vec<u8> {
 fn compact(body: &[u8]) -> Box<RawValue> {
     // Texts in JSON contain no line breaks.
     let line: Vec<u8> = body.iter().copied().filter(|byte| !matches!(byte, b'\n' | b'\r')).collect();
-    let text = String::from_utf8_lossy(&line).into_owned();
+    let text = String::from_utf8(line).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     RawValue::from_string(text).unwrap_or_else(|_| {
         let text = String::from_utf8_lossy(body);
         serde_json::value::to_raw_value(&text).expect("a text is a value")

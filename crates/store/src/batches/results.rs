@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 
 /// Rows that one transaction deletes.
 const ROWS: u32 = 200;
+/// A response may have many megabytes, so results are read by their size, too.
+const PAGE_BYTES: u64 = 4 << 20;
 
 /// A line that ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +95,8 @@ pub async fn end_lines(tx: &mut Tx, lines: &[EndedLine]) -> Result<Vec<bool>, St
     Ok(ended)
 }
 
-/// Results with a larger number than `after`, in order; only those that did not succeed if `only_failed`.
+/// Results with a larger number than `after`, in order; only those that did not succeed if `only_failed`. Up to `limit`, but at most
+/// [`PAGE_BYTES`] or one.
 pub async fn results(
     store: &Store,
     batch: &BatchId,
@@ -103,11 +106,25 @@ pub async fn results(
 ) -> Result<Vec<LineResult>, StoreError> {
     let failed = if only_failed { "AND outcome <> 'succeeded'" } else { "" };
     let text = format!(
-        "SELECT number, custom_id, outcome, status, content_key, content FROM batch_results \
+        "SELECT number, CAST(COALESCE(LENGTH(content), 0) AS BIGINT) AS bytes FROM batch_results \
          WHERE batch_id = $1 AND number > $2 {failed} ORDER BY number LIMIT $3"
     );
     let query = sqlx::query(AssertSqlSafe(text)).bind(batch.as_str()).bind(row::to_number(after));
-    store.rows(query.bind(i64::from(limit))).await?.iter().map(from_row).collect()
+    let (mut last, mut total) = (None, 0);
+    for found in store.rows(query.bind(i64::from(limit))).await? {
+        total += row::count(&found, "bytes")?;
+        if total > PAGE_BYTES && last.is_some() {
+            break;
+        }
+        last = Some(row::count(&found, "number")?);
+    }
+    let Some(last) = last else { return Ok(Vec::new()) };
+    let text = format!(
+        "SELECT number, custom_id, outcome, status, content_key, content FROM batch_results \
+         WHERE batch_id = $1 AND number > $2 AND number <= $3 {failed} ORDER BY number"
+    );
+    let query = sqlx::query(AssertSqlSafe(text)).bind(batch.as_str()).bind(row::to_number(after));
+    store.rows(query.bind(row::to_number(last))).await?.iter().map(from_row).collect()
 }
 
 /// Deletes rows of lines whose batch has ended or no longer exists, and returns whether some may be left.

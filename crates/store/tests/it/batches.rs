@@ -317,6 +317,29 @@ async fn a_line_ends_once_and_is_counted_with_its_usage() {
 }
 
 #[tokio::test]
+async fn results_are_read_by_their_size() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        let batch = running(&store, &workspace, 4).await;
+        let sizes = [5_usize << 20, 1 << 20, 2 << 20, 2 << 20];
+        let ended: Vec<_> = (1_u64..)
+            .zip(sizes)
+            .map(|(number, size)| EndedLine {
+                content: Some(StoredContent { key: None, bytes: vec![b'x'; size] }),
+                ..EndedLine::without_response(batch.id.clone(), number, number.to_string(), LineOutcome::Succeeded)
+            })
+            .collect();
+        change(&store, async |tx| batches::end_lines(tx, &ended).await.unwrap()).await;
+        let page = async |after| {
+            let found = batches::results(&store, &batch.id, after, 10, false).await.unwrap();
+            found.iter().map(|result| result.number).collect::<Vec<_>>()
+        };
+        assert_eq!((page(0).await, page(1).await, page(3).await), (vec![1], vec![2, 3], vec![4]));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn waiting_lines_end_with_their_batch_and_running_ones_with_their_lease() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;

@@ -10,6 +10,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use store::batches::{self, NewLine};
 use store::content_keys::Scope;
@@ -68,13 +69,27 @@ struct LineParser {
     /// Lines of the file that were read.
     number: u64,
     lines: u64,
-    ids: HashSet<Box<str>>,
+    ids: SeenIds,
     embedding_inputs: u64,
     models: Models,
     problems: Vec<BatchProblem>,
     /// Valid lines that are still to be stored.
     valid: Vec<NewLine>,
     valid_bytes: usize,
+}
+
+/// The ids of lines. A file may have a hundred megabytes of them, so only their hashes are kept, under keys that no client knows.
+#[derive(Default)]
+struct SeenIds {
+    keys: [RandomState; 2],
+    hashes: HashSet<[u64; 2]>,
+}
+
+impl SeenIds {
+    /// Whether the id is new.
+    fn insert(&mut self, id: &str) -> bool {
+        self.hashes.insert(self.keys.each_ref().map(|key| key.hash_one(id)))
+    }
 }
 
 /// The models that lines name.
@@ -207,7 +222,7 @@ impl LineParser {
             carry: Vec::new(),
             number: 0,
             lines: 0,
-            ids: HashSet::new(),
+            ids: SeenIds::default(),
             embedding_inputs: 0,
             models: Models::None,
             problems: Vec::new(),
@@ -284,12 +299,10 @@ impl LineParser {
             let message = format!("`custom_id` must have 1 to {MAX_CUSTOM_ID} characters other than zero bytes");
             return Err(("invalid_value", message, "custom_id"));
         }
-        if self.ids.contains(&*custom_id) {
+        if !self.ids.insert(&custom_id) {
             let message = format!("another line has the `custom_id` `{}`", shown(&custom_id));
             return Err(("duplicate_custom_id", message, "custom_id"));
         }
-        let custom_id: Box<str> = custom_id.into();
-        self.ids.insert(custom_id.clone());
         match row.method.as_deref() {
             None => return Err(missing("method")),
             Some("POST") => {}
@@ -311,7 +324,7 @@ impl LineParser {
         self.valid_bytes += content.bytes.len();
         // What follows a problem is checked, too, but it will not run.
         if self.problems.is_empty() {
-            self.valid.push(NewLine { number: self.number + 1, custom_id: custom_id.into(), content });
+            self.valid.push(NewLine { number: self.number + 1, custom_id: custom_id.into_owned(), content });
         }
         Ok(())
     }
@@ -396,7 +409,7 @@ mod tests {
             carry: Vec::new(),
             number: 0,
             lines: 0,
-            ids: HashSet::new(),
+            ids: SeenIds::default(),
             embedding_inputs: 0,
             models: Models::None,
             problems: Vec::new(),

@@ -1,6 +1,7 @@
 //! Stores what becomes of lines, several in a transaction.
 
 use super::held::HeldLines;
+use bytes::Bytes;
 use control::batches::{DeferredLine, FinishedLine, LineWriter};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +10,8 @@ use tokio::sync::{Notify, mpsc, oneshot};
 
 /// Lines that one transaction ends.
 const MAX_LINES: usize = 64;
+/// It ends fewer if their responses have more bytes, because it copies them.
+const MAX_BYTES: usize = 8 << 20;
 /// Lines that wait to be stored. More lines run only when some are.
 const QUEUED: usize = 256;
 const RETRY_AFTER: Duration = Duration::from_millis(500);
@@ -43,7 +46,12 @@ pub(super) fn start(
                     Write::Flush(confirmed) => flushes.push(confirmed),
                 }
             }
-            end(&mut writer, &ended).await;
+            let mut rest = &ended[..];
+            while !rest.is_empty() {
+                let (now, later) = rest.split_at(fitting(rest));
+                end(&mut writer, now).await;
+                rest = later;
+            }
             if let Err(error) = writer.defer(&deferred).await {
                 tracing::debug!(%error, "lines wait until their leases have ended");
             }
@@ -59,6 +67,16 @@ pub(super) fn start(
         }
     });
     sender
+}
+
+/// The lines that one transaction ends, at least one of these.
+fn fitting(lines: &[FinishedLine]) -> usize {
+    let mut bytes = 0;
+    let fits = |line: &&FinishedLine| {
+        bytes += line.body.as_ref().map_or(0, Bytes::len);
+        bytes <= MAX_BYTES
+    };
+    lines.iter().take_while(fits).count().max(1)
 }
 
 async fn end(writer: &mut LineWriter, lines: &[FinishedLine]) {
@@ -82,5 +100,34 @@ async fn end(writer: &mut LineWriter, lines: &[FinishedLine]) {
             return;
         }
         tokio::time::sleep(RETRY_AFTER).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::batches::LineOutcome;
+    use domain::{BatchId, Timestamp};
+
+    #[test]
+    fn lines_are_ended_by_the_size_of_their_responses() {
+        let line = |bytes: Option<usize>| FinishedLine {
+            batch: BatchId::new(Timestamp::from_millis(1), 1),
+            number: 1,
+            custom_id: String::new(),
+            outcome: LineOutcome::Succeeded,
+            status: 200,
+            body: bytes.map(|bytes| vec![b'x'; bytes].into()),
+            reasoning_tokens: 0,
+            event: None,
+        };
+        for (sizes, expected) in [
+            (&[Some(MAX_BYTES + 1), None][..], 1),
+            (&[None, Some(MAX_BYTES), None], 3),
+            (&[Some(1), Some(MAX_BYTES), Some(1)], 1),
+        ] {
+            let lines: Vec<_> = sizes.iter().copied().map(line).collect();
+            assert_eq!(fitting(&lines), expected, "{sizes:?}");
+        }
     }
 }

@@ -12,7 +12,9 @@ pub enum BatchError {
     FileTooLarge { limit: u64 },
     #[error("a file may have at most {limit} lines")]
     TooManyLines { limit: u64 },
-    #[error("the files of a workspace may have at most {limit} bytes; delete some of them")]
+    #[error(
+        "the files of a workspace may have at most {limit} bytes; delete some of them, or wait until those that were deleted are gone"
+    )]
     WorkspaceFull { limit: u64 },
     #[error("the workspace already has {limit} batches that have not ended")]
     TooManyBatches { limit: u64 },

@@ -83,6 +83,9 @@ pub struct FileQuery<'a> {
 
 /// So that the number of files is bounded, too.
 const LEAST_BYTES: u64 = 1 << 10;
+/// Files that were deleted, have expired or were cut off take room until their chunks are gone. With them, a workspace may have
+/// this many times its bytes, so that nobody fills the disk by uploading and deleting.
+const WITH_DELETED: u64 = 3;
 const COLUMNS: &str = "id, workspace_id, purpose, filename, bytes, created_at, expires_at";
 
 /// Begins a file without content, which is not listed yet.
@@ -101,7 +104,8 @@ pub async fn begin(tx: &mut Tx, new: NewFile<'_>) -> Result<(), StoreError> {
     tx.execute(insert).await.map(drop)
 }
 
-/// Adds a chunk of `bytes` bytes of content, which is empty here if it goes to a bucket, unless the files of the workspace would have more than `max_bytes`.
+/// Adds a chunk of `bytes` bytes of content, which is empty here if it goes to a bucket, unless the files of the workspace would have
+/// more than `max_bytes`, or [`WITH_DELETED`] times as many with those that are still to be removed.
 pub async fn append(
     tx: &mut Tx,
     file: NewFile<'_>,
@@ -113,7 +117,8 @@ pub async fn append(
     let grow = sqlx::query("UPDATE files SET bytes = bytes + $2, expires_at = $3 WHERE id = $1 AND state = 'writing'");
     let grow = grow.bind(file.id.as_str()).bind(row::to_number(bytes)).bind(given_up_at(now));
     tx.execute_one(grow, "file", file.id.as_str()).await?;
-    if bytes_of(tx, file.workspace, now).await? > max_bytes {
+    let Stored { kept, all } = stored(tx, file.workspace, now).await?;
+    if kept > max_bytes || all > max_bytes.saturating_mul(WITH_DELETED) {
         return Ok(Append::Full);
     }
     let insert = sqlx::query("INSERT INTO file_chunks (file_id, number, content_key, content) VALUES ($1, $2, $3, $4)");
@@ -134,11 +139,26 @@ const fn given_up_at(written_at: Timestamp) -> i64 {
 
 /// The bytes of all files of a workspace. A file counts for at least [`LEAST_BYTES`], until it expires or is given up.
 pub async fn bytes_of(tx: &mut Tx, workspace: &WorkspaceId, now: Timestamp) -> Result<u64, StoreError> {
+    Ok(stored(tx, workspace, now).await?.kept)
+}
+
+/// The bytes of the files of a workspace.
+struct Stored {
+    kept: u64,
+    /// With those that are still to be removed.
+    all: u64,
+}
+
+async fn stored(tx: &mut Tx, workspace: &WorkspaceId, now: Timestamp) -> Result<Stored, StoreError> {
     let text = format!(
-        "SELECT CAST(COALESCE(SUM(CASE WHEN bytes < {LEAST_BYTES} THEN {LEAST_BYTES} ELSE bytes END), 0) AS BIGINT) AS bytes \
-         FROM files WHERE workspace_id = $1 AND state <> 'deleted' AND expires_at > $2"
+        "SELECT CAST(COALESCE(SUM(CASE WHEN state <> 'deleted' AND expires_at > $2 THEN counted ELSE 0 END), 0) AS BIGINT) \
+         AS kept, CAST(COALESCE(SUM(counted), 0) AS BIGINT) AS all_bytes \
+         FROM (SELECT state, expires_at, CASE WHEN bytes < {LEAST_BYTES} THEN {LEAST_BYTES} ELSE bytes END AS counted \
+         FROM files WHERE workspace_id = $1) AS own"
     );
-    tx.count(sqlx::query(AssertSqlSafe(text)).bind(workspace.as_str()).bind(now.millis()), "bytes").await
+    let query = sqlx::query(AssertSqlSafe(text)).bind(workspace.as_str()).bind(now.millis());
+    let found = tx.row(query).await?.ok_or_else(|| row::corrupt("files"))?;
+    Ok(Stored { kept: row::count(&found, "kept")?, all: row::count(&found, "all_bytes")? })
 }
 
 /// Ends a file: from now on it can be read.

@@ -177,6 +177,33 @@ async fn a_file_that_is_not_completed_is_given_up() {
 }
 
 #[tokio::test]
+async fn deleted_files_take_room_until_their_chunks_are_gone() {
+    on_both(async |_, store| {
+        let own = people::workspace(&store).await.id;
+        let upload_and_delete = async || {
+            let id = FileId::new(NOW, entropy());
+            let new = input_file(&id, &own);
+            let mut tx = store.begin().await.unwrap();
+            files::begin(&mut tx, new).await.unwrap();
+            let added = files::append(&mut tx, new, 0, &content("x"), 4_000, (5_000, NOW)).await.unwrap();
+            if added == Append::Done {
+                files::complete(&mut tx, &id, "a.jsonl", later(100)).await.unwrap();
+                assert!(files::delete(&mut tx, &own, &id, NOW).await.unwrap());
+                tx.commit().await.unwrap();
+            }
+            added
+        };
+        for _ in 0..3 {
+            assert_eq!(upload_and_delete().await, Append::Done);
+        }
+        assert_eq!(upload_and_delete().await, Append::Full, "three times 5,000 bytes");
+        assert_eq!(clear(&store, NOW).await, 3);
+        assert_eq!(upload_and_delete().await, Append::Done);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn rows_of_objects_remain_until_the_objects_are_deleted() {
     const MINUTE: i64 = 60_000;
     on_both(async |_, store| {

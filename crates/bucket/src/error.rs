@@ -45,7 +45,8 @@ impl BucketError {
     pub(crate) fn may_pass(&self) -> bool {
         match self {
             Self::Connection(_) | Self::Timeout(_) => true,
-            Self::Status { status, .. } => matches!(status, 408 | 429 | 500..),
+            // S3 has a 400 for a body that did not arrive in time.
+            Self::Status { status, code } => matches!(status, 408 | 429 | 500..) || code == "RequestTimeout",
             Self::Missing | Self::Malformed(_) => false,
         }
     }

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
 const CONTENT: &str = "HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\ncontent";
 const BUSY: &str = "HTTP/1.1 503 Slow Down\r\ncontent-length: 41\r\n\r\n<Error><Code>SlowDown</Code></Error>     ";
-const BROKEN: &str = "HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n";
+const LATE: &str = "HTTP/1.1 400 Bad Request\r\ncontent-length: 42\r\n\r\n<Error><Code>RequestTimeout</Code></Error>";
 const DENIED: &str = "HTTP/1.1 403 Forbidden\r\ncontent-length: 40\r\n\r\n<Error><Code>AccessDenied</Code></Error>";
 const NO_KEY: &str = "HTTP/1.1 404 Not Found\r\ncontent-length: 37\r\n\r\n<Error><Code>NoSuchKey</Code></Error>";
 const NO_BUCKET: &str = "HTTP/1.1 404 Not Found\r\ncontent-length: 40\r\n\r\n<Error><Code>NoSuchBucket</Code></Error>";
@@ -85,7 +85,7 @@ async fn requests_are_signed_and_addressed_by_path() {
 async fn failures_that_may_pass_are_repeated() {
     let server = start(&[BUSY, CUT, CONTENT]).await;
     assert_eq!(server.bucket.get("a", 100).await.unwrap(), "content");
-    let server = start(&[BROKEN, "", OK]).await;
+    let server = start(&[LATE, "", OK]).await;
     server.bucket.put("a", Bytes::from_static(b"x")).await.unwrap();
     assert_eq!(server.requests().len(), 3);
 }

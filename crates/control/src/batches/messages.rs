@@ -82,6 +82,7 @@ impl BatchStorage {
             sealed.collect::<Vec<_>>()
         };
         let lines = self.threads.run(seal).await;
+        let _turn = self.storing.acquire().await;
         let mut tx = self.store.begin().await?;
         self.lock(&mut tx, &batch).await?;
         let limit = self.bounds.queued_lines;

@@ -39,7 +39,7 @@ use objects::ChunkObjects;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{ContentKeys, Store};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 
 /// A node that reads an input or writes results renews its claim in every transaction; none takes nearly as long.
 pub(crate) const CLAIM_MILLIS: i64 = 60_000;
@@ -72,6 +72,8 @@ pub struct BatchStorage {
     nudge: Arc<Notify>,
     /// Reads lines, so that calls do not wait for that.
     threads: LowPriorityThreads,
+    /// Message batches are stored one at a time: each may have 50,000 lines, and writes them in one transaction.
+    storing: Arc<Semaphore>,
 }
 
 impl BatchStorage {
@@ -84,6 +86,7 @@ impl BatchStorage {
             bounds,
             nudge: Arc::default(),
             threads: LowPriorityThreads::new(1),
+            storing: Arc::new(Semaphore::new(1)),
         }
     }
 

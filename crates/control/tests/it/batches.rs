@@ -124,7 +124,7 @@ async fn ended_batch(storage: &BatchStorage, store: &Store, lines: &[(LineOutcom
     (batch, claim)
 }
 
-/// One that waits for a second connection while it has one would wait for ever if all do.
+/// One that waits for a second connection while it has one would wait forever if all do.
 #[tokio::test]
 async fn no_step_of_a_batch_needs_two_connections_at_once() {
     on_both(async |database, store| {

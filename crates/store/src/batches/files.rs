@@ -84,7 +84,7 @@ pub struct FileQuery<'a> {
 /// So that the number of files is bounded, too.
 const LEAST_BYTES: u64 = 1 << 10;
 /// Files that were deleted, have expired or were cut off take room until their chunks are gone. With them, a workspace may have
-/// this many times its bytes, so that nobody fills the disk by uploading and deleting.
+/// this many times its bytes, so that uploading and deleting does not fill the disk.
 const WITH_DELETED: u64 = 3;
 const COLUMNS: &str = "id, workspace_id, purpose, filename, bytes, created_at, expires_at";
 

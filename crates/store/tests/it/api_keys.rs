@@ -197,7 +197,7 @@ async fn keys_are_searched_sorted_and_counted() {
         assert_eq!(names(all, "", "", whole).await, ["Delta", "alpha", "50%", "Beta"], "oldest first");
         assert_eq!(names(all, "", "name", whole).await, ["50%", "alpha", "Beta", "Delta"]);
         assert_eq!(names(all, "", "-name", whole).await, ["Delta", "Beta", "alpha", "50%"]);
-        assert_eq!(names(all, "LT", "", whole).await, ["Delta"]);
+        assert_eq!(names(all, "eLTa", "", whole).await, ["Delta"]);
         assert_eq!(names(all, "%", "", whole).await, ["50%"]);
 
         // Where the values of all keys are equal, their ids decide.
@@ -225,7 +225,7 @@ async fn keys_are_searched_sorted_and_counted() {
         tx.commit().await.unwrap();
         let counted = KeyFilter { counted_at: Some(NOW), ..all };
         assert_eq!(names(counted, "", "name", whole).await, ["50%", "alpha", "Beta"]);
-        for (filter, search, count) in [(all, "", 4), (counted, "", 3), (counted, "delta", 0), (all, "ta", 2)] {
+        for (filter, search, count) in [(all, "", 4), (counted, "", 3), (counted, "delta", 0), (all, "delta", 1)] {
             let listing = Listing { search, ..whole.into() };
             assert_eq!(key_list::count(&store, filter, listing).await.unwrap(), count, "{search}");
         }

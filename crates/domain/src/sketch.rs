@@ -65,9 +65,9 @@ impl Sketch {
         if bytes.is_empty() {
             return Ok(Self::default());
         }
-        let sketch = DDSketch::from_java_bytes(bytes).map_err(|_| SketchError)?;
-        // A sketch with another accuracy cannot be merged.
-        DDSketch::new(config()).merge(&sketch).map_err(|_| SketchError)?;
+        let mut sketch = DDSketch::from_java_bytes(bytes).map_err(|_| SketchError)?;
+        // A sketch with another accuracy cannot be merged with an empty one.
+        sketch.merge(&DDSketch::new(config())).map_err(|_| SketchError)?;
         Ok(Self(Some(Box::new(sketch))))
     }
 }

@@ -63,6 +63,8 @@ pub enum Phase {
 pub(crate) struct Amounts {
     pub(crate) rounds: usize,
     pub(crate) small_prompts: usize,
+    /// Enough for every one of many keys to call again and again while their usage is written.
+    pub(crate) calls_in_turn: usize,
     pub(crate) medium_prompts: usize,
     pub(crate) large_prompts: usize,
     pub(crate) paced_streams: usize,
@@ -81,6 +83,7 @@ impl Options {
         let full = Amounts {
             rounds: self.rounds.clamp(1, 100),
             small_prompts: 60_000,
+            calls_in_turn: 240_000,
             medium_prompts: 24_000,
             large_prompts: 8_000,
             paced_streams: 200,
@@ -95,6 +98,7 @@ impl Options {
         Amounts {
             rounds: 1,
             small_prompts: 10_000,
+            calls_in_turn: 40_000,
             medium_prompts: 2_000,
             large_prompts: 500,
             unpaced_streams: 200,

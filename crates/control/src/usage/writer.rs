@@ -143,11 +143,11 @@ pub(crate) async fn record_events(
     budgets::count(tx, run, &inserted).await
 }
 
-/// Sums and series have one row per key and model of a batch, so large batches cost less per event. On PostgreSQL, other
-/// nodes wait for these rows as long as a batch takes.
+/// Sums and series have rows per key and model of a batch, so large batches cost less per event: on SQLite, as many as memory
+/// holds when a node writes every few seconds. On PostgreSQL, other nodes wait for these rows as long as a batch takes.
 const fn max_batch(engine: Engine) -> usize {
     match engine {
-        Engine::Sqlite => 20_000,
+        Engine::Sqlite => 64 << 10,
         Engine::Postgres => 1_000,
     }
 }

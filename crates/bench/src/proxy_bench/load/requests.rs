@@ -19,7 +19,15 @@ pub(crate) fn chat_with_unknown_key(gateway: &Gateway, prompt_bytes: usize) -> B
 }
 
 pub(crate) fn chat_with_key(gateway: &Gateway, prompt_bytes: usize, key: &str) -> Bytes {
-    let body = json!({"messages": [{"role": "user", "content": prompt(prompt_bytes)}], "model": gateway.chat_model});
+    chat_of(gateway, prompt_bytes, key, &gateway.chat_model)
+}
+
+pub(crate) fn chat_with_model(gateway: &Gateway, prompt_bytes: usize, model: &str) -> Bytes {
+    chat_of(gateway, prompt_bytes, &gateway.key, model)
+}
+
+fn chat_of(gateway: &Gateway, prompt_bytes: usize, key: &str, model: &str) -> Bytes {
+    let body = json!({"messages": [{"role": "user", "content": prompt(prompt_bytes)}], "model": model});
     post(gateway, "/v1/chat/completions", key, &body.to_string())
 }
 

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use crate::proxy_bench::load::requests;
+use crate::proxy_bench::options::Amounts;
 use crate::proxy_bench::phases::{Bench, in_turn, served};
 use crate::proxy_bench::report::figures;
 use crate::proxy_bench::setup::gateways::{Gateway, Setup};
@@ -22,19 +23,26 @@ impl Bench<'_> {
         let Some(busy) = KeyRing::start(setup, MANY, MANY).await? else { return Ok(()) };
         let Some(people) = KeyRing::of_end_users(setup, MANY).await? else { return Ok(()) };
         let Some((_models, models)) = setup.start_with_models(MODELS).await? else { return Ok(()) };
+        let to_each_model: Vec<Bytes> = (2..=MODELS)
+            .map(|number| requests::chat_with_model(&models, KIB, &format!("bench/chat{number}")))
+            .collect();
         for round in 0..self.amounts.rounds {
             eprintln!("sizes, round {} of {}", round + 1, self.amounts.rounds);
-            let count = self.amounts.small_prompts;
+            let Amounts { small_prompts: count, calls_in_turn, .. } = self.amounts;
             let baseline = few.cost(count).await?;
             self.figures.add(figures::KEYS_10_000, baseline, many.cost(count).await?);
             self.figures.add(figures::KEYS_1_000_000, baseline, most.cost(count).await?);
-            self.figures.add(figures::KEYS_IN_TURN, baseline, busy.cost(count).await?);
-            self.figures.add(figures::END_USERS_IN_TURN, baseline, people.cost(count).await?);
             self.figures.add(figures::MODELS_500, baseline, served(&models, KIB, count).await?.microseconds_each);
+            let baseline = few.cost(calls_in_turn).await?;
+            self.figures.add(figures::KEYS_IN_TURN, baseline, busy.cost(calls_in_turn).await?);
+            self.figures.add(figures::END_USERS_IN_TURN, baseline, people.cost(calls_in_turn).await?);
+            let all = in_turn(&models, &to_each_model, calls_in_turn).await?;
+            self.figures.add(figures::MODELS_IN_TURN, baseline, all.microseconds_each);
         }
         self.figures.note(format!(
             "Keys and models: the first column is Forebay with {FEW} keys, used in turn, and 2 models. With more keys, also \
-             {FEW} of them are used unless all are; of many models the last is called."
+             {FEW} of them are used unless all are, {} times each; of many models the last is called unless all are.",
+            self.amounts.calls_in_turn / MANY
         ));
         Ok(())
     }

@@ -12,7 +12,6 @@ use crate::proxy_bench::setup::gateways::Gateway;
 use crate::proxy_bench::setup::redis::Redis;
 
 const KIB: usize = 1024;
-const UPSTREAMS: usize = 8;
 /// A conversation of 12,000 tokens.
 const LONG_PROMPT: usize = 48 * KIB;
 
@@ -20,7 +19,9 @@ impl Bench<'_> {
     pub(crate) async fn variants(&mut self) -> anyhow::Result<()> {
         let setup = self.setup;
         let Some((_baseline, baseline)) = setup.start_with_upstreams(1).await? else { return Ok(()) };
-        let Some((_upstreams, upstreams)) = setup.start_with_upstreams(UPSTREAMS).await? else { return Ok(()) };
+        let Some((_eight, eight)) = setup.start_with_upstreams(8).await? else { return Ok(()) };
+        let Some((_more, more)) = setup.start_with_upstreams(64).await? else { return Ok(()) };
+        let Some((_most, most)) = setup.start_with_upstreams(256).await? else { return Ok(()) };
         let scratch = tempfile::tempdir()?;
         let redis = Redis::start(setup.engine_core, scratch.path()).await;
         let limits = match &redis {
@@ -34,8 +35,10 @@ impl Bench<'_> {
             self.translated(&baseline).await?;
             eprintln!("variants, round {} of {}", round + 1, self.amounts.rounds);
             let Amounts { small_prompts, medium_prompts, .. } = self.amounts;
-            self.compare(figures::UPSTREAMS_8, [&baseline, &upstreams], KIB, small_prompts).await?;
-            self.compare(figures::UPSTREAMS_8_LARGE, [&baseline, &upstreams], LONG_PROMPT, medium_prompts).await?;
+            self.compare(figures::UPSTREAMS_8, [&baseline, &eight], KIB, small_prompts).await?;
+            self.compare(figures::UPSTREAMS_8_LARGE, [&baseline, &eight], LONG_PROMPT, medium_prompts).await?;
+            self.compare(figures::UPSTREAMS_64, [&baseline, &more], KIB, medium_prompts).await?;
+            self.compare(figures::UPSTREAMS_256, [&baseline, &most], KIB, medium_prompts).await?;
             if let Some((_, gateway)) = &limits {
                 self.compare(figures::LIMITS_IN_REDIS, [&baseline, gateway], KIB, medium_prompts).await?;
             }

@@ -56,9 +56,14 @@ pub(crate) const RESPONSES_EVENT: FigureKind =
 pub(crate) const UPSTREAMS_8: FigureKind = kind("8 upstreams against 1", "µs CPU", Judgement::None, 0.0, 0.0);
 pub(crate) const UPSTREAMS_8_LARGE: FigureKind =
     kind("8 upstreams against 1, 48 KiB prompt", "µs CPU", Judgement::Added, 10.0, 5.0);
+pub(crate) const UPSTREAMS_64: FigureKind = kind("64 upstreams against 1", "µs CPU", Judgement::None, 0.0, 0.0);
+pub(crate) const UPSTREAMS_256: FigureKind = kind("256 upstreams against 1", "µs CPU", Judgement::None, 0.0, 0.0);
 pub(crate) const LIMITS_IN_REDIS: FigureKind =
     kind("limits in Redis against in memory", "µs CPU", Judgement::None, 0.0, 0.0);
 pub(crate) const MODELS_500: FigureKind = kind("500 models against 2", "µs CPU", Judgement::Ratio, 1.15, 1.05);
+/// Each has its own series of metrics, of usage and of bills.
+pub(crate) const MODELS_IN_TURN: FigureKind =
+    kind("500 models that are all called against 2", "µs CPU", Judgement::Ratio, 1.2, 1.05);
 
 /// Values of a figure, one pair per round.
 #[derive(Debug)]

@@ -3,9 +3,10 @@
 use domain::UsageEvent;
 use std::collections::VecDeque;
 
-/// Lines in memory, about 16 MB: two seconds of a core that does nothing but accept calls. A reader that is further behind
-/// reads the files, which is slower, so it would stay behind under that load.
-const MAX_LINES: usize = 64 << 10;
+/// Lines in memory, about 32 MB: three seconds of a core that does nothing but accept calls, which is how long the writer pauses
+/// when thousands of keys call. A reader that is further behind reads the files, which is slower, so it would stay behind under
+/// that load.
+const MAX_LINES: usize = 128 << 10;
 
 /// The newest lines, in the order of the files.
 #[derive(Default)]

@@ -1,15 +1,15 @@
 //! Adds usage to the series.
 //!
-//! SQL cannot add to a sketch. So a transaction first creates and locks its rows, in the same order everywhere, then
-//! reads, merges and writes them back. A concurrent transaction waits for the locks and sees the result.
+//! SQL cannot add to a sketch. So a transaction reads its rows, merges and writes them back. On PostgreSQL it creates and locks
+//! them first, in the same order everywhere: a concurrent transaction waits for the locks and sees the result.
 
 use super::gather::{self, Gathered, Rejections, SeriesKey};
 use super::read::counts_of;
 use super::{COUNTS, KEY, SKETCHES};
-use crate::db::{Query, Tx};
+use crate::db::{Engine, Query, Tx};
 use crate::error::StoreError;
 use crate::row;
-use crate::values::{chunks, insert_text};
+use crate::values::{chunks, insert_text, values_text};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD_NO_PAD;
 use domain::UsageEvent;
@@ -32,7 +32,7 @@ pub async fn add_rejections(tx: &mut Tx, rejections: &[Rejections]) -> Result<()
 async fn write(tx: &mut Tx, gathered: Gathered<'_>) -> Result<(), StoreError> {
     let tallies: Vec<(SeriesKey<'_>, Tally)> = gathered.tallies.into_iter().collect();
     for chunk in chunks(&tallies) {
-        let before = lock(tx, chunk).await?;
+        let before = stored(tx, chunk).await?;
         overwrite(tx, chunk, before).await?;
     }
     let codes: Vec<(SeriesKey<'_>, &str, u64)> =
@@ -43,34 +43,59 @@ async fn write(tx: &mut Tx, gathered: Gathered<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Locks the rows, creating missing ones, and returns their content.
-async fn lock(tx: &mut Tx, rows: &[(SeriesKey<'_>, Tally)]) -> Result<HashMap<OwnedKey, Tally>, StoreError> {
+/// What is stored of these rows so far, in their order. No other transaction changes them until this one ends.
+async fn stored(tx: &mut Tx, rows: &[(SeriesKey<'_>, Tally)]) -> Result<Vec<Tally>, StoreError> {
+    match tx.engine() {
+        Engine::Sqlite => find(tx, rows).await,
+        Engine::Postgres => lock(tx, rows).await,
+    }
+}
+
+/// SQLite has one writer at a time, so there is nothing to lock.
+async fn find(tx: &mut Tx, rows: &[(SeriesKey<'_>, Tally)]) -> Result<Vec<Tally>, StoreError> {
+    let same_key = KEY.map(|column| format!("series.{column} = wanted.{column}")).join(" AND ");
+    // SQLite joins the tables of a CROSS JOIN in their order.
+    let text = format!(
+        "WITH wanted (place, {}) AS ({}) SELECT place, {} FROM wanted CROSS JOIN series ON {same_key}",
+        KEY.join(", "),
+        values_text(tx.engine(), 1 + KEY.len(), rows.len()),
+        [&COUNTS[..], &SKETCHES].concat().join(", "),
+    );
+    let mut query = sqlx::query(AssertSqlSafe(text));
+    for (place, (key, _)) in (0_i64..).zip(rows) {
+        query = bind(query.bind(place), key);
+    }
+    let mut before = vec![Tally::default(); rows.len()];
+    for found in tx.rows(query).await? {
+        let place = usize::try_from(row::number(&found, "place")?).ok();
+        *place.and_then(|place| before.get_mut(place)).ok_or_else(|| row::corrupt("series"))? = tally(&found)?;
+    }
+    Ok(before)
+}
+
+/// Locks the rows, creating missing ones.
+async fn lock(tx: &mut Tx, rows: &[(SeriesKey<'_>, Tally)]) -> Result<Vec<Tally>, StoreError> {
     let text = insert_text(tx.engine(), "series", &KEY.join(", "), rows.len());
     let columns = [&KEY[..], &COUNTS, &SKETCHES].concat().join(", ");
     let text =
         format!("{text} ON CONFLICT ({}) DO UPDATE SET requests = series.requests RETURNING {columns}", KEY.join(", "));
     let lock = rows.iter().fold(sqlx::query(AssertSqlSafe(text)), |lock, (key, _)| bind(lock, key));
-    let mut present: HashMap<OwnedKey, Tally> = HashMap::with_capacity(rows.len());
-    for found in tx.rows(lock).await? {
-        present.insert(read_key(&found)?, tally(&found)?);
+    let mut found: HashMap<OwnedKey, Tally> = HashMap::with_capacity(rows.len());
+    for row in tx.rows(lock).await? {
+        found.insert(read_key(&row)?, tally(&row)?);
     }
-    Ok(present)
+    rows.iter().map(|(key, _)| found.remove(&OwnedKey::from(key)).ok_or_else(|| row::corrupt("series"))).collect()
 }
 
-/// Writes the sum of the content before and the added amounts.
-async fn overwrite(
-    tx: &mut Tx,
-    rows: &[(SeriesKey<'_>, Tally)],
-    mut before: HashMap<OwnedKey, Tally>,
-) -> Result<(), StoreError> {
+/// Writes the sum of what was stored and what is added.
+async fn overwrite(tx: &mut Tx, rows: &[(SeriesKey<'_>, Tally)], before: Vec<Tally>) -> Result<(), StoreError> {
     let written = [&COUNTS[..], &SKETCHES].concat();
     let columns = [&KEY[..], &written].concat().join(", ");
     let text = insert_text(tx.engine(), "series", &columns, rows.len());
     let sets: Vec<String> = written.iter().map(|column| format!("{column} = excluded.{column}")).collect();
     let text = format!("{text} ON CONFLICT ({}) DO UPDATE SET {}", KEY.join(", "), sets.join(", "));
     let mut upsert = sqlx::query(AssertSqlSafe(text));
-    for (key, added) in rows {
-        let mut tally = before.remove(&OwnedKey::from(key)).ok_or_else(|| row::corrupt("series"))?;
+    for ((key, added), mut tally) in rows.iter().zip(before) {
         tally.merge(added);
         upsert = bind(upsert, key);
         for count in counts(&tally) {

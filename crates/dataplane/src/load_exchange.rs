@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
 
 const CHANNEL: &str = "forebay:loads";
-/// How often news is published, and looked for while there is none.
+/// How often news is looked for and published, while calls are running and otherwise.
 const BUSY_PERIOD: Duration = Duration::from_millis(10);
 const IDLE_PERIOD: Duration = Duration::from_millis(50);
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -47,7 +47,7 @@ impl LoadExchange {
                 },
                 () = &mut pause => {
                     let messages = sharing.collect(Instant::now());
-                    let period = if messages.is_empty() { IDLE_PERIOD } else { BUSY_PERIOD };
+                    let period = if sharing.has_reported_load() { BUSY_PERIOD } else { IDLE_PERIOD };
                     for message in messages {
                         let mut publish = redis::cmd("PUBLISH");
                         let published = publish.arg(CHANNEL).arg(message).query_async::<()>(&mut publisher);

@@ -62,6 +62,11 @@ impl LoadSharing {
         exchange::encode(self.node, &news)
     }
 
+    /// Whether, by the last report, calls of this node are running at any replica.
+    pub fn has_reported_load(&self) -> bool {
+        !self.reported.is_empty()
+    }
+
     fn is_news(&self, report: &ReplicaReport, now: Instant) -> bool {
         let has_changed = match self.reported.get(&report.replica) {
             Some((at, load)) => *load != report.load || now.saturating_duration_since(*at) >= REPEAT_PERIOD,
@@ -218,9 +223,11 @@ mod tests {
         one.replicas[1].prompt_load().begin(5);
         let sent = [0, 100, 600].map(|millis| send(&mut one, &mut other, now + Duration::from_millis(millis)));
         assert_eq!(sent, [1, 0, 1], "repeated before it ages out");
+        assert!(one.sharing.has_reported_load());
         one.replicas[1].prompt_load().end(5);
         let after = [700, 800, 2_000].map(|millis| send(&mut one, &mut other, now + Duration::from_millis(millis)));
         assert_eq!(after, [1, 0, 0]);
+        assert!(!one.sharing.has_reported_load());
         assert_eq!(other.replicas[1].prompt_load().queued_tokens(), 0);
     }
 

@@ -4,6 +4,7 @@ use super::event::event_of;
 use super::{AllotmentExceeded, EndpointCommand, EndpointError, EndpointRules};
 use domain::allotment::{AllotmentError, Change, Ledger};
 use domain::endpoint::event::{Event, EventType};
+use domain::gpu_time::GpuMillis;
 use domain::{Endpoint, Month, Timestamp};
 use serde_json::json;
 use store::{Store, StoreError, Tx, allotments, endpoint_events, spend};
@@ -40,7 +41,7 @@ impl<'a> Commitment<'a> {
             return Ok(());
         }
         let budget = spend::tightest_in(tx, &self.endpoint.workspace, Month::of(now)).await?;
-        if let Some(budget) = budget.filter(|budget| budget.is_spent_for(1)) {
+        if let Some(budget) = budget.filter(|budget| budget.is_spent_for(self.cost_of_a_minute())) {
             return Err(EndpointError::BudgetExceeded { doing, name: self.endpoint.name.clone(), budget });
         }
         let (organization, gpu_type) = (&self.endpoint.organization, self.endpoint.gpu_type());
@@ -50,6 +51,12 @@ impl<'a> Commitment<'a> {
             EndpointError::AllotmentExceeded(AllotmentExceeded { doing, name, gpu_type, numbers })
         };
         ledger.project(self.change).map(drop).map_err(exceeding)
+    }
+
+    /// In nano-dollars, at least one: with less left, a budget is spent.
+    fn cost_of_a_minute(&self) -> u64 {
+        let minute = GpuMillis::new(60_000 * i64::from(self.endpoint.committed_gpus));
+        minute.cost(self.endpoint.shape.flavor.price_per_gpu_hour).nanos().unsigned_abs().max(1)
     }
 
     /// Appends to the history of the ledger, unless nothing changes.

@@ -159,7 +159,8 @@ fn a_grant_that_was_asked_for_under_another_cap_is_not_used() {
     let period = BudgetPeriod::of(BudgetWindow::Day, NOW);
     let lease = LocalLease::new(LeasedAccount::Budget { key: domain::KeyId::new(NOW, 1), period });
     let now = Instant::now();
-    let granted = |granted| LeaseState { granted, added: true, near_cap: false, account: Account::default() };
+    let granted =
+        |granted| LeaseState { granted, written: 0, added: true, near_cap: false, account: Account::default() };
     let mut state = lease.state();
     state.follow_cap(1_000, NOW);
     let change = state.begin_change();

@@ -231,8 +231,9 @@ impl Quota {
             drop(state);
             return Ok(LeaseOutcome::Reserved(self.reservation(Arc::clone(&lease), amount)));
         }
-        state.note_rejection(Rejection { account: leased.account, least: need.least, asked_at: began });
-        Ok(LeaseOutcome::Rejected(leased.account))
+        let account = leased.account.after(state.book.unwritten(leased.written));
+        state.note_rejection(Rejection { account, least: need.least, asked_at: began });
+        Ok(LeaseOutcome::Rejected(account))
     }
 
     /// Sets the lease in the store, or notes that it is not known whether that has happened.

@@ -106,6 +106,13 @@ impl Account {
         self.cap.saturating_sub(self.used).saturating_sub(self.reserved)
     }
 
+    /// The same account once the store has the events of calls that have ended, which used `ended` of what is leased.
+    #[must_use]
+    pub fn after(self, ended: u64) -> Self {
+        let ended = ended.min(self.reserved);
+        Self { used: self.used.saturating_add(ended), reserved: self.reserved - ended, ..self }
+    }
+
     /// Whether this many tokens do not fit even if all leases come back unspent.
     pub fn is_spent_for(&self, tokens: u64) -> bool {
         self.used.saturating_add(tokens) > self.cap
@@ -196,6 +203,11 @@ impl LeaseBook {
 
     pub fn free(&self) -> u64 {
         self.granted.saturating_sub(self.promised).saturating_sub(self.settled)
+    }
+
+    /// Tokens used by ended calls of which the store has `written`.
+    pub fn unwritten(&self, written: u64) -> u64 {
+        self.settled.saturating_sub(written)
     }
 
     /// Whether no call holds a reservation.

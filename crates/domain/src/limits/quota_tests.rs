@@ -28,6 +28,22 @@ fn a_workspace_gets_no_more_than_its_organization_has_left() {
     assert_eq!(spent.owner, AccountOwner::Workspace);
 }
 
+/// Calls that have ended are used, whether the store has their events or not: a client that calls again at the cap is rejected
+/// until the account resets, not for a moment.
+#[test]
+fn what_ended_calls_have_used_of_a_lease_does_not_come_back() {
+    let mut book = LeaseBook::default();
+    book.set_granted(100);
+    assert!(book.reserve(60) && book.reserve(40));
+    book.settle(60, 50);
+    let stored = Account { cap: 1_000, used: 920, reserved: 80, ..Account::default() };
+    let account = stored.after(book.unwritten(20));
+    assert_eq!((account.used, account.reserved), (950, 50));
+    assert!(!stored.is_spent_for(60) && account.is_spent_for(60) && !account.is_spent_for(50));
+    assert_eq!(stored.after(500).used, 1_000, "no more than is leased");
+    assert_eq!(book.unwritten(60), 0, "events of a run that the node does not remember");
+}
+
 #[test]
 fn the_size_of_a_lease_follows_the_remaining_quota_and_recent_usage() {
     let request = |wanted, recent| LeaseRequest { wanted, least: 1, recent, nodes: 2 };

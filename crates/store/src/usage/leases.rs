@@ -42,6 +42,8 @@ impl LeaseRow<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaseState {
     pub granted: u64,
+    /// Tokens of the run's events that the store already has.
+    pub written: u64,
     /// Whether something was granted.
     pub added: bool,
     pub near_cap: bool,
@@ -69,7 +71,7 @@ impl LeaseState {
             Some(Ok(_)) | None => including(own, lease),
         };
         let near_cap = grant.is_none_or(|grant| grant.near_cap);
-        Self { granted: lease.granted, added: grant.is_some(), near_cap, account }
+        Self { granted: lease.granted, written: lease.written, added: grant.is_some(), near_cap, account }
     }
 }
 

@@ -133,7 +133,7 @@ class Batches(FilesTest):
         self.assertEqual(file.purpose, "batch_output")
         self.assertAlmostEqual(file.expires_at - file.created_at, HOUR, delta=SECONDS)
         self.assertIn(file.id, [file.id for file in self.client.files.list(purpose="batch_output")])
-        with self.assertRaises(openai.BadRequestError) as caught:
+        with self.assertRaises(openai.ConflictError) as caught:
             self.client.batches.cancel(batch.id)
         self.assertEqual(caught.exception.code, "batch_not_cancellable")
 

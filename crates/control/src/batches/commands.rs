@@ -211,14 +211,10 @@ impl BatchStorage {
         }
         tx.commit().await?;
         self.nudge.notify_one();
-        match batch.status {
-            BatchStatus::Cancelling | BatchStatus::Cancelled | BatchStatus::Finalizing => Ok(batch),
-            status if batch.endpoint.is_messages() => {
-                debug_assert!(!status.can_be_cancelled(), "it was cancelled");
-                Ok(batch)
-            }
-            status => Err(BatchError::NotCancellable { status: status.as_str() }),
+        if batch.status.is_open() || batch.endpoint.is_messages() {
+            return Ok(batch);
         }
+        Err(BatchError::NotCancellable { status: batch.status.as_str() })
     }
 
     /// Deletes a batch that has ended, with its hidden results.

@@ -30,8 +30,9 @@ pub struct FileWriter {
     buffer: Vec<u8>,
     chunks: u64,
     bytes: u64,
-    line_breaks: u64,
-    ends_with_break: bool,
+    /// Lines that are not empty, with the last one as far as it was written.
+    lines: u64,
+    is_in_line: bool,
 }
 
 /// A file that is written and not complete yet.
@@ -89,8 +90,8 @@ impl FileWriter {
             buffer: Vec::new(),
             chunks: 0,
             bytes: 0,
-            line_breaks: 0,
-            ends_with_break: true,
+            lines: 0,
+            is_in_line: false,
         };
         let mut tx = storage.store.begin().await?;
         writer.check_owner(&mut tx).await?;
@@ -130,16 +131,14 @@ impl FileWriter {
     }
 
     async fn write_piece(&mut self, piece: &[u8]) -> Result<(), BatchError> {
-        let Some(last) = piece.last() else { return Ok(()) };
         self.bytes += piece.len() as u64;
-        self.line_breaks += piece.iter().filter(|byte| **byte == b'\n').count() as u64;
-        self.ends_with_break = *last == b'\n';
+        self.count_lines(piece);
         if self.purpose == FilePurpose::Batch {
             let bounds = &self.storage.bounds;
             if self.bytes > bounds.file_bytes {
                 return Err(BatchError::FileTooLarge { limit: bounds.file_bytes });
             }
-            if self.lines() > bounds.file_lines {
+            if self.lines > bounds.file_lines {
                 return Err(BatchError::TooManyLines { limit: bounds.file_lines });
             }
         }
@@ -169,8 +168,14 @@ impl FileWriter {
         Ok(())
     }
 
-    fn lines(&self) -> u64 {
-        self.line_breaks + u64::from(!self.ends_with_break)
+    fn count_lines(&mut self, piece: &[u8]) {
+        for part in piece.split_inclusive(|byte| *byte == b'\n') {
+            if !self.is_in_line && !part.trim_ascii().is_empty() {
+                self.is_in_line = true;
+                self.lines += 1;
+            }
+            self.is_in_line &= !part.ends_with(b"\n");
+        }
     }
 
     async fn write_chunk(&mut self) -> Result<(), BatchError> {

@@ -51,6 +51,30 @@ async fn upload_of(storage: &BatchStorage, owner: WorkspaceId, content: &[u8]) -
     storage.complete_upload(writer.finish().await?, "a.jsonl", None).await
 }
 
+/// As when a batch is validated.
+#[tokio::test]
+async fn empty_lines_of_a_file_are_not_counted() {
+    on_both(async |_, store| {
+        let storage = BatchStorage::new(store.clone(), None, BOUNDS, None);
+        for (content, fits) in [("{}\n".repeat(100) + " \r\n\n", true), ("\n{}".repeat(101), false)] {
+            let mut writer = FileWriter::upload(&storage, workspace(), || NOW).await.unwrap();
+            let mut written = Ok(());
+            // The middle of a line may be the end of a piece.
+            for piece in content.as_bytes().chunks(5) {
+                written = writer.write(piece).await;
+                if written.is_err() {
+                    break;
+                }
+            }
+            match fits {
+                true => assert!(written.is_ok(), "{written:?}"),
+                false => assert!(matches!(written, Err(BatchError::TooManyLines { limit: 100 })), "{written:?}"),
+            }
+        }
+    })
+    .await;
+}
+
 async fn delete(storage: &BatchStorage, file: &FileId) {
     let key = KeyId::new(NOW, 1);
     let caller = Caller::new(OrganizationId::new(NOW, 1), workspace(), Actor::Key(key.clone()));

@@ -41,11 +41,6 @@ impl BatchStatus {
             Self::Completed | Self::Failed | Self::Expired | Self::Cancelled => false,
         }
     }
-
-    /// Whether a cancellation has an effect.
-    pub const fn can_be_cancelled(self) -> bool {
-        matches!(self, Self::Validating | Self::InProgress)
-    }
 }
 
 named_enum! {
@@ -239,7 +234,5 @@ mod tests {
         let open: Vec<_> = BatchStatus::ALL.into_iter().filter(|status| status.is_open()).collect();
         use BatchStatus::{Cancelling, Finalizing, InProgress, Validating};
         assert_eq!(open, [Validating, InProgress, Finalizing, Cancelling]);
-        let cancellable: Vec<_> = BatchStatus::ALL.into_iter().filter(|status| status.can_be_cancelled()).collect();
-        assert_eq!(cancellable, [Validating, InProgress]);
     }
 }

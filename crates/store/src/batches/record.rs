@@ -112,7 +112,7 @@ pub async fn list(store: &Store, workspace: &WorkspaceId, query: BatchQuery<'_>)
         "SELECT {COLUMNS} FROM batches WHERE workspace_id = $1 AND id {comparison} $2 {api} ORDER BY id {order} LIMIT $3"
     );
     let listed = sqlx::query(AssertSqlSafe(text)).bind(workspace.as_str()).bind(bound);
-    let listed = listed.bind(i64::from(query.limit.clamp(1, MAX_LISTED)));
+    let listed = listed.bind(i64::from(query.limit.clamp(1, MAX_LISTED + 1)));
     let mut found: Vec<Batch> = store.rows(listed).await?.iter().map(from_row).collect::<Result<_, _>>()?;
     if backwards {
         found.reverse();

@@ -39,8 +39,8 @@ impl FailedBatchRequest {
             }
             BatchError::TooManyBatches { .. } | BatchError::TooManyQueued { .. } => StatusCode::TOO_MANY_REQUESTS,
             BatchError::Invalid { .. } | BatchError::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
-            BatchError::NotEnded | BatchError::NotCancellable { .. } => StatusCode::BAD_REQUEST,
-            BatchError::KeyInUse => StatusCode::CONFLICT,
+            BatchError::NotEnded => StatusCode::BAD_REQUEST,
+            BatchError::NotCancellable { .. } | BatchError::KeyInUse => StatusCode::CONFLICT,
             BatchError::NotOwned => StatusCode::INTERNAL_SERVER_ERROR,
             BatchError::Command(error) => match error.kind() {
                 CommandErrorKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
@@ -85,7 +85,8 @@ impl FailedBatchRequest {
 
     /// Trying again at once is pointless.
     pub(crate) fn is_final(&self) -> bool {
-        matches!(self.0, BatchError::TooManyBatches { .. } | BatchError::TooManyQueued { .. })
+        use BatchError::{NotCancellable, TooManyBatches, TooManyQueued};
+        matches!(self.0, TooManyBatches { .. } | TooManyQueued { .. } | NotCancellable { .. })
     }
 
     /// The cause, for the log only.

@@ -56,7 +56,7 @@ const MODEL: [ErrorDescription; 1] = [("404", "`model_not_found`", &["InferenceE
 const RESPONSE: [ErrorDescription; 1] = [("404", "`response_not_found`, `model_not_found`", &["InferenceError"])];
 /// Files and batches.
 const RECORD: [ErrorDescription; 13] = [
-    ("400", "`invalid_payload`, `missing_parameter`, `batch_not_cancellable`", &["InferenceError"]),
+    ("400", "`invalid_payload`, `missing_parameter`", &["InferenceError"]),
     ("401", "`invalid_api_key`", &["InferenceError"]),
     (
         "403",
@@ -65,7 +65,7 @@ const RECORD: [ErrorDescription; 13] = [
     ),
     ("404", "`file_not_found`, `batch_not_found`", &["InferenceError"]),
     ("408", "`request_timeout`", &["InferenceError"]),
-    ("409", "`idempotency_in_progress`", &["InferenceError"]),
+    ("409", "`idempotency_in_progress`, `batch_not_cancellable`", &["InferenceError"]),
     ("413", "`payload_too_large`, `storage_full`", &["InferenceError"]),
     ("415", "`unsupported_media_type`", &["InferenceError"]),
     ("422", "`invalid_value`, `idempotency_key_reused`", &["InferenceError"]),

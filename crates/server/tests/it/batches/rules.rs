@@ -70,7 +70,8 @@ async fn unknown_batches_and_invalid_requests_are_rejected() {
     let output = ended(&client, &id).await["output_file_id"].clone();
     assert_eq!(post("input_file_id", output).await, "422 invalid_value input_file_id", "it has another purpose");
     let late = client.post_json(&format!("/batches/{id}/cancel"), json!({})).await;
-    assert_eq!(error_line(&late), "400 batch_not_cancellable");
+    assert_eq!(error_line(&late), "409 batch_not_cancellable");
+    assert_eq!(late.header("x-should-retry"), Some("false"));
 }
 
 #[tokio::test]
@@ -86,6 +87,8 @@ async fn open_batches_and_their_lines_are_bounded() {
     let second = client.post_json("/batches", request(&file)).await;
     assert_eq!(error_line(&second), "429 too_many_batches");
     assert_eq!(second.header("x-should-retry"), Some("false"));
-    client.post_json(&format!("/batches/{id}/cancel"), json!({})).await;
+    let cancel = format!("/batches/{id}/cancel");
+    assert_eq!(client.post_json(&cancel, json!({})).await.status, 200);
     ended(&client, &id).await;
+    assert_eq!(error_line(&client.post_json(&cancel, json!({})).await), "409 batch_not_cancellable");
 }

@@ -90,7 +90,7 @@ pub async fn create_for_others(
     finish_create(command, tx, new).await
 }
 
-/// Creates a workspace for an administrator, of whose organization the operator bounds the number of workspaces and their
+/// Creates a workspace for an administrator of an organization, of which the operator bounds the number of workspaces and their
 /// limits. Workspaces that were deleted this month count, because each has a monthly quota.
 pub async fn create_within(
     command: Command<'_>,

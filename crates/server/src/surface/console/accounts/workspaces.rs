@@ -14,7 +14,7 @@ use domain::NanoUsd;
 use domain::WorkspaceId;
 use domain::end_user::EndUserSettings;
 use domain::monthly_budget::BudgetChange;
-use domain::workspace::{LimitSet, Limits, OwnLimits};
+use domain::workspace::{LimitSet, Limits};
 use domain::workspace_edit::{LimitChange, LimitChanges, RetentionChange};
 use http::StatusCode;
 use serde::{Deserialize, Deserializer};
@@ -145,13 +145,8 @@ pub(crate) async fn create(
     Payload(body): Payload<NewWorkspace>,
 ) -> Result<(StatusCode, Json<WorkspaceView>), ConsoleError> {
     let (command, organization, defaults) = (member.command(), &member.organization, &member.context.defaults);
-    let new = match authority(&member) {
-        Authority::Operator => workspaces::create(command, organization, &body.name, OwnLimits::default()).await?,
-        Authority::Admin => {
-            let default_max = member.context.organization_defaults.max_workspaces;
-            workspaces::create_within(command, organization, &body.name, defaults, default_max).await?
-        }
-    };
+    let default_max = member.context.organization_defaults.max_workspaces;
+    let new = workspaces::create_within(command, organization, &body.name, defaults, default_max).await?;
     Ok((StatusCode::CREATED, Json(WorkspaceView::new(new, defaults))))
 }
 

@@ -149,11 +149,13 @@ impl Dataplane {
 
     /// The model or endpoint of this name that the caller may call.
     pub(crate) fn find(&self, caller: &Caller, model: &str) -> Result<Option<Target>, CallError> {
-        let found = self.find_any(caller, model)?;
-        if caller.restrictions.is_none() {
-            return Ok(found);
+        let found = self.find_any(caller, model);
+        let Some(allowed) = caller.allowed_models() else { return found };
+        match found {
+            // Not even that an endpoint exists is shown to a key that may not call it.
+            Err(CallError::WrongWorkspace) if !allowed.iter().any(|entry| entry.matches(model)) => Ok(None),
+            found => Ok(found?.filter(|target| self.is_allowed(caller, &target.route()))),
         }
-        Ok(found.filter(|target| self.is_allowed(caller, &target.route())))
     }
 
     /// A model id comes first, then an alias of the workspace, then one of the catalogue.

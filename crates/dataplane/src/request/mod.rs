@@ -189,9 +189,11 @@ impl ParsedRequest {
         }
     }
 
-    /// Sends these values of the body as null.
+    /// Sends these values of the client's body as null. A request that is written from scratch does not have them.
     pub fn hide(&mut self, values: Vec<Range<usize>>) {
-        self.hidden = values;
+        if !matches!(self.operation, Operation::Rerank(_)) {
+            self.hidden = values;
+        }
     }
 
     /// The bytes that the request takes: the chat, and what is kept of a request in another API.

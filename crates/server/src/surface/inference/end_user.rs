@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// How end users are named, on all surfaces.
 pub(crate) struct EndUserNames {
     pub(crate) secret: EndUserSecret,
-    /// In lower case; the first one that a request has counts.
+    /// In lower case; the first one of a request that is not empty counts.
     pub(crate) headers: Vec<String>,
     /// Whether engines get the members that name them.
     pub(crate) are_sent: bool,
@@ -37,8 +37,8 @@ impl EndUserNames {
         bounds: &BodyBounds,
     ) -> Result<NamedEndUser, CallError> {
         let members = members(whole.bytes.clone(), &whole.memory, whole.is_large(), bounds).await;
-        let in_header = || self.headers.iter().find_map(|name| headers.text(name).map(str::trim));
-        let name = members.name()?.or_else(|| in_header().filter(|name| !name.is_empty()));
+        let named = |header: &String| headers.text(header).map(str::trim).filter(|name| !name.is_empty());
+        let name = members.name()?.or_else(|| self.headers.iter().find_map(named));
         let end_user = name.and_then(|name| self.end_user(caller, name)).map(Arc::new);
         Ok(NamedEndUser { end_user, hidden: if self.are_sent { Vec::new() } else { members.values } })
     }

@@ -192,7 +192,7 @@ impl Exchange<'_> {
             trace.record_request(&request.body);
         }
         // A translation leaves them out.
-        if !self.hidden.is_empty() && matches!(dialect, Dialect::Chat) {
+        if matches!(dialect, Dialect::Chat) {
             request.hide(std::mem::take(&mut self.hidden));
         }
         let mut call = Call {
@@ -230,6 +230,11 @@ impl Exchange<'_> {
                 }
             }
         }
+    }
+
+    /// Keeps from the engine who the person behind a trusted key is.
+    pub(in crate::surface) fn hide_end_user(&mut self, request: &mut ParsedRequest) {
+        request.hide(std::mem::take(&mut self.hidden));
     }
 
     /// Codex waits as long as the `Retry-After` of a spent quota or budget says: until the month ends. After an event, it ends its

@@ -74,8 +74,9 @@ async fn begin(
     parse: fn(Bytes) -> Result<ParsedRequest, ParseError>,
 ) -> Result<Call, InferenceError> {
     let WholeBody { bytes, memory } = exchange.read_body(&caller).await?;
-    let request = exchange.surface.body_bounds.parse(bytes, &memory, parse).await?;
+    let mut request = exchange.surface.body_bounds.parse(bytes, &memory, parse).await?;
     exchange.check_attempts_before(&caller, &request)?;
+    exchange.hide_end_user(&mut request);
     Ok(exchange.side_call(caller, request))
 }
 

@@ -55,7 +55,9 @@ async fn usage_is_grouped_by_the_people_whom_trusted_calls_name() {
     served(client.post_json("/chat/completions", of("ada@example.com")).await).await;
     let sent = app.engine().calls().last().unwrap().json();
     assert_eq!(sent["user"], Value::Null, "engines need no identity");
-    let open_webui = client.clone().header("x-openwebui-user-email", "bob@example.com");
+    // The first header that is not empty counts.
+    let open_webui =
+        client.clone().header("x-openwebui-user-email", "").header("x-openwebui-user-id", "bob@example.com");
     served(open_webui.post_json("/chat/completions", chat("hi")).await).await;
     served(open_webui.post_json("/chat/completions", of("ada@example.com")).await).await;
     let mut messages = json!({"model": CHAT, "max_tokens": 10, "messages": [{"role": "user", "content": "hi"}]});

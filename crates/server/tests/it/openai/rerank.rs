@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use testkit::fake_engine::Script;
 use testkit::http::{Client, Response};
 
-use crate::app::{CHAT, TestApp, error_line};
+use crate::app::{CHAT, TestApp, error_line, text};
+use crate::console::person::Person;
 
 const MODEL: &str = "acme/rerank";
 
@@ -57,6 +58,30 @@ async fn documents_are_sorted_at_engines_of_both_kinds_and_billed_by_tokens() {
         assert!(events.iter().all(|event| event.origin.surface == Some(CallSurface::Rerank)));
         assert!(events.iter().all(|event| event.tokens.prompt > 0 && event.tokens.completion == 0), "{events:?}");
     }
+}
+
+/// What is sent is written from scratch, so the places of these members in the client's body mean nothing there.
+#[tokio::test]
+async fn calls_that_name_an_end_user_are_served() {
+    let app = start("").await;
+    let operator = Person::operator(&app).await;
+    let keys = format!("/api/workspaces/{}/keys", app.workspace());
+    let key = operator.make(&keys, json!({"name": "shared", "trustsEndUser": true})).await;
+    let client = Client::new(format!("http://{}", app.forebay.public)).key(text(&key["key"]));
+    let named = json!({"user": "ada", "safety_identifier": "ada", "metadata": {"user_id": "ada"}, "model": MODEL});
+    for (path, members) in [
+        ("/v1/rerank", json!({"query": "q", "documents": ["a", "b"]})),
+        ("/v2/rerank", json!({"query": "q", "documents": ["a", "b"]})),
+        ("/v1/score", json!({"text_1": "a", "text_2": "b"})),
+    ] {
+        let mut body = named.clone();
+        body.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        assert_eq!(client.post_json(path, body).await.status_line(), "200 OK", "{path}");
+        let sent = app.engine().calls().last().unwrap().json();
+        assert!(sent.get("user").is_none() && sent.get("metadata").is_none(), "{sent}");
+    }
+    let events = app.usage(3).await;
+    assert!(events.iter().all(|event| event.end_user.is_some()), "{events:?}");
 }
 
 #[tokio::test]

@@ -88,7 +88,7 @@ pub(super) async fn respond(exchange: &mut Exchange<'_>, route: Route<'_>) -> Re
     if !route.supports(exchange.method) {
         return Err(SurfaceError::MethodNotAllowed { allow: Some(route.allow().into()) }.into());
     }
-    if route != Route::Messages {
+    if !matches!(route, Route::Messages | Route::CountTokens) {
         exchange.check_attempts()?;
     }
     match route {

@@ -277,6 +277,7 @@ impl Exchange<'_> {
         request: ParsedRequest,
         body: impl FnOnce(u64) -> T,
     ) -> Result<EdgeResponse, InferenceError> {
+        self.check_attempts_before(&caller, &request)?;
         let mut call = self.side_call(caller, request);
         let counted = self.surface.dataplane.count_tokens(&mut call).await;
         self.tap = std::mem::take(&mut call.tap);

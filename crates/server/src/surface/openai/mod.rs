@@ -165,9 +165,9 @@ impl Route<'_> {
             | Self::RerankV2
             | Self::Score
             | Self::Tokenize
-            | Self::Detokenize => true,
-            Self::InputTokens
-            | Self::Response(_)
+            | Self::Detokenize
+            | Self::InputTokens => true,
+            Self::Response(_)
             | Self::ResponseItems(_)
             | Self::Files
             | Self::File(_)
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!((route("/v1/files/"), route("/v1/files/file-1")), (Route::Files, Route::File("file-1")));
         assert_eq!(route("/v1/files/file-1/content"), Route::FileContent("file-1"));
         assert_eq!(route("/v1/batches/batch_1/cancel"), Route::CancelBatch("batch_1"));
-        for of_endpoints in ["/v1/score", "/tokenize", "/v1/detokenize"] {
+        for of_endpoints in ["/v1/score", "/tokenize", "/v1/detokenize", "/v1/responses/input_tokens"] {
             assert!(
                 route(of_endpoints).calls_model(),
                 "failed attempts do not stop a dedicated endpoint: {of_endpoints}"

@@ -49,9 +49,11 @@ argv = ["{}", "--listen", "127.0.0.1:{{port}}"]
         fake_engine().display()
     );
     let many = 1_000_000;
-    let plant = Blueprint::new(1).setup(|setup| setup.table(&model).workspace_limits(1, many, many)).start().await;
+    let plant = Blueprint::new(2).setup(|setup| setup.table(&model).workspace_limits(1, many, many)).start().await;
     let client = plant.client();
     plant.create("vectors", json!({"model": "forebay/embed", "replicas": 1})).await;
+    plant.create("chat", json!({"replicas": 1})).await;
+    plant.wait_for("chat", "serving", 1).await;
     let record = client.get("/models/dedicated/vectors").await.json();
     assert_eq!((&record["optimized"], &record["modality"]), (&json!(true), &json!("embedding")));
 
@@ -67,6 +69,13 @@ argv = ["{}", "--listen", "127.0.0.1:{{port}}"]
     assert_eq!(client.get("/endpoints/vectors").await.status, 200);
     let serverless = client.post_json("/embeddings", json!({"model": "forebay/embed", "input": "a"})).await;
     assert_eq!(error_line(&serverless), "429 rate_limit_exceeded");
+    let messages = json!([{"role": "user", "content": "hi"}]);
+    for (path, input) in [("/messages/count_tokens", "messages"), ("/responses/input_tokens", "input")] {
+        for (model, status) in [("dedicated/chat", 200), ("forebay/embed", 429)] {
+            let counted = client.post_json(path, json!({"model": model, input: messages})).await;
+            assert_eq!(counted.status, status, "{path} {model}: {}", counted.text());
+        }
+    }
 }
 
 #[tokio::test]

@@ -29,8 +29,8 @@ impl Dataplane {
                 let (estimate, request) = (&call.request.estimate, call.tap.request_id().clone());
                 let class = call.class;
                 let (is_counted, now) = (call.counted.is_some(), call.tap.started_at());
-                let end_user = call.tap.end_user().cloned();
-                let asked = AskedCall { request, class, is_counted, now, end_user };
+                let (search_price, end_user) = (call.tap.search_price(), call.tap.end_user().cloned());
+                let asked = AskedCall { request, class, is_counted, now, search_price, end_user };
                 let permit = self.admission.admit(&call.caller, &route.model, estimate, asked).await?;
                 (permit, route.model.context_length)
             }

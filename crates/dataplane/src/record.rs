@@ -1,7 +1,7 @@
 //! The record of one call, handed to the sink when the call ends.
 
 use domain::usage::{Certainty, Tokens};
-use domain::{CallClass, Caller, EndUser, RequestId, Timestamp, named_enum};
+use domain::{CallClass, Caller, EndUser, NanoUsd, RequestId, Timestamp, named_enum};
 use fleet::{Backend, Route};
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,6 +54,8 @@ pub struct CallRecord {
     pub model: Option<Arc<Route>>,
     /// Decides the price.
     pub class: CallClass,
+    /// What the call costs beside its tokens if it is a search, else zero.
+    pub search_price: NanoUsd,
     /// The name that the client sent, if it is an alias of the model.
     pub requested_model: Option<Box<str>>,
     /// The last replica that the call was sent to.
@@ -86,6 +88,7 @@ impl CallRecord {
             end_user: None,
             model: None,
             class: CallClass::default(),
+            search_price: NanoUsd::ZERO,
             requested_model: None,
             replica: None,
             streamed: false,

@@ -6,7 +6,7 @@ use crate::request::{Operation, ParsedRequest, PromptOverflow};
 use crate::{Call, Dataplane};
 use domain::alias::AliasName;
 use domain::model::Modality;
-use domain::{CallClass, Caller, EndpointName, ModelId, ModelRef, SaltSecret};
+use domain::{CallClass, Caller, EndpointName, ModelId, ModelRef, NanoUsd, SaltSecret};
 use fleet::endpoints::Condition;
 use fleet::routes::Table;
 use fleet::{LiveEndpoint, Route};
@@ -208,13 +208,16 @@ const fn purpose(modality: Modality) -> &'static str {
     }
 }
 
-/// Records the model of a call, and the name that the client sent if it is another.
+/// Records the model of a call with its price, and the name that the client sent if it is another.
 pub(crate) fn note_model(call: &mut Call, route: Arc<Route>) {
     let requested = Some(&call.request.model).filter(|name| **name != route.model.id.as_str());
     let requested: Option<Box<str>> = requested.map(|name| name.as_str().into());
     let class = call.class;
+    let is_search = call.request.operation.is_search();
+    let search_price = if is_search { route.model.search_price_of(class) } else { NanoUsd::ZERO };
     call.tap.note(|record| {
         (record.model, record.class, record.requested_model) = (Some(route), class, requested);
+        record.search_price = search_price;
     });
 }
 

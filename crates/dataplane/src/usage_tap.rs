@@ -9,7 +9,7 @@ use crate::response::TokenMeter;
 use crate::trace::Trace;
 use domain::limits::RateLimitStatus;
 use domain::usage::{Certainty, Tokens};
-use domain::{Caller, EndUserId, RequestId, Timestamp};
+use domain::{Caller, EndUserId, NanoUsd, RequestId, Timestamp};
 use fleet::{Backend, QueueCharge};
 use http::HeaderValue;
 use std::sync::Arc;
@@ -216,6 +216,10 @@ impl UsageTap {
 
     pub(crate) fn started_at(&self) -> Timestamp {
         self.running().record.started_at
+    }
+
+    pub(crate) fn search_price(&self) -> NanoUsd {
+        self.running().record.search_price
     }
 
     pub(crate) fn attempt_begins(&self, replica: &Arc<Backend>) -> Option<HeaderValue> {

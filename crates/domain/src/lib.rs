@@ -63,7 +63,7 @@ pub use key_limits::KeyLimits;
 pub use key_restrictions::{KeyRestrictions, Permission};
 pub use model::{Model, ModelId};
 pub use model_ref::ModelRef;
-pub use money::{NanoUsd, Price, PriceShare};
+pub use money::{CallPrice, NanoUsd, Price, PriceShare};
 pub use monthly_budget::{MonthlyBudget, OnBudget};
 pub use network::Network;
 pub use organization::Organization;

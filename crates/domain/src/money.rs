@@ -9,6 +9,7 @@ pub struct NanoUsd(i64);
 
 const NANOS_PER_USD: i64 = 1_000_000_000;
 const TOKENS_PER_PRICE: i128 = 1_000_000;
+const SEARCHES_PER_PRICE: i64 = 1_000;
 
 /// A text is not an amount.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,6 +30,12 @@ impl NanoUsd {
 
     pub const fn nanos(self) -> i64 {
         self.0
+    }
+
+    /// The cost of one search at this price per 1,000 of them, rounded half up to a nano-dollar.
+    #[must_use]
+    pub const fn of_one_search(self) -> Self {
+        Self(self.0.saturating_add(SEARCHES_PER_PRICE / 2) / SEARCHES_PER_PRICE)
     }
 
     /// Parses decimal text such as `0.10`.
@@ -86,17 +93,13 @@ pub struct Price {
 }
 
 impl Price {
-    /// This share of the price: each of its parts rounded half up to a nano-dollar.
+    /// This share of each part of the price.
     #[must_use]
     pub fn at(&self, share: PriceShare) -> Self {
-        let part = |price: NanoUsd| {
-            let nanos = i128::from(price.0) * i128::from(share.0) + i128::from(PriceShare::WHOLE.0) / 2;
-            NanoUsd(i64::try_from(nanos / i128::from(PriceShare::WHOLE.0)).unwrap_or(price.0))
-        };
         Self {
-            input_per_1m: part(self.input_per_1m),
-            cached_input_per_1m: part(self.cached_input_per_1m),
-            output_per_1m: part(self.output_per_1m),
+            input_per_1m: share.of(self.input_per_1m),
+            cached_input_per_1m: share.of(self.cached_input_per_1m),
+            output_per_1m: share.of(self.output_per_1m),
         }
     }
 
@@ -108,6 +111,31 @@ impl Price {
             + part(tokens.completion, self.output_per_1m);
         let nanos = (millionths + TOKENS_PER_PRICE / 2) / TOKENS_PER_PRICE;
         NanoUsd(i64::try_from(nanos).unwrap_or(i64::MAX))
+    }
+}
+
+/// The price of one call: that of its tokens, and a fixed amount if it is a search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CallPrice {
+    pub tokens: Price,
+    /// Zero for other calls.
+    pub search: NanoUsd,
+}
+
+impl CallPrice {
+    /// The cost of a call. A call that is billed no tokens has failed, and is not billed a search either.
+    pub fn charge(&self, tokens: Tokens) -> NanoUsd {
+        let mut cost = self.tokens.charge(tokens);
+        if tokens.total() > 0 {
+            cost += self.search;
+        }
+        cost
+    }
+}
+
+impl From<Price> for CallPrice {
+    fn from(tokens: Price) -> Self {
+        Self { tokens, search: NanoUsd::ZERO }
     }
 }
 
@@ -127,6 +155,13 @@ impl PriceShare {
         let amount = NanoUsd::parse(text).map_err(|AmountError(text)| PriceShareError(text))?;
         let share = u32::try_from(amount.nanos()).ok().filter(|share| *share <= Self::WHOLE.0);
         share.map(Self).ok_or_else(|| PriceShareError(text.chars().take(64).collect()))
+    }
+
+    /// This share of a price, rounded half up to a nano-dollar.
+    #[must_use]
+    pub fn of(self, price: NanoUsd) -> NanoUsd {
+        let nanos = i128::from(price.0) * i128::from(self.0) + i128::from(Self::WHOLE.0) / 2;
+        NanoUsd(i64::try_from(nanos / i128::from(Self::WHOLE.0)).unwrap_or(price.0))
     }
 }
 
@@ -204,5 +239,20 @@ mod tests {
         let tiny = Price { input_per_1m: NanoUsd::from_nanos(250_000), ..Price::default() };
         assert_eq!(tiny.charge(Tokens { prompt: 1, completion: 0, cached: 0 }), NanoUsd::ZERO);
         assert_eq!(tiny.charge(Tokens { prompt: 2, completion: 0, cached: 0 }), NanoUsd::from_nanos(1));
+    }
+
+    #[test]
+    fn a_search_costs_a_fixed_amount_beside_its_tokens() {
+        for (per_1k, nanos) in [("2.00", 2_000_000), ("0", 0), ("0.000000499", 0), ("0.0000005", 1), ("0.0000015", 2)] {
+            assert_eq!(NanoUsd::parse(per_1k).unwrap().of_one_search().nanos(), nanos, "{per_1k}");
+        }
+        assert!(NanoUsd::from_nanos(i64::MAX).of_one_search().nanos() > 0);
+        let tokens = Price { input_per_1m: NanoUsd::parse("0.10").unwrap(), ..Price::default() };
+        let price = CallPrice { tokens, search: NanoUsd::from_nanos(2_000_000) };
+        let used = Tokens { prompt: 10, completion: 0, cached: 0 };
+        assert_eq!(price.charge(used).nanos(), 2_001_000);
+        assert_eq!(CallPrice { tokens: Price::default(), ..price }.charge(used).nanos(), 2_000_000);
+        assert_eq!(CallPrice::from(tokens).charge(used), tokens.charge(used));
+        assert_eq!(price.charge(Tokens::default()), NanoUsd::ZERO, "a call that has failed");
     }
 }

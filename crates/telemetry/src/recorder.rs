@@ -6,7 +6,7 @@ use crate::rejections::{Rejections, origin_of};
 use dataplane::record::CallRecord;
 use dataplane::usage_tap::Sink;
 use domain::batches::{AfterAttempt, AttemptResponse, after_attempt};
-use domain::{BatchId, UsageEvent};
+use domain::{BatchId, CallPrice, UsageEvent};
 use parking_lot::Mutex;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -100,7 +100,7 @@ impl Sink for LineRecorder {
 fn event_of(record: &CallRecord) -> Option<UsageEvent> {
     let (caller, route, replica) = (record.caller.as_ref()?, record.model.as_ref()?, record.replica.as_ref()?);
     let (status, code) = status_of(record.outcome);
-    let price = route.model.price_of(record.class);
+    let price = CallPrice { tokens: route.model.price_of(record.class), search: record.search_price };
     Some(UsageEvent {
         request: record.request.clone(),
         caller: Arc::clone(caller),
@@ -111,7 +111,7 @@ fn event_of(record: &CallRecord) -> Option<UsageEvent> {
         code: code.into(),
         tokens: record.tokens,
         certainty: record.certainty,
-        price,
+        price: price.tokens,
         cost: price.charge(record.tokens),
         started_at: record.started_at,
         first_byte_micros: record.first_byte.map(micros),

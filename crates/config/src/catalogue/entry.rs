@@ -38,6 +38,10 @@ pub struct CatalogueEntry {
     #[serde(default, deserialize_with = "amount")]
     #[schema(value_type = Option<String>, example = "0.40")]
     pub output_per_1m: Option<NanoUsd>,
+    /// USD per 1,000 searches, beside their tokens; default 0. Rerank calls are searches, and scores are not.
+    #[serde(default, deserialize_with = "amount")]
+    #[schema(value_type = Option<String>, example = "2.00")]
+    pub per_1k_searches: Option<NanoUsd>,
     /// The share of the price that lines of batches and calls with `service_tier: "flex"` pay; default 1.
     #[serde(default, deserialize_with = "share")]
     #[schema(value_type = Option<String>, example = "0.5")]
@@ -197,6 +201,7 @@ impl From<&Model> for CatalogueEntry {
             input_per_1m: Some(model.price.input_per_1m),
             cached_input_per_1m: Some(model.price.cached_input_per_1m),
             output_per_1m: Some(model.price.output_per_1m),
+            per_1k_searches: Some(model.per_1k_searches),
             batch_discount: Some(model.batch_discount),
             batch_share: Some(model.batch_share.get()),
             queue_timeout: Some(show_duration(model.queue_timeout)),
@@ -329,6 +334,7 @@ mod tests {
         // Apart, because the macro has a limit.
         table["batch_share"] = json!(0.25);
         table["queue_timeout"] = json!("1m");
+        table["per_1k_searches"] = json!("0.00");
         let Value::Object(table) = table else { panic!("{table}") };
         let text = write_definitions(&[Exported { table, has_keys: false, enabled: true }], &[]);
         let config = Config::parse(&text, Path::new("/"), &|name| (name == "KEY").then(|| "secret".to_owned()));
@@ -352,6 +358,7 @@ mod tests {
         });
         expected["batchShare"] = json!(0.25);
         expected["queueTimeout"] = json!("60s");
+        expected["per1kSearches"] = json!("0.00");
         assert_eq!(shown.unwrap(), expected);
     }
 }

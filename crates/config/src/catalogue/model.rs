@@ -177,6 +177,7 @@ pub(super) fn model_of(id: Option<ModelId>, entry: &CatalogueEntry, checks: &Che
     let engine = entry.engine.as_ref().and_then(|engine| pool_of(engine, &flavors, checks));
     check_serving(entry, checks);
     let input_per_1m = entry.input_per_1m.unwrap_or(NanoUsd::ZERO);
+    let per_1k_searches = per_1k_searches_of(entry, modality, checks);
     let id = id?;
     Some(Model {
         name: name.unwrap_or(id.as_str()).to_owned(),
@@ -188,6 +189,7 @@ pub(super) fn model_of(id: Option<ModelId>, entry: &CatalogueEntry, checks: &Che
             cached_input_per_1m: entry.cached_input_per_1m.unwrap_or(input_per_1m),
             output_per_1m: entry.output_per_1m.unwrap_or(NanoUsd::ZERO),
         },
+        per_1k_searches,
         batch_discount: entry.batch_discount.unwrap_or_default(),
         batch_share: batch_share.unwrap_or_default(),
         queue_timeout: queue_timeout.unwrap_or_default(),
@@ -200,6 +202,15 @@ pub(super) fn model_of(id: Option<ModelId>, entry: &CatalogueEntry, checks: &Che
         serving: engine.map_or(Serving::Upstreams(upstreams), Serving::Engine),
         flavors,
     })
+}
+
+/// Zero is valid for every model, because the API shows it of every model.
+fn per_1k_searches_of(entry: &CatalogueEntry, modality: Modality, checks: &Checks<'_>) -> NanoUsd {
+    let price = entry.per_1k_searches.unwrap_or(NanoUsd::ZERO);
+    if price != NanoUsd::ZERO && modality != Modality::Rerank {
+        checks.report("per_1k_searches", "only models for rerank have searches");
+    }
+    price
 }
 
 /// A stream goes on only at an engine that is known to continue a message.

@@ -164,6 +164,26 @@ fn the_hash_of_the_catalogue_depends_on_models_and_prices_and_not_on_secrets() {
     assert_ne!(hash("0.1", "one", "/a"), hash("0.2", "one", "/a"));
 }
 
+#[test]
+fn only_models_for_rerank_have_a_price_of_searches() {
+    let file = |modality: &str, price: &str| {
+        format!("[[models]]\nid = 'acme/x'\n{modality}\n{price}\nupstreams = [{{ url = 'http://127.0.0.1:1' }}]")
+    };
+    let price = |modality, price| {
+        let config = parse(&file(modality, price)).unwrap_or_else(|problems| panic!("{problems}"));
+        config.catalogue.get("acme/x").unwrap().per_1k_searches.to_string()
+    };
+    assert_eq!(price("modality = 'rerank'", "per_1k_searches = '2.00'"), "2.00");
+    assert_eq!(price("modality = 'rerank'", ""), "0.00");
+    assert_eq!(price("", "per_1k_searches = '0'"), "0.00");
+    for modality in ["", "modality = 'embedding'"] {
+        let problem = problems(&file(modality, "per_1k_searches = '2.00'"));
+        assert_eq!(problem, "line 4: [[models]] acme/x per_1k_searches: only models for rerank have searches");
+    }
+    let problem = problems(&file("modality = 'rerank'", "per_1k_searches = 2"));
+    assert!(problem.starts_with("line 4: [[models]] acme/x per_1k_searches: 2 is a number"), "{problem}");
+}
+
 const ALIASED: &str = "[[models]]\nid = 'acme/x'\nupstreams = [{ url = 'http://127.0.0.1:1' }]\n";
 
 #[test]

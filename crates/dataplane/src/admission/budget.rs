@@ -5,13 +5,13 @@ use super::quota::{Quota, QuotaError, Reservation};
 use domain::budget::{Budget, BudgetPeriod};
 use domain::quota::TokenBound;
 use domain::usage::{Actor, Tokens};
-use domain::{Caller, EndUserId, KeyId, Month, Price, Timestamp};
+use domain::{CallPrice, Caller, EndUserId, KeyId, Month, Timestamp};
 use std::sync::Arc;
 use std::time::Instant;
 
 /// The reservations of one call, one per budget. Unused amounts are free again on drop.
 pub(super) struct BudgetReservations {
-    price: Price,
+    price: CallPrice,
     all: Vec<Reservation>,
 }
 
@@ -34,7 +34,7 @@ impl Quota {
     pub(super) async fn reserve_budgets(
         &self,
         caller: &Caller,
-        price: Price,
+        price: CallPrice,
         bound: &TokenBound,
         now: Timestamp,
         end_user: Option<&EndUserId>,

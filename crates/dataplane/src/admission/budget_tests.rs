@@ -66,7 +66,7 @@ async fn reserve(
 ) -> Result<Option<Box<super::budget::BudgetReservations>>, BudgetWindow> {
     let bound = TokenBound { prompt: tokens, completion: 0, choices: 1 };
     let caller = Caller::clone(&node.caller).budgeted(budgets);
-    let reserved = node.admission.quota.reserve_budgets(&caller, price, &bound, now, None).await;
+    let reserved = node.admission.quota.reserve_budgets(&caller, price.into(), &bound, now, None).await;
     reserved.map_err(|error| match error {
         QuotaError::Spent { of, .. } => match *of {
             LeasedAccount::Budget { period, .. } => period.window,
@@ -182,7 +182,7 @@ async fn a_call_may_be_retried_soon_if_running_calls_have_reserved_a_budget() {
     let caller = Arc::new(Caller::clone(&node.caller).budgeted(&budgets));
     let rejected = async |tokens| {
         let bound = TokenBound { prompt: tokens, completion: 0, choices: 1 };
-        let error = node.admission.quota.reserve_budgets(&caller, PRICE, &bound, NOW, None).await.err().unwrap();
+        let error = node.admission.quota.reserve_budgets(&caller, PRICE.into(), &bound, NOW, None).await.err().unwrap();
         let per_minute = PerMinute { requests: 60, tokens: 6_000 };
         let rate_limits = node.admission.rate_limiter.look(&caller, per_minute).await;
         rejection(&caller, error, NOW, rate_limits)

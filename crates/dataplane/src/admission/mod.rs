@@ -30,7 +30,7 @@ use domain::budget::{BudgetPeriod, BudgetWindow};
 use domain::limits::{Exceeded, PerMinute, RateLimitStatus};
 use domain::quota::AccountOwner;
 use domain::workspace::Limits;
-use domain::{CallClass, Caller, EndUserId, Model, RequestId, Timestamp};
+use domain::{CallClass, CallPrice, Caller, EndUserId, Model, NanoUsd, RequestId, Timestamp};
 use lease::LeasedAccount;
 use permit::Metered;
 use quota::QuotaError;
@@ -58,6 +58,8 @@ pub(crate) struct AskedCall {
     /// Its request was taken from the per-minute limits before.
     pub(crate) is_counted: bool,
     pub(crate) now: Timestamp,
+    /// Zero if it is not a search.
+    pub(crate) search_price: NanoUsd,
     pub(crate) end_user: Option<EndUserId>,
 }
 
@@ -68,7 +70,7 @@ impl Admission {
         caller: &Arc<Caller>,
         model: &Model,
         estimate: &TokenEstimate,
-        AskedCall { request, class, is_counted, now, end_user }: AskedCall,
+        AskedCall { request, class, is_counted, now, search_price, end_user }: AskedCall,
     ) -> Result<Permit, CallError> {
         let limits = caller.workspace_limits.over(&self.defaults);
         let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
@@ -94,9 +96,8 @@ impl Admission {
         let mut granted = bound.clamped(reservation.amount).completion.min(bound.completion);
         let mut budgets = None;
         if caller.budgets.is_some() || caller.has_monthly_budget || end_user.is_some() {
-            let reserved =
-                Box::pin(self.quota.reserve_budgets(caller, model.price_of(class), &bound, now, end_user.as_ref()))
-                    .await;
+            let price = CallPrice { tokens: model.price_of(class), search: search_price };
+            let reserved = Box::pin(self.quota.reserve_budgets(caller, price, &bound, now, end_user.as_ref())).await;
             budgets = reserved.map_err(rejected)?;
             granted = budgets.as_ref().map_or(granted, |budgets| granted.min(budgets.limit(&bound).completion));
         }

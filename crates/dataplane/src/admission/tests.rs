@@ -34,7 +34,8 @@ pub(super) struct Node {
 
 /// A call that was not counted before.
 fn asked(request: RequestId) -> AskedCall {
-    AskedCall { request, class: CallClass::default(), is_counted: false, now: NOW, end_user: None }
+    let (class, search_price) = (CallClass::default(), NanoUsd::ZERO);
+    AskedCall { request, class, is_counted: false, now: NOW, search_price, end_user: None }
 }
 
 impl Node {

@@ -115,6 +115,11 @@ impl Operation {
         }
     }
 
+    /// Whether the call is one of the searches that models for rerank may have a price for. Scores are none.
+    pub(crate) const fn is_search(&self) -> bool {
+        matches!(self, Self::Rerank(RerankOptions { form: ScoreForm::Rerank { .. }, .. }))
+    }
+
     /// How the client wants the response streamed.
     pub(crate) const fn streaming(&self) -> Option<&StreamOptions> {
         match self {

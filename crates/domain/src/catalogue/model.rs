@@ -103,6 +103,8 @@ pub struct Model {
     pub context_length: u64,
     /// That of interactive calls; see [`Self::price_of`].
     pub price: Price,
+    /// What 1,000 rerank calls cost beside their tokens; see [`Self::search_price_of`].
+    pub per_1k_searches: NanoUsd,
     /// The share of the price that calls pay which leave room to interactive ones.
     pub batch_discount: PriceShare,
     /// The share of a replica that such calls may take.
@@ -131,6 +133,7 @@ impl Model {
             modality: Modality::Chat,
             context_length: Modality::Chat.default_context(),
             price: Price::default(),
+            per_1k_searches: NanoUsd::ZERO,
             batch_discount: PriceShare::WHOLE,
             batch_share: BatchShare::default(),
             queue_timeout: Duration::ZERO,
@@ -148,6 +151,12 @@ impl Model {
     /// The price of a call of this class.
     pub fn price_of(&self, class: CallClass) -> Price {
         if class.yields() { self.price.at(self.batch_discount) } else { self.price }
+    }
+
+    /// What a search of this class costs beside its tokens.
+    pub fn search_price_of(&self, class: CallClass) -> NanoUsd {
+        let per_1k = self.per_1k_searches;
+        if class.yields() { self.batch_discount.of(per_1k).of_one_search() } else { per_1k.of_one_search() }
     }
 
     /// The configured switch, else the usual one if all engines have the same.
@@ -438,8 +447,11 @@ mod tests {
     fn calls_that_leave_room_to_interactive_ones_pay_a_share_of_the_price() {
         let price = |nanos| Price { input_per_1m: NanoUsd::from_nanos(nanos), ..Price::default() };
         let plain = Model::plain(ModelId::parse("a/b").unwrap());
-        let model = Model { price: price(100), batch_discount: PriceShare::parse("0.3").unwrap(), ..plain };
+        let (batch_discount, per_1k_searches) = (PriceShare::parse("0.3").unwrap(), NanoUsd::from_nanos(5_000));
+        let model = Model { price: price(100), per_1k_searches, batch_discount, ..plain };
         let prices = CallClass::ALL.map(|class| model.price_of(class));
         assert_eq!(prices, [price(100), price(30), price(30)]);
+        let searches = CallClass::ALL.map(|class| model.search_price_of(class).nanos());
+        assert_eq!(searches, [5, 2, 2], "1.5 is rounded half up");
     }
 }

@@ -3,7 +3,7 @@
 //! A budget is leased to nodes as the monthly quota is (see [`crate::quota`]), in nano-dollars: a call reserves the most that it
 //! can cost, and replaces that with its real cost when it ends. What was spent is the sum of the key's usage.
 
-use crate::money::{NanoUsd, Price};
+use crate::money::{CallPrice, NanoUsd, Price};
 use crate::named_enum;
 use crate::quota::{Need, TokenBound};
 use crate::restriction_error::RestrictionError;
@@ -193,10 +193,12 @@ impl ReservedIn {
 
 impl TokenBound {
     /// The nano-dollars that the call needs: never less than its charge, whatever part of the prompt is cached.
-    pub fn cost(&self, price: &Price) -> Need {
+    pub fn cost(&self, price: &CallPrice) -> Need {
+        let CallPrice { tokens: price, search } = price;
         let nanos = |completions: u64| {
             let millionths = self.prompt_millionths(price) + part(completions, price.output_per_1m);
-            u64::try_from(millionths.div_ceil(TOKENS_PER_PRICE)).unwrap_or(u64::MAX)
+            let tokens = u64::try_from(millionths.div_ceil(TOKENS_PER_PRICE)).unwrap_or(u64::MAX);
+            tokens.saturating_add(unsigned(*search))
         };
         let least = self.completion.min(1).saturating_mul(self.choices);
         Need { total: nanos(self.all_completions()), least: nanos(least) }
@@ -204,9 +206,11 @@ impl TokenBound {
 
     /// The same call limited to what this many nano-dollars pay for, which are at least the least of its cost.
     #[must_use]
-    pub fn affordable(&self, price: &Price, nanos: u64) -> Self {
+    pub fn affordable(&self, price: &CallPrice, nanos: u64) -> Self {
+        let CallPrice { tokens: price, search } = price;
         let of_one = part(self.choices.max(1), price.output_per_1m);
-        let left = (u128::from(nanos) * TOKENS_PER_PRICE).saturating_sub(self.prompt_millionths(price));
+        let of_tokens = nanos.saturating_sub(unsigned(*search));
+        let left = (u128::from(of_tokens) * TOKENS_PER_PRICE).saturating_sub(self.prompt_millionths(price));
         let completion =
             left.checked_div(of_one).map_or(self.completion, |tokens| u64::try_from(tokens).unwrap_or(u64::MAX));
         Self { completion: completion.min(self.completion), ..*self }
@@ -218,7 +222,11 @@ impl TokenBound {
 }
 
 fn part(tokens: u64, per_1m: NanoUsd) -> u128 {
-    u128::from(tokens) * u128::from(per_1m.nanos().max(0).unsigned_abs())
+    u128::from(tokens) * u128::from(unsigned(per_1m))
+}
+
+fn unsigned(amount: NanoUsd) -> u64 {
+    amount.nanos().max(0).unsigned_abs()
 }
 
 #[cfg(test)]

@@ -57,12 +57,10 @@ fn a_window_has_one_budget_of_each_kind() {
     assert!(Budgets::new(vec![Budget { raise: no_raise, ..hard }]).is_err());
 }
 
-fn prices() -> impl Strategy<Value = Price> {
+fn prices() -> impl Strategy<Value = CallPrice> {
     let price = || prop_oneof![Just(0), 1..5_000_000_i64, 1..90_000_000_000_i64].prop_map(NanoUsd::from_nanos);
-    (price(), price(), price()).prop_map(|(input_per_1m, cached_input_per_1m, output_per_1m)| Price {
-        input_per_1m,
-        cached_input_per_1m,
-        output_per_1m,
+    (price(), price(), price(), price()).prop_map(|(input_per_1m, cached_input_per_1m, output_per_1m, search)| {
+        CallPrice { tokens: Price { input_per_1m, cached_input_per_1m, output_per_1m }, search }
     })
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use dataplane::record::{Failovers, NotContinued, Outcome};
 use domain::model::{Model, Upstream};
 use domain::usage::{Actor, Certainty, Tokens};
-use domain::{CallClass, Caller, KeyId, ModelId, OrganizationId, RequestId, Timestamp, WorkspaceId};
+use domain::{CallClass, Caller, KeyId, ModelId, NanoUsd, OrganizationId, RequestId, Timestamp, WorkspaceId};
 use expect_test::expect;
 use fleet::{Backend, Pool, Route};
 use std::time::Duration;
@@ -25,6 +25,7 @@ fn record(workspace: u128, model: &str) -> CallRecord {
         caller: Some(Arc::new(caller)),
         model: Some(Arc::new(Route { model: Arc::new(model), pool: Pool::default() })),
         class: CallClass::default(),
+        search_price: NanoUsd::ZERO,
         requested_model: None,
         replica: Some(Arc::new(Backend::new("r", upstream).unwrap())),
         streamed: true,

@@ -30,7 +30,6 @@ export function ModelCards({ models, aliases }: Library) {
 }
 
 function ModelCard({ model, aliases }: { model: Model; aliases: readonly string[] | undefined }) {
-  const hasOutput = model.modality === 'chat'
   return (
     <article className={classes.card}>
       <div>
@@ -53,15 +52,19 @@ function ModelCard({ model, aliases }: { model: Model; aliases: readonly string[
       <ModelAliases aliases={aliases} />
       <dl className={classes.facts}>
         <Fact name="Input" value={formatPrice(model.pricing.input_per_1m)} unit="per 1M tokens" />
-        <Fact
-          name="Output"
-          value={hasOutput ? formatPrice(model.pricing.output_per_1m) : '–'}
-          unit={hasOutput ? 'per 1M tokens' : `returns ${model.modality === 'embedding' ? 'vectors' : 'scores'}`}
-        />
+        <OutputFact model={model} />
         <Fact name="Context" value={formatCount(model.context_length)} unit="tokens" />
       </dl>
     </article>
   )
+}
+
+/** The price of what the model returns. */
+function OutputFact({ model: { modality, pricing } }: { model: Model }) {
+  if (modality === 'chat') return <Fact name="Output" value={formatPrice(pricing.output_per_1m)} unit="per 1M tokens" />
+  if (pricing.per_1k_searches)
+    return <Fact name="Search" value={formatPrice(pricing.per_1k_searches)} unit="per 1,000 rerank calls" />
+  return <Fact name="Output" value="–" unit={`returns ${modality === 'embedding' ? 'vectors' : 'scores'}`} />
 }
 
 function Fact({ name, value, unit }: { name: string; value: string; unit: string }) {

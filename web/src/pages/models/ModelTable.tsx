@@ -10,7 +10,7 @@ import { SORT_BY } from './filter-models'
 import { ModelAliases } from './ModelAliases'
 import { ModelStatus } from './ModelStatus'
 
-const columns = (aliases: Library['aliases']): Column<Model>[] => [
+const columns = ({ models, aliases }: Library): Column<Model>[] => [
   {
     id: 'name',
     header: 'Model',
@@ -53,6 +53,7 @@ const columns = (aliases: Library['aliases']): Column<Model>[] => [
     sortBy: SORT_BY.output,
     cell: (model) => (model.modality !== 'chat' ? '–' : formatPrice(model.pricing.output_per_1m)),
   },
+  ...(models.some((model) => model.pricing.per_1k_searches) ? [SEARCHES] : []),
   {
     id: 'context',
     header: 'Context',
@@ -62,13 +63,21 @@ const columns = (aliases: Library['aliases']): Column<Model>[] => [
   },
 ]
 
+/** Only where a model has such a price. */
+const SEARCHES: Column<Model> = {
+  id: 'searches',
+  header: 'Rerank calls / 1K',
+  align: 'right',
+  cell: ({ pricing }) => (pricing.per_1k_searches ? formatPrice(pricing.per_1k_searches) : '–'),
+}
+
 type Props = Library & { sort: string; onSort: (sort: string) => void }
 
 export function ModelTable({ models, aliases, sort, onSort }: Props) {
   return (
     <DataTable
       caption="Models"
-      columns={columns(aliases)}
+      columns={columns({ models, aliases })}
       rows={models}
       rowKey={(model) => model.id}
       sort={sort}

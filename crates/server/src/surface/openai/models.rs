@@ -6,7 +6,7 @@ use crate::surface::json;
 use dataplane::{CallError, Dataplane};
 use domain::capabilities::{Capabilities, Capability};
 use domain::model::Modality;
-use domain::{Caller, PriceShare};
+use domain::{Caller, NanoUsd, PriceShare};
 use fleet::Route;
 use http::{Response, StatusCode};
 use percent_encoding::percent_decode_str;
@@ -56,6 +56,10 @@ struct Pricing {
     input_per_1m: String,
     cached_input_per_1m: String,
     output_per_1m: String,
+    /// For 1,000 rerank calls, beside their tokens; absent if they cost nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "2.00")]
+    per_1k_searches: Option<String>,
     /// The share of these prices that batches and `service_tier: "flex"` pay; absent if they pay all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = "0.5")]
@@ -84,6 +88,9 @@ impl<'a> From<&'a Route> for ModelView<'a> {
                 input_per_1m: model.price.input_per_1m.to_string(),
                 cached_input_per_1m: model.price.cached_input_per_1m.to_string(),
                 output_per_1m: model.price.output_per_1m.to_string(),
+                per_1k_searches: Some(model.per_1k_searches)
+                    .filter(|price| *price != NanoUsd::ZERO)
+                    .map(|price| price.to_string()),
                 batch_discount: Some(model.batch_discount)
                     .filter(|share| *share != PriceShare::WHOLE)
                     .map(|share| share.to_string()),

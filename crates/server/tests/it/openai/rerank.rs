@@ -12,21 +12,27 @@ const MODEL: &str = "acme/rerank";
 
 /// A gateway with a model for comparisons at an engine of this kind.
 async fn start(engine: &str) -> TestApp {
+    start_at(engine, "input_per_1m = \"2.00\"").await
+}
+
+async fn start_at(engine: &str, prices: &str) -> TestApp {
     let engines = TestApp::start().await;
     let url = engines.engine().url();
     let upstream = format!("{{ url = \"{url}\", model = \"ranker\"{engine} }}");
-    let model = format!(
-        "[[models]]\nid = \"{MODEL}\"\nmodality = \"rerank\"\ninput_per_1m = \"2.00\"\nupstreams = [ {upstream} ]"
-    );
+    let model = format!("[[models]]\nid = \"{MODEL}\"\nmodality = \"rerank\"\n{prices}\nupstreams = [ {upstream} ]");
     let mut app = TestApp::setup().table(&model).start_beside(&engines).await;
     app.engines = engines.engines;
     app
 }
 
 async fn compare(app: &TestApp, path: &str, members: Value) -> Response {
+    compare_with(app, &app.key, path, members).await
+}
+
+async fn compare_with(app: &TestApp, key: &str, path: &str, members: Value) -> Response {
     let mut body = json!({"model": MODEL});
     body.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
-    Client::new(format!("http://{}", app.forebay.public)).key(&app.key).post_json(path, body).await
+    Client::new(format!("http://{}", app.forebay.public)).key(key).post_json(path, body).await
 }
 
 fn indices(response: &Response) -> Vec<u64> {
@@ -58,6 +64,52 @@ async fn documents_are_sorted_at_engines_of_both_kinds_and_billed_by_tokens() {
         assert!(events.iter().all(|event| event.origin.surface == Some(CallSurface::Rerank)));
         assert!(events.iter().all(|event| event.tokens.prompt > 0 && event.tokens.completion == 0), "{events:?}");
     }
+}
+
+#[tokio::test]
+async fn a_search_costs_a_fixed_amount_and_a_score_does_not() {
+    const SEARCH: i64 = 2_000_000;
+    let of_searches = "per_1k_searches = \"2.00\"";
+    for (prices, nanos_per_token) in
+        [(of_searches.to_owned(), 0), (format!("input_per_1m = \"2.00\"\n{of_searches}"), 2_000)]
+    {
+        let app = start_at("", &prices).await;
+        let search = json!({"query": "q", "documents": ["a", "b"]});
+        for path in ["/v1/rerank", "/v2/rerank", "/rerank"] {
+            assert_eq!(compare(&app, path, search.clone()).await.status_line(), "200 OK", "{path}");
+        }
+        let score = compare(&app, "/v1/score", json!({"text_1": "a", "text_2": "b"})).await;
+        assert_eq!(score.status_line(), "200 OK");
+        app.engine().push(Script { raw_body: Some("{".to_owned()), ..Script::default() });
+        assert_eq!(error_line(&compare(&app, "/v1/rerank", search).await), "502 bad_gateway");
+        for event in app.usage(5).await {
+            let is_search = event.origin.surface == Some(CallSurface::Rerank) && event.status == 200;
+            let tokens = nanos_per_token * i64::try_from(event.tokens.prompt).unwrap();
+            assert_eq!(event.cost.nanos(), tokens + if is_search { SEARCH } else { 0 }, "{event:?}");
+        }
+        let model = app.client().get(&format!("/models/{MODEL}")).await.json();
+        assert_eq!(model["pricing"]["per_1k_searches"], "2.00", "{model}");
+    }
+}
+
+#[tokio::test]
+async fn a_budget_that_does_not_pay_for_one_search_rejects_it() {
+    let app = start_at("", "per_1k_searches = \"2.00\"").await;
+    let search = json!({"query": "q", "documents": ["a"]});
+    for (budget, expected) in [("0.001999999", "429 budget_exceeded"), ("0.002", "200 OK")] {
+        let made =
+            app.admin(&format!("keys create --workspace {} --name {budget} --budget total={budget}", app.workspace()));
+        let key = text(&made["key"]);
+        let response = compare_with(&app, key, "/v1/rerank", search.clone()).await;
+        match expected {
+            "200 OK" => assert_eq!(response.status_line(), expected, "{}", response.text()),
+            rejected => assert_eq!(error_line(&response), rejected),
+        }
+        let score = compare_with(&app, key, "/v1/score", json!({"text_1": "a", "text_2": "b"})).await;
+        assert_eq!(score.status_line(), "200 OK", "a score costs nothing here");
+    }
+    let events = app.usage(3).await;
+    assert_eq!(events.iter().map(|event| event.cost.nanos()).sum::<i64>(), 2_000_000, "{events:?}");
 }
 
 /// What is sent is written from scratch, so the places of these members in the client's body mean nothing there.

@@ -2,7 +2,7 @@ import { Checkbox, Select, SimpleGrid, TextInput } from '@mantine/core'
 import type { FormPart } from '../../../api/form'
 import { Folded } from '../../../ui/Folded'
 import { OptionalNumber } from '../../../ui/OptionalNumber'
-import type { DetailFields } from './fields'
+import type { DetailFields, Modality } from './fields'
 
 type Props = { part: FormPart<DetailFields> }
 
@@ -11,11 +11,26 @@ const MODALITIES = [
   { value: 'embedding', label: 'Embedding' },
   { value: 'rerank', label: 'Rerank' },
 ]
-const PRICES = [
-  { name: 'inputPer1m', label: 'Input', placeholder: '0' },
-  { name: 'cachedInputPer1m', label: 'Cached input', placeholder: 'As input' },
-  { name: 'outputPer1m', label: 'Output', placeholder: '0' },
-] as const
+const PER_1M = 'USD per million tokens'
+/** A price is only for models of its modality, if it has one. */
+const PRICES: readonly {
+  name: keyof DetailFields
+  label: string
+  description: string
+  placeholder: string
+  modality?: Modality
+}[] = [
+  { name: 'inputPer1m', label: 'Input price', description: PER_1M, placeholder: '0' },
+  { name: 'cachedInputPer1m', label: 'Cached input price', description: PER_1M, placeholder: 'As input' },
+  { name: 'outputPer1m', label: 'Output price', description: PER_1M, placeholder: '0', modality: 'chat' },
+  {
+    name: 'per1kSearches',
+    label: 'Search price',
+    description: 'USD per 1,000 rerank calls',
+    placeholder: '0',
+    modality: 'rerank',
+  },
+]
 
 const THINKING = [
   { value: '', label: 'By the engine' },
@@ -56,12 +71,12 @@ export function DetailsFields({ part }: Props) {
         />
       </SimpleGrid>
       <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="md">
-        {PRICES.filter(({ name }) => name !== 'outputPer1m' || fields.modality === 'chat').map(
-          ({ name, label, placeholder }) => (
+        {PRICES.filter(({ modality = fields.modality }) => modality === fields.modality).map(
+          ({ name, label, description, placeholder }) => (
             <TextInput
               key={name}
-              label={`${label} price`}
-              description="USD per million tokens"
+              label={label}
+              description={description}
               placeholder={placeholder}
               inputMode="decimal"
               autoComplete="off"

@@ -20,6 +20,9 @@ export function ModelFacts({ model }: { model: OperatorModel }) {
           ['Input', `${formatPrice(model.inputPer1m)} per million tokens`],
           ['Cached input', `${formatPrice(model.cachedInputPer1m)} per million tokens`],
           ['Output', `${formatPrice(model.outputPer1m)} per million tokens`],
+          ...(model.modality === 'rerank'
+            ? [['Searches', `${formatPrice(model.per1kSearches)} per 1,000 rerank calls`] as const]
+            : []),
           ...(model.batchDiscount === '1'
             ? []
             : [['Batches and flex calls', `${model.batchDiscount} of these prices`] as const]),

@@ -22,6 +22,7 @@ const model = {
   inputPer1m: '0.1',
   cachedInputPer1m: '0.05',
   outputPer1m: '0.4',
+  per1kSearches: '0.00',
   batchDiscount: '1',
   batchShare: 0.5,
   queueTimeout: '0s',
@@ -86,6 +87,19 @@ describe('fields of a model', () => {
       version: 7,
       reasoningNames: 'as_is',
       streamTools: false,
+    })
+  })
+
+  it('send the price of searches for rerank models only', () => {
+    const rerank = { ...model, modality: 'rerank', per1kSearches: '2.00' }
+    expect(hasChanges(editOf(rerank, detailsOf(rerank), upstreamsOf(rerank)))).toBe(false)
+    const cheaper = { ...detailsOf(rerank), per1kSearches: ' 1.50 ' }
+    expect(editOf(rerank, cheaper, upstreamsOf(rerank))).toEqual({ version: 7, per1kSearches: '1.50' })
+    const embedding = { ...cheaper, modality: 'embedding' as const }
+    expect(editOf(rerank, embedding, upstreamsOf(rerank))).toEqual({
+      version: 7,
+      modality: 'embedding',
+      per1kSearches: null,
     })
   })
 

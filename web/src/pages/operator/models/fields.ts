@@ -16,6 +16,8 @@ export type DetailFields = {
   inputPer1m: string
   cachedInputPer1m: string
   outputPer1m: string
+  /** Rerank only. */
+  per1kSearches: string
   /** A share of the prices, for batches and flex calls. */
   batchDiscount: string
   /** The share of a replica that they may take; undefined: the default. */
@@ -62,6 +64,7 @@ export const EMPTY_DETAILS: DetailFields = {
   inputPer1m: '',
   cachedInputPer1m: '',
   outputPer1m: '',
+  per1kSearches: '',
   batchDiscount: '',
   batchShare: undefined,
   queueTimeout: '',
@@ -103,6 +106,7 @@ export const detailsOf = (model: OperatorModel): DetailFields => ({
   inputPer1m: model.inputPer1m,
   cachedInputPer1m: model.cachedInputPer1m,
   outputPer1m: model.outputPer1m,
+  per1kSearches: model.per1kSearches,
   batchDiscount: model.batchDiscount,
   batchShare: model.batchShare,
   queueTimeout: model.queueTimeout,
@@ -139,6 +143,7 @@ export const toDetails = (fields: DetailFields) => ({
   inputPer1m: fields.inputPer1m.trim() || null,
   cachedInputPer1m: fields.cachedInputPer1m.trim() || null,
   outputPer1m: fields.outputPer1m.trim() || null,
+  per1kSearches: (fields.modality === 'rerank' && fields.per1kSearches.trim()) || null,
   batchDiscount: fields.batchDiscount.trim() || null,
   batchShare: fields.batchShare ?? null,
   queueTimeout: fields.queueTimeout.trim() || null,

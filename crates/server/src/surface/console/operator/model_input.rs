@@ -230,7 +230,7 @@ mod tests {
             "flavors": [{"name": "a", "gpu_type": "local/cpu", "price_per_gpu_hour": "1.00"}],
         });
         assert_eq!(body, expected);
-        for name in ["input_per_1m", "cached_input_per_1m", "price_per_gpu_hour", "url"] {
+        for name in ["input_per_1m", "cached_input_per_1m", "per_1k_searches", "price_per_gpu_hour", "url"] {
             assert_eq!(snake_case(&camel_case(name)), name);
         }
         let error = use_names_of_tables(&mut json!({"upstreams": [{"max_in_flight": 3}]}), "").unwrap_err();

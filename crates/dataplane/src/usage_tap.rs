@@ -22,11 +22,6 @@ pub trait Sink: Send + Sync {
 
     /// Records the usage of a running call, which is charged for it if the gateway crashes.
     fn mark(&self, record: &CallRecord);
-
-    /// Whether the usage of the record is billed. If not, it takes nothing of quota and budgets, either.
-    fn bills(&self, _record: &CallRecord) -> bool {
-        true
-    }
 }
 
 /// A stream is marked every time it has generated this many tokens.
@@ -360,7 +355,6 @@ impl RunningCall {
             trace.settled(record);
         }
         if let Some(permit) = self.permit.take() {
-            let billed = if self.sink.bills(record) { record.tokens } else { Tokens::default() };
             // What an engine has counted is right, also if an earlier attempt failed.
             let unbilled = if is_void { self.unbilled } else { UnbilledWork::None };
             let is_whole = record.outcome == Outcome::Served && record.tokens.completion > 0;
@@ -368,7 +362,7 @@ impl RunningCall {
             if let (Some(tokens), Some(route)) = (whole_completion, &record.model) {
                 route.pool.pace().learn(tokens / permit.choices(), now - self.attempt_began);
             }
-            permit.settle(UsedTokens { billed, unbilled, whole_completion }, now);
+            permit.settle(UsedTokens { billed: record.tokens, unbilled, whole_completion }, now);
         }
     }
 

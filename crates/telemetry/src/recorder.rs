@@ -5,7 +5,7 @@ use crate::metrics::CoreCalls;
 use crate::rejections::{Rejections, origin_of};
 use dataplane::record::CallRecord;
 use dataplane::usage_tap::Sink;
-use domain::batches::{AfterAttempt, AttemptResponse, after_attempt};
+use domain::usage::Certainty;
 use domain::{BatchId, CallPrice, UsageEvent};
 use parking_lot::Mutex;
 use std::borrow::Cow;
@@ -43,8 +43,6 @@ pub struct LineRecorder {
     log: Arc<AccessLog>,
     calls: Arc<CoreCalls>,
     batch: BatchId,
-    /// With this one.
-    attempts: u32,
     settled: Mutex<Option<SettledLine>>,
 }
 
@@ -60,10 +58,17 @@ pub struct SettledLine {
     pub event: Option<UsageEvent>,
 }
 
+impl SettledLine {
+    /// Whether an engine did work that the client pays for.
+    pub fn is_charged(&self) -> bool {
+        self.event.as_ref().is_some_and(|event| event.certainty != Certainty::Void)
+    }
+}
+
 impl LineRecorder {
-    /// The recorder of an attempt at a line of this batch, by its number from 1.
-    pub fn new(log: Arc<AccessLog>, calls: Arc<CoreCalls>, batch: BatchId, attempts: u32) -> Self {
-        Self { log, calls, batch, attempts, settled: Mutex::default() }
+    /// The recorder of an attempt at a line of this batch.
+    pub fn new(log: Arc<AccessLog>, calls: Arc<CoreCalls>, batch: BatchId) -> Self {
+        Self { log, calls, batch, settled: Mutex::default() }
     }
 
     /// `None` before the call has ended.
@@ -86,14 +91,6 @@ impl Sink for LineRecorder {
 
     /// The event of a line is written when the line ends, or not at all.
     fn mark(&self, _record: &CallRecord) {}
-
-    /// The event of an attempt that is repeated is not written. Its lease would wait for it.
-    fn bills(&self, record: &CallRecord) -> bool {
-        let (status, code) = status_of(record.outcome);
-        // If the call may begin later, no engine has done anything for it.
-        let attempt = AttemptResponse { status, code, may_begin_later: false, attempts: self.attempts };
-        after_attempt(&attempt) == AfterAttempt::Finish
-    }
 }
 
 /// The usage event of a call; `None` if it did not reach a replica.

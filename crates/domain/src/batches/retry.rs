@@ -16,6 +16,8 @@ pub struct AttemptResponse<'a> {
     /// No engine has taken the call, for a reason that may pass: what it needs is reserved by running calls, or no engine has
     /// room or serves.
     pub may_begin_later: bool,
+    /// An engine did work that the client pays for, as in an interactive call that ends like this.
+    pub is_charged: bool,
     /// The attempts that count, with this one if it does.
     pub attempts: u32,
 }
@@ -33,7 +35,11 @@ pub enum AfterAttempt {
 
 /// Decides by the response.
 pub fn after_attempt(response: &AttemptResponse<'_>) -> AfterAttempt {
-    let AttemptResponse { status, code, may_begin_later, attempts } = *response;
+    let AttemptResponse { status, code, may_begin_later, is_charged, attempts } = *response;
+    // Only the last attempt is billed, so work would be free if the line ran again.
+    if is_charged {
+        return AfterAttempt::Finish;
+    }
     if may_begin_later {
         return AfterAttempt::Wait { after_millis: WAIT_MILLIS };
     }
@@ -57,7 +63,7 @@ mod tests {
     use super::*;
 
     fn failed(status: u16, code: &str, attempts: u32) -> AttemptResponse<'_> {
-        AttemptResponse { status, code, may_begin_later: false, attempts }
+        AttemptResponse { status, code, may_begin_later: false, is_charged: false, attempts }
     }
 
     #[test]
@@ -81,6 +87,17 @@ mod tests {
         let pauses = [1, 2, 3, 7, 8, MAX_ATTEMPTS - 1].map(|attempts| after_attempt(&failed(503, "x", attempts)));
         let expected = [500, 1_000, 2_000, 32_000, 60_000, 60_000];
         assert_eq!(pauses, expected.map(|after_millis| AfterAttempt::Retry { after_millis }));
+    }
+
+    #[test]
+    fn an_attempt_that_the_client_pays_for_is_the_last_one() {
+        // Too much for the time, or for the memory of the organization; or the API cannot express the response.
+        for (status, code) in
+            [(408, "upstream_timeout"), (429, "concurrency_limit_exceeded"), (502, "bad_gateway"), (200, "")]
+        {
+            let response = AttemptResponse { is_charged: true, ..failed(status, code, 1) };
+            assert_eq!(after_attempt(&response), AfterAttempt::Finish, "{status} {code}");
+        }
     }
 
     #[test]

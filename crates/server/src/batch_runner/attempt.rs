@@ -57,7 +57,7 @@ pub(super) async fn attempt(
     (batch, caller, mut line): (Batch, Option<Arc<Caller>>, RunnableLine),
     (mut ends, mut stage): (watch::Receiver<Option<LineOutcome>>, watch::Receiver<Stage>),
 ) -> EndedAttempt {
-    let recorder = Arc::new(LineRecorder::new(log, calls, batch.id.clone(), line.attempts + 1));
+    let recorder = Arc::new(LineRecorder::new(log, calls, batch.id.clone()));
     let request = batch.id.request_of(line.number);
     let call = LineCall { endpoint: batch.endpoint, caller, request, body: std::mem::take(&mut line.body).into() };
     let end = tokio::select! {
@@ -90,12 +90,14 @@ fn decide(batch: &BatchId, line: RunnableLine, end: AttemptEnd, settled: Option<
         AttemptEnd::Stopped(outcome) => Some(Write::End(Box::new(FinishedLine { outcome, ..finished }))),
         AttemptEnd::Response(LineResponse { status, body, may_begin_later }) => {
             let code = settled.map_or("internal_error", |settled| &*settled.code);
+            let is_charged = settled.is_some_and(SettledLine::is_charged);
             let deferred = |after_millis: u64, counts| {
                 let available_at = clock::now().plus_millis(i64::try_from(after_millis).unwrap_or(i64::MAX));
                 let deferral = Deferral { available_at, code: code.to_owned(), counts };
                 Some(Write::Defer(DeferredLine { batch: batch.clone(), number, deferral }))
             };
-            match after_attempt(&AttemptResponse { status, code, may_begin_later, attempts: attempts + 1 }) {
+            match after_attempt(&AttemptResponse { status, code, may_begin_later, is_charged, attempts: attempts + 1 })
+            {
                 AfterAttempt::Retry { after_millis } => deferred(after_millis, true),
                 AfterAttempt::Wait { after_millis } => deferred(after_millis, false),
                 AfterAttempt::Finish => {

@@ -1,8 +1,9 @@
 //! Lines that wait for what they cannot begin without, and those that are repeated.
 
-use super::{calls_of_lines, create, ended, lines};
+use super::{calls_of_lines, content, create, ended, lines};
 use crate::app::{TIMEOUT, TestApp, stream, wait_until};
 use domain::Month;
+use domain::usage::Certainty;
 use serde_json::json;
 use testkit::fake_engine::Script;
 
@@ -29,16 +30,12 @@ async fn a_line_waits_for_quota_that_running_calls_have_only_reserved() {
 #[tokio::test]
 async fn an_attempt_that_is_repeated_takes_nothing_of_the_quota() {
     const QUOTA: u64 = 200;
-    let app = TestApp::setup()
-        .edge("first_byte_timeout = \"200ms\"")
-        .workspace_limits(1_000_000, 1_000_000, QUOTA)
-        .start()
-        .await;
-    app.engine().push(Script { delay_ms: 60_000, ..Script::default() });
+    let app = TestApp::setup().workspace_limits(1_000_000, 1_000_000, QUOTA).start().await;
+    app.engine().push(Script { status: Some(500), ..Script::default() });
     let client = app.client();
     let done = ended(&client, &create(&client, &lines(1)).await).await;
     assert_eq!(done["request_counts"], json!({"total": 1, "completed": 1, "failed": 0}), "{done}");
-    assert_eq!(app.engine().calls().len(), 2, "the first one has timed out");
+    assert_eq!(app.engine().calls().len(), 2, "the first one has failed");
     let event = app.usage(1).await.remove(0);
     let (store, month) = (app.store().await, Month::of(event.started_at));
     wait_until("only what was billed is gone", TIMEOUT, async || {
@@ -46,4 +43,21 @@ async fn an_attempt_that_is_repeated_takes_nothing_of_the_quota() {
         (account.used, account.reserved) == (event.tokens.total(), 0)
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_line_that_asks_for_more_than_an_engine_completes_in_time_runs_once_and_is_billed() {
+    let app = TestApp::setup().edge("first_byte_timeout = \"200ms\"").start().await;
+    app.engine().push(Script { delay_ms: 60_000, ..Script::default() });
+    let client = app.client();
+    let done = ended(&client, &create(&client, &lines(1)).await).await;
+    assert_eq!(done["request_counts"], json!({"total": 1, "completed": 0, "failed": 1}), "{done}");
+    assert_eq!(app.engine().calls().len(), 1);
+    let errors = content(&client, &done["error_file_id"]).await;
+    let response = &errors["line-0"]["response"];
+    assert_eq!(response["status_code"], 408, "{errors:?}");
+    assert_eq!(response["body"]["error"]["code"], "upstream_timeout", "{errors:?}");
+    let event = app.usage(1).await.remove(0);
+    assert_eq!((event.status, event.certainty), (408, Certainty::Estimated));
+    assert!(event.tokens.prompt > 0 && event.cost.nanos() > 0, "{event:?}");
 }

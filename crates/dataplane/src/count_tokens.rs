@@ -8,7 +8,7 @@ use crate::relay::AttemptError;
 use crate::request::ParsedRequest;
 use crate::resolve::Target;
 use crate::response_memory::ResponseMemory;
-use crate::side_call::{MAX_REQUEST_BYTES, TIMEOUT, own_body, text_body};
+use crate::side_call::{MAX_REQUEST_BYTES, own_body, text_body};
 use crate::{Call, Dataplane};
 use bytes::Bytes;
 use dialects::NativeHead;
@@ -45,14 +45,12 @@ impl Dataplane {
         let target = self.resolve(call)?;
         self.check_quarantine(call)?;
         let admission = self.admit_side_call(call, &target).await?;
-        let counted = tokio::time::timeout(TIMEOUT, Box::pin(self.count_at_engine(call, &target))).await;
-        let counted = match counted {
-            Ok(Ok(counted)) => counted,
-            Ok(Err(error)) => {
+        let counted = match self.count_at_engine(call, &target).await {
+            Ok(counted) => counted,
+            Err(error) => {
                 call.tap.note(|record| record.cause = error.cause());
                 None
             }
-            Err(_) => None,
         };
         let estimate = || call.request.estimate.likely_prompt_within(target.route().model.context_length);
         let tokens = counted.unwrap_or_else(estimate);
@@ -68,11 +66,7 @@ impl Dataplane {
         let request = &call.request;
         let picked = target.route().pool.pick_for_side_request(|replica| counting(replica, request).is_some());
         let Ok(slot) = picked else { return Ok(None) };
-        let counted = self.count_at(slot.replica(), call).await;
-        if let Err(error) = &counted {
-            self.record_side_failure(slot.replica(), call, error);
-        }
-        counted
+        self.within_timeout(slot.replica(), call, Box::pin(self.count_at(slot.replica(), call))).await
     }
 
     async fn count_at(&self, replica: &Backend, call: &Call) -> Result<Option<u64>, AttemptError> {

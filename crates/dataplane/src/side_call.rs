@@ -15,7 +15,7 @@ use fleet::Backend;
 use std::time::{Duration, Instant};
 
 /// Tokenizing takes milliseconds; an engine that needs longer is not worth the wait.
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest request that an engine gets: it lists all tokens.
 pub(crate) const MAX_REQUEST_BYTES: usize = 1 << 20;
 /// The maximum size of a response: as many tokens as such a request has bytes, if each takes a few digits.
@@ -78,8 +78,23 @@ impl Dataplane {
         Box::pin(self.elsewhere(&call.caller.organization, move || read(&response))).await.ok()?
     }
 
+    /// The result of a side call at this replica, which ends after [`TIMEOUT`]. Records its failure.
+    pub(crate) async fn within_timeout<T>(
+        &self,
+        replica: &Backend,
+        call: &Call,
+        asked: impl Future<Output = Result<T, AttemptError>>,
+    ) -> Result<T, AttemptError> {
+        let timed_out = CallError::UpstreamTimeout { limit: TIMEOUT };
+        let asked = tokio::time::timeout(TIMEOUT, asked).await.unwrap_or(Err(AttemptError::Final(timed_out)));
+        if let Err(error) = &asked {
+            self.record_side_failure(replica, call, error);
+        }
+        asked
+    }
+
     /// Records a failed side call. A prompt can end an engine here as well as in a call.
-    pub(crate) fn record_side_failure(&self, replica: &Backend, call: &Call, error: &AttemptError) {
+    fn record_side_failure(&self, replica: &Backend, call: &Call, error: &AttemptError) {
         record_failure(replica, error, &call.caller);
         if matches!(error, AttemptError::Crashed { .. }) {
             let mut losses = Losses::default();

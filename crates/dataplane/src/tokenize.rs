@@ -9,7 +9,7 @@ use crate::relay::{AttemptError, collect_error};
 use crate::request::Operation;
 use crate::resolve::{Target, note_model};
 use crate::response_memory::ResponseMemory;
-use crate::side_call::{MAX_REQUEST_BYTES, MAX_RESPONSE_BYTES, TIMEOUT, own_body, text_body};
+use crate::side_call::{MAX_REQUEST_BYTES, MAX_RESPONSE_BYTES, own_body, text_body};
 use crate::{Call, Dataplane, capable};
 use bytes::Bytes;
 use dialects::Dialect;
@@ -122,14 +122,12 @@ impl Dataplane {
         }
         let slot = Box::pin(self.tokenizer_slot(call, &target)).await?;
         let question = Question { call, route, context_length };
-        let asked = tokio::time::timeout(TIMEOUT, Box::pin(self.ask_any(question, &target, slot))).await;
-        match asked {
-            Ok(Ok(response)) => Ok((response, context_length, admission.rate_limits)),
-            Ok(Err(error)) => {
+        match self.ask_any(question, &target, slot).await {
+            Ok(response) => Ok((response, context_length, admission.rate_limits)),
+            Err(error) => {
                 call.tap.note(|record| record.cause = error.cause());
                 Err(error.into_call_error(&target))
             }
-            Err(_) => Err(CallError::UpstreamTimeout { limit: TIMEOUT }),
         }
     }
 
@@ -160,11 +158,8 @@ impl Dataplane {
     }
 
     async fn ask_at(&self, slot: &Slot, question: Question<'_>) -> Result<Bytes, AttemptError> {
-        let asked = self.ask_tokenizer_of(slot.replica(), question).await;
-        if let Err(error) = &asked {
-            self.record_side_failure(slot.replica(), question.call, error);
-        }
-        asked
+        let asked = Box::pin(self.ask_tokenizer_of(slot.replica(), question));
+        self.within_timeout(slot.replica(), question.call, asked).await
     }
 
     async fn ask_tokenizer_of(&self, replica: &Backend, question: Question<'_>) -> Result<Bytes, AttemptError> {

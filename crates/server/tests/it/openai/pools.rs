@@ -199,6 +199,22 @@ async fn one_organization_alone_does_not_shut_an_engine() {
 }
 
 #[tokio::test]
+async fn counts_that_an_engine_does_not_end_are_its_failures() {
+    let app = TestApp::setup().upstream("engine = \"vllm\"").start().await;
+    app.engine().script(Script { stall_after: Some(0), ..Script::default() });
+    let mut counts = JoinSet::new();
+    for client in [app.client(), app.client(), app.client(), app.client(), second_organization(&app)] {
+        let body = serde_json::json!({"model": CHAT, "input": "hi"});
+        counts.spawn(async move { client.post_json("/responses/input_tokens", body).await.status });
+    }
+    while let Some(status) = counts.join_next().await {
+        assert_eq!(status.unwrap(), 200, "an estimate");
+    }
+    assert_eq!(app.engine().calls().len(), 5);
+    assert_eq!(app.model_status(CHAT).await, "degraded");
+}
+
+#[tokio::test]
 async fn a_workspace_that_keeps_ending_engines_gets_no_second_attempt() {
     let app = TestApp::setup().engines(3).start().await;
     app.engines.iter().for_each(|engine| engine.script(Script { hang_up: true, ..Script::default() }));

@@ -9,7 +9,8 @@
 //!
 //! - A request that was alone at its replica weighs more than one that was lost together with others. Two losses alone
 //!   reject a prompt, and so do one alone and one with others, or three with others.
-//! - Calls that were running together count as one.
+//! - Calls that engines were serving at the same time count as one, since one of them may have ended the engine. When
+//!   their clients began to send them does not matter.
 //! - A prompt that was served within the last minute, after its last loss, has no losses, and the next call that is lost
 //!   does not reject it, however many replicas that call loses. Example: a monitor that repeats one chat while replicas
 //!   are replaced is served, lost at two of them, served. Only short prompts are remembered as served, unless they were
@@ -123,17 +124,21 @@ impl Suspect {
 pub(crate) struct Losses {
     pub(crate) count: u8,
     weight: u8,
+    /// When the first lost attempt began; `None` if none was lost.
+    began: Option<Instant>,
 }
 
 impl Losses {
     /// Lost with a replica that may have ended for another reason.
-    pub(crate) fn with_others(count: u8) -> Self {
-        Self { count, weight: count.saturating_mul(WITH_OTHERS) }
+    pub(crate) fn with_others(count: u8, began: Instant) -> Self {
+        Self { count, weight: count.saturating_mul(WITH_OTHERS), began: Some(began) }
     }
 
-    pub(crate) fn add(&mut self, was_alone: bool) {
+    /// Adds an attempt that began then.
+    pub(crate) fn add(&mut self, was_alone: bool, began: Instant) {
         self.count = self.count.saturating_add(1);
         self.weight = self.weight.saturating_add(if was_alone { ALONE } else { WITH_OTHERS });
+        self.began.get_or_insert(began);
     }
 }
 
@@ -161,7 +166,7 @@ impl Quarantine {
         suspect.is_remembered(now).then(|| PERIOD - now.saturating_duration_since(suspect.last))
     }
 
-    /// Adds the losses of a call that started at `began`, and returns their weight in all.
+    /// Adds the losses of a call whose first lost attempt began at `began`, and returns their weight in all.
     fn add(&self, fingerprint: u64, weight: u8, began: Instant, now: Instant) -> u8 {
         let mut suspects = self.make_room(now);
         let suspect = suspects.entry(fingerprint).or_insert(Suspect { weight: 0, last: now, was_served: false });
@@ -225,10 +230,8 @@ impl Dataplane {
 
     /// Records that the call was lost, and not served in the end.
     pub(crate) fn note_losses(&self, call: &Call, losses: Losses) {
-        if losses.count == 0 {
-            return;
-        }
-        let (began, now) = (call.tap.started(), Instant::now());
+        let Some(began) = losses.began else { return };
+        let now = Instant::now();
         let workspace = &call.caller.workspace;
         self.quarantine.add(self.quarantine.workspace(workspace.as_str()), 1, began, now);
         if self.quarantine.add(self.fingerprint(call), losses.weight, began, now) >= MAX_WEIGHT {
@@ -291,15 +294,15 @@ mod tests {
     fn a_request_that_was_lost_with_others_at_two_replicas_is_not_rejected() {
         let (quarantine, now) = (Quarantine::default(), Instant::now());
         let mut losses = Losses::default();
-        losses.add(false);
-        losses.add(false);
+        losses.add(false, now);
+        losses.add(false, now);
         quarantine.add(1, losses.weight, now, now);
         assert!(!is_rejected(&quarantine, 1, now));
         quarantine.add(1, WITH_OTHERS, now, now);
         assert!(is_rejected(&quarantine, 1, now), "the third time");
         losses = Losses::default();
-        losses.add(true);
-        losses.add(false);
+        losses.add(true, now);
+        losses.add(false, now);
         quarantine.add(2, losses.weight, now, now);
         assert!(is_rejected(&quarantine, 2, now), "once alone");
     }
@@ -341,6 +344,16 @@ mod tests {
         quarantine.add(2, ALONE, now, after(10));
         quarantine.add(2, 2 * ALONE, now, after(11));
         assert!(is_rejected(&quarantine, 2, after(11)), "one that ended two engines");
+    }
+
+    #[test]
+    fn losses_begin_with_the_first_lost_attempt() {
+        let now = Instant::now();
+        let mut losses = Losses::default();
+        assert_eq!(losses.began, None);
+        losses.add(true, now);
+        losses.add(true, now + Duration::from_secs(1));
+        assert_eq!(losses.began, Some(now));
     }
 
     #[test]

@@ -85,20 +85,21 @@ impl Dataplane {
         call: &Call,
         asked: impl Future<Output = Result<T, AttemptError>>,
     ) -> Result<T, AttemptError> {
+        let began = Instant::now();
         let timed_out = CallError::UpstreamTimeout { limit: TIMEOUT };
         let asked = tokio::time::timeout(TIMEOUT, asked).await.unwrap_or(Err(AttemptError::Final(timed_out)));
         if let Err(error) = &asked {
-            self.record_side_failure(replica, call, error);
+            self.record_side_failure(replica, call, error, began);
         }
         asked
     }
 
     /// Records a failed side call. A prompt can end an engine here as well as in a call.
-    fn record_side_failure(&self, replica: &Backend, call: &Call, error: &AttemptError) {
+    fn record_side_failure(&self, replica: &Backend, call: &Call, error: &AttemptError, began: Instant) {
         record_failure(replica, error, &call.caller);
         if matches!(error, AttemptError::Crashed { .. }) {
             let mut losses = Losses::default();
-            losses.add(replica.lost(Instant::now()));
+            losses.add(replica.lost(Instant::now()), began);
             self.note_losses(call, losses);
         }
     }

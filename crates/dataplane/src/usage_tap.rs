@@ -209,6 +209,11 @@ impl UsageTap {
         self.running().started
     }
 
+    /// When the current attempt began.
+    pub(crate) fn attempt_began(&self) -> Instant {
+        self.running().attempt_began
+    }
+
     pub(crate) fn started_at(&self) -> Timestamp {
         self.running().record.started_at
     }

@@ -91,7 +91,8 @@ impl KeptCall for StreamedCall {
         self.tried.push(lost);
         if self.failovers > 0 {
             // It has responded before, so the prompt alone did not end the engines.
-            self.dataplane.note_losses(&self.call, Losses::with_others(self.failovers + 1));
+            let losses = Losses::with_others(self.failovers + 1, self.call.tap.attempt_began());
+            self.dataplane.note_losses(&self.call, losses);
         }
         Box::pin(async move {
             let mut cut = self.dataplane.waits.watch_cut();

@@ -157,7 +157,7 @@ impl Dataplane {
                 Err(error) => error,
             };
             if matches!(error, AttemptError::Crashed { .. }) {
-                retries.losses.add(slot.replica().lost(Instant::now()));
+                retries.losses.add(slot.replica().lost(Instant::now()), began);
             }
             record_failure(slot.replica(), &error, &call.caller);
             call.tap.attempt_failed(error.reason());

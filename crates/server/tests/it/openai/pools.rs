@@ -8,6 +8,7 @@ use tokio::task::JoinSet;
 
 use crate::app::{CHAT, TIMEOUT, TestApp, chat, error_line, stream, text, wait_until};
 use crate::redis::Redis;
+use crate::wire::{Wire, post};
 
 /// Two probes and the period between them, on a busy machine.
 const NOTICED_WITHIN: Duration = Duration::from_secs(10);
@@ -132,6 +133,27 @@ async fn a_request_that_ends_the_only_engine_twice_is_rejected() {
         }
         assert_eq!(app.engine().calls().len(), 2);
     }
+}
+
+#[tokio::test]
+async fn bodies_that_arrive_slowly_do_not_hide_that_a_prompt_ends_engines() {
+    let app = TestApp::start().await;
+    app.engine().script(Script { hang_up: true, ..Script::default() });
+    let request = post(&app, "", stream("poison").to_string());
+    let (last, beginning) = request.split_last().unwrap();
+    let mut wires = Vec::new();
+    for _ in 0..3 {
+        let mut wire = Wire::open(app.forebay.public).await;
+        wire.send(beginning).await;
+        wires.push(wire);
+    }
+    assert!(wires[2].is_silent().await, "all heads have arrived before the first call is lost");
+    let mut errors = Vec::new();
+    for wire in &mut wires {
+        wire.send([*last]).await;
+        errors.push(wire.response().await.error_line());
+    }
+    assert_eq!(errors, ["502 bad_gateway", "502 bad_gateway", "503 request_quarantined"]);
 }
 
 #[tokio::test]

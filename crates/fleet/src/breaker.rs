@@ -3,10 +3,11 @@
 //! After five failures in a row it opens for 1 s. Then one trial call is allowed: success closes the breaker, failure opens
 //! it for twice as long, up to 30 s. Unreachable backends are handled by their health; this is for bad responses.
 //!
-//! Some requests make any engine fail. So bad responses open the breaker only if several organizations saw them: an
-//! organization can have many workspaces. Those of a single one make it suspect, and then a single bad response to a health
-//! probe takes the backend down. A bad response to a trial leaves the next trial to the next call, until the trial of
-//! another caller fails as well; and a trial without any result keeps others from one for 30 s at most.
+//! Some requests make any engine fail, or close their connection and go on. So bad responses, and those that break off, open
+//! the breaker only if several organizations saw them: an organization can have many workspaces. Those of a single one make
+//! it suspect, and then a single bad response to a health probe takes the backend down. A bad response to a trial leaves the
+//! next trial to the next call, until the trial of another caller fails as well; and a trial without any result keeps others
+//! from one for 30 s at most.
 
 use domain::OrganizationId;
 use std::hash::{DefaultHasher, Hasher as _};
@@ -20,9 +21,9 @@ const MAX_OPEN_TIME: Duration = Duration::from_secs(30);
 /// Whose call failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Witness {
-    /// The connection was lost, which needs no second opinion.
+    /// The connection was lost before a response began, which needs no second opinion.
     Connection,
-    /// Got a bad response, or none in time. A number that stands for the caller's organization.
+    /// Got a bad response, a part of one, or none in time. A number that stands for the caller's organization.
     Caller(u64),
 }
 
@@ -38,7 +39,7 @@ impl Witness {
 pub struct Breaker {
     /// Failures in a row.
     failures: u32,
-    /// The lost connections among them.
+    /// Those among them that were seen by [`Witness::Connection`].
     losses: u32,
     /// The first caller among them.
     caller: Option<u64>,

@@ -70,14 +70,11 @@ pub(crate) struct StreamContext {
 }
 
 impl StreamContext {
-    /// Records a failure of the replica; `is_lost` if the connection was.
-    fn replica_failed(&self, is_lost: bool) {
-        let seen_by = self
-            .tap
-            .caller()
-            .filter(|_| !is_lost)
-            .map_or(Witness::Connection, |caller| Witness::organization(&caller.organization));
-        self.slot.replica().failed(seen_by, Instant::now());
+    /// Records a failure of the replica, or of its connection: some requests make an engine close theirs and go on.
+    fn replica_failed(&self) {
+        if let Some(caller) = self.tap.caller() {
+            self.slot.replica().failed(Witness::organization(&caller.organization), Instant::now());
+        }
     }
 }
 
@@ -242,14 +239,14 @@ impl StreamBody {
             | BadUpstreamResponse::Unexpected(_)
             | BadUpstreamResponse::Cut(_)
             | BadUpstreamResponse::Reported(_)
-            | BadUpstreamResponse::Ignored(_) => self.fail_with(&call_error, false),
+            | BadUpstreamResponse::Ignored(_) => self.fail_with(&call_error),
         }
     }
 
-    /// Ends the stream because the replica failed; `is_lost` if the connection did.
-    fn fail_with(&mut self, error: &CallError, is_lost: bool) -> Poll<Option<Bytes>> {
+    /// Ends the stream because the replica failed.
+    fn fail_with(&mut self, error: &CallError) -> Poll<Option<Bytes>> {
         if let Some(context) = &self.context {
-            context.replica_failed(is_lost);
+            context.replica_failed();
         }
         self.end_with(error)
     }

@@ -66,9 +66,8 @@ impl StreamBody {
     /// The replica was lost. Begins to move the stream to another one, or ends it; `None` if there is nothing to send yet.
     pub(super) fn lose(&mut self, error: CallError) -> Option<Poll<Option<Bytes>>> {
         self.exchange = None;
-        let is_lost = !matches!(error, CallError::UpstreamTimeout { .. });
         let (Some(kept), Some(context)) = (&self.kept, &mut self.context) else {
-            return Some(self.fail_with(&error, is_lost));
+            return Some(self.fail_with(&error));
         };
         let verdict = decide(Progress {
             transcript: self.stream.transcript(),
@@ -80,22 +79,22 @@ impl StreamBody {
         let ended = match verdict {
             Verdict::End => self.stream.end_finished(),
             Verdict::EndAtLimit => self.stream.end_at_limit(),
-            Verdict::Continue(continuation) => return self.move_on(continuation, error, is_lost),
+            Verdict::Continue(continuation) => return self.move_on(continuation, error),
             Verdict::GiveUp(why) => {
                 context.tap.note(|record| record.failovers.not_continued = Some(why));
-                return Some(self.fail_with(&error, is_lost));
+                return Some(self.fail_with(&error));
             }
         };
-        context.replica_failed(is_lost);
+        context.replica_failed();
         Some(match ended {
             Ok(written) => self.send(written),
             Err(_) => self.end_with(&error),
         })
     }
 
-    fn move_on(&mut self, continuation: Continuation, error: CallError, is_lost: bool) -> Option<Poll<Option<Bytes>>> {
+    fn move_on(&mut self, continuation: Continuation, error: CallError) -> Option<Poll<Option<Bytes>>> {
         let (Some(kept), Some(context)) = (self.kept.take(), &mut self.context) else { return None };
-        context.replica_failed(is_lost);
+        context.replica_failed();
         self.stream.meter.teach(&context.slot);
         context.tap.attempt_failed("bad_gateway");
         // A client that leaves meanwhile pays for what it got.

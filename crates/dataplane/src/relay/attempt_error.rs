@@ -21,11 +21,13 @@ const MAX_RETRY_AFTER_SECS: u64 = 3600;
 pub(crate) enum AttemptError {
     /// The replica does not accept connections.
     Unreachable(String),
-    /// The connection broke before the request was written, or inside of the response.
+    /// No response began: the connection broke before the request was written, the head is invalid, or the replica is down.
     Lost(String),
-    /// The connection broke after the request was written and before the response began: the request may have ended the
-    /// engine, or the replica closed a connection from the pool just as it was taken.
-    Crashed { cause: String, on_reused: bool },
+    /// The connection broke after the request was written and before the response began, or a stream after its head: the
+    /// request may have ended the engine, or the replica closed a connection from the pool just as it was taken.
+    Crashed { cause: String, on_reused: bool, after_head: bool },
+    /// The connection broke inside of the response.
+    Cut(String),
     /// The replica returned a server error or an invalid response.
     Bad(String),
     /// No connection could be opened for a reason on our side.
@@ -45,9 +47,11 @@ impl AttemptError {
         match self {
             Self::Busy { .. } if matches!(target, Target::Dedicated(_)) => CallError::Overloaded,
             Self::Unreachable(_) | Self::LocalFailure(_) => CallError::NotServing { retry_after_secs: None },
-            Self::Lost(cause) | Self::Crashed { cause, .. } | Self::Bad(cause) | Self::Untranslatable { cause, .. } => {
-                CallError::BadGateway { cause }
-            }
+            Self::Lost(cause)
+            | Self::Crashed { cause, .. }
+            | Self::Cut(cause)
+            | Self::Bad(cause)
+            | Self::Untranslatable { cause, .. } => CallError::BadGateway { cause },
             Self::Busy { retry_after_secs } => CallError::NotServing { retry_after_secs },
             Self::TimedOutWhole { limit } => CallError::UpstreamTimeout { limit },
             Self::Final(error) => error,
@@ -58,7 +62,9 @@ impl AttemptError {
     pub(super) fn reason(&self) -> &'static str {
         match self {
             Self::Unreachable(_) => "unreachable",
-            Self::Lost(_) | Self::Crashed { .. } | Self::Bad(_) | Self::Untranslatable { .. } => "bad_gateway",
+            Self::Lost(_) | Self::Crashed { .. } | Self::Cut(_) | Self::Bad(_) | Self::Untranslatable { .. } => {
+                "bad_gateway"
+            }
             Self::LocalFailure(_) => "no_connection",
             Self::Busy { .. } => "busy",
             Self::TimedOutWhole { .. } => "upstream_timeout",
@@ -70,7 +76,7 @@ impl AttemptError {
     pub(super) fn end(&self) -> Option<FailedAttempt> {
         match self {
             Self::Unreachable(_) | Self::LocalFailure(_) | Self::Busy { .. } => Some(FailedAttempt::NotTaken),
-            Self::Lost(_) | Self::Crashed { .. } | Self::Bad(_) => Some(FailedAttempt::Failed),
+            Self::Lost(_) | Self::Crashed { .. } | Self::Cut(_) | Self::Bad(_) => Some(FailedAttempt::Failed),
             Self::Untranslatable { .. } => None,
             Self::TimedOutWhole { .. }
             | Self::Final(CallError::ResponseTooLarge { .. } | CallError::OrganizationBusy) => {
@@ -91,6 +97,7 @@ impl AttemptError {
             Self::Unreachable(cause)
             | Self::Lost(cause)
             | Self::Crashed { cause, .. }
+            | Self::Cut(cause)
             | Self::Bad(cause)
             | Self::Untranslatable { cause, .. }
             | Self::LocalFailure(cause) => Some(cause.clone()),
@@ -121,12 +128,16 @@ pub(super) fn send_error(error: &SendError, on_reused: bool) -> AttemptError {
     let cause = format!("no response: {error}");
     // Not an invalid response.
     let is_end = matches!(error.cause.kind(), UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe);
-    if error.is_written && is_end { AttemptError::Crashed { cause, on_reused } } else { AttemptError::Lost(cause) }
+    if error.is_written && is_end {
+        AttemptError::Crashed { cause, on_reused, after_head: false }
+    } else {
+        AttemptError::Lost(cause)
+    }
 }
 
 pub(super) fn connection_error(error: &ExchangeError) -> AttemptError {
     match error {
-        ExchangeError::Connection(_) => AttemptError::Lost(error.to_string()),
+        ExchangeError::Connection(_) => AttemptError::Cut(error.to_string()),
         ExchangeError::Stalled(_) => AttemptError::Bad(error.to_string()),
     }
 }

@@ -64,7 +64,7 @@ impl Dataplane {
             match exchange.data().await {
                 Some(Ok(first)) => Ok((exchange, first)),
                 Some(Err(error)) => Err(connection_error(&error)),
-                None => Err(AttemptError::Lost("the stream ended before its first event".into())),
+                None => Err(AttemptError::Cut("the stream ended before its first event".into())),
             }
         };
         tokio::time::timeout_at((began + limit).into(), opened)

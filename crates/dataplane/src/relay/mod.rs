@@ -221,7 +221,10 @@ impl Dataplane {
         }
         match (error, target) {
             (
-                AttemptError::Unreachable(_) | AttemptError::Lost(_) | AttemptError::Crashed { .. },
+                AttemptError::Unreachable(_)
+                | AttemptError::Lost(_)
+                | AttemptError::Crashed { .. }
+                | AttemptError::Cut(_),
                 Target::Dedicated(endpoint),
             ) if may_move => {
                 retries.moved = true;
@@ -309,7 +312,8 @@ impl Dataplane {
                 Some(Ok(data)) => stream.pass(data),
                 // Engines send the head of a stream at once, so this is still prefill.
                 Some(Err(ExchangeError::Connection(error))) => {
-                    return Err(AttemptError::Crashed { cause: error.to_string(), on_reused: false });
+                    let cause = error.to_string();
+                    return Err(AttemptError::Crashed { cause, on_reused: false, after_head: true });
                 }
                 Some(Err(error)) => return Err(connection_error(&error)),
                 None => stream.end(),
@@ -376,16 +380,21 @@ pub(crate) fn record_failure(replica: &Backend, error: &AttemptError, caller: &C
                 tracing::warn!(replica.name = %replica.name, cause, "replica {} is unreachable", replica.name);
             }
         }
-        AttemptError::Lost(_) | AttemptError::Crashed { on_reused: false, .. } => {
+        AttemptError::Lost(_) | AttemptError::Crashed { on_reused: false, after_head: false, .. } => {
             replica.failed(Witness::Connection, Instant::now());
         }
-        AttemptError::Bad(_)
+        // Some requests make an engine close their connection and go on.
+        AttemptError::Crashed { after_head: true, .. }
+        | AttemptError::Cut(_)
+        | AttemptError::Bad(_)
         | AttemptError::TimedOutWhole { .. }
         | AttemptError::Final(CallError::UpstreamTimeout { .. }) => {
             replica.failed(Witness::organization(&caller.organization), Instant::now());
         }
         AttemptError::Untranslatable { .. } => replica.succeeded(),
         AttemptError::LocalFailure(cause) => tracing::error!(cause, "could not open a connection"),
-        AttemptError::Crashed { on_reused: true, .. } | AttemptError::Busy { .. } | AttemptError::Final(_) => {}
+        AttemptError::Crashed { on_reused: true, after_head: false, .. }
+        | AttemptError::Busy { .. }
+        | AttemptError::Final(_) => {}
     }
 }

@@ -202,22 +202,27 @@ fn workspace_in(app: &TestApp, organization: &str) -> Client {
 
 #[tokio::test]
 async fn one_organization_alone_does_not_shut_an_engine() {
-    let app = TestApp::setup().engines(2).start().await;
-    app.engines.iter().for_each(|engine| engine.script(failing(500)));
-    let call = async |client: &Client, number: i32| {
-        error_line(&client.post_json("/chat/completions", chat(&format!("{number}"))).await)
-    };
-    for client in [app.client(), second_workspace(&app)] {
-        for number in 0..12 {
-            assert_eq!(call(&client, number).await, "502 bad_gateway");
+    let cut = Script { cut_after: Some(0), no_role: true, ..Script::default() };
+    for (script, is_streamed) in [(failing(500), false), (cut.clone(), false), (cut, true)] {
+        let body = if is_streamed { stream } else { chat };
+        let app = TestApp::setup().engines(2).start().await;
+        app.engines.iter().for_each(|engine| engine.script(script.clone()));
+        let call = async |client: &Client, number: i32| {
+            error_line(&client.post_json("/chat/completions", body(&format!("{number}"))).await)
+        };
+        for client in [app.client(), second_workspace(&app)] {
+            for number in 0..12 {
+                assert_eq!(call(&client, number).await, "502 bad_gateway", "{script:?}");
+            }
         }
+        let status = app.model_status(CHAT).await;
+        assert_eq!(status, "available", "all of its workspaces are one witness: {script:?}");
+        let other = second_organization(&app);
+        for number in 0..6 {
+            call(&other, number).await;
+        }
+        assert_eq!(app.model_status(CHAT).await, "degraded", "{script:?}");
     }
-    assert_eq!(app.model_status(CHAT).await, "available", "all of its workspaces are one witness");
-    let other = second_organization(&app);
-    for number in 0..6 {
-        call(&other, number).await;
-    }
-    assert_eq!(app.model_status(CHAT).await, "degraded");
 }
 
 #[tokio::test]

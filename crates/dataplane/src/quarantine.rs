@@ -15,12 +15,16 @@
 //!   does not reject it, however many replicas that call loses. Example: a monitor that repeats one chat while replicas
 //!   are replaced is served, lost at two of them, served. Only short prompts are remembered as served, unless they were
 //!   lost before.
+//! - A call whose client left while a replica had its prompt is lost with others if the replica is found down within
+//!   [`ABANDONED_FOR`]. Else a client could end engines without being seen, by never waiting for a response.
 //!
 //! A workspace that lost [`MAX_LOST_CALLS`] calls within the period, each after the one before, gets no second attempt for
 //! calls that were lost, and its tokens are estimated instead of counted by engines: it may change its prompt every time.
 
 use crate::error::CallError;
 use crate::{Call, Dataplane};
+use fleet::Backend;
+use fleet::backend::Health;
 use foldhash::quality::RandomState;
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
@@ -46,6 +50,10 @@ const MAX_SUSPECTS: usize = 1024;
 const SHORT_PROMPT: usize = 4 << 10;
 /// The prompts that are remembered as served; one in the place of another replaces it.
 const SERVED_PROMPTS: usize = 1024;
+/// Engines that refuse connections are down at once, and health probes notice the end of others within a few seconds.
+const ABANDONED_FOR: Duration = Duration::from_secs(10);
+/// The most abandoned calls that are remembered; the oldest is forgotten first.
+const MAX_ABANDONED: usize = 256;
 
 /// The lost requests of a node, shared by its cores.
 #[derive(Clone, Default)]
@@ -62,6 +70,50 @@ struct Shared {
     /// Prompts and workspaces.
     suspects: Mutex<HashMap<u64, Suspect>>,
     served: ServedPrompts,
+    /// The number of abandoned calls.
+    abandoned_count: AtomicUsize,
+    abandoned: Mutex<Vec<AbandonedCall>>,
+}
+
+/// A call whose client left before a response began, while a replica had its prompt.
+struct AbandonedCall {
+    replica: Arc<Backend>,
+    prompt: u64,
+    workspace: u64,
+    /// When its attempt began.
+    began: Instant,
+    left: Instant,
+}
+
+/// A running attempt. One that is dropped before it has ended was abandoned by its client.
+pub(crate) struct RunningAttempt<'a> {
+    dataplane: &'a Dataplane,
+    call: &'a Call,
+    replica: &'a Arc<Backend>,
+    began: Instant,
+    has_ended: bool,
+}
+
+impl RunningAttempt<'_> {
+    pub(crate) fn end(&mut self) {
+        self.has_ended = true;
+    }
+}
+
+impl Drop for RunningAttempt<'_> {
+    fn drop(&mut self) {
+        if self.has_ended || !self.call.tap.is_prompt_sent() {
+            return;
+        }
+        let quarantine = &self.dataplane.quarantine;
+        quarantine.abandon(AbandonedCall {
+            replica: Arc::clone(self.replica),
+            prompt: self.dataplane.fingerprint(self.call),
+            workspace: quarantine.workspace(self.call.caller.workspace.as_str()),
+            began: self.began,
+            left: Instant::now(),
+        });
+    }
 }
 
 /// Short prompts that were served lately: in each place the upper bits of a fingerprint, and the second.
@@ -197,6 +249,32 @@ impl Quarantine {
         }
     }
 
+    fn abandon(&self, call: AbandonedCall) {
+        let mut abandoned = self.shared.abandoned.lock();
+        if abandoned.len() >= MAX_ABANDONED {
+            abandoned.remove(0);
+        }
+        abandoned.push(call);
+        self.shared.abandoned_count.store(abandoned.len(), Ordering::Relaxed);
+    }
+
+    fn has_abandoned(&self) -> bool {
+        self.shared.abandoned_count.load(Ordering::Relaxed) > 0
+    }
+
+    /// Adds the losses of calls that were abandoned at replicas which are down now.
+    fn add_abandoned(&self, now: Instant) {
+        let mut abandoned = self.shared.abandoned.lock();
+        abandoned.retain(|call| now.saturating_duration_since(call.left) < ABANDONED_FOR);
+        let lost: Vec<AbandonedCall> = abandoned.extract_if(.., |call| call.replica.health() == Health::Down).collect();
+        self.shared.abandoned_count.store(abandoned.len(), Ordering::Relaxed);
+        drop(abandoned);
+        for AbandonedCall { prompt, workspace, began, .. } in lost {
+            self.add(workspace, 1, began, now);
+            self.add(prompt, WITH_OTHERS, began, now);
+        }
+    }
+
     fn make_room(&self, now: Instant) -> MutexGuard<'_, HashMap<u64, Suspect>> {
         let mut suspects = self.shared.suspects.lock();
         suspects.retain(|_, suspect| suspect.is_remembered(now));
@@ -211,6 +289,9 @@ impl Quarantine {
 
     /// Forgets what has expired.
     pub(crate) fn sweep(&self, now: Instant) {
+        if self.has_abandoned() {
+            self.add_abandoned(now);
+        }
         if !self.is_empty() {
             let mut suspects = self.shared.suspects.lock();
             suspects.retain(|_, suspect| suspect.is_remembered(now));
@@ -222,10 +303,23 @@ impl Quarantine {
 impl Dataplane {
     /// Rejects a request that has ended engines within the last minute.
     pub(crate) fn check_quarantine(&self, call: &Call) -> Result<(), CallError> {
+        if self.quarantine.has_abandoned() {
+            self.quarantine.add_abandoned(Instant::now());
+        }
         match self.quarantine.remaining(|| self.fingerprint(call), MAX_WEIGHT, call.tap.started()) {
             Some(left) => Err(CallError::Quarantined { retry_after_secs: left.as_secs() + 1 }),
             None => Ok(()),
         }
+    }
+
+    /// Marks an attempt that begins to run.
+    pub(crate) fn running_attempt<'a>(
+        &'a self,
+        call: &'a Call,
+        replica: &'a Arc<Backend>,
+        began: Instant,
+    ) -> RunningAttempt<'a> {
+        RunningAttempt { dataplane: self, call, replica, began, has_ended: false }
     }
 
     /// Records that the call was lost, and not served in the end.
@@ -267,6 +361,15 @@ impl Dataplane {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domain::model::Upstream;
+
+    fn replica() -> Arc<Backend> {
+        Arc::new(Backend::new("r", Upstream::plain("http://127.0.0.1:1/v1", "m")).unwrap())
+    }
+
+    fn abandoned(replica: &Arc<Backend>, left: Instant) -> AbandonedCall {
+        AbandonedCall { replica: Arc::clone(replica), prompt: 1, workspace: 7, began: left, left }
+    }
 
     fn is_rejected(quarantine: &Quarantine, fingerprint: u64, now: Instant) -> bool {
         quarantine.remaining(|| fingerprint, MAX_WEIGHT, now).is_some()
@@ -373,6 +476,35 @@ mod tests {
         quarantine.shared.served.add(other, after(1));
         quarantine.add(other + SERVED_PROMPTS as u64 * 64, 2 * ALONE, after(2), after(2));
         assert!(is_rejected(&quarantine, other + SERVED_PROMPTS as u64 * 64, after(2)), "another prompt in its place");
+    }
+
+    #[test]
+    fn calls_whose_clients_left_are_lost_with_their_replica() {
+        let (quarantine, replica, start) = (Quarantine::default(), replica(), Instant::now());
+        let after = |seconds| start + Duration::from_secs(seconds);
+        for round in 0..3 {
+            quarantine.abandon(abandoned(&replica, after(10 * round)));
+            quarantine.add_abandoned(after(10 * round + 1));
+            assert!(!is_rejected(&quarantine, 1, after(10 * round + 1)), "{round}: the replica is up");
+            replica.set_health(Health::Down);
+            quarantine.add_abandoned(after(10 * round + 2));
+            assert!(!quarantine.has_abandoned(), "{round}: it counts once");
+            replica.set_health(Health::Up);
+        }
+        assert!(is_rejected(&quarantine, 1, after(22)));
+        assert!(quarantine.remaining(|| 7, MAX_LOST_CALLS, after(22)).is_some());
+    }
+
+    #[test]
+    fn few_abandoned_calls_are_remembered_and_not_for_long() {
+        let (quarantine, replica, start) = (Quarantine::default(), replica(), Instant::now());
+        for _ in 0..2 * MAX_ABANDONED {
+            quarantine.abandon(abandoned(&replica, start));
+        }
+        assert_eq!(quarantine.shared.abandoned.lock().len(), MAX_ABANDONED);
+        replica.set_health(Health::Down);
+        quarantine.sweep(start + ABANDONED_FOR);
+        assert!(!quarantine.has_abandoned() && quarantine.is_empty(), "the replica ended too late");
     }
 
     #[test]

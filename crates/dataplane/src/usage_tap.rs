@@ -152,6 +152,11 @@ impl UsageTap {
         }
     }
 
+    /// Whether the current attempt has written the whole request.
+    pub(crate) fn is_prompt_sent(&self) -> bool {
+        self.0.as_ref().is_some_and(|call| call.prompt_sent.load(Ordering::Relaxed) > 0)
+    }
+
     /// Records how an attempt ended. What it cost the engine stays in the rate limits; only what the client caused is
     /// billed.
     pub(crate) fn attempt_ended(&mut self, end: FailedAttempt) {

@@ -157,6 +157,28 @@ async fn bodies_that_arrive_slowly_do_not_hide_that_a_prompt_ends_engines() {
 }
 
 #[tokio::test]
+async fn a_prompt_whose_client_leaves_before_its_engine_ends_is_rejected_too() {
+    let mut app = TestApp::start().await;
+    app.engine().script(Script { delay_ms: 600_000, ..Script::default() });
+    for round in 0..3 {
+        let client = app.client();
+        tokio::select! {
+            response = client.post_json("/chat/completions", stream("poison")) => panic!("{}", response.text()),
+            arrived = app.engine().wait_for_calls(round + 1, TIMEOUT) => assert!(arrived),
+        }
+        assert!(app.engine().wait_until_idle(TIMEOUT).await, "the gateway has noticed that its client left");
+        app.engines[0].stop();
+        // The first call finds that the engine is down, so that the second one counts the loss.
+        for _ in 0..2 {
+            assert_eq!(error_line(&app.chat("other").await), "503 model_not_serving");
+        }
+        app.engines[0].restart();
+        wait_until("the engine is back", TIMEOUT, async || app.model_status(CHAT).await == "available").await;
+    }
+    assert_eq!(error_line(&app.ask(stream("poison")).await), "503 request_quarantined");
+}
+
+#[tokio::test]
 async fn a_rejected_request_is_not_retried() {
     let app = TestApp::setup().engines(2).start().await;
     app.engines.iter().for_each(|engine| engine.script(failing(400)));

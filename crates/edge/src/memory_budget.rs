@@ -5,8 +5,9 @@
 //! their first byte count, too. A holder may have at most as much as is free: alone it gets half of the budget, two get a
 //! third each, and so on. However many holders take all they can, some room is left for the next one. The holder of a call
 //! is its organization, because an organization can have many workspaces. Its people have a share of their own, so that
-//! they can act while its programs take all they can. Clients whose caller is not known yet share a small part in the same
-//! way, by address, so that unauthenticated clients do not keep people from signing in.
+//! they can act while its programs take all they can. Users who act in no organization have a small part together, however
+//! many they are, which they share in the same way. Clients whose caller is not known yet have another one, by address, so
+//! that unauthenticated clients do not keep people from signing in.
 //!
 //! What is announced and has not arrived takes nothing, but a holder may not announce more than the whole budget.
 
@@ -22,14 +23,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Locks among which holders are distributed.
 const SHARDS: usize = 32;
-/// People of an organization, and all clients without a known caller together, get this part of what the programs of an
-/// organization get. They send small bodies.
+/// People of an organization, all users without one together, and all clients without a known caller together, get this part
+/// of what the programs of an organization get. They send small bodies.
 const PEOPLE_DIVISOR: u64 = 4;
 
 #[derive(Debug)]
 pub struct MemoryBudget {
     limit: u64,
     used: AtomicU64,
+    /// The part of `used` that users without an organization have.
+    used_by_users: AtomicU64,
     /// The part of `used` that clients without a known caller have.
     used_by_clients: AtomicU64,
     /// Only holders that have something.
@@ -62,11 +65,11 @@ impl Holder {
         Self::Client(peers::client_of(address.to_canonical()))
     }
 
-    /// Clients without a known caller share their part with others, so it is not theirs that is used up.
+    /// Holders of a common part share it with others, so it is not theirs that is used up.
     const fn share_is_used_up(&self) -> NoMemoryError {
         match self {
-            Self::Organization(_) | Self::People(_) | Self::User(_) => NoMemoryError::Organization,
-            Self::Client(_) => NoMemoryError::Process,
+            Self::Organization(_) | Self::People(_) => NoMemoryError::Organization,
+            Self::User(_) | Self::Client(_) => NoMemoryError::Process,
         }
     }
 }
@@ -104,7 +107,13 @@ impl Drop for Announcement {
 
 impl MemoryBudget {
     pub fn new(limit: u64) -> Self {
-        Self { limit, used: AtomicU64::new(0), used_by_clients: AtomicU64::new(0), shards: Default::default() }
+        Self {
+            limit,
+            used: AtomicU64::new(0),
+            used_by_users: AtomicU64::new(0),
+            used_by_clients: AtomicU64::new(0),
+            shards: Default::default(),
+        }
     }
 
     pub fn limit(&self) -> u64 {
@@ -132,18 +141,26 @@ impl MemoryBudget {
     }
 
     fn take_share(&self, holder: &Holder, bytes: u64, own: u64, free: u64) -> Result<(), NoMemoryError> {
+        let part = match holder {
+            Holder::Organization(_) => free,
+            Holder::People(_) | Holder::User(_) | Holder::Client(_) => free / PEOPLE_DIVISOR,
+        };
+        let Some(used_together) = self.used_together(holder) else { return self.take_within(holder, bytes, own, part) };
+        // Counted before it is compared, so that holders who take at the same time see each other.
+        let used = used_together.fetch_add(bytes, Ordering::Relaxed);
+        let taken = self.take_within(holder, bytes, own, part.saturating_sub(used));
+        if taken.is_err() {
+            used_together.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        taken
+    }
+
+    /// What all holders of this kind have, if they share one part.
+    fn used_together(&self, holder: &Holder) -> Option<&AtomicU64> {
         match holder {
-            Holder::Organization(_) => self.take_within(holder, bytes, own, free),
-            Holder::People(_) | Holder::User(_) => self.take_within(holder, bytes, own, free / PEOPLE_DIVISOR),
-            Holder::Client(_) => {
-                // Counted before it is compared, so that clients who take at the same time see each other.
-                let used = self.used_by_clients.fetch_add(bytes, Ordering::Relaxed);
-                let taken = self.take_within(holder, bytes, own, (free / PEOPLE_DIVISOR).saturating_sub(used));
-                if taken.is_err() {
-                    self.used_by_clients.fetch_sub(bytes, Ordering::Relaxed);
-                }
-                taken
-            }
+            Holder::Organization(_) | Holder::People(_) => None,
+            Holder::User(_) => Some(&self.used_by_users),
+            Holder::Client(_) => Some(&self.used_by_clients),
         }
     }
 
@@ -162,8 +179,8 @@ impl MemoryBudget {
 
     fn give_back(&self, holder: &Holder, bytes: u64) {
         self.reduce(holder, |held| held.taken -= bytes);
-        if let Holder::Client(_) = holder {
-            self.used_by_clients.fetch_sub(bytes, Ordering::Relaxed);
+        if let Some(used_together) = self.used_together(holder) {
+            used_together.fetch_sub(bytes, Ordering::Relaxed);
         }
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
@@ -314,6 +331,21 @@ mod tests {
         assert!(granted(&budget, organization(1), 700).is_ok());
         drop(other);
         assert!(granted(&budget, client(3), 90).is_ok());
+    }
+
+    #[test]
+    fn users_without_an_organization_have_one_part_together() {
+        let budget = Arc::new(MemoryBudget::new(1_000));
+        let user = |number: u128| Holder::User(UserId::new(Timestamp::from_millis(1), number));
+        let users: Vec<_> = (0..100).filter_map(|number| granted(&budget, user(number), 10).ok()).collect();
+        assert!((100..=250).contains(&budget.used()), "{}", budget.used());
+        assert_eq!(granted(&budget, user(100), 100).unwrap_err(), NoMemoryError::Process);
+        let sign_in = granted(&budget, Holder::client(IpAddr::from([192, 0, 2, 1])), 100);
+        assert!(sign_in.is_ok(), "clients have a part of their own");
+        assert!(granted(&budget, organization(1), 600).is_ok());
+        drop((users, sign_in));
+        assert_eq!((budget.used(), budget.used_by_users.load(Ordering::Relaxed)), (0, 0));
+        assert!(granted(&budget, user(100), 250).is_ok());
     }
 
     #[test]

@@ -5,7 +5,6 @@ use domain::Timestamp;
 use domain::bill_check::TokenCounts;
 use domain::endpoint::replica::Replica;
 use domain::model::{DriverKind, Serving};
-use fleet::Backend;
 use fleet::backend::{BackendId, Health};
 use fleet::drivers::ReplicaName;
 use fleet::engine::token_counters::{self, FetchedCounters};
@@ -50,7 +49,7 @@ impl EngineMeter {
     /// Engines of pools are read by the node that runs them, upstreams by the leader.
     async fn of_pools<I>(&mut self, parts: &MeterParts<I>, leads: bool, at: Timestamp) -> Vec<CounterReading> {
         let table = parts.routes.table();
-        let mut reads: JoinSet<(Arc<Backend>, String, String, FetchedCounters)> = JoinSet::new();
+        let mut reads = Vec::new();
         let mut present = Vec::new();
         for route in table.iter() {
             let (source, family) = match &route.model.serving {
@@ -62,12 +61,12 @@ impl EngineMeter {
                 present.push(replica.id);
                 let is_silent = self.silent.get(&replica.id).is_some_and(|since| since.elapsed() < RETRY_SILENT);
                 // One that is down is read as soon as it is up: its counters say what it has counted meanwhile.
-                if is_silent || replica.health() == Health::Down || reads.len() >= MAX_READS {
+                if is_silent || replica.health() == Health::Down {
                     continue;
                 }
                 let (replica, connector) = (Arc::clone(replica), parts.connector.clone());
                 let (source, model) = (source.clone(), route.model.id.to_string());
-                reads.spawn(async move {
+                reads.push(async move {
                     let counters = token_counters::fetch(&replica, family, &connector).await;
                     (replica, source, model, counters)
                 });
@@ -76,8 +75,7 @@ impl EngineMeter {
         drop(table);
         self.silent.retain(|replica, _| present.contains(replica));
         let mut readings = Vec::new();
-        while let Some(ended) = reads.join_next().await {
-            let Ok((replica, source, model, counters)) = ended else { continue };
+        for (replica, source, model, counters) in join_all(reads).await {
             match counters {
                 FetchedCounters::Counters(counters) => {
                     self.silent.remove(&replica.id);
@@ -89,6 +87,21 @@ impl EngineMeter {
         }
         readings
     }
+}
+
+/// Runs all of them, [`MAX_READS`] at a time. The results are in the order in which they ended; one that panicked has none.
+async fn join_all<T: Send + 'static>(reads: Vec<impl Future<Output = T> + Send + 'static>) -> Vec<T> {
+    let (mut running, mut results) = (JoinSet::<T>::new(), Vec::new());
+    for read in reads {
+        if running.len() >= MAX_READS {
+            results.extend(running.join_next().await.and_then(Result::ok));
+        }
+        running.spawn(read);
+    }
+    while let Some(ended) = running.join_next().await {
+        results.extend(ended.ok());
+    }
+    results
 }
 
 /// Reads the replicas of endpoints on this node, and on the leader those of the cluster.
@@ -124,4 +137,29 @@ async fn of_endpoints<I: Instruments>(
 fn reading(replica: String, source: String, model: String, counters: TokenCounters, at: Timestamp) -> CounterReading {
     let TokenCounters { prompt, completion, counts_cached } = counters;
     CounterReading { replica, source, model, counters: TokenCounts { prompt, completion }, counts_cached, at }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[tokio::test]
+    async fn all_replicas_are_read_however_many_there_are() {
+        let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let read = |replica: usize| {
+            let (running, most) = (Arc::clone(&running), Arc::clone(&most));
+            async move {
+                most.fetch_max(running.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+                tokio::task::yield_now().await;
+                running.fetch_sub(1, Ordering::Relaxed);
+                replica
+            }
+        };
+        let reads: Vec<_> = (0..3 * MAX_READS).map(read).collect();
+        let mut replicas = join_all(reads).await;
+        replicas.sort_unstable();
+        assert_eq!(replicas, (0..3 * MAX_READS).collect::<Vec<_>>());
+        assert_eq!(most.load(Ordering::Relaxed), MAX_READS);
+    }
 }

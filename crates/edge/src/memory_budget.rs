@@ -236,7 +236,7 @@ impl MemoryGrant {
 
     /// [`Self::grow_to`] for a body whose length is known. The only body of a holder may take all that is free: otherwise
     /// one of more than half the budget could never be sent.
-    pub(crate) fn grow_body_to(&mut self, bytes: u64) -> Result<(), NoMemoryError> {
+    pub fn grow_body_to(&mut self, bytes: u64) -> Result<(), NoMemoryError> {
         self.grow(bytes, self.bytes)
     }
 

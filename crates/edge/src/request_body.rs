@@ -32,7 +32,7 @@ pub struct WholeBody {
 
 /// Bytes of a body for which there is room beyond what has arrived, or as many as have arrived if that is more. What a
 /// client only announces takes no memory.
-const WINDOW: u64 = 64 << 10;
+pub const WINDOW: u64 = 64 << 10;
 /// The same for clients whose caller is not known yet: a sign-in is small, and all of them share little memory.
 const CLIENT_WINDOW: u64 = 1 << 10;
 /// The fewest bytes that a client must send within a third of the time for its body.
@@ -213,9 +213,11 @@ fn make_room(memory: &mut MemoryGrant, arrived: usize, most: u64, window: u64) -
 }
 
 /// Notices that a body arrives too slowly: all of it, or [`LEAST_PROGRESS`] bytes of it.
-struct Pace {
+#[derive(Debug)]
+pub struct Pace {
     limit: Duration,
-    deadline: Instant,
+    /// `None` if all of it may take any time.
+    deadline: Option<Instant>,
     /// When the progress is looked at next, and what had arrived the last time.
     check_at: Instant,
     arrived: u64,
@@ -223,8 +225,20 @@ struct Pace {
 
 impl Pace {
     fn new(limit: Duration) -> Self {
-        let now = Instant::now();
-        Self { limit, deadline: now + limit, check_at: now + limit / PROGRESS_PARTS, arrived: 0 }
+        Self { deadline: Some(Instant::now() + limit), ..Self::without_deadline(limit) }
+    }
+
+    /// Of a body that may take any time, but must progress as others do that have this limit.
+    pub fn without_deadline(limit: Duration) -> Self {
+        Self { limit, deadline: None, check_at: Instant::now() + limit / PROGRESS_PARTS, arrived: 0 }
+    }
+
+    /// Does work for which the client waits: its time does not count as the client's.
+    pub async fn pause<T>(&mut self, work: impl Future<Output = T>) -> T {
+        let began = Instant::now();
+        let done = work.await;
+        self.check_at += began.elapsed();
+        done
     }
 
     async fn rest(&mut self, body: &mut Incoming, room: usize) -> Result<BodyRest, BodyError> {
@@ -237,7 +251,7 @@ impl Pace {
     }
 
     /// The next piece of a body of which `arrived` bytes were read.
-    async fn next(&mut self, body: &mut Incoming, arrived: usize) -> Result<Option<Bytes>, BodyError> {
+    pub async fn next(&mut self, body: &mut Incoming, arrived: usize) -> Result<Option<Bytes>, BodyError> {
         loop {
             match timeout_at(self.check_at, body.next()).await {
                 Ok(next) => return Ok(next?),
@@ -248,7 +262,7 @@ impl Pace {
 
     fn check(&mut self, arrived: usize) -> Result<(), BodyError> {
         let now = Instant::now();
-        if now >= self.deadline {
+        if self.deadline.is_some_and(|deadline| now >= deadline) {
             return Err(BodyError::TooSlow { limit: self.limit });
         }
         let window = self.limit / PROGRESS_PARTS;
@@ -257,7 +271,7 @@ impl Pace {
             return Err(BodyError::Stalled { least: LEAST_PROGRESS, window });
         }
         self.arrived = arrived;
-        self.check_at = self.deadline.min(now + window);
+        self.check_at = self.deadline.map_or(now + window, |deadline| deadline.min(now + window));
         Ok(())
     }
 }

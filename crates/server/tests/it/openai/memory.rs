@@ -1,6 +1,7 @@
 //! The memory budget of bodies.
 
 use std::io::Write as _;
+use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -8,6 +9,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use testkit::fake_engine::Script;
 use testkit::http::Client;
+use testkit::http::form::BOUNDARY;
 
 use super::stored_responses;
 use crate::app::{CHAT, TIMEOUT, TestApp, chat, error_line, text, wait_until};
@@ -273,6 +275,71 @@ async fn large_bodies_side_by_side_arrive_whole_and_a_broken_one_is_rejected() {
     received.sort_unstable();
     assert!(received.len() == 4 && received[0] > 2 << 20, "{received:?}");
     wait_for_use(&app, 0).await;
+}
+
+/// The head of an upload with a form of this length.
+fn upload_head(app: &TestApp, length: usize) -> String {
+    format!(
+        "POST /v1/files HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {}\r\n\
+         content-type: multipart/form-data; boundary={BOUNDARY}\r\ncontent-length: {length}\r\n\r\n",
+        app.key
+    )
+}
+
+/// A form up to the content of its file, and what comes after it.
+fn form_around_file() -> (String, String) {
+    let part = format!("--{BOUNDARY}\r\nContent-Disposition: form-data");
+    (
+        format!("{part}; name=\"file\"\r\n\r\n"),
+        format!("\r\n{part}; name=\"purpose\"\r\n\r\nbatch\r\n--{BOUNDARY}--\r\n"),
+    )
+}
+
+#[tokio::test]
+async fn an_upload_takes_memory_as_it_arrives() {
+    const SILENT: u64 = 19;
+    let app = TestApp::setup().edge("body_limit = \"1MiB\"\nmemory_budget = \"20MiB\"").start().await;
+    let (head, (start, _)) = (upload_head(&app, 4 << 20), form_around_file());
+    let mut silent = Vec::new();
+    for number in 1..=SILENT {
+        let mut wire = Wire::open(app.forebay.public).await;
+        wire.send(format!("{head}{start}")).await;
+        wait_for_use(&app, number * 64 * KIB).await;
+        silent.push(wire);
+    }
+    let mut wire = Wire::open(app.forebay.public).await;
+    wire.send(format!("{head}{start}{}", " ".repeat(100 << 10))).await;
+    wait_for_use(&app, SILENT * 64 * KIB + 4 * (start.len() as u64 + 100 * KIB)).await;
+    wire.send(" ".repeat(2 << 20)).await;
+    wait_for_use(&app, SILENT * 64 * KIB + 4_096 * KIB).await;
+    assert_eq!(app.chat("hi").await.status_line(), "200 OK");
+    drop((wire, silent));
+    wait_for_use(&app, 0).await;
+}
+
+#[tokio::test]
+async fn an_upload_that_stalls_ends_before_one_that_takes_long() {
+    const PIECES: usize = 16;
+    let app = TestApp::setup().edge("body_read_timeout = \"3s\"").start().await;
+    let (start, end) = form_around_file();
+    let piece = " ".repeat(20 << 10);
+    let head = upload_head(&app, start.len() + PIECES * piece.len() + end.len());
+    let mut stalled = Wire::open(app.forebay.public).await;
+    stalled.send(format!("{head}{start}")).await;
+    let response = stalled.response().await;
+    assert_eq!(response.error_line(), "408 request_timeout");
+    let message = response.json()["error"]["message"].clone();
+    assert_eq!(message, "less than 16384 bytes of the body arrived within 1 s");
+    wait_for_use(&app, 0).await;
+
+    let mut slow = Wire::open(app.forebay.public).await;
+    slow.send(format!("{head}{start}")).await;
+    for _ in 0..PIECES {
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        slow.send(&piece).await;
+    }
+    slow.send(end).await;
+    assert_eq!(slow.response().await.status, 200, "a body that is not an upload has 3 s");
 }
 
 #[tokio::test]

@@ -11,18 +11,17 @@ use dataplane::CallError;
 use domain::batches::{EXPIRY_SECS, FilePurpose};
 use domain::{Caller, StoredFile, WorkspaceId};
 use edge::Incoming;
-use edge::memory_budget::Holder;
-use edge::request_body::BodyError;
+use edge::memory_budget::{Holder, MemoryGrant};
+use edge::request_body::{BodyError, Pace, WINDOW};
 use http::header;
-use http1::server::ReceiveError;
 use node::clock;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout_at};
 
-/// What an upload takes: the chunk that is being collected, sealed and stored, and pieces on their way.
-const MEMORY: u64 = 4 << 20;
+/// The most that an upload takes: the chunk that is being collected, sealed and stored, and pieces on their way.
+const MAX_MEMORY: u64 = 4 << 20;
+/// Until there is a whole chunk, it takes this many times what has arrived.
+const COPIES: u64 = 4;
 /// Pieces on the way to the store.
 const AHEAD: usize = 2;
 /// A form is this much longer than its file, at most.
@@ -33,8 +32,6 @@ const MAX_FIELDS: usize = 16;
 const MAX_FIELD_NAME: usize = 128;
 /// The most bytes of a field that is not the file.
 const MAX_FIELD: usize = 1 << 10;
-/// A client that sends less than this within the timeout of bodies has stalled.
-const LEAST_PROGRESS: u64 = 16 << 10;
 
 /// The fields of a form besides the content of the file.
 #[derive(Default)]
@@ -83,10 +80,11 @@ pub(in crate::surface::openai) async fn create(
         return Err(BatchError::FileTooLarge { limit }.into());
     }
     let mut memory = surface.body_bounds.memory.grant(Holder::Organization(caller.organization.clone()));
-    memory.grow_to(MEMORY).map_err(|error| SurfaceError::from(BodyError::from(error)))?;
+    grow(&mut memory, 0)?;
     let (sender, pieces) = mpsc::channel(AHEAD);
     let task = surface.context.background.spawn(store_file(storage, caller.workspace.clone(), pieces));
-    let read = read_form(exchange.body, &boundary, surface.body_bounds.read_timeout, &sender).await;
+    let pace = Pace::without_deadline(surface.body_bounds.read_timeout);
+    let read = read_form(exchange.body, &boundary, pace, &mut memory, &sender).await;
     let result = match read {
         Ok(fields) => send_end(fields, &sender).await,
         Err(error) => Err(error),
@@ -101,6 +99,13 @@ pub(in crate::surface::openai) async fn create(
         Ok(stored) => Ok(send_view(exchange, &FileView::from(stored?))),
         Err(_panicked) => Err(SurfaceError::Internal.into()),
     }
+}
+
+/// Takes the memory of an upload of which this much has arrived. As the only body of its organization, it may take all that
+/// is free.
+fn grow(memory: &mut MemoryGrant, arrived: usize) -> Result<(), SurfaceError> {
+    let needed = COPIES.saturating_mul(arrived as u64).clamp(WINDOW, MAX_MEMORY);
+    Ok(memory.grow_body_to(needed).map_err(BodyError::from)?)
 }
 
 enum UploadError {
@@ -141,18 +146,20 @@ async fn store_file(
 async fn read_form(
     body: &mut Incoming,
     boundary: &str,
-    timeout: Duration,
+    mut pace: Pace,
+    memory: &mut MemoryGrant,
     sender: &mpsc::Sender<Piece>,
 ) -> Result<Fields, UploadError> {
     let mut reader = FormReader::new(boundary);
     let mut fields = Fields::default();
-    let mut pace = Pace { timeout, deadline: Instant::now() + timeout, arrived: 0 };
     let mut current = String::new();
-    let (mut parts, mut other_bytes) = (0, 0);
+    let (mut arrived, mut parts, mut other_bytes) = (0, 0, 0);
     loop {
-        let Some(piece) = pace.next(body).await? else {
+        let Some(piece) = pace.next(body, arrived).await.map_err(SurfaceError::from)? else {
             return Err(unreadable(&"the body ends before its last boundary").into());
         };
+        arrived += piece.len();
+        grow(memory, arrived)?;
         other_bytes += piece.len() as u64;
         reader.push(&piece);
         while let Some(event) = reader.next().map_err(|error: FormError| unreadable(&error))? {
@@ -180,7 +187,8 @@ async fn read_form(
                 }
                 FormEvent::Content(bytes) if current == "file" => {
                     other_bytes = other_bytes.saturating_sub(bytes.len() as u64);
-                    sender.send(Piece::Content(bytes.into())).await.map_err(|_| UploadError::Stopped)?;
+                    let sent = pace.pause(sender.send(Piece::Content(bytes.into()))).await;
+                    sent.map_err(|_| UploadError::Stopped)?;
                 }
                 FormEvent::Content(bytes) => {
                     if let Some(Some(value)) = fields.named(&current) {
@@ -244,30 +252,4 @@ fn invalid(param: &str, why: &str) -> CallError {
 
 fn unreadable(error: &impl ToString) -> CallError {
     CallError::Unreadable(error.to_string())
-}
-
-/// Notices that a client sends too slowly. The whole upload may take any time.
-struct Pace {
-    timeout: Duration,
-    deadline: Instant,
-    /// Bytes since the deadline was set.
-    arrived: u64,
-}
-
-impl Pace {
-    async fn next(&mut self, body: &mut Incoming) -> Result<Option<Bytes>, SurfaceError> {
-        loop {
-            match timeout_at(self.deadline, body.next()).await {
-                Ok(piece) => {
-                    let piece = piece.map_err(|error: ReceiveError| BodyError::from(error))?;
-                    self.arrived += piece.as_ref().map_or(0, |bytes| bytes.len() as u64);
-                    return Ok(piece);
-                }
-                Err(_) if self.arrived < LEAST_PROGRESS => {
-                    return Err(BodyError::Stalled { least: LEAST_PROGRESS, window: self.timeout }.into());
-                }
-                Err(_) => (self.arrived, self.deadline) = (0, Instant::now() + self.timeout),
-            }
-        }
-    }
 }

@@ -70,6 +70,8 @@ pub struct Translation<O> {
     pub body: Bytes,
     /// Paths are those of the client's request.
     pub invalid: Option<InvalidParam>,
+    /// The path of what became `response_format`.
+    pub format_member: &'static str,
     /// The path of an address from which an engine would fetch media.
     pub remote_media: Option<String>,
     /// The most tokens to generate, if the client limits them. If the context leaves fewer, the limit is lowered to that.

@@ -37,13 +37,13 @@ const BLOCK_WORDS: &[&str] = &[
     ",\"output_config\":{}",
 ];
 
-fn messages(body: &[u8]) -> Result<(ParsedRequest, Dialect), ParseError> {
+pub(super) fn messages(body: &[u8]) -> Result<(ParsedRequest, Dialect), ParseError> {
     let request = MessagesRequest::parse(Bytes::copy_from_slice(body))?;
     let chat = Translated::parse(request.into_chat(Traits::default(), "msg_1".into())?)?;
     Ok((chat.request, Dialect::Messages(Arc::new(chat.options))))
 }
 
-fn responses(body: &[u8]) -> Result<(ParsedRequest, Dialect), ParseError> {
+pub(super) fn responses(body: &[u8]) -> Result<(ParsedRequest, Dialect), ParseError> {
     let request = ResponsesRequest::parse(Bytes::copy_from_slice(body))?;
     request.references(9)?;
     let (history, seal) = (History::default(), Arc::new(OpenSeal { workspace: 1 }));

@@ -7,6 +7,8 @@ mod messages;
 #[cfg(test)]
 mod responses;
 #[cfg(test)]
+mod schema_tests;
+#[cfg(test)]
 mod scripted_engine;
 
 use dialects::responses::ReasoningSeal;

@@ -1,6 +1,6 @@
 //! Parses a chat request. Checks the type and range of every documented member; others are forwarded unchanged.
 
-use super::others::check_grammar;
+use super::others::{check_grammar, check_parameters};
 use super::stream_options::StreamOptions;
 use super::{
     CacheMembers, FingerprintMembers, ModelMember, Operation, OtherMembers, ParsedRequest, TokenEstimate, messages,
@@ -8,7 +8,7 @@ use super::{
 };
 use bytes::Bytes;
 use domain::capabilities::{Capability, CapabilitySet};
-use json::{Checks, JsonError, ParseError, Path, Reader, ValueKind, read_members, shorten, without_bom};
+use json::{Checks, InvalidParam, JsonError, ParseError, Path, Reader, ValueKind, read_members, shorten, without_bom};
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -47,8 +47,16 @@ const MEMBERS: [&str; 25] = [
 
 /// Parses the body of `POST /v1/chat/completions`.
 pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
+    let (mut request, grammar) = parse_apart(body)?;
+    request.invalid = request.invalid.or(grammar);
+    Ok(request)
+}
+
+/// [`parse`] for requests whose other members a translation has checked. Returns a grammar that is too large apart.
+pub(super) fn parse_apart(body: Bytes) -> Result<(ParsedRequest, Option<InvalidParam>), ParseError> {
     let body = without_bom(body);
     let mut checks = Checks::default();
+    let mut grammars = Checks::default();
     let mut model = ModelMember::default();
     let mut prompt = None;
     let mut reasoning_names = Vec::new();
@@ -61,7 +69,8 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let mut others = OtherMembers::default();
     let mut fingerprint_members = FingerprintMembers::default();
     let mut needs = CapabilitySet::EMPTY.with(Capability::Chat);
-    let mut may_call_tools = true;
+    let (mut may_call_tools, mut must_call_tool) = (true, false);
+    let mut parameter_bytes = 0;
 
     fingerprint_members.long_strings = read_members(&body, &MEMBERS, |reader, name| {
         let checks = &mut checks;
@@ -90,12 +99,18 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
             b"logit_bias" => check_logit_bias(reader, checks)?,
             b"stop" => check_stop(reader, checks)?,
             b"tools" => {
-                let bytes = measured(reader, |reader| tools::check(reader, checks))?;
+                let bytes = measured(reader, |reader| {
+                    parameter_bytes = tools::check(reader, checks)?;
+                    Ok(())
+                })?;
                 estimate.prompt_bytes += bytes;
                 fingerprint_members.tools = span_before(reader, bytes);
             }
             b"tool_choice" => {
-                let bytes = measured(reader, |reader| tools::check_choice(reader, checks))?;
+                let bytes = measured(reader, |reader| {
+                    must_call_tool = tools::check_choice(reader, checks)?;
+                    Ok(())
+                })?;
                 estimate.prompt_bytes += bytes;
                 may_call_tools = body[span_before(reader, bytes)] != *NO_TOOLS;
             }
@@ -109,7 +124,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
                     }
                     Ok(())
                 })?;
-                check_grammar(name, bytes, checks);
+                check_grammar(name, bytes, &mut grammars);
                 estimate.prompt_bytes += bytes;
             }
             b"reasoning_effort" => checks.one_of(
@@ -128,7 +143,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
             b"cache_prompt" => cache.read_prompt(reader)?,
             _ => {
                 let bytes = others.read(reader, name)?;
-                check_grammar(name, bytes, checks);
+                check_grammar(name, bytes, &mut grammars);
                 estimate.prompt_bytes += bytes;
                 if name == b"prompt_cache_key" {
                     fingerprint_members.session = span_before(reader, bytes);
@@ -138,6 +153,9 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
         Ok(())
     })?;
 
+    if must_call_tool {
+        check_parameters(parameter_bytes, &mut grammars);
+    }
     let (model, model_span) = model.take(&mut checks)?;
     if may_call_tools && body[fingerprint_members.tools.clone()].contains(&b'{') {
         needs = needs.with(Capability::Tools);
@@ -155,11 +173,11 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
         checks.missing(&"messages");
     }
     let remote_media = checks.take_remote_media();
-    let invalid = checks.finish()?;
+    let (invalid, grammar) = (checks.finish()?, grammars.finish()?);
     let operation = Operation::Chat { streaming: stream.then_some(stream_options) };
     let prompt = prompt.unwrap_or(0..0);
     estimate.prompt_bytes += prompt.len() as u64;
-    Ok(ParsedRequest {
+    let request = ParsedRequest {
         body,
         model,
         model_span,
@@ -177,7 +195,8 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
         hidden: Vec::new(),
         continues_message: false,
         needs,
-    })
+    };
+    Ok((request, grammar))
 }
 
 /// The size in bytes of a value that is checked.

@@ -119,6 +119,32 @@ fn grammars_have_a_bound() {
 }
 
 #[test]
+fn parameters_of_tools_have_a_bound_if_one_must_be_called() {
+    const HALF: usize = 128 << 10;
+    let function = |name: &str, bytes: usize| {
+        let (schema, long) = (r#"{"title":""}"#, "x".repeat(300_000));
+        let parameters = schema.replace("\"\"", &format!("\"{}\"", "x".repeat(bytes - schema.len())));
+        let members = format!(r#""name":"{name}","description":"{long}","parameters":{parameters}"#);
+        format!(r#"{{"type":"function","function":{{{members}}}}}"#)
+    };
+    for (choice, bytes, expected) in [
+        (r#""required""#, HALF, "fine"),
+        (r#""required""#, HALF + 1, "422 tools"),
+        (r#""r\u0065quired""#, HALF + 1, "422 tools"),
+        (r#"{"type":"function","function":{"name":"a"}}"#, HALF + 1, "422 tools"),
+        (r#"{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[]}}"#, HALF + 1, "422 tools"),
+        (r#""auto""#, HALF + 1, "fine"),
+        (r#""none""#, HALF + 1, "fine"),
+        ("null", HALF + 1, "fine"),
+    ] {
+        let tools = format!(r#""tools":[{},{}]"#, function("a", HALF), function("b", bytes));
+        let choice = format!(r#""tool_choice":{choice}"#);
+        assert_eq!(verdict(&format!("{{{HEAD},{tools},{choice}}}")), expected, "{choice}");
+        assert_eq!(verdict(&format!("{{{HEAD},{choice},{tools}}}")), expected, "{choice} before the tools");
+    }
+}
+
+#[test]
 fn missing_members_are_reported_before_invalid_values() {
     assert_eq!(verdict(r#"{"temperature":9,"messages":[{"role":"user","content":"x"}]}"#), "400 model");
     assert_eq!(verdict(r#"{"temperature":9,"model":"a/b"}"#), "400 messages");

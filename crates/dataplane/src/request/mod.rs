@@ -148,11 +148,16 @@ pub struct Translated<O> {
 }
 
 impl<O> Translated<O> {
-    /// Reads the chat request of a translation, which has checked the members itself and knows some of them better.
+    /// Reads the chat request of a translation, which has checked the members itself, but for the size of grammars, and knows
+    /// some of them better.
     pub fn parse(translation: Translation<O>) -> Result<Self, ParseError> {
-        let Translation { body, invalid, remote_media, soft_limit, native, options, .. } = translation;
+        let Translation { body, invalid, format_member, remote_media, soft_limit, native, options, .. } = translation;
         let (left_out_tools, continues_message) = (translation.left_out_tools, translation.continues_message);
-        let request = chat::parse(body)?;
+        let (request, mut grammar) = chat::parse_apart(body)?;
+        if let Some(grammar) = grammar.as_mut().filter(|grammar| grammar.param == "response_format") {
+            grammar.param = format_member.to_owned();
+        }
+        let invalid = invalid.or(grammar);
         let estimate = match soft_limit {
             Some(limit) => request.estimate.limited_softly(limit),
             None => request.estimate,

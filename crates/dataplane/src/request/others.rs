@@ -2,6 +2,7 @@
 
 use domain::model::RequestRules;
 use json::{Checks, JsonError, Reader, ValueKind, folds_to, shorten};
+use std::fmt::Display;
 
 /// Members with grammars and schemas, which engines compile before they generate anything.
 const GRAMMARS: [&str; 11] = [
@@ -24,8 +25,19 @@ const MAX_GRAMMAR_BYTES: u64 = 256 << 10;
 pub(super) fn check_grammar(name: &[u8], bytes: u64, checks: &mut Checks) {
     let is_grammar = || name == b"response_format" || GRAMMARS.iter().any(|grammar| folds_to(name, grammar));
     if bytes > MAX_GRAMMAR_BYTES && is_grammar() {
-        checks.invalid(&shorten(name), || format!("has more than {MAX_GRAMMAR_BYTES} bytes"));
+        reject_grammar(&shorten(name), checks);
     }
+}
+
+/// Checks the size of the parameters of all tools, which engines compile if one of the tools must be called.
+pub(super) fn check_parameters(bytes: u64, checks: &mut Checks) {
+    if bytes > MAX_GRAMMAR_BYTES {
+        reject_grammar(&"tools", checks);
+    }
+}
+
+fn reject_grammar(param: &dyn Display, checks: &mut Checks) {
+    checks.invalid(param, || format!("has more than {MAX_GRAMMAR_BYTES} bytes"));
 }
 
 /// The names of members with a value. Null counts as absent, and false asks for nothing.

@@ -4,16 +4,22 @@ use json::{Checks, JsonError, Path, Reader, ValueKind};
 
 const MAX_NAME_LEN: usize = 64;
 
-pub(super) fn check(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), JsonError> {
-    if !checks.is(reader, &"tools", ValueKind::Array)? {
-        return Ok(());
+/// Returns the bytes of the parameters of all functions.
+pub(super) fn check(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<u64, JsonError> {
+    let mut parameters = 0;
+    if checks.is(reader, &"tools", ValueKind::Array)? {
+        reader.array(|reader, index| {
+            parameters += check_tool(reader, checks, &Path::Index(&"tools", index))?;
+            Ok::<(), JsonError>(())
+        })?;
     }
-    reader.array(|reader, index| check_tool(reader, checks, &Path::Index(&"tools", index)))
+    Ok(parameters)
 }
 
-fn check_tool(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<(), JsonError> {
+fn check_tool(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<u64, JsonError> {
+    let mut parameters = 0;
     if !checks.is_object(reader, path)? {
-        return Ok(());
+        return Ok(parameters);
     }
     let mut has_type = false;
     let mut is_function = false;
@@ -30,7 +36,8 @@ fn check_tool(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> 
         }
         if name.is("function") {
             has_function = reader.kind()? != ValueKind::Null;
-            return check_function(reader, checks, &Path::Member(path, "function"));
+            parameters += check_function(reader, checks, &Path::Member(path, "function"))?;
+            return Ok(());
         }
         reader.skip()
     })?;
@@ -39,15 +46,20 @@ fn check_tool(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> 
     } else if is_function && !has_function {
         checks.missing(&Path::Member(path, "function"));
     }
-    Ok(())
+    Ok(parameters)
 }
 
-fn check_function(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<(), JsonError> {
+fn check_function(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>) -> Result<u64, JsonError> {
+    let mut parameters = 0;
     if !checks.is(reader, path, ValueKind::Object)? {
-        return Ok(());
+        return Ok(parameters);
     }
     let mut has_name = false;
     reader.object(|reader, name, _| {
+        if name.is("parameters") {
+            parameters += reader.slice()?.len() as u64;
+            return Ok(());
+        }
         if !name.is("name") {
             return reader.skip();
         }
@@ -66,16 +78,23 @@ fn check_function(reader: &mut Reader<'_>, checks: &mut Checks, path: &Path<'_>)
     if !has_name {
         checks.missing(&Path::Member(path, "name"));
     }
-    Ok(())
+    Ok(parameters)
 }
 
-pub(super) fn check_choice(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), JsonError> {
-    match reader.kind()? {
-        ValueKind::String => checks.one_of(reader, &"tool_choice", &["none", "auto", "required"]),
-        ValueKind::Object | ValueKind::Null => reader.skip(),
+/// Returns whether a tool must be called. The content of an object is the engine's: most name a tool.
+pub(super) fn check_choice(reader: &mut Reader<'_>, checks: &mut Checks) -> Result<bool, JsonError> {
+    let kind = reader.kind()?;
+    match kind {
+        ValueKind::String => {
+            let text = reader.string()?;
+            checks.word(text, &"tool_choice", &["none", "auto", "required"]);
+            return Ok(text.is("required"));
+        }
+        ValueKind::Object | ValueKind::Null => {}
         other @ (ValueKind::Bool | ValueKind::Number | ValueKind::Array) => {
             checks.invalid(&"tool_choice", || format!("must be a string or an object, not {}", other.name()));
-            reader.skip()
         }
     }
+    reader.skip()?;
+    Ok(kind == ValueKind::Object)
 }

@@ -118,8 +118,17 @@ impl MessagesRequest {
             opened: Opened::default(),
         };
         let soft_limit = Some(max_tokens);
-        let body = out.into();
-        Ok(Translation { body, invalid, remote_media, soft_limit, native, options, left_out_tools, continues_message })
+        Ok(Translation {
+            body: out.into(),
+            invalid,
+            format_member: "output_config.format",
+            remote_media,
+            soft_limit,
+            native,
+            options,
+            left_out_tools,
+            continues_message,
+        })
     }
 
     fn write_stop_sequences(&self, checks: &mut Checks, out: &mut Vec<u8>) -> Result<Vec<String>, ParseError> {

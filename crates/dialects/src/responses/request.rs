@@ -253,7 +253,16 @@ impl ResponsesRequest {
             finished: stored,
             opened: Opened::default(),
         };
-        let (body, continues_message) = (out.into(), false);
-        Ok(Translation { body, invalid, remote_media, soft_limit, native, options, left_out_tools, continues_message })
+        Ok(Translation {
+            body: out.into(),
+            invalid,
+            format_member: "text.format",
+            remote_media,
+            soft_limit,
+            native,
+            options,
+            left_out_tools,
+            continues_message: false,
+        })
     }
 }

@@ -1,5 +1,6 @@
 //! Parses an embeddings request: four forms of input, two encodings of the response.
 
+use super::estimate::least_tokens;
 use super::prompts;
 use super::{
     CacheMembers, FingerprintMembers, ModelMember, Operation, OtherMembers, ParsedRequest, TokenEstimate, media,
@@ -92,7 +93,9 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let prompts = input.unwrap_or_default();
     let inputs = prompts.count;
     let operation = Operation::Embeddings(EmbeddingOptions { encoding, dimensions, inputs });
-    let mut estimate = TokenEstimate::embeddings(other_bytes, inputs, prompts.least_tokens);
+    // An engine may read another member in place of the input.
+    let least = prompts.least_tokens.max(least_tokens(other_bytes));
+    let mut estimate = TokenEstimate::embeddings(other_bytes, inputs, least);
     estimate.add_prompts(&prompts);
     Ok(ParsedRequest {
         body,
@@ -169,6 +172,21 @@ mod tests {
         };
         assert_eq!(body("data:,").remote_media, None);
         assert_eq!(body("http://x").remote_media.as_deref(), Some("messages[0].content[0].image_url.url"));
+    }
+
+    #[test]
+    fn what_an_engine_may_read_beside_the_input_must_fit_the_context() {
+        let overflow = |members: &str| {
+            let request = read(&format!(r#"{{"model":"a/b","input":"x",{members}}}"#)).unwrap();
+            request.overflow(512).map(|overflow| overflow.param)
+        };
+        let (short, long) = ("x".repeat(512 * 200), "x".repeat(512 * 256));
+        for (text, expected) in [(short, None), (long, Some("input"))] {
+            let messages = format!(r#""messages":[{{"role":"user","content":"{text}"}}]"#);
+            assert_eq!(overflow(&messages), expected);
+            assert_eq!(overflow(&format!(r#""documents":"{text}""#)), expected);
+            assert_eq!(overflow(&format!(r#""user":"{text}""#)), None, "engines do not embed it");
+        }
     }
 
     #[test]

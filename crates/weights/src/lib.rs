@@ -7,6 +7,8 @@
 mod cache;
 mod disk;
 mod fetch;
+#[cfg(test)]
+mod fuzz_tests;
 mod hub;
 mod proxy;
 mod reference;

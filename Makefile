@@ -166,7 +166,7 @@ campaign: ## Three nodes under load and faults, and a check of all that happened
 	@$(CAMPAIGN) --seconds $(CAMPAIGN_SECONDS) $(if $(CAMPAIGN_SEED),--seed $(CAMPAIGN_SEED)) \
 		--results $(TARGET_DIR)/campaign $(CAMPAIGN_ARGS)
 
-test-upgrade: ## Upgrade from the previous release under load, go back, and upgrade again; needs root
+test-upgrade: ## Upgrade from 0.1.0 under load, go back, and upgrade again; needs root (PREVIOUS=COMMIT for another commit)
 	@scripts/system-packages campaign
 	@scripts/fetch-models
 	@echo "==> Building the binaries"
@@ -333,7 +333,7 @@ story-tests: test-build
 client-tests:
 	@echo "==> Building the binaries for the client tests"
 	$(LINTED) cargo build --workspace --bins
-	@echo "==> Official openai packages for Python and Node"
+	@echo "==> SDKs and agents"
 	@scripts/test-clients
 
 openapi-tests:

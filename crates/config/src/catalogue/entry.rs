@@ -55,7 +55,7 @@ pub struct CatalogueEntry {
     pub queue_timeout: Option<String>,
     pub optimized: Option<bool>,
     pub share_prefix_cache: Option<bool>,
-    /// Whether a stream whose replica is lost goes on at another one.
+    /// If a replica fails, its streams continue at another one.
     pub failover: Option<bool>,
     /// Whether its engines are probed for what they can do, with a few small calls. Default (null): those of a kind that
     /// Forebay can start, unless `probe` of `[server]` says otherwise for all.

@@ -4,7 +4,7 @@
 //! longest possible event beside those of all running calls; the end of the call gives back what its event did not need.
 //! Both are additions to a counter. A thread allocates the next file when less than a file is free.
 //!
-//! Example: files of 8 MiB, two of them empty, and 2,000 running calls. 2,000 × 1.5 KiB are reserved, 13 MiB are free. The
+//! Example: files of 8 MiB, two of them empty, and 2,000 running calls. 2,000 × 2 KiB are reserved, 12 MiB are free. The
 //! disk fills up: events are still written to the two files, and calls are rejected once the free space falls to the part that
 //! marks of running calls may use.
 

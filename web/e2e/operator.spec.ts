@@ -314,7 +314,7 @@ test('an organization is created, gets a member and an allotment, and is deleted
   const bounds = page.getByRole('region', { name: 'Limits of the organization' })
   const bound = (label: string) => bounds.getByRole('listitem').filter({ hasText: label })
   await expect(bound('USD per month')).toContainText(/\$0\.00 of \$250\.00 used \(0%\).*\$250\.00 left/)
-  await expect(bound('USD per month')).toContainText('When it is spent: endpoints go on')
+  await expect(bound('USD per month')).toContainText('When it is spent: endpoints continue')
   await expect(bound('Requests per minute')).toContainText('0 used, no limit')
   await bounds.getByRole('button', { name: 'Change limits' }).click()
   const limits = page.getByRole('dialog', { name: `Limits of ${name}` })

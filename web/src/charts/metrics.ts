@@ -106,7 +106,7 @@ export const CHARTS = {
   rateLimitHits: chart({
     metric: 'rate_limit_hits',
     title: 'Rate-limit hits',
-    description: 'Calls rejected with 429: a per-minute limit or the monthly quota',
+    description: 'Calls rejected with 429: a per-minute limit, the monthly quota or a budget',
     kind: 'bar',
     members: ERRORS,
     groupMember: 'count',
@@ -180,9 +180,9 @@ export const CHARTS = {
   replicas: chart({
     metric: 'replicas',
     title: 'Replicas',
-    description: 'Wanted by the endpoint’s settings or the autoscaler, and ready. Dashed lines are its decisions',
+    description: 'Desired by the endpoint’s settings or the autoscaler, and ready. Dashed lines are its decisions',
     members: [
-      { member: 'desired', label: 'Wanted', tone: 'orange' },
+      { member: 'desired', label: 'Desired', tone: 'orange' },
       { member: 'ready', label: 'Ready', tone: 'blue' },
     ],
     formatValue: calls,

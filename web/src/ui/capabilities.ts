@@ -25,8 +25,8 @@ const LABELS: Record<string, string> = {
   cached_tokens: 'Cached tokens',
   overflow_errors: 'Rejects prompts that are too long',
   stream_errors: 'Errors in streams',
-  native_messages: 'Messages by itself',
-  native_responses: 'Responses by itself',
+  native_messages: 'Native Messages API',
+  native_responses: 'Native Responses API',
 }
 
 export const labelOf = (name: string) => LABELS[name] ?? name

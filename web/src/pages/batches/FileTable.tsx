@@ -132,7 +132,7 @@ function DeleteFile({ file, workspaceId, onClose }: DeleteProps) {
       error={remove.error}
       onConfirm={() => file && remove.mutate(file.id)}
     >
-      {file?.filename} is deleted for good. Batches that have read it go on.
+      {file?.filename} is deleted for good. Batches that have read it continue.
     </ConfirmDialog>
   )
 }

@@ -76,7 +76,7 @@ function Fields({ workspaceId, fileId, onClose }: Omit<Props, 'opened'>) {
         <Group gap="xs" align="flex-end" wrap="nowrap">
           <Select
             label="File"
-            placeholder={files.isSuccess && options.length === 0 ? 'No file is there yet' : 'Choose a file'}
+            placeholder={files.isSuccess && options.length === 0 ? 'No files yet' : 'Choose a file'}
             style={{ flex: 1 }}
             searchable
             nothingFoundMessage="No file matches"

@@ -18,7 +18,7 @@ export function ByLabel({ workspaceId, span }: Props) {
   return (
     <Panel
       title="By label"
-      description="What keys are labelled now, whenever the calls were made"
+      description="Grouped by the keys’ current labels, also for earlier calls"
       actions={
         <Select
           aria-label="Label"

@@ -25,7 +25,7 @@ export function MonthlyBudgetPanel({ budget }: { budget: NonNullable<Costs['budg
         note={`${formatMoney(leftUsd)} left this month (UTC)`}
         reached={
           share >= 1
-            ? 'Calls to serverless models are rejected with budget_exceeded, and no more GPUs can be committed. Running endpoints go on, unless the settings suspend them.'
+            ? 'Calls to serverless models are rejected with budget_exceeded, and no more GPUs can be committed. Running endpoints continue, unless the settings suspend them.'
             : undefined
         }
       />

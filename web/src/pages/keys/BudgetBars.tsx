@@ -43,7 +43,7 @@ function BudgetBar({ budget, spending }: { budget: Budget | undefined; spending:
         reached={
           exceeded
             ? soft
-              ? 'Exceeded; calls go on.'
+              ? 'Exceeded; calls continue.'
               : 'Calls that cost anything are rejected with budget_exceeded.'
             : undefined
         }

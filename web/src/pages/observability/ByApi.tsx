@@ -20,7 +20,7 @@ export function ByApi({ workspaceId, window, only, onOpen }: Props) {
   return (
     <Panel
       title="Calls by API"
-      description="Served calls; those that were rejected before a model was called are left out"
+      description="Served calls; those that were rejected before a model was called are not counted"
     >
       <Loaded query={usage} skeleton={<TableSkeleton rows={2} />} errorTitle="The usage could not be loaded">
         {({ data }) => {

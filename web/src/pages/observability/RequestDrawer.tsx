@@ -46,7 +46,7 @@ export function RequestDrawer({ id, request, isLoading, callerNameOf, onClose }:
 
 const CERTAINTY: Record<string, string> = {
   exact: 'reported by the engine',
-  estimated: 'estimated, the engine reported no usage',
+  estimated: 'estimated: the engine did not report all of it',
   void: 'not counted',
 }
 const DEDICATED = 'dedicated/'
@@ -82,7 +82,7 @@ function RequestFacts({ request, callerNameOf }: { request: LoggedRequest; calle
       'Cost',
       request.model?.startsWith(DEDICATED) ? 'included in the endpoint’s GPU-hours' : formatMoney(request.costUsd),
     ],
-    ['Held', request.holdMillis == null ? 'not held' : `${millis(request.holdMillis)}, until a replica was ready`],
+    ['Held', request.holdMillis == null ? 'not held' : `${millis(request.holdMillis)}, until a replica was free`],
     ['Queued', millis(request.queueMillis)],
     ['Time to first byte', millis(request.firstByteMillis)],
     ['Duration', formatDuration(request.durationMillis)],

@@ -8,8 +8,8 @@ export function toneOfStatus(status: number, code: string): Tone {
   return code ? 'bad' : 'ok'
 }
 
-/** Whether a stream went on at another replica after its replica was lost. */
+/** Whether a stream continued at another replica after its replica was lost. */
 export function failoverText(times: number): string {
   if (times === 0) return 'none'
-  return `went on at another replica ${times === 1 ? 'once' : `${times} times`}; the last one is shown`
+  return `continued at another replica ${times === 1 ? 'once' : `${times} times`}; the last one is shown`
 }

@@ -40,7 +40,7 @@ export function EmbeddingsTab({ options }: { options: ModelOption[] }) {
   if (options.length === 0) {
     return (
       <EmptyState title="No embedding models yet" icon={<IconVector size={32} />}>
-        The operator adds models in the configuration with <code>modality = "embedding"</code>.
+        The operator adds models in the console or in the configuration file.
       </EmptyState>
     )
   }

@@ -40,7 +40,10 @@ it('says which amount of the operator bounds the budget, and sends that of the a
   renderInConsole(<LimitsForm workspace={bounded} isOperator={false} />)
   const field = screen.getByLabelText('USD per month')
   expect(field).toHaveProperty('value', '')
-  expect(screen.getByRole('combobox', { name: 'When the budget is spent' })).toHaveProperty('value', 'Endpoints go on')
+  expect(screen.getByRole('combobox', { name: 'When the budget is spent' })).toHaveProperty(
+    'value',
+    'Endpoints continue',
+  )
   expect(screen.getByText('the operator’s $500.00 applies if lower')).toBeDefined()
   await userEvent.type(field, '20.50')
   await userEvent.click(screen.getByRole('button', { name: 'Save' }))

@@ -1,7 +1,7 @@
 /** What becomes of running endpoints when a monthly budget is spent. */
 
 export const ON_BUDGET = [
-  { value: 'continue', label: 'Endpoints go on' },
+  { value: 'continue', label: 'Endpoints continue' },
   { value: 'suspend', label: 'Endpoints are suspended' },
 ] as const
 

@@ -110,7 +110,7 @@ function ResumeDialog({ endpoint, opened, onClose }: DialogProps) {
     <Modal opened={opened} onClose={onClose} title={`Resume ${endpoint.name}?`}>
       <NumberInput
         label={endpoint.replicas == null ? 'Maximum replicas' : 'Replicas'}
-        description={`It had ${before}. With fewer it may fit where it did not.`}
+        description={`It had ${before}. With fewer replicas it may fit into the allotment.`}
         value={most}
         min={fewest}
         max={mostAllowed}

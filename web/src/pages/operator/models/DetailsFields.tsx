@@ -189,8 +189,8 @@ function ChatFields({ part: { input, checkbox } }: Props) {
           {...input('imageSquare')}
         />
         <OptionalNumber
-          label="Most tokens of an image"
-          description="Models with a fixed number: that number"
+          label="Maximum tokens per image"
+          description="For models with a fixed number, enter it"
           placeholder="16,384"
           min={1}
           allowDecimal={false}

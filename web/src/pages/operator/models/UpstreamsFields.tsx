@@ -68,7 +68,7 @@ function ServerFields({ part: { fields, input, change }, canStoreKeys }: ServerP
           {...input('apiKey')}
         />
         <OptionalNumber
-          label="Most calls at once"
+          label="Maximum concurrent calls"
           description="Further calls go to other servers or wait"
           placeholder="No limit"
           min={1}

@@ -27,14 +27,14 @@ const COLUMNS: Column<Finding>[] = [
   { id: 'remedy', header: 'Remedy', cell: ({ remedy }) => remedy || '–' },
 ]
 
-/** The findings of `forebay doctor` on the node that responds; problems first. */
+/** The findings of `forebay admin doctor` on the node that responds; problems first. */
 export function Findings() {
   const findings = useQuery(findingsQuery)
   return (
     <Panel
       id="checks"
       title="Checks"
-      description="The findings of forebay doctor on the node that responded"
+      description="The findings of forebay admin doctor on the node that responded"
       figure={findings.data ? `checked ${formatTime(findings.data.checkedAt)}` : null}
     >
       <Loaded query={findings} skeleton={<TableSkeleton rows={4} />} errorTitle="The checks could not be loaded">

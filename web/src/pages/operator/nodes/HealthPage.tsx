@@ -26,7 +26,7 @@ const PARTS = [
 export function HealthPage() {
   return (
     <OperatorsOnly title="Nodes and health">
-      <PageHeader title="Nodes and health" description="What runs this installation, and what needs you" />
+      <PageHeader title="Nodes and health" description="Nodes, GPUs and checks, and what needs attention" />
       <Group component="nav" aria-label="On this page" gap="md" mb="md">
         {PARTS.map(([id, name]) => (
           <Anchor key={id} component={Link} href={paths.operatorHealth(id)} size="sm">

@@ -21,7 +21,7 @@ import { SaveError } from '../../../ui/SaveError'
 import { TableSkeleton } from '../../../ui/Skeletons'
 import { LIMITS, limitsEdit, limitsOf } from './workspace-limits'
 
-/** The workspaces of an organization, with the limits in force. */
+/** The workspaces of an organization, with the effective limits. */
 export function Workspaces({ organizationId }: { organizationId: string }) {
   const workspaces = useQuery(organizationWorkspacesQuery(organizationId))
   const [edited, setEdited] = useState<Workspace>()
@@ -68,7 +68,7 @@ export function Workspaces({ organizationId }: { organizationId: string }) {
   return (
     <Panel
       title="Workspaces"
-      description="Limits in force. Administrators can lower theirs, not raise them"
+      description="Effective limits. Administrators can lower theirs, not raise them"
       actions={
         <Button size="xs" variant="default" onClick={() => setCreating(true)}>
           New workspace
@@ -141,7 +141,7 @@ function LimitsForm({ organizationId, workspace, onClose }: FormProps) {
           />
           <OptionalNumber
             label="Weight"
-            description="Its share of tokens while calls of others wait, too"
+            description="Its share of tokens while other workspaces wait, too"
             inputWrapperOrder={['label', 'input', 'description', 'error']}
             placeholder="1"
             min={1}

@@ -59,7 +59,7 @@ export function FirstSteps() {
           </Button>
         </Card>
         <Card number={3} title="Make the first call" isDone={done.call}>
-          <Text size="sm">The call takes a few seconds to arrive here; then this panel gives way to the figures.</Text>
+          <Text size="sm">The call takes a few seconds to arrive here; then this panel is replaced by the charts.</Text>
           <CodeBlock code={firstCall(chat, 'chat')} label="First call" />
         </Card>
       </ol>

@@ -10,7 +10,7 @@ import { Summary } from './Summary'
 export function OverviewPage() {
   return (
     <OperatorsOnly title="Overview">
-      <PageHeader title="Overview" description="What this installation does, and what it needs" />
+      <PageHeader title="Overview" description="Traffic of this installation, and what needs attention" />
       <div className={classes.stack}>
         <NeedsAttention />
         <FirstSteps />

@@ -38,7 +38,7 @@ function Fields({ endUser, workspaceId, onClose }: Props & { endUser: EndUser })
     <form onSubmit={submit}>
       <Stack gap="sm">
         {spending.data?.spending.length ? <BudgetBars spending={spending.data.spending} /> : null}
-        <LimitFields form={form} placeholder="As for each" />
+        <LimitFields form={form} placeholder="Default" />
         {error ? <ErrorPanel error={error} title="Could not save the limits" /> : null}
         <DialogButtons onCancel={onClose}>
           <Button type="submit" loading={sending.isPending} disabled={!isComplete(form.values)}>

@@ -77,7 +77,7 @@ const COLUMNS: Column<EndUser>[] = [
       </Stack>
     ),
   },
-  { id: 'limits', header: 'Limits', cell: (one) => limitsText(one) ?? 'As for each' },
+  { id: 'limits', header: 'Limits', cell: (one) => limitsText(one) ?? 'Default' },
   { id: 'first', header: 'First seen', cell: (one) => <Time value={one.firstSeenAt} /> },
   { id: 'last', header: 'Last seen', cell: (one) => <Time value={one.lastSeenAt} /> },
 ]

@@ -20,7 +20,7 @@ export function EndUsersTab() {
         {(one) => (
           <Panel
             title="For each end user"
-            description="What applies to those who have no limits of their own, also to those never seen before"
+            description="Defaults for end users without limits of their own, including new ones"
           >
             {isAdmin ? (
               <DefaultsForm key={`${one.id} ${one.version}`} workspace={one} />

@@ -58,7 +58,7 @@ export function ConnectServer({ canStoreKeys }: { canStoreKeys: boolean }) {
                 {...form.getInputProps('apiKey')}
               />
             </SimpleGrid>
-            {error ? <ErrorPanel error={error} title="The server could not be asked" /> : null}
+            {error ? <ErrorPanel error={error} title="Could not reach the server" /> : null}
             <Button type="submit" w="fit-content" loading={probe.isPending} disabled={!form.values.url.trim()}>
               Connect
             </Button>

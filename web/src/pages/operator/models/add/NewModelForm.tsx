@@ -123,7 +123,7 @@ function ServingFields({ form }: { form: UseFormReturnType<NewModelFields> }) {
   if ('upstreams' in form.values) {
     return (
       <OptionalNumber
-        label="Most calls at once"
+        label="Maximum concurrent calls"
         description="Further calls wait or are rejected"
         placeholder="No limit"
         min={1}

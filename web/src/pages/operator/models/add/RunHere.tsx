@@ -47,7 +47,7 @@ export function RunHere() {
             <Loaded
               query={sources}
               skeleton={<PanelSkeleton height={96} />}
-              errorTitle="What this machine has could not be loaded"
+              errorTitle="The resources of this machine could not be loaded"
             >
               {(weights) => <Machine weights={weights} />}
             </Loaded>

@@ -1,4 +1,5 @@
 import { createRouter } from '@tanstack/react-router'
+import { paths } from '../paths'
 import { PageSkeleton } from '../ui/Skeletons'
 import { routeTree } from './routes'
 
@@ -16,7 +17,8 @@ export const router = createRouter({
   stringifySearch,
   defaultPendingComponent: PageSkeleton,
   defaultPendingMs: 150,
-  scrollRestoration: true,
+  // The thread of the Playground follows its end.
+  scrollRestoration: ({ location }) => location.pathname !== paths.playground(),
 })
 
 declare module '@tanstack/react-router' {

@@ -20,7 +20,7 @@ export function useFilters<F extends Filters>(filters: F): [Values<F>, (change: 
       const written = writeFilters(filters, Object.fromEntries(new URLSearchParams(now)), changed)
       const query = new URLSearchParams(written).toString()
       const next = `${pathname}${query ? `?${query}` : ''}${hash}`
-      // A navigation restores scroll positions, so that a thread would leave its end.
+      // A navigation restores scroll positions.
       if (next !== router.history.location.href) router.history.replace(next)
     },
     [filters, router, page],

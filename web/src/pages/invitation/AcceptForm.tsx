@@ -6,8 +6,8 @@ import type { Schemas } from '../../api/client'
 import { acceptInvitation } from '../../api/members'
 import { useReplaceSession } from '../../api/session'
 import { paths } from '../../paths'
-import { ErrorPanel } from '../../ui/ErrorPanel'
 import { PASSWORD_RULE, PasswordField } from '../../ui/PasswordField'
+import { PasswordError } from '../sign-in/PasswordError'
 
 type Props = { token: string; invitation: Schemas['InvitationPreview']; signedInAs: string | undefined }
 
@@ -53,7 +53,9 @@ export function AcceptForm({ token, invitation, signedInAs }: Props) {
             onChange={(event) => setNew(event.currentTarget.checked)}
           />
         ) : null}
-        {accept.error ? <ErrorPanel title="Could not accept the invitation" error={accept.error} /> : null}
+        {accept.error ? (
+          <PasswordError error={accept.error} title="Could not accept the invitation" typed="The password" />
+        ) : null}
         <Button type="submit" loading={accept.isPending}>
           Accept invitation
         </Button>

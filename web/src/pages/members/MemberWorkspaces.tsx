@@ -5,7 +5,7 @@ import { addToWorkspace, type Member, membersQuery, removeFromWorkspace } from '
 import { useOrganization } from '../../api/session'
 import { DialogButtons } from '../../ui/DialogButtons'
 import { ErrorPanel } from '../../ui/ErrorPanel'
-import { membershipChanges } from './roles'
+import { membershipChanges, whyNoWorkspace } from './roles'
 
 type Workspaces = { id: string; name: string }[]
 type Props = { member: Member | undefined; workspaces: Workspaces; onClose: () => void }
@@ -32,10 +32,11 @@ function Fields({ member, workspaces, onClose }: Props & { member: Member }) {
     onSuccess: onClose,
     onSettled: () => queries.invalidateQueries(membersQuery(id)),
   })
+  const noWorkspace = whyNoWorkspace(member.role, selected)
   if (workspaces.length === 0) return <Text c="dimmed">There are no workspaces yet.</Text>
   return (
     <Stack gap="sm">
-      <Checkbox.Group value={selected} onChange={setSelected} aria-label="Workspaces">
+      <Checkbox.Group value={selected} onChange={setSelected} aria-label="Workspaces" error={noWorkspace}>
         <Stack gap="xs">
           {workspaces.map((workspace) => (
             <Checkbox key={workspace.id} value={workspace.id} label={workspace.name} />
@@ -44,7 +45,7 @@ function Fields({ member, workspaces, onClose }: Props & { member: Member }) {
       </Checkbox.Group>
       {save.error ? <ErrorPanel error={save.error} title="Could not change the workspaces" /> : null}
       <DialogButtons onCancel={onClose}>
-        <Button loading={save.isPending} onClick={() => save.mutate()}>
+        <Button loading={save.isPending} disabled={!!noWorkspace} onClick={() => save.mutate()}>
           Save
         </Button>
       </DialogButtons>

@@ -36,6 +36,10 @@ export function membershipChanges(before: readonly string[], after: readonly str
   return { added: after.filter((id) => !before.includes(id)), removed: before.filter((id) => !after.includes(id)) }
 }
 
-/** Why a person cannot be invited: a user belongs to one or more workspaces, and administrators to all. */
+/** Why these are not the workspaces of a person: a user belongs to one or more workspaces, and administrators to all. */
 export const whyNoWorkspace = (role: Role, workspaceIds: readonly string[]) =>
   role === 'member' && workspaceIds.length === 0 ? 'A member belongs to at least one workspace' : undefined
+
+/** For the operator, who adds members to an organization but to none of its workspaces. */
+export const noWorkspaceYet = (role: Role) =>
+  role === 'member' ? 'A member can do nothing until an administrator adds them to a workspace' : undefined

@@ -1,8 +1,8 @@
 import { Button, Group, Select, Stack, Text, Textarea } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { IconCode, IconVector } from '@tabler/icons-react'
+import { IconCode, IconPlayerStopFilled, IconVector } from '@tabler/icons-react'
 import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { embed } from '../../api/inference'
 import { EmptyState } from '../../ui/EmptyState'
 import { ErrorPanel } from '../../ui/ErrorPanel'
@@ -24,9 +24,9 @@ const EXAMPLE = 'The river flooded the valley\nWater rose after the heavy rain\n
 
 type EmbeddingsRequest = { model: string; input: string[] }
 
-async function compute({ model, input }: EmbeddingsRequest) {
+async function compute({ model, input }: EmbeddingsRequest, signal: AbortSignal) {
   const startedAt = performance.now()
-  const response = await embed(model, input)
+  const response = await embed(model, input, signal)
   return { ...response, model, input, ms: performance.now() - startedAt }
 }
 
@@ -35,7 +35,18 @@ export function EmbeddingsTab({ options }: { options: ModelOption[] }) {
   const [filters, change] = useFilters(FILTERS)
   const form = useForm({ initialValues: { lines: EXAMPLE } })
   const [shownCode, showCode] = useState<EmbeddingsRequest>()
-  const computed = useMutation({ mutationFn: compute })
+  const running = useRef<AbortController>(undefined)
+  const computed = useMutation({
+    mutationFn: (request: EmbeddingsRequest) => {
+      running.current = new AbortController()
+      return compute(request, running.current.signal)
+    },
+  })
+  const stop = () => {
+    running.current?.abort()
+    // Stopping shows no error.
+    computed.reset()
+  }
 
   if (options.length === 0) {
     return (
@@ -77,6 +88,11 @@ export function EmbeddingsTab({ options }: { options: ModelOption[] }) {
               <Button type="submit" loading={computed.isPending} disabled={!!blocked} title={blocked}>
                 Compute embeddings
               </Button>
+              {computed.isPending ? (
+                <Button color="red.8" leftSection={<IconPlayerStopFilled size={14} />} onClick={stop}>
+                  Stop
+                </Button>
+              ) : null}
               <Button
                 variant="default"
                 leftSection={<IconCode size={16} />}

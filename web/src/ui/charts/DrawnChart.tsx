@@ -6,6 +6,7 @@ import { ReferenceArea, ReferenceLine } from 'recharts'
 import { formatCompact, formatTime } from '../format'
 import classes from './DrawnChart.module.css'
 import {
+  axisWidth,
   type ChartProps,
   colorOf,
   highest,
@@ -18,12 +19,11 @@ import {
 } from './series'
 
 const defaultAt = (at: number) => formatTime(new Date(at).toISOString())
-/** Added below the chart, so that the plot keeps its height. */
-const LEGEND_HEIGHT = 43
+/** Of one line, and of two. Added below the chart, so that the plot keeps its height. */
+const LEGEND_HEIGHTS = { one: 43, two: 70 }
+const SERIES_PER_LINE = 3
 /** Mantine moves the labels of the axis 10 pixels to the left, which would be out of the chart. */
 const MARGIN = { top: 5, right: 5, bottom: 5, left: 10 }
-/** The same for all charts, so that the plots of a row are equally wide. */
-const AXIS_WIDTH = 64
 /** Of many marks, the newest are listed. */
 const MARKS_LISTED = 5
 /** Charts with one time axis show the cursor at the same time. */
@@ -44,16 +44,20 @@ export default function DrawnChart(props: ChartProps) {
   const times = timeTicks(points, props.zone)
   const ticks = roundTicks(highest(points, series, kind), props.isWhole)
   const withLegend = series.length > 1 || props.isGrouped
+  const legendHeight = series.length > SERIES_PER_LINE ? LEGEND_HEIGHTS.two : LEGEND_HEIGHTS.one
   const drawn = {
-    h: height + (withLegend ? LEGEND_HEIGHT : 0),
+    h: height + (withLegend ? legendHeight : 0),
     data: points,
     dataKey: 'at',
     series: series.map((one, index) => ({ name: one.key, label: one.label, color: colorOf(one, index) })),
     valueFormatter: formatValue,
     withLegend,
-    legendProps: { verticalAlign: 'bottom' as const },
+    legendProps: { verticalAlign: 'bottom' as const, wrapperStyle: { height: legendHeight } },
+    classNames: { legend: classes.legend },
+    // Lets the keyboard scroll it.
+    attributes: { legend: { tabIndex: 0 } },
     xAxisProps: { tickFormatter: (at: number) => times.get(at) ?? '', ticks: [...times.keys()], interval: 0 },
-    yAxisProps: { width: AXIS_WIDTH, interval: 0, ticks, domain: [0, ticks.at(-1) ?? 1] },
+    yAxisProps: { width: axisWidth(ticks.map(formatValue)), interval: 0, ticks, domain: [0, ticks.at(-1) ?? 1] },
     tooltipProps: { labelFormatter: (at: unknown) => (Number.isFinite(at) ? formatAt(Number(at)) : '') },
     children: [
       ...markedPoints(points, props.marks ?? []).map((at) => (

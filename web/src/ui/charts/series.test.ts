@@ -1,5 +1,17 @@
 import { describe, expect, it, vi } from 'vitest'
-import { highest, isSparse, markedPoints, roundTicks, roundTimes, summary, timeTicks, zoomOf } from './series'
+import {
+  axisWidth,
+  colorOf,
+  highest,
+  inErrorTones,
+  isSparse,
+  markedPoints,
+  roundTicks,
+  roundTimes,
+  summary,
+  timeTicks,
+  zoomOf,
+} from './series'
 
 describe('charts', () => {
   it('summarizes the range of each series', () => {
@@ -34,6 +46,14 @@ describe('charts', () => {
       [0, 1],
       [0, 1],
     ])
+  })
+  it('has an axis as wide as its longest label, and equally wide ones for short labels', () => {
+    expect([axisWidth([]), axisWidth(['0', '$10.00'])]).toEqual([64, 64])
+    expect(axisWidth(['$0', '$0.00000025'])).toBe(96)
+  })
+  it('draws six causes of errors in six colours', () => {
+    const codes = Array.from({ length: 6 }, (_, index) => ({ key: `${index}`, label: `code_${index}` }))
+    expect(new Set(inErrorTones(codes).map(colorOf)).size).toBe(6)
   })
   it('draws marks at the points that they belong to, once each', () => {
     const points = [{ at: 100 }, { at: 200 }, { at: 300 }]

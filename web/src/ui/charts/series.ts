@@ -54,7 +54,7 @@ export const TONES = {
 /** Gray is for the rest. */
 const ORDER = ['blue', 'orange', 'green', 'violet', 'red', 'yellow', 'pink', 'lime', 'indigo'] as const
 /** Causes of errors begin with red. */
-const OF_ERRORS = ['red', 'orange', 'pink', 'yellow', 'violet'] as const
+const OF_ERRORS = ['red', 'orange', 'pink', 'yellow', 'violet', 'indigo'] as const
 /** Groups that are drawn by themselves; more would look alike. */
 export const MAX_GROUPS = 5
 
@@ -103,6 +103,16 @@ export function roundTicks(max: number, isWhole = false): number[] {
   const count = Math.ceil(max / step - 1e-9)
   return Array.from({ length: count + 1 }, (_, index) => Number((index * step).toPrecision(12)))
 }
+
+/** The same for all charts with short labels, so that the plots of a row are equally wide. */
+const AXIS_WIDTH = 64
+const LABEL_MARGIN = 8
+/** More than the mean width of the characters of a label. */
+const CHARACTER_WIDTH = 8
+
+/** The width of an axis in which its longest label fits. */
+export const axisWidth = (labels: string[]): number =>
+  Math.max(AXIS_WIDTH, LABEL_MARGIN + CHARACTER_WIDTH * Math.max(0, ...labels.map(({ length }) => length)))
 
 /** The highest value of a chart; bars are stacked. */
 export function highest(points: Point[], series: Series[], kind: ChartProps['kind']): number {

@@ -95,7 +95,17 @@ function SuspendDialog({ endpoint, opened, onClose }: DialogProps) {
   )
 }
 
-function ResumeDialog({ endpoint, opened, onClose }: DialogProps) {
+function ResumeDialog(props: DialogProps) {
+  const { endpoint, opened, onClose } = props
+  return (
+    <Modal opened={opened} onClose={onClose} title={`Resume ${endpoint.name}?`}>
+      <ResumeFields {...props} />
+    </Modal>
+  )
+}
+
+/** A separate component, so that a reopened dialog starts with the current number. */
+function ResumeFields({ endpoint, onClose }: DialogProps) {
   const before = endpoint.replicas ?? endpoint.maxReplicas ?? 1
   const [most, setMost] = useState<Field>(before)
   const resume = useEndpointChange(
@@ -107,7 +117,7 @@ function ResumeDialog({ endpoint, opened, onClose }: DialogProps) {
   const [fewest, mostAllowed] = RANGES.replicas
   const isValid = Number.isInteger(most) && Number(most) >= fewest && Number(most) <= mostAllowed
   return (
-    <Modal opened={opened} onClose={onClose} title={`Resume ${endpoint.name}?`}>
+    <>
       <NumberInput
         label={endpoint.replicas == null ? 'Maximum replicas' : 'Replicas'}
         description={`It had ${before}. With fewer replicas it may fit into the allotment.`}
@@ -133,7 +143,7 @@ function ResumeDialog({ endpoint, opened, onClose }: DialogProps) {
       <Button mt="sm" loading={resume.isPending} disabled={!isValid} onClick={() => resume.mutate()} data-autofocus>
         Resume endpoint
       </Button>
-    </Modal>
+    </>
   )
 }
 

@@ -18,6 +18,7 @@ import { ErrorPanel } from '../../../ui/ErrorPanel'
 import { Loaded } from '../../../ui/Loaded'
 import { Panel } from '../../../ui/Panel'
 import { TableSkeleton } from '../../../ui/Skeletons'
+import { noWorkspaceYet } from '../../members/roles'
 
 const DEBOUNCE_MS = 200
 const ROLES = [
@@ -129,6 +130,7 @@ function AddMember({ members, isPending, onAdd }: AddProps) {
   const users = useQuery(foundUsersQuery(searched))
   const form = useForm({ initialValues: { userId: null as string | null, role: 'member' as Role } })
   const others = (users.data ?? []).filter((user) => !members.some((member) => member.userId === user.id))
+  const hint = noWorkspaceYet(form.values.role)
   const submit = form.onSubmit(({ userId, role }) => {
     if (userId) onAdd(userId, role)
     form.setFieldValue('userId', null)
@@ -151,6 +153,11 @@ function AddMember({ members, isPending, onAdd }: AddProps) {
           Add
         </Button>
       </Group>
+      {hint ? (
+        <Text size="sm" c="dimmed" mt={4}>
+          {hint}
+        </Text>
+      ) : null}
     </form>
   )
 }

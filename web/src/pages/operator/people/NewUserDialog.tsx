@@ -6,6 +6,7 @@ import type { Role } from '../../../api/operator/organizations'
 import { createUser, users } from '../../../api/operator/users'
 import { DialogButtons } from '../../../ui/DialogButtons'
 import { ErrorPanel } from '../../../ui/ErrorPanel'
+import { noWorkspaceYet } from '../../members/roles'
 import { NewPassword } from './NewPassword'
 
 type Props = { opened: boolean; organizations: readonly { id: string; name: string }[]; onClose: () => void }
@@ -55,7 +56,13 @@ function Fields({ organizations, onClose }: Props) {
           data={organizations.map(({ id, name }) => ({ value: id, label: name }))}
           {...form.getInputProps('organizationId')}
         />
-        <Select label="Role" allowDeselect={false} data={ROLES} {...form.getInputProps('role')} />
+        <Select
+          label="Role"
+          description={noWorkspaceYet(form.values.role)}
+          allowDeselect={false}
+          data={ROLES}
+          {...form.getInputProps('role')}
+        />
         {error ? <ErrorPanel error={error} title="Could not create the user" /> : null}
         <DialogButtons onCancel={onClose}>
           <Button

@@ -18,6 +18,8 @@ pub(crate) struct WorkspaceView {
     tokens_per_minute: u64,
     monthly_tokens: u64,
     max_api_keys: u64,
+    /// The configured limits, which apply where the operator set none.
+    defaults: DefaultLimitsView,
     /// The most that serverless calls and GPU-hours may cost in a month, in USD: the lower one of the operator's amount and that
     /// of the administrators; null if there is none.
     #[schema(value_type = Option<String>, example = "500.00")]
@@ -49,6 +51,7 @@ impl WorkspaceView {
             tokens_per_minute: limits.tokens_per_minute,
             monthly_tokens: limits.monthly_tokens,
             max_api_keys: limits.max_api_keys,
+            defaults: defaults.into(),
             monthly_usd: workspace.monthly_usd.cap(),
             operator_monthly_usd: workspace.monthly_usd.operator,
             on_budget: workspace.on_budget.into(),
@@ -56,6 +59,28 @@ impl WorkspaceView {
             response_retention_days: workspace.response_retention.map(ResponseRetention::days),
             weight: workspace.weight.get(),
             version: workspace.version,
+        }
+    }
+}
+
+/// The configured limits of workspaces.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = DefaultLimits)]
+struct DefaultLimitsView {
+    requests_per_minute: u64,
+    tokens_per_minute: u64,
+    monthly_tokens: u64,
+    max_api_keys: u64,
+}
+
+impl From<&Limits> for DefaultLimitsView {
+    fn from(limits: &Limits) -> Self {
+        Self {
+            requests_per_minute: limits.requests_per_minute,
+            tokens_per_minute: limits.tokens_per_minute,
+            monthly_tokens: limits.monthly_tokens,
+            max_api_keys: limits.max_api_keys,
         }
     }
 }

@@ -14,6 +14,7 @@ const workspace = {
   tokensPerMinute: 1_000,
   monthlyTokens: 5_000,
   maxApiKeys: 10,
+  defaults: { requestsPerMinute: 600, tokensPerMinute: 200_000, monthlyTokens: 50_000_000, maxApiKeys: 20 },
   onBudget: 'continue',
 } as Workspace
 
@@ -57,4 +58,10 @@ it('shows the operator their own amount, and the lower one that applies', () => 
   renderInConsole(<LimitsForm workspace={bounded} isOperator />)
   expect(screen.getByLabelText('USD per month')).toHaveProperty('value', '500.00')
   expect(screen.getByText('the administrators’ $50.00 applies')).toBeDefined()
+})
+
+it('shows the operator the configured limits', () => {
+  fakeApi(() => undefined)
+  renderInConsole(<LimitsForm workspace={workspace} isOperator />)
+  expect(screen.getByText('per calendar month (UTC); platform default 50,000,000')).toBeDefined()
 })

@@ -8,6 +8,7 @@ import { useApiForm } from '../../api/form'
 import { ownBudget } from '../../api/monthly-budgets'
 import { changeWorkspace, type Workspace, workspaceQuery } from '../../api/workspaces'
 import { ErrorPanel } from '../../ui/ErrorPanel'
+import { formatCount } from '../../ui/format'
 import { OptionalNumber } from '../../ui/OptionalNumber'
 import { BudgetField } from './BudgetField'
 import { Conflict } from './Conflict'
@@ -47,6 +48,7 @@ export function LimitsForm({ workspace, isOperator }: { workspace: Workspace; is
   }
   const { read, ...mine } = form.values
   const base = settingsOf(read, isOperator)
+  const defaults: Partial<Record<FieldName, number>> = read.defaults
   const isEdited = isChanged(base, mine)
   useEffect(() => {
     if (!isEdited && workspace.version !== read.version) form.setValues(fieldsOf(workspace, isOperator))
@@ -78,7 +80,7 @@ export function LimitsForm({ workspace, isOperator }: { workspace: Workspace; is
             <OptionalNumber
               key={name}
               label={label}
-              description={unit}
+              description={isOperator ? `${unit}; platform default ${formatCount(defaults[name] ?? 0)}` : unit}
               placeholder="Platform default"
               min={0}
               allowDecimal={false}

@@ -14,6 +14,9 @@ async fn a_workspace_is_created_read_changed_and_deleted() {
     let expected = json!({
         "id": id, "organizationId": organization, "name": "Labs", "requestsPerMinute": 600,
         "tokensPerMinute": 200_000, "monthlyTokens": 50_000_000, "maxApiKeys": 20,
+        "defaults": {
+            "requestsPerMinute": 600, "tokensPerMinute": 200_000, "monthlyTokens": 50_000_000, "maxApiKeys": 20,
+        },
         "monthlyUsd": null, "operatorMonthlyUsd": null, "onBudget": "continue", "responseRetentionDays": null,
         "endUsers": {"keepText": false, "requestsPerMinute": null, "tokensPerMinute": null, "budgets": []},
         "weight": 1, "version": 1,

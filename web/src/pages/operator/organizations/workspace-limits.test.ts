@@ -11,6 +11,7 @@ const workspace: Workspace = {
   tokensPerMinute: 1_000,
   monthlyTokens: 5_000,
   maxApiKeys: 10,
+  defaults: { requestsPerMinute: 600, tokensPerMinute: 200_000, monthlyTokens: 50_000_000, maxApiKeys: 20 },
   onBudget: 'continue',
   endUsers: {},
   weight: 1,

@@ -7,8 +7,8 @@ use store::Store;
 use store::requests::{self, Filter, LoggedCall, RejectedCall, StatusFilter, insert_rejected};
 use store::usage::UsageWriter;
 
-/// Ten calls, one each millisecond: calls 3 and 5 failed, calls 7 and 9 were rejected, all others were served. Calls 4 and 9 are
-/// flex calls.
+/// Ten calls, one each millisecond: calls 3 and 5 failed, call 6 was cancelled by its client, calls 7 and 9 were rejected, all
+/// others were served. Calls 4 and 9 are flex calls.
 async fn fill(store: &Store, workspace: &Workspace) {
     let mut events = Vec::new();
     let mut rejected = Vec::new();
@@ -18,6 +18,7 @@ async fn fill(store: &Store, workspace: &Workspace) {
             3 => event.code = "bad_gateway".into(),
             4 => event.origin.class = CallClass::Flex,
             5 => (event.status, event.code) = (502, "bad_gateway".into()),
+            6 => (event.status, event.code) = (499, "client_gone".into()),
             7 | 9 => {
                 rejected.push(RejectedCall {
                     request: event.request.clone(),
@@ -88,7 +89,9 @@ async fn calls_are_listed_newest_first_and_filtered() {
             (Filter { status: Some(StatusFilter::Exactly(429)), ..all.clone() }, vec![9]),
             (Filter { status: Some(StatusFilter::Class(4)), ..all.clone() }, vec![9, 7]),
             (Filter { status: Some(StatusFilter::Class(5)), ..all.clone() }, vec![5]),
-            (Filter { status: Some(StatusFilter::Exactly(200)), ..all.clone() }, vec![8, 6, 4, 3, 2, 1, 0]),
+            (Filter { status: Some(StatusFilter::Exactly(499)), ..all.clone() }, vec![6]),
+            (Filter { status: Some(StatusFilter::Failed), ..all.clone() }, vec![9, 7, 5, 3]),
+            (Filter { status: Some(StatusFilter::Exactly(200)), ..all.clone() }, vec![8, 4, 3, 2, 1, 0]),
             (Filter { code: Some("bad_gateway".into()), ..all.clone() }, vec![5, 3]),
             (Filter { code: Some("bad_gateway".into()), status: Some(StatusFilter::Class(2)), ..all.clone() }, vec![3]),
             (Filter { actor: Some(by_key), ..all.clone() }, vec![9, 8, 7, 6, 4, 2, 0]),

@@ -26,7 +26,7 @@ const MAX_LINE_AGE_MILLIS: i64 = COMPLETION_WINDOW_MILLIS + 3_600_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusFilter {
     Exactly(u16),
-    /// The first digit, such as 4 for 400 to 499.
+    /// The first digit, such as 4 for 400 to 499, but not calls left by their clients.
     Class(u16),
     /// Rejected and broken, also after a status of 200, but not left by their clients.
     Failed,
@@ -143,11 +143,17 @@ fn conditions(filter: &Filter) -> Vec<(&'static str, Value<'_>)> {
         Actor::Key(key) => ("key_id =", Value::Text(key.as_str())),
         Actor::User(user) => ("user_id =", Value::Text(user.as_str())),
     }));
+    let not_cancelled = ("code <>", Value::Text(CLIENT_GONE));
     let statuses = |lowest, highest| [("status >=", Value::Number(lowest)), ("status <=", Value::Number(highest))];
     match filter.status {
         Some(StatusFilter::Exactly(status)) => all.extend(statuses(i64::from(status), i64::from(status))),
-        Some(StatusFilter::Class(class)) => all.extend(statuses(i64::from(class) * 100, i64::from(class) * 100 + 99)),
-        Some(StatusFilter::Failed) => all.push(("code <>", Value::Text(CLIENT_GONE))),
+        Some(StatusFilter::Class(class)) => {
+            all.extend(statuses(i64::from(class) * 100, i64::from(class) * 100 + 99));
+            if class == 4 {
+                all.push(not_cancelled);
+            }
+        }
+        Some(StatusFilter::Failed) => all.push(not_cancelled),
         None => {}
     }
     all.extend(filter.code.as_deref().map(|code| ("code =", Value::Text(code))));

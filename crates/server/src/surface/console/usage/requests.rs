@@ -33,7 +33,8 @@ pub(crate) struct RequestsQuery {
     /// Only calls to the dedicated endpoint of this name.
     #[param(required = false, nullable = false)]
     endpoint: Option<String>,
-    /// A status such as `429`, all of a kind such as `5xx`, or `failed`: rejected and broken calls.
+    /// A status such as `429`, all of a kind such as `5xx`, or `failed`: rejected and broken calls. `4xx` leaves out calls
+    /// that their clients cancelled.
     #[param(required = false, nullable = false, example = "5xx")]
     status: Option<String>,
     /// Only errors with this code.

@@ -65,7 +65,8 @@ impl RequestError {
 
     /// A text that would exhaust the stack of a tokenizer.
     pub(crate) fn long_run(param: impl Into<String>) -> Self {
-        Self::invalid(param, format!("has more than {MAX_RUN} characters in a row without, or only of, white space"))
+        let kinds = "without, or only of, white space, or that the tokenizer does not split";
+        Self::invalid(param, format!("has more than {MAX_RUN} characters in a row {kinds}"))
     }
 
     pub(crate) fn kind(&self) -> ErrorKind {

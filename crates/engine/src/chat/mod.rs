@@ -7,7 +7,7 @@ pub(crate) use request::{ChatRequest, OutputFormat, StreamOptions, count, object
 
 use crate::decode::GenerationRequest;
 use crate::error::RequestError;
-use crate::long_text::{has_long_run, least_tokens};
+use crate::long_text::least_tokens;
 use crate::model::Model;
 use crate::model::constraint::Constraints;
 use crate::sampling::{Sampler, Sampling};
@@ -63,7 +63,7 @@ pub(crate) fn prompt_tokens(request: &ChatRequest, model: &Model) -> Result<Vec<
     // After the generation prompt, so that the model is in the state in which it wrote the beginning.
     prompt.push_str(&request.beginning);
     fits(least_tokens(prompt.len()), model.context_length)?;
-    if has_long_run(&prompt) {
+    if model.has_long_run(&prompt) {
         return Err(RequestError::long_run("messages"));
     }
     Ok(model.tokenize_prompt(&prompt))

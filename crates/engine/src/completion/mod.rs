@@ -7,7 +7,7 @@ pub(crate) use request::{CompletionRequest, Prompt, token_ids};
 use crate::chat::{check_biases, max_new_tokens};
 use crate::decode::GenerationRequest;
 use crate::error::RequestError;
-use crate::long_text::{has_long_run, least_tokens};
+use crate::long_text::least_tokens;
 use crate::model::Model;
 use crate::sampling::Sampler;
 use llama_cpp_2::token::LlamaToken;
@@ -68,7 +68,7 @@ pub(crate) fn text_tokens(text: &str, param: &'static str, model: &Model) -> Res
     if least > limit {
         return Err(RequestError::PromptTooLong { limit, prompt: least, param });
     }
-    if has_long_run(text) {
+    if model.has_long_run(text) {
         return Err(RequestError::long_run(param));
     }
     Ok(model.tokenize_prompt(text))

@@ -5,7 +5,7 @@ use super::response::{self, HttpResponse};
 use crate::chat::object;
 use crate::error::RequestError;
 use crate::loading::Workload;
-use crate::long_text::{has_long_run, least_tokens};
+use crate::long_text::least_tokens;
 use crate::members::Members;
 use crate::model::Model;
 use base64::Engine as _;
@@ -110,7 +110,7 @@ fn tokens(inputs: &[&str], model: &Model) -> Result<Vec<Vec<LlamaToken>>, Reques
         if least > limit {
             return Err(RequestError::InputTooLong { limit, index, tokens: least });
         }
-        if has_long_run(input) {
+        if model.has_long_run(input) {
             return Err(RequestError::long_run(format!("input[{index}]")));
         }
         let tokens = model.tokenize_input(input);

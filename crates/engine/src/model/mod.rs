@@ -4,6 +4,7 @@ pub(crate) mod backend;
 pub(crate) mod constraint;
 pub(crate) mod template;
 
+use crate::long_text::{has_long_phrase, has_long_run};
 use anyhow::{Context, anyhow};
 use constraint::Constraints;
 use llama_cpp_2::context::LlamaContext;
@@ -21,6 +22,9 @@ use template::ChatTemplate;
 
 /// Metadata key written by our converter: maximum input length, if shorter than the context length.
 pub(crate) const MAX_INPUT_KEY: &str = "forebay.max_input_tokens";
+
+/// The tokenizer whose words extend over the single spaces between them.
+const JOINS_WORDS: &str = "exaone-moe";
 
 /// Concurrency and memory limits.
 #[derive(Debug, Clone, Copy)]
@@ -67,6 +71,8 @@ pub(crate) struct Model {
     /// Maximum tokens of prompt and completion together, or of one embedding input.
     pub context_length: usize,
     pub template: ChatTemplate,
+    /// The tokenizer does not split between words and single spaces.
+    joins_words: bool,
     constraints: OnceLock<Option<Constraints>>,
 }
 
@@ -91,7 +97,8 @@ impl Model {
         let context_length = options.context.unwrap_or(usize::MAX).min(own_limit).min(trained);
         let template = template(&llama, options.chat_template);
         let template = template.with_context(|| format!("the chat template for {} is invalid", file.display()))?;
-        Ok(Self { backend, llama, purpose, context_length, template, constraints: OnceLock::new() })
+        let joins_words = llama.meta_val_str("tokenizer.ggml.pre").is_ok_and(|splitter| splitter == JOINS_WORDS);
+        Ok(Self { backend, llama, purpose, context_length, template, joins_words, constraints: OnceLock::new() })
     }
 
     pub(crate) fn llama(&self) -> &LlamaModel {
@@ -105,6 +112,11 @@ impl Model {
     /// A token that exists in every vocabulary.
     pub(crate) fn any_token(&self) -> LlamaToken {
         LlamaToken(0)
+    }
+
+    /// Whether the text has a run that is too long for the stack of its tokenizer.
+    pub(crate) fn has_long_run(&self, text: &str) -> bool {
+        has_long_run(text) || (self.joins_words && has_long_phrase(text))
     }
 
     /// Tokenizes a rendered prompt. The BOS token occurs once, whether or not the template contains it.

@@ -2,23 +2,41 @@
 
 use crate::engine::{CHAT, EMBEDDINGS, Engine, chat_weights, greedy};
 use serde_json::{Value, json};
+use std::ops::Range;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
 const RUN: usize = 100_000;
-/// Ways to split text into words, of which llama.cpp implements some with regular expressions. All names have the length of
-/// the starter model's own, so that they can be put in its place.
-const SPLITTERS: [&str; 4] = ["smollm", "tekken", "gpt-4o", "falcon"];
+/// Ways to split text into words, of which llama.cpp implements some with regular expressions.
+const SPLITTERS: [&str; 7] = ["smollm", "tekken", "gpt-4o", "falcon", "youtu", "minicpm5", EXAONE_MOE];
+/// It does not split between words and single spaces.
+const EXAONE_MOE: &str = "exaone-moe";
+/// Tensors begin at a multiple of this many bytes.
+const ALIGNMENT: usize = 32;
 
-/// The starter model with another way to split text into words.
+/// The place of a text in the metadata.
+fn text_of(file: &[u8], key: &str) -> Range<usize> {
+    let place = file.windows(key.len()).position(|bytes| bytes == key.as_bytes());
+    // The type and the length of the value are between.
+    let start = place.expect("the key is in the metadata") + key.len() + 4 + 8;
+    let length = u64::from_le_bytes(file[start - 8..start].try_into().unwrap());
+    start..start + usize::try_from(length).unwrap()
+}
+
+fn set_text(file: &mut Vec<u8>, key: &str, value: &str) {
+    let place = text_of(file, key);
+    let length = (value.len() as u64).to_le_bytes();
+    drop(file.splice(place.start - 8..place.end, length.into_iter().chain(value.bytes())));
+}
+
+/// The starter model with another way to split text into words, and a name that keeps the tensors aligned.
 fn with_splitter(splitter: &str, folder: &TempDir) -> PathBuf {
     let mut file = std::fs::read(chat_weights()).unwrap();
-    let key = b"tokenizer.ggml.pre";
-    let at = file.windows(key.len()).position(|bytes| bytes == key).expect("the key is in the metadata") + key.len();
-    // The type and the length of the value are between.
-    let value = at + 4 + 8;
-    assert_eq!(&file[value..value + splitter.len()], b"smollm");
-    file[value..value + splitter.len()].copy_from_slice(splitter.as_bytes());
+    let before = file.len();
+    set_text(&mut file, "tokenizer.ggml.pre", splitter);
+    let padding = before.wrapping_sub(file.len()) % ALIGNMENT;
+    let name = "x".repeat(text_of(&file, "general.name").len() + padding);
+    set_text(&mut file, "general.name", &name);
     let path = folder.path().join("model.gguf");
     std::fs::write(&path, file).unwrap();
     path
@@ -26,8 +44,9 @@ fn with_splitter(splitter: &str, folder: &TempDir) -> PathBuf {
 
 fn runs() -> Vec<String> {
     let mut runs: Vec<String> = ["a", "7", ".", " ", "\n", "é"].map(|letter| letter.repeat(RUN)).into();
-    // About the longest that is tokenized at all.
+    // About the longest that are tokenized at all.
     runs.push("b".repeat(262_000));
+    runs.push(".".repeat(262_000) + &"\n/".repeat(131_000));
     runs
 }
 
@@ -44,6 +63,12 @@ async fn long_runs_end_no_engine() {
             assert_eq!(counted.status, 200, "{what:?}: {}", engine.child.stderr());
             assert!(counted.json()["count"].as_u64().unwrap() > 100, "{what:?}");
         }
+        let words_status = if splitter == EXAONE_MOE { 422 } else { 200 };
+        for (run, expected) in [(".".to_owned() + &"\n/".repeat(500_000), 422), ("a ".repeat(600_000), words_status)] {
+            let counted = engine.client.post_json("/tokenize", greedy(&run, 1)).await;
+            assert_eq!(counted.status, expected, "{splitter}: {}", engine.child.stderr());
+        }
+        assert_eq!(engine.client.get("/health").await.status, 200, "{splitter}");
     }
 }
 

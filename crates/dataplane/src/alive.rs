@@ -11,7 +11,7 @@ use crate::resolve::Target;
 use crate::response_memory::KeptMemory;
 use crate::{Call, Dataplane, Response, ResponseBody, ResponseFormat};
 use domain::usage::Tokens;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 impl Dataplane {
     pub(crate) async fn serve_alive(
@@ -25,6 +25,7 @@ impl Dataplane {
         let route = target.route();
         let prompt = call.request.prompt_tokens(route.model.context_length, route.pool.prompt_ratio());
         let rate_limits = call.tap.rate_limits();
+        call.tap.kept_alive_from(Instant::now() + interval);
         let mut serving = self.serve_detached(call.detach(), target);
         let mut served = tokio::time::timeout(interval, &mut serving).await.ok();
         let mut memory = KeptMemory::new(self.memory.grant(&call.caller.organization));

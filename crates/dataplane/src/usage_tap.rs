@@ -27,6 +27,11 @@ pub trait Sink: Send + Sync {
 /// A stream is marked every time it has generated this many tokens.
 const MARK_EVERY: u64 = 512;
 
+/// The pace of a model is learned from responses whose clients were behind for at most this long.
+const MAX_CLIENT_LAG: Duration = Duration::from_secs(1);
+/// And for at most the time divided by this.
+const MAX_LAG_PART: u32 = 8;
+
 /// A running call, which is settled when this is dropped at the latest. A pointer, because it moves from the request to the
 /// response; the default has nothing to settle.
 #[derive(Default)]
@@ -53,6 +58,11 @@ struct RunningCall {
     text_bytes: Option<u64>,
     /// When the current attempt began.
     attempt_began: Instant,
+    /// From when on the call is served only as fast as its client reads.
+    alive_from: Option<Instant>,
+    /// From the beginning of the attempt until the engine had sent its whole response; `None` before, and if this time is not
+    /// the engine's own.
+    engine_time: Option<Duration>,
     /// What earlier attempts may have cost their engines.
     unbilled: UnbilledWork,
     /// The client caused the end of the call, after an engine had done work for it.
@@ -88,6 +98,8 @@ impl UsageTap {
             prompt_sent: AtomicU64::new(0),
             text_bytes: None,
             attempt_began: started,
+            alive_from: None,
+            engine_time: None,
             unbilled: UnbilledWork::None,
             is_clients_end: false,
         })))
@@ -182,6 +194,22 @@ impl UsageTap {
     pub(crate) fn first_byte(&mut self) {
         if let Some(call) = &mut self.0 {
             call.record.first_byte.get_or_insert(call.started.elapsed());
+        }
+    }
+
+    /// Records that from this time on, the call is served in the body of its response, which waits for its client.
+    pub(crate) fn kept_alive_from(&mut self, from: Instant) {
+        if let Some(call) = &mut self.0 {
+            call.alive_from = Some(from);
+        }
+    }
+
+    /// Records that the engine has sent its whole response, during which the client was behind for `lag` in all.
+    pub(crate) fn engine_ended(&mut self, lag: Duration) {
+        if let Some(call) = &mut self.0 {
+            let time = call.attempt_began.elapsed();
+            let is_in_time = lag <= MAX_CLIENT_LAG.min(time / MAX_LAG_PART);
+            call.engine_time = (is_in_time && !call.began_alive() && !call.is_continued()).then_some(time);
         }
     }
 
@@ -322,6 +350,17 @@ impl RunningCall {
         }
     }
 
+    /// Whether the client may have delayed the beginning of the response.
+    fn began_alive(&self) -> bool {
+        let began = self.started + self.record.first_byte.unwrap_or_default();
+        self.alive_from.is_some_and(|from| began >= from)
+    }
+
+    /// Whether several replicas have generated the response.
+    fn is_continued(&self) -> bool {
+        self.record.failovers.continued > 0
+    }
+
     fn wake(&mut self, completion: u64, meter: &TokenMeter) {
         if completion >= self.next_mark {
             self.next_mark = completion + MARK_EVERY;
@@ -369,8 +408,8 @@ impl RunningCall {
             let unbilled = if is_void { self.unbilled } else { UnbilledWork::None };
             let is_whole = record.outcome == Outcome::Served && record.tokens.completion > 0;
             let whole_completion = is_whole.then_some(record.tokens.completion);
-            if let (Some(tokens), Some(route)) = (whole_completion, &record.model) {
-                route.pool.pace().learn(tokens / permit.choices(), now - self.attempt_began);
+            if let (Some(tokens), Some(route), Some(time)) = (whole_completion, &record.model, self.engine_time) {
+                route.pool.pace().learn(tokens / permit.choices(), time);
             }
             permit.settle(UsedTokens { billed: record.tokens, unbilled, whole_completion }, now);
         }

@@ -19,6 +19,13 @@ impl Learned {
         self.0.load(Ordering::Relaxed)
     }
 
+    /// Like [`Self::observe`], but what is above twice the number, or below half of it, counts as that: no single call moves it
+    /// far.
+    pub(crate) fn observe_gradually(&self, observed: u64, range: &RangeInclusive<u32>) {
+        let before = u64::from(self.get());
+        self.observe(observed.clamp(before / 2, before * 2), range);
+    }
+
     /// An observation outside of the range is a mistake of the engine.
     pub(crate) fn observe(&self, observed: u64, range: &RangeInclusive<u32>) {
         let observed = u32::try_from(observed).unwrap_or(u32::MAX).clamp(*range.start(), *range.end());

@@ -15,8 +15,8 @@ const RANGE: RangeInclusive<u32> = UNIT..=10_000 * UNIT;
 /// In a shorter response, the time for the prompt matters too much.
 const MIN_TOKENS: u64 = 16;
 
-/// Tokens per second of one choice, from the request until the end of its response: the prompt and the queue of the engine
-/// count.
+/// Tokens per second of one choice, from the request until the engine has sent its response: the prompt and the queue of the
+/// engine count.
 #[derive(Debug)]
 pub struct Pace(Learned);
 
@@ -37,7 +37,7 @@ impl Pace {
     pub fn learn(&self, tokens: u64, time: Duration) {
         if tokens >= MIN_TOKENS {
             let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1);
-            self.0.observe(tokens.saturating_mul(u64::from(UNIT) * 1_000) / millis, &RANGE);
+            self.0.observe_gradually(tokens.saturating_mul(u64::from(UNIT) * 1_000) / millis, &RANGE);
         }
     }
 }
@@ -54,6 +54,8 @@ mod tests {
         assert_eq!(pace.tokens_within(Duration::from_secs(1)), 20, "a short response says little");
         (0..200).for_each(|_| pace.learn(1_000, Duration::from_secs(10)));
         assert!((95..=100).contains(&pace.tokens_within(Duration::from_secs(1))), "{pace:?}");
+        pace.learn(MIN_TOKENS, Duration::MAX);
+        assert!((92..=97).contains(&pace.tokens_within(Duration::from_secs(1))), "one call moves it little: {pace:?}");
         (0..400).for_each(|_| pace.learn(u64::MAX, Duration::ZERO));
         assert!(pace.tokens_within(Duration::from_secs(1)) <= 10_000, "{pace:?}");
         (0..400).for_each(|_| pace.learn(MIN_TOKENS, Duration::MAX));

@@ -240,6 +240,44 @@ fn no_way_to_end_a_call_gives_back_more_than_what_was_not_used() {
     });
 }
 
+#[tokio::test]
+async fn the_pace_of_a_model_is_learned_from_the_time_of_its_engine() {
+    let node = Node::start(1_000_000_000).await;
+    let body = r#"{"model":"a/b","max_tokens":500,"messages":[{"role":"user","content":"hi"}]}"#;
+    let estimate = chat::parse(body.into()).unwrap().estimate;
+    let route = Arc::new(Route { model: Arc::new(model()), pool: Pool::new(Vec::new()) });
+    let (before, long) = (Instant::now(), Duration::from_secs(1));
+    type End<'a> = &'a dyn Fn(&mut UsageTap);
+    let ends: [(&str, End<'_>, u64); 4] = [
+        ("the engine has not ended", &|_: &mut UsageTap| {}, 20),
+        ("the client was behind", &|tap: &mut UsageTap| tap.engine_ended(long), 20),
+        (
+            "the client has delayed the beginning",
+            &|tap: &mut UsageTap| {
+                tap.kept_alive_from(before);
+                tap.first_byte();
+                tap.engine_ended(Duration::ZERO);
+            },
+            20,
+        ),
+        ("the time of the engine", &|tap: &mut UsageTap| tap.engine_ended(Duration::ZERO), 21),
+    ];
+    for (number, (what, end, expected)) in (0..).zip(ends) {
+        let request = RequestId::new(NOW, number);
+        let permit = node.admission.admit(&node.caller, &route.model, &estimate, asked(request.clone())).await.unwrap();
+        let mut tap = UsageTap::open(Arc::new(NoSink), request, "chat", NOW);
+        tap.keep(permit.generating(1, 500, true));
+        tap.note(|record| {
+            record.model = Some(Arc::clone(&route));
+            record.tokens = Tokens { prompt: 10, completion: 400, cached: 0 };
+            record.certainty = Certainty::Exact;
+        });
+        end(&mut tap);
+        tap.settle(Outcome::Served);
+        assert_eq!(route.pool.pace().tokens_within(Duration::from_secs(1)), expected, "{what}");
+    }
+}
+
 fn model() -> Model {
     Model::plain(ModelId::parse("a/b").unwrap())
 }

@@ -1,6 +1,7 @@
 //! The body of a response, which settles its call when it ends.
 
 mod alive_body;
+mod client_lag;
 mod moving;
 mod response_body;
 
@@ -17,6 +18,7 @@ use crate::upstream::Exchange;
 use crate::usage_tap::UsageTap;
 use crate::waiting::{SILENCE_WHEN_DOWN, Wait, WaitEnd, WaitFor, Waits};
 use bytes::Bytes;
+use client_lag::{Behind, ClientLag};
 use domain::RequestId;
 use fleet::Slot;
 use fleet::breaker::Witness;
@@ -25,8 +27,7 @@ use moving::Moving;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-/// A client that takes nothing for this long does not read. Meanwhile the gateway takes nothing from the engine, which may
-/// go on: sockets have room for much text.
+/// A client that takes nothing for this long does not read.
 const UNREAD_AFTER: Duration = Duration::from_secs(1);
 
 /// A stream to the client. Dropped early, it closes the connection to the replica.
@@ -50,16 +51,7 @@ pub struct StreamBody {
     kept: Option<Box<dyn KeptCall>>,
     /// Set while the stream moves to another replica.
     moving: Option<Moving>,
-    /// Set from the first piece that the client has not taken until all was passed that the engine has sent.
-    behind: Option<Behind>,
-}
-
-/// The client has something to take, and the engine may have written more than was passed.
-#[derive(Clone, Copy)]
-struct Behind {
-    since: Instant,
-    /// The tokens that were passed until then.
-    completion: u64,
+    lag: ClientLag,
 }
 
 /// The parts of a call that a stream keeps until it ends.
@@ -100,7 +92,7 @@ impl StreamBody {
             idle: Duration::MAX,
             kept: None,
             moving: None,
-            behind: None,
+            lag: ClientLag::default(),
         }
     }
 
@@ -113,12 +105,13 @@ impl StreamBody {
         }
         if self.stream.is_done() {
             self.settle(Outcome::Served);
+        } else {
+            self.handed_over();
         }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if let Some(first) = self.first.take() {
-            self.handed_over();
             return Poll::Ready(Some(first));
         }
         let mut failed = self.error.take();
@@ -146,7 +139,9 @@ impl StreamBody {
                     return Poll::Ready(None);
                 }
                 let Poll::Ready(data) = exchange.poll_data(cx) else {
-                    self.behind = None;
+                    if self.lag.behind().is_some() {
+                        self.lag.end(time_of(self.wait.as_ref()));
+                    }
                     let (Some(wait), Some(context)) = (&mut self.wait, &self.context) else { return Poll::Pending };
                     match ready!(wait.poll(cx, context.slot.replica(), WaitFor::Event)) {
                         WaitEnd::Down | WaitEnd::TimedOut => {
@@ -195,15 +190,15 @@ impl StreamBody {
 
     /// A piece goes to the client now. If it does not take it, this body is not polled.
     fn handed_over(&mut self) {
-        if self.behind.is_none() {
-            let since = self.wait.as_ref().map_or_else(Instant::now, Wait::now);
-            self.behind = Some(Behind { since, completion: self.stream.meter.completion() });
+        if self.lag.behind().is_none() {
+            let since = time_of(self.wait.as_ref());
+            self.lag.begin(Behind { since, completion: self.stream.meter.completion() });
         }
     }
 
     /// How long the client has not read, and the tokens that were passed until then, if the engine may have gone on.
     fn unread(&self) -> Option<(Duration, u64)> {
-        let behind = self.behind.filter(|_| self.exchange.is_some() && !self.stream.is_finished())?;
+        let behind = self.lag.behind().filter(|_| self.exchange.is_some() && !self.stream.is_finished())?;
         let time = Instant::now().saturating_duration_since(behind.since);
         (time >= UNREAD_AFTER).then_some((time, behind.completion))
     }
@@ -279,7 +274,9 @@ impl StreamBody {
             && context.tap.is_open()
         {
             self.stream.meter.teach(&context.slot);
-            if outcome != Outcome::Served {
+            if outcome == Outcome::Served {
+                context.tap.engine_ended(self.lag.total(time_of(self.wait.as_ref())));
+            } else {
                 self.stream.meter.assume_cached(&context.slot);
             }
             context.tap.meter(&self.stream.meter);
@@ -289,6 +286,11 @@ impl StreamBody {
             context.tap.settle(outcome);
         }
     }
+}
+
+/// The time, as cheaply as the wait of a stream knows it.
+fn time_of(wait: Option<&Wait>) -> Instant {
+    wait.map_or_else(Instant::now, Wait::now)
 }
 
 fn exchange_error(error: &ExchangeError) -> CallError {

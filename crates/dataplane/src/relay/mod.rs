@@ -277,6 +277,7 @@ impl Dataplane {
         match response {
             UpstreamResponse::Whole(bytes, meter, memory) => {
                 tap.meter(&meter);
+                tap.engine_ended(Duration::ZERO);
                 meter.teach(&slot);
                 Response {
                     format: ResponseFormat::Json,

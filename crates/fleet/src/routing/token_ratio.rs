@@ -44,7 +44,7 @@ impl TokenRatio {
     pub fn learn(&self, bytes: u64, tokens: u64) {
         if tokens >= MIN_TOKENS {
             let of_text = (tokens - self.added().min(tokens)).max(1);
-            self.bytes_per_token.observe(bytes.saturating_mul(u64::from(UNIT)) / of_text, &RANGE);
+            self.bytes_per_token.observe_gradually(bytes.saturating_mul(u64::from(UNIT)) / of_text, &RANGE);
         } else {
             let added = tokens.saturating_sub(self.tokens(bytes));
             self.added.observe(added * u64::from(UNIT), &ADDED_RANGE);
@@ -67,6 +67,8 @@ mod tests {
         ratio.learn(1_000_000, 10);
         assert!((1_900..=2_000).contains(&ratio.tokens(4_000)), "too short to tell");
         assert_eq!(ratio.prompt_tokens(4_000), ratio.tokens(4_000), "nothing is added");
+        ratio.learn(100, 100_000);
+        assert!((1_950..=2_070).contains(&ratio.tokens(4_000)), "one call moves it little: {ratio:?}");
         for _ in 0..200 {
             ratio.learn(u64::MAX, 100);
         }

@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
+use serde_json::Value;
 use tempfile::TempDir;
+use testkit::fake_engine::Script;
 use testkit::http::connect;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf, split};
 use tokio::net::TcpStream;
@@ -17,7 +20,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::app::{TIMEOUT, TestApp, wait_until};
+use crate::app::{TIMEOUT, TestApp, chat, stream, wait_until};
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
@@ -38,6 +41,10 @@ const ENHANCE_YOUR_CALM: u32 = 11;
 
 /// `:status: 200` in HPACK.
 const STATUS_200: u8 = 0x88;
+const METHOD_GET: u8 = 0x82;
+const METHOD_POST: u8 = 0x83;
+/// Streams whose client opens no window for them.
+const HELD_STREAMS: u32 = 20;
 /// The data of the ping after an attack: its reply shows that everything before it was handled.
 const LAST_PING: &[u8; 8] = b"the last";
 
@@ -82,14 +89,20 @@ impl Gateway {
 
     /// The headers of `GET /v1/models`.
     fn request(&self) -> Vec<u8> {
+        self.headers(METHOD_GET, "/v1/models")
+    }
+
+    fn headers(&self, method: u8, path: &str) -> Vec<u8> {
         let key = format!("Bearer {}", self.app.key);
-        [
-            vec![0x82, 0x87],
-            literal(&[0x01], "", "h"),
-            literal(&[0x04], "", "/v1/models"),
-            literal(&[0x0f, 0x08], "", &key),
-        ]
-        .concat()
+        [vec![method, 0x87], literal(&[0x01], "", "h"), literal(&[0x04], "", path), literal(&[0x0f, 0x08], "", &key)]
+            .concat()
+    }
+
+    fn post_chat(&self, stream: u32, body: &Value) -> Vec<u8> {
+        let content_type = literal(&[0x0f, 0x10], "", "application/json");
+        let head = [self.headers(METHOD_POST, "/v1/chat/completions"), content_type].concat();
+        let body = body.to_string();
+        [frame(HEADERS, END_HEADERS, stream, &head), frame(DATA, END_STREAM, stream, body.as_bytes())].concat()
     }
 
     fn get(&self, stream: u32) -> Vec<u8> {
@@ -333,4 +346,42 @@ async fn a_client_without_a_window_gets_its_response_when_it_opens_one() {
             break;
         }
     }
+}
+
+/// The time that a stream waits for a window is not that of its engine: calls without a count are billed by the pace of the
+/// model, for all tenants.
+#[tokio::test]
+async fn streams_that_are_held_back_leave_the_pace_of_their_model() {
+    let gateway = Gateway::start().await;
+    let engine = gateway.app.engine();
+    engine.script(Script { chunks: 16, chunk_delay_ms: 20, ..Script::default() });
+    // SETTINGS_INITIAL_WINDOW_SIZE = 0
+    let Connection { mut reader, mut writer } = gateway.connect(&[0, 4, 0, 0, 0, 0]).await;
+    let held = stream("hi");
+    for number in streams(HELD_STREAMS) {
+        writer.write_all(&gateway.post_chat(number, &held)).await.unwrap();
+    }
+    writer.flush().await.unwrap();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    for number in std::iter::once(0).chain(streams(HELD_STREAMS)) {
+        writer.write_all(&frame(WINDOW_UPDATE, 0, number, &(1_u32 << 20).to_be_bytes())).await.unwrap();
+    }
+    writer.flush().await.unwrap();
+    let mut ended = 0;
+    while ended < HELD_STREAMS {
+        let frame = timeout(TIMEOUT, read_frame(&mut reader)).await.expect("a frame").expect("the connection is open");
+        ended += u32::from(frame.kind == DATA && frame.flags & END_STREAM != 0);
+    }
+
+    // A model of which nothing is known writes 20 tokens in the second after which the client leaves.
+    engine.script(Script { delay_ms: 60_000, ..Script::default() });
+    let (left, calls) = (2 * HELD_STREAMS + 1, HELD_STREAMS as usize + 1);
+    writer.write_all(&gateway.post_chat(left, &chat("hi"))).await.unwrap();
+    writer.flush().await.unwrap();
+    assert!(engine.wait_for_calls(calls, TIMEOUT).await);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    writer.write_all(&frame(RST_STREAM, 0, left, &CANCEL.to_be_bytes())).await.unwrap();
+    writer.flush().await.unwrap();
+    let event = gateway.app.usage(calls).await.remove(0);
+    assert!(event.certainty.as_str() == "estimated" && event.tokens.completion >= 19, "{event:?}");
 }

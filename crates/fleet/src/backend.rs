@@ -8,8 +8,8 @@ use crate::room::{self, CapacityProbe, Occupancy};
 use crate::routing::{PrefixIndex, PromptLoad};
 use arc_swap::ArcSwap;
 use domain::CallClass;
-use domain::capabilities::{Capabilities, CapabilitySet};
-use domain::model::{BatchShare, RerankApi, Upstream};
+use domain::capabilities::{Capabilities, Capability, CapabilitySet, Support};
+use domain::model::{BatchShare, EngineKind, RerankApi, Upstream};
 use http::header::{self, HeaderMap, HeaderValue};
 use outbound::{Address, AddressError};
 use parking_lot::Mutex;
@@ -81,7 +81,7 @@ pub struct Backend {
     /// When a call was last lost with it.
     lost_at: Mutex<Option<Instant>>,
     /// Whether it has reported tokens that it found in its cache.
-    reports_cached: AtomicBool,
+    has_reported_cached: AtomicBool,
     /// As far as it is known.
     capabilities: ArcSwap<Capabilities>,
     /// Why its capabilities may have changed since they were found: 0 for no reason, else the [`Staleness`] plus one.
@@ -178,7 +178,7 @@ impl Backend {
             prefixes: Mutex::default(),
             breaker: Mutex::default(),
             lost_at: Mutex::default(),
-            reports_cached: AtomicBool::new(false),
+            has_reported_cached: AtomicBool::new(false),
             capabilities: ArcSwap::default(),
             staleness: AtomicU8::new(0),
         })
@@ -245,13 +245,22 @@ impl Backend {
         }
     }
 
-    /// Whether its responses say how many tokens of a prompt were cached, in their last usage at least.
+    /// Whether its responses say how many tokens of a prompt were cached, in their last usage at least. An engine that was not
+    /// probed is expected to do what its kind can: its first calls may find a full cache, whose tokens have a lower price.
     pub fn reports_cached(&self) -> bool {
-        self.reports_cached.load(Ordering::Relaxed)
+        self.has_reported_cached.load(Ordering::Relaxed)
+            || match self.capabilities.load().get(Capability::CachedTokens) {
+                Support::Yes => true,
+                Support::No => false,
+                Support::Unknown => self.upstream.engine.is_some_and(EngineKind::reports_cached_tokens_last),
+            }
     }
 
-    pub(crate) fn has_reported_cached(&self) {
-        self.reports_cached.store(true, Ordering::Relaxed);
+    /// It has reported tokens that it found in its cache.
+    pub(crate) fn note_cached(&self) {
+        if !self.has_reported_cached.load(Ordering::Relaxed) {
+            self.has_reported_cached.store(true, Ordering::Relaxed);
+        }
     }
 
     pub fn in_flight(&self) -> u32 {

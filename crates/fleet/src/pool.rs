@@ -106,8 +106,8 @@ impl Slot {
 
     /// Learns from the tokens that the engine counted in the prompt and, if it says so, found in its cache.
     pub fn learn(&self, prompt: u64, cached: Option<u64>) {
-        if cached.is_some_and(|cached| cached > 0) && !self.replica.reports_cached() {
-            self.replica.has_reported_cached();
+        if cached.is_some_and(|cached| cached > 0) {
+            self.replica.note_cached();
         }
         let Some(placement) = &self.placement else { return };
         placement.ratio.learn(placement.bytes, prompt);

@@ -5,8 +5,9 @@ use crate::queue::QueuedCall;
 use crate::routing::{EnginePressure, FingerprintBuilder};
 use domain::CallClass::{Flex, Interactive};
 use domain::caller::Actor;
+use domain::capabilities::{Capability, Support};
 use domain::fair_queue::Newcomer;
-use domain::model::Upstream;
+use domain::model::{EngineKind, Upstream};
 use domain::{KeyId, QueueWeight, Timestamp, WorkspaceId};
 use std::collections::BTreeSet;
 use std::sync::Barrier;
@@ -140,6 +141,35 @@ fn the_engines_counts_correct_the_estimates() {
     assert!(predicted > 0 && real == 200 * 4_000);
     let after = Pool::replacing(Some(&pool), pool.replicas().to_vec());
     assert!(pick(&after, b'a').unwrap().cached_estimate().unwrap() > 3_900, "a new pool keeps what was learned");
+}
+
+#[test]
+fn a_replica_reports_cached_tokens_if_it_has_or_its_engine_is_known_to() {
+    let replica = |engine| {
+        let upstream = Upstream { engine, ..Upstream::plain("http://127.0.0.1:9000/v1".to_owned(), "m") };
+        Arc::new(Backend::new("r", upstream).unwrap())
+    };
+    let probed = |support| {
+        let mut capabilities = Capabilities::default();
+        capabilities.set(Capability::CachedTokens, support);
+        Arc::new(capabilities)
+    };
+    for engine in [EngineKind::Vllm, EngineKind::Sglang] {
+        let replica = replica(Some(engine));
+        assert!(replica.reports_cached(), "{engine:?}");
+        replica.set_capabilities(probed(Support::No));
+        assert!(!replica.reports_cached(), "{engine:?} without the option");
+    }
+    let other = replica(None);
+    assert!(!other.reports_cached());
+    other.set_capabilities(probed(Support::Yes));
+    assert!(other.reports_cached());
+    let pool = Pool::new(vec![replica(Some(EngineKind::LlamaServer))]);
+    let slot = pool.pick(Interactive, || panic!("the prompt is not read"), &[], Instant::now()).unwrap();
+    slot.learn(1_000, Some(0));
+    assert!(!slot.replica().reports_cached());
+    slot.learn(1_000, Some(10));
+    assert!(slot.replica().reports_cached());
 }
 
 #[test]

@@ -396,6 +396,14 @@ impl EngineKind {
         is_set && self == Self::Vllm
     }
 
+    /// Whether the engine reports the cached tokens of a stream at its end only, if its options say so.
+    pub const fn reports_cached_tokens_last(self) -> bool {
+        match self {
+            Self::Vllm | Self::Sglang => true,
+            Self::ForebayEngine | Self::LlamaServer => false,
+        }
+    }
+
     /// Whether the engine reports its KV-cache usage; llama-server no longer does.
     pub const fn reports_kv_cache_usage(self) -> bool {
         match self {

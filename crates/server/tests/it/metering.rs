@@ -131,6 +131,17 @@ async fn the_cached_tokens_of_a_cut_stream_are_an_estimate_where_the_engine_has_
     }
 }
 
+/// The engine may have a full cache from before the gateway started.
+#[tokio::test]
+async fn the_first_cut_stream_is_an_estimate_where_the_engine_is_known_to_report_cached_tokens() {
+    let app = TestApp::setup().chat_upstream("engine = \"vllm\"").start().await;
+    app.engine().script(Script { cached_tokens: Some(4), chunk_delay_ms: 20, ..script(Personality::Vllm) });
+    let mut gateway = Gateway::of(app);
+    gateway.check_departure(1, 2).await;
+    let cut = gateway.app.usage(gateway.calls).await.remove(0);
+    assert_eq!((cut.certainty, cut.tokens.cached), (Certainty::Estimated, 0), "{cut:?}");
+}
+
 #[tokio::test]
 async fn a_prompt_that_no_engine_counted_is_estimated_by_the_model() {
     let app = TestApp::start().await;

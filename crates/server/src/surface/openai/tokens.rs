@@ -42,6 +42,7 @@ pub(super) struct DetokenizedText<'a> {
     responses((status = 200, body = TokenList<'static>)))]
 pub(super) async fn tokenize(exchange: &mut Exchange<'_>, caller: Arc<Caller>) -> Result<EdgeResponse, InferenceError> {
     let mut call = begin(exchange, caller, parse_tokenize).await?;
+    exchange.hide_end_user(&mut call.request);
     let tokenized = exchange.surface.dataplane.tokenize(&mut call).await;
     let tokenized = end(exchange, &mut call, tokenized)?;
     let body = written(&TokenList {
@@ -74,9 +75,8 @@ async fn begin(
     parse: fn(Bytes) -> Result<ParsedRequest, ParseError>,
 ) -> Result<Call, InferenceError> {
     let WholeBody { bytes, memory } = exchange.read_body(&caller).await?;
-    let mut request = exchange.surface.body_bounds.parse(bytes, &memory, parse).await?;
+    let request = exchange.surface.body_bounds.parse(bytes, &memory, parse).await?;
     exchange.check_attempts_before(&caller, &request)?;
-    exchange.hide_end_user(&mut request);
     Ok(exchange.side_call(caller, request))
 }
 

@@ -1,10 +1,11 @@
 //! Prompts as tokens, and tokens as text.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::fake_engine::Script;
 use testkit::http::Client;
 
-use crate::app::{CHAT, TestApp, UPSTREAM_NAME, error_line};
+use crate::app::{CHAT, TestApp, UPSTREAM_NAME, error_line, text};
+use crate::console::person::Person;
 
 #[tokio::test]
 async fn an_engine_with_a_tokenizer_turns_prompts_into_tokens_and_back() {
@@ -30,6 +31,24 @@ async fn an_engine_with_a_tokenizer_turns_prompts_into_tokens_and_back() {
     let fourth = app.client().post_json("/detokenize", json!({"model": CHAT, "tokens": [1]})).await;
     assert_eq!(error_line(&fourth), "429 rate_limit_exceeded");
     assert!(app.usage(0).await.is_empty(), "tokens are free");
+}
+
+#[tokio::test]
+async fn engines_do_not_learn_for_whom_tokens_are_asked() {
+    let app = TestApp::setup().upstream("engine = \"vllm\"").start().await;
+    let operator = Person::operator(&app).await;
+    let keys = format!("/api/workspaces/{}/keys", app.workspace());
+    let key = operator.make(&keys, json!({"name": "shared", "trustsEndUser": true})).await;
+    let client = app.client_with(text(&key["key"]));
+    let messages = json!([{"role": "user", "content": "hi"}]);
+    for (path, body) in [
+        ("/tokenize", json!({"model": CHAT, "messages": messages, "user": "ada"})),
+        ("/detokenize", json!({"metadata": {"user_id": "ada"}, "model": CHAT, "tokens": [1], "user": "ada"})),
+    ] {
+        assert_eq!(client.post_json(path, body).await.status_line(), "200 OK", "{path}");
+        let sent = app.engine().calls().last().unwrap().json();
+        assert!(sent.get("user").is_none_or(Value::is_null) && sent.get("metadata").is_none(), "{sent}");
+    }
 }
 
 #[tokio::test]

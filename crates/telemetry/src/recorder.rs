@@ -59,9 +59,10 @@ pub struct SettledLine {
 }
 
 impl SettledLine {
-    /// Whether an engine did work that the client pays for.
+    /// Whether an engine did work that the client pays for. Those to endpoints cost GPU-hours.
     pub fn is_charged(&self) -> bool {
-        self.event.as_ref().is_some_and(|event| event.certainty != Certainty::Void)
+        let is_charged = |event: &UsageEvent| event.certainty != Certainty::Void && !event.model.is_dedicated();
+        self.event.as_ref().is_some_and(is_charged)
     }
 }
 

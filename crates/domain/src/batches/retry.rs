@@ -2,6 +2,8 @@
 
 /// The calls of engines for a line. One whose calls always fail is not repeated for the whole window of its batch.
 const MAX_ATTEMPTS: u32 = 12;
+/// The same for a call whose response had no room in the memory of its organization: others may have used it at that moment.
+const MAX_CHARGED_ATTEMPTS: u32 = 3;
 const FIRST_BACKOFF_MILLIS: u64 = 500;
 const MAX_BACKOFF_MILLIS: u64 = 60_000;
 /// How long a line waits for what it could not begin without.
@@ -36,8 +38,8 @@ pub enum AfterAttempt {
 /// Decides by the response.
 pub fn after_attempt(response: &AttemptResponse<'_>) -> AfterAttempt {
     let AttemptResponse { status, code, may_begin_later, is_charged, attempts } = *response;
-    // Only the last attempt is billed, so work would be free if the line ran again.
-    if is_charged {
+    // Only the last attempt is billed, so work would be free if the line ran again and again.
+    if is_charged && (status != 429 || attempts >= MAX_CHARGED_ATTEMPTS) {
         return AfterAttempt::Finish;
     }
     if may_begin_later {
@@ -91,13 +93,18 @@ mod tests {
 
     #[test]
     fn an_attempt_that_the_client_pays_for_is_the_last_one() {
-        // Too much for the time, or for the memory of the organization; or the API cannot express the response.
-        for (status, code) in
-            [(408, "upstream_timeout"), (429, "concurrency_limit_exceeded"), (502, "bad_gateway"), (200, "")]
-        {
+        // Too much for the time, or the API cannot express the response.
+        for (status, code) in [(408, "upstream_timeout"), (502, "bad_gateway"), (200, "")] {
             let response = AttemptResponse { is_charged: true, ..failed(status, code, 1) };
             assert_eq!(after_attempt(&response), AfterAttempt::Finish, "{status} {code}");
         }
+        // Too much for the memory that the organization has left.
+        let busy = |attempts| {
+            let response = failed(429, "concurrency_limit_exceeded", attempts);
+            after_attempt(&AttemptResponse { is_charged: true, ..response })
+        };
+        assert_eq!([1, 2].map(busy), [500, 1_000].map(|after_millis| AfterAttempt::Retry { after_millis }));
+        assert_eq!(busy(MAX_CHARGED_ATTEMPTS), AfterAttempt::Finish);
     }
 
     #[test]

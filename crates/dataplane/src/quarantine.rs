@@ -54,6 +54,8 @@ const SERVED_PROMPTS: usize = 1024;
 const ABANDONED_FOR: Duration = Duration::from_secs(10);
 /// The most abandoned calls that are remembered; the oldest is forgotten first.
 const MAX_ABANDONED: usize = 256;
+/// How often calls look whether replicas of abandoned calls are down.
+const LOOK_PERIOD: Duration = Duration::from_millis(100);
 
 /// The lost requests of a node, shared by its cores.
 #[derive(Clone, Default)]
@@ -72,14 +74,19 @@ struct Shared {
     served: ServedPrompts,
     /// The number of abandoned calls.
     abandoned_count: AtomicUsize,
-    abandoned: Mutex<Vec<AbandonedCall>>,
+    abandoned: Mutex<AbandonedCalls>,
+}
+
+#[derive(Default)]
+struct AbandonedCalls {
+    calls: Vec<AbandonedCall>,
+    looked_at: Option<Instant>,
 }
 
 /// A call whose client left before a response began, while a replica had its prompt.
 struct AbandonedCall {
     replica: Arc<Backend>,
     prompt: u64,
-    workspace: u64,
     /// When its attempt began.
     began: Instant,
     left: Instant,
@@ -109,7 +116,6 @@ impl Drop for RunningAttempt<'_> {
         quarantine.abandon(AbandonedCall {
             replica: Arc::clone(self.replica),
             prompt: self.dataplane.fingerprint(self.call),
-            workspace: quarantine.workspace(self.call.caller.workspace.as_str()),
             began: self.began,
             left: Instant::now(),
         });
@@ -250,27 +256,32 @@ impl Quarantine {
     }
 
     fn abandon(&self, call: AbandonedCall) {
-        let mut abandoned = self.shared.abandoned.lock();
-        if abandoned.len() >= MAX_ABANDONED {
-            abandoned.remove(0);
+        let calls = &mut self.shared.abandoned.lock().calls;
+        if calls.len() >= MAX_ABANDONED {
+            calls.remove(0);
         }
-        abandoned.push(call);
-        self.shared.abandoned_count.store(abandoned.len(), Ordering::Relaxed);
+        calls.push(call);
+        self.shared.abandoned_count.store(calls.len(), Ordering::Relaxed);
     }
 
     fn has_abandoned(&self) -> bool {
         self.shared.abandoned_count.load(Ordering::Relaxed) > 0
     }
 
-    /// Adds the losses of calls that were abandoned at replicas which are down now.
+    /// Adds the losses of calls that were abandoned at replicas which are down now, unless this was looked for just before.
+    /// The workspace has lost nothing: clients leave for many reasons, and find some replica restarting.
     fn add_abandoned(&self, now: Instant) {
-        let mut abandoned = self.shared.abandoned.lock();
-        abandoned.retain(|call| now.saturating_duration_since(call.left) < ABANDONED_FOR);
-        let lost: Vec<AbandonedCall> = abandoned.extract_if(.., |call| call.replica.health() == Health::Down).collect();
-        self.shared.abandoned_count.store(abandoned.len(), Ordering::Relaxed);
+        let Some(mut abandoned) = self.shared.abandoned.try_lock() else { return };
+        let AbandonedCalls { calls, looked_at } = &mut *abandoned;
+        if looked_at.is_some_and(|at| now.saturating_duration_since(at) < LOOK_PERIOD) {
+            return;
+        }
+        *looked_at = Some(now);
+        let lost: Vec<AbandonedCall> = calls.extract_if(.., |call| call.replica.health() == Health::Down).collect();
+        calls.retain(|call| now.saturating_duration_since(call.left) < ABANDONED_FOR);
+        self.shared.abandoned_count.store(calls.len(), Ordering::Relaxed);
         drop(abandoned);
-        for AbandonedCall { prompt, workspace, began, .. } in lost {
-            self.add(workspace, 1, began, now);
+        for AbandonedCall { prompt, began, .. } in lost {
             self.add(prompt, WITH_OTHERS, began, now);
         }
     }
@@ -368,7 +379,7 @@ mod tests {
     }
 
     fn abandoned(replica: &Arc<Backend>, left: Instant) -> AbandonedCall {
-        AbandonedCall { replica: Arc::clone(replica), prompt: 1, workspace: 7, began: left, left }
+        AbandonedCall { replica: Arc::clone(replica), prompt: 1, began: left, left }
     }
 
     fn is_rejected(quarantine: &Quarantine, fingerprint: u64, now: Instant) -> bool {
@@ -492,7 +503,6 @@ mod tests {
             replica.set_health(Health::Up);
         }
         assert!(is_rejected(&quarantine, 1, after(22)));
-        assert!(quarantine.remaining(|| 7, MAX_LOST_CALLS, after(22)).is_some());
     }
 
     #[test]
@@ -501,9 +511,10 @@ mod tests {
         for _ in 0..2 * MAX_ABANDONED {
             quarantine.abandon(abandoned(&replica, start));
         }
-        assert_eq!(quarantine.shared.abandoned.lock().len(), MAX_ABANDONED);
-        replica.set_health(Health::Down);
+        assert_eq!(quarantine.shared.abandoned.lock().calls.len(), MAX_ABANDONED);
         quarantine.sweep(start + ABANDONED_FOR);
+        replica.set_health(Health::Down);
+        quarantine.sweep(start + 2 * ABANDONED_FOR);
         assert!(!quarantine.has_abandoned() && quarantine.is_empty(), "the replica ended too late");
     }
 

@@ -168,8 +168,9 @@ async fn a_prompt_whose_client_leaves_before_its_engine_ends_is_rejected_too() {
         }
         assert!(app.engine().wait_until_idle(TIMEOUT).await, "the gateway has noticed that its client left");
         app.engines[0].stop();
-        // The first call finds that the engine is down, so that the second one counts the loss.
-        for _ in 0..2 {
+        // The first call finds that the engine is down, so that the second one counts the loss. A node looks ten times a second.
+        for pause_millis in [0, 200] {
+            tokio::time::sleep(Duration::from_millis(pause_millis)).await;
             assert_eq!(error_line(&app.chat("other").await), "503 model_not_serving");
         }
         app.engines[0].restart();

@@ -53,7 +53,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let mut dimensions = None;
     let mut cache = CacheMembers::default();
     let mut others = OtherMembers::default();
-    let mut other_bytes = 0;
+    let (mut other_bytes, mut media_bytes) = (0, 0);
 
     read_members(&body, &MEMBERS, |reader, name| {
         let checks = &mut checks;
@@ -75,7 +75,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
             // vLLM also takes a chat as the input of an embedding.
             b"messages" => {
                 let start = reader.position();
-                media::check(reader, checks, &"messages", name)?;
+                media_bytes += media::check(reader, checks, &"messages", name)?;
                 other_bytes += (reader.position() - start) as u64;
             }
             _ => other_bytes += others.read(reader, name)?,
@@ -93,8 +93,8 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let prompts = input.unwrap_or_default();
     let inputs = prompts.count;
     let operation = Operation::Embeddings(EmbeddingOptions { encoding, dimensions, inputs });
-    // An engine may read another member in place of the input.
-    let least = prompts.least_tokens.max(least_tokens(other_bytes));
+    // An engine may read another member in place of the input. How many tokens an image has does not follow from its bytes.
+    let least = prompts.least_tokens.max(least_tokens(other_bytes - media_bytes));
     let mut estimate = TokenEstimate::embeddings(other_bytes, inputs, least);
     estimate.add_prompts(&prompts);
     Ok(ParsedRequest {
@@ -186,6 +186,9 @@ mod tests {
             assert_eq!(overflow(&messages), expected);
             assert_eq!(overflow(&format!(r#""documents":"{text}""#)), expected);
             assert_eq!(overflow(&format!(r#""user":"{text}""#)), None, "engines do not embed it");
+            let image = format!(r#"[{{"type":"image_url","image_url":{{"url":"data:image/png;base64,{text}"}}}}]"#);
+            let messages = format!(r#""messages":[{{"role":"user","content":{image}}}]"#);
+            assert_eq!(overflow(&messages), None, "the tokens of an image do not follow from its bytes");
         }
     }
 

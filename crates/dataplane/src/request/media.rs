@@ -4,13 +4,14 @@ use json::{Checks, JsonError, Path, Reader, ValueKind, shorten};
 use std::fmt::Display;
 
 /// Moves past the value of the member `name` at `path` and notes the first address in it that is not a `data:` URL.
-/// Addresses are the strings under members such as `image_url`, `url` and `video`, also in arrays.
+/// Addresses are the strings under members such as `image_url`, `url` and `video`, also in arrays. Returns the bytes of the
+/// `data:` URLs.
 pub(super) fn check(
     reader: &mut Reader<'_>,
     checks: &mut Checks,
     path: &dyn Display,
     name: &[u8],
-) -> Result<(), JsonError> {
+) -> Result<u64, JsonError> {
     check_value(reader, checks, path, is_address(name))
 }
 
@@ -19,24 +20,29 @@ fn check_value(
     checks: &mut Checks,
     path: &dyn Display,
     is_address: bool,
-) -> Result<(), JsonError> {
+) -> Result<u64, JsonError> {
+    let mut media = 0;
     match reader.kind()? {
         ValueKind::String => {
             let text = reader.string()?;
-            if is_address && !text.raw().starts_with(b"data:") {
-                checks.remote_media(path);
+            match (is_address, text.raw().starts_with(b"data:")) {
+                (true, true) => media = text.raw().len() as u64,
+                (true, false) => checks.remote_media(path),
+                (false, _) => {}
             }
-            Ok(())
         }
-        ValueKind::Array => {
-            reader.array(|reader, index| check_value(reader, checks, &Path::Index(path, index), is_address))
-        }
+        ValueKind::Array => reader.array(|reader, index| {
+            media += check_value(reader, checks, &Path::Index(path, index), is_address)?;
+            Ok::<(), JsonError>(())
+        })?,
         ValueKind::Object => reader.object(|reader, name, _| {
             let name = name.decoded();
-            check(reader, checks, &Path::Member(path, shorten(&name)), &name)
-        }),
-        ValueKind::Null | ValueKind::Bool | ValueKind::Number => reader.skip(),
+            media += check(reader, checks, &Path::Member(path, shorten(&name)), &name)?;
+            Ok(())
+        })?,
+        ValueKind::Null | ValueKind::Bool | ValueKind::Number => reader.skip()?,
     }
+    Ok(media)
 }
 
 /// Whether a string under this name is an address. Model servers disagree in the names, and some ignore case.

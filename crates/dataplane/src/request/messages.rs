@@ -172,13 +172,13 @@ fn check_part(
                 found[known] = reader.kind()? != ValueKind::Null;
                 let path = Path::Member(path, member);
                 if checks.is(reader, &path, expected)? {
-                    return media::check(reader, checks, &path, member.as_bytes());
+                    return media::check(reader, checks, &path, member.as_bytes()).map(drop);
                 }
                 Ok(())
             }
             None => {
                 let name = name.decoded();
-                media::check(reader, checks, &Path::Member(path, shorten(&name)), &name)
+                media::check(reader, checks, &Path::Member(path, shorten(&name)), &name).map(drop)
             }
         }
     })?;

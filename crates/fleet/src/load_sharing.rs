@@ -52,6 +52,7 @@ impl LoadSharing {
             report.load.running = report.load.running.saturating_add(running);
             report.placed.extend(placed);
         }
+        self.reported.retain(|replica, _| reports.contains_key(replica));
         let news: Vec<ReplicaReport> = reports.into_values().filter(|report| self.is_news(report, now)).collect();
         for ReplicaReport { replica, load, .. } in &news {
             match *load == NodeLoad::default() {

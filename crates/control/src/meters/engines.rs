@@ -21,6 +21,8 @@ use tokio::task::JoinSet;
 const RETRY_SILENT: Duration = Duration::from_secs(600);
 /// Bound of concurrent reads.
 const MAX_READS: usize = 64;
+/// How long a server may take, so that many that hang do not keep the others waiting.
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
 pub(super) struct EngineMeter {
@@ -67,8 +69,9 @@ impl EngineMeter {
                 let (replica, connector) = (Arc::clone(replica), parts.connector.clone());
                 let (source, model) = (source.clone(), route.model.id.to_string());
                 reads.push(async move {
-                    let counters = token_counters::fetch(&replica, family, &connector).await;
-                    (replica, source, model, counters)
+                    let fetched = token_counters::fetch(&replica, family, &connector);
+                    let fetched = tokio::time::timeout(READ_TIMEOUT, fetched).await;
+                    (replica, source, model, fetched.unwrap_or(FetchedCounters::Unreachable))
                 });
             }
         }

@@ -92,25 +92,34 @@ impl JournalDrain {
             if attempts == 1 {
                 tracing::warn!(%error, "usage events wait for the store");
             }
-            // A rejected batch is not transient: after some attempts, fall back to single events.
+            // A rejected batch is not transient: after some attempts, find the events that the store rejects.
             if !error.is_unavailable() && attempts >= MAX_ATTEMPTS {
-                return self.write_one_by_one(batch).await;
+                return self.write_in_halves(batch).await;
             }
             tokio::time::sleep(RETRY_AFTER).await;
         }
     }
 
-    /// Quarantines the events that the store rejects, so that the others are stored.
-    async fn write_one_by_one(&mut self, batch: &Batch) {
-        for event in &batch.events {
-            while let Err(error) = self.write(batch, std::slice::from_ref(event)).await {
-                if !error.is_unavailable() {
+    /// Quarantines the events that the store rejects, so that the others are stored. What is rejected is divided until it is one
+    /// event.
+    async fn write_in_halves(&mut self, batch: &Batch) {
+        let mut parts = vec![&batch.events[..]];
+        while let Some(part) = parts.pop() {
+            let Err(error) = self.write(batch, part).await else { continue };
+            match part {
+                _ if error.is_unavailable() => {
+                    parts.push(part);
+                    tokio::time::sleep(RETRY_AFTER).await;
+                }
+                [event] => {
                     tracing::error!(request = %event.request, ?error, "the store rejected a usage event; quarantined it");
                     self.quarantined.0.fetch_add(1, Ordering::Relaxed);
                     self.reader.quarantine(event);
-                    break;
                 }
-                tokio::time::sleep(RETRY_AFTER).await;
+                _ => {
+                    let (first, second) = part.split_at(part.len() / 2);
+                    parts.extend([second, first]);
+                }
             }
         }
     }
@@ -147,7 +156,7 @@ pub(crate) async fn record_events(
 /// holds when a node writes every few seconds. On PostgreSQL, other nodes wait for these rows as long as a batch takes.
 const fn max_batch(engine: Engine) -> usize {
     match engine {
-        Engine::Sqlite => 64 << 10,
+        Engine::Sqlite => 128 << 10,
         Engine::Postgres => 1_000,
     }
 }

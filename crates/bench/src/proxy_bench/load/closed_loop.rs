@@ -18,7 +18,7 @@ const SETTLE: Duration = Duration::from_millis(1_600);
 /// Forebay writes the events of many keys at most every five seconds.
 const WRITTEN_WITHIN: Duration = Duration::from_secs(60);
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-const ALL_WRITTEN: &str = "forebay_journal_unwritten_bytes 0";
+const ALL_WRITTEN: &str = "forebay_journal_waiting_bytes 0";
 
 /// Cost of a phase.
 #[derive(Debug, Clone, Copy)]

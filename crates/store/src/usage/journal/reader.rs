@@ -78,8 +78,9 @@ pub struct Batch {
     /// The run is over, and this is its last batch.
     pub ends_run: bool,
     bytes: u64,
-    /// The file that is fully read with this batch.
-    done: Option<String>,
+    /// The files that are fully read with this batch, and whether it ends with the last of them.
+    done: Vec<String>,
+    ends_file: bool,
     /// Set if the events are only in memory.
     unwritten: Option<UnwrittenLines>,
 }
@@ -93,12 +94,26 @@ struct UnwrittenLines {
 
 impl Batch {
     fn new(run: RunId) -> Self {
-        Self { run, events: Vec::new(), ends_run: false, bytes: 0, done: None, unwritten: None }
+        Self { run, events: Vec::new(), ends_run: false, bytes: 0, done: Vec::new(), ends_file: false, unwritten: None }
     }
 
     /// The batch ends with its file, and another file follows.
     pub fn is_followed(&self) -> bool {
-        self.done.is_some()
+        self.ends_file
+    }
+
+    fn end_file(&mut self, name: String) {
+        self.done.push(name);
+        self.ends_file = true;
+    }
+
+    /// Adds the batch that follows in the next file of the same run.
+    fn append(&mut self, next: Self) {
+        self.events.extend(next.events);
+        self.bytes += next.bytes;
+        self.done.extend(next.done);
+        (self.ends_file, self.ends_run) = (next.ends_file, next.ends_run);
+        self.unwritten = next.unwritten;
     }
 }
 
@@ -120,8 +135,20 @@ impl JournalReader {
         Self { shared, earlier, position: 0, file: None, running: HashMap::new(), removable: Vec::new() }
     }
 
-    /// The next batch of about `max` events; `None` if there is nothing new.
+    /// The next batch of about `max` events, of as many files of a run as it takes; `None` if there is nothing new.
     pub fn next(&mut self, max: usize) -> io::Result<Option<Batch>> {
+        let Some(mut batch) = self.next_of_file(max)? else { return Ok(None) };
+        while batch.ends_file && !batch.ends_run && batch.events.len() < max {
+            match self.next_of_file(max - batch.events.len()) {
+                Ok(Some(next)) => batch.append(next),
+                // What was read is stored first; the next round reports the error again.
+                Ok(None) | Err(_) => break,
+            }
+        }
+        Ok(Some(batch))
+    }
+
+    fn next_of_file(&mut self, max: usize) -> io::Result<Option<Batch>> {
         match self.earlier.front() {
             Some(_) => self.next_of_earlier(max).map(Some),
             None => self.next_of_this_run(max),
@@ -131,7 +158,7 @@ impl JournalReader {
     /// The batch is stored: frees its space and removes its file.
     pub fn stored(&mut self, batch: &Batch) {
         self.shared.moved.fetch_add(batch.bytes, Ordering::Relaxed);
-        self.removable.extend(batch.done.clone());
+        self.removable.extend(batch.done.iter().cloned());
         let mut state = self.shared.state.lock();
         // If some were written meanwhile, the reader will find them in their file, and the store knows them.
         if let Some(lines) = batch.unwritten.filter(|lines| lines.rewrites == state.rewrites) {
@@ -197,7 +224,7 @@ impl JournalReader {
         if ended {
             self.leave_file();
             self.earlier.pop_front();
-            batch.done = Some(name);
+            batch.end_file(name);
             if self.earlier.front().is_none_or(|next| next.run != batch.run) {
                 batch.ends_run = true;
                 batch.events.extend(self.running.drain().map(|(_, event)| interrupted(event)));
@@ -239,7 +266,7 @@ impl JournalReader {
             batch.bytes += segment.appended.saturating_sub(self.position);
             self.leave_file();
             self.shared.state.lock().finished.pop_front();
-            batch.done = Some(name);
+            batch.end_file(name);
         }
         Ok(Some(batch))
     }

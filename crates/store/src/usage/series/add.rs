@@ -3,7 +3,7 @@
 //! SQL cannot add to a sketch. So a transaction reads its rows, merges and writes them back. On PostgreSQL it creates and locks
 //! them first, in the same order everywhere: a concurrent transaction waits for the locks and sees the result.
 
-use super::gather::{self, Gathered, Rejections, SeriesKey};
+use super::gather::{self, Added, Gathered, Rejections, SeriesKey};
 use super::read::counts_of;
 use super::{COUNTS, KEY, SKETCHES};
 use crate::db::{Engine, Query, Tx};
@@ -30,8 +30,7 @@ pub async fn add_rejections(tx: &mut Tx, rejections: &[Rejections]) -> Result<()
 }
 
 async fn write(tx: &mut Tx, gathered: Gathered<'_>) -> Result<(), StoreError> {
-    let tallies: Vec<(SeriesKey<'_>, Tally)> = gathered.tallies.into_iter().collect();
-    for chunk in chunks(&tallies) {
+    for chunk in chunks(&gathered.rows()) {
         let before = stored(tx, chunk).await?;
         overwrite(tx, chunk, before).await?;
     }
@@ -44,7 +43,7 @@ async fn write(tx: &mut Tx, gathered: Gathered<'_>) -> Result<(), StoreError> {
 }
 
 /// What is stored of these rows so far, in their order. No other transaction changes them until this one ends.
-async fn stored(tx: &mut Tx, rows: &[(SeriesKey<'_>, Tally)]) -> Result<Vec<Tally>, StoreError> {
+async fn stored(tx: &mut Tx, rows: &[Added<'_, '_>]) -> Result<Vec<Tally>, StoreError> {
     match tx.engine() {
         Engine::Sqlite => find(tx, rows).await,
         Engine::Postgres => lock(tx, rows).await,
@@ -52,7 +51,7 @@ async fn stored(tx: &mut Tx, rows: &[(SeriesKey<'_>, Tally)]) -> Result<Vec<Tall
 }
 
 /// SQLite has one writer at a time, so there is nothing to lock.
-async fn find(tx: &mut Tx, rows: &[(SeriesKey<'_>, Tally)]) -> Result<Vec<Tally>, StoreError> {
+async fn find(tx: &mut Tx, rows: &[Added<'_, '_>]) -> Result<Vec<Tally>, StoreError> {
     let same_key = KEY.map(|column| format!("series.{column} = wanted.{column}")).join(" AND ");
     // SQLite joins the tables of a CROSS JOIN in their order.
     let text = format!(
@@ -62,8 +61,8 @@ async fn find(tx: &mut Tx, rows: &[(SeriesKey<'_>, Tally)]) -> Result<Vec<Tally>
         [&COUNTS[..], &SKETCHES].concat().join(", "),
     );
     let mut query = sqlx::query(AssertSqlSafe(text));
-    for (place, (key, _)) in (0_i64..).zip(rows) {
-        query = bind(query.bind(place), key);
+    for (place, row) in (0_i64..).zip(rows) {
+        query = bind(query.bind(place), &row.key);
     }
     let mut before = vec![Tally::default(); rows.len()];
     for found in tx.rows(query).await? {
@@ -74,30 +73,30 @@ async fn find(tx: &mut Tx, rows: &[(SeriesKey<'_>, Tally)]) -> Result<Vec<Tally>
 }
 
 /// Locks the rows, creating missing ones.
-async fn lock(tx: &mut Tx, rows: &[(SeriesKey<'_>, Tally)]) -> Result<Vec<Tally>, StoreError> {
+async fn lock(tx: &mut Tx, rows: &[Added<'_, '_>]) -> Result<Vec<Tally>, StoreError> {
     let text = insert_text(tx.engine(), "series", &KEY.join(", "), rows.len());
     let columns = [&KEY[..], &COUNTS, &SKETCHES].concat().join(", ");
     let text =
         format!("{text} ON CONFLICT ({}) DO UPDATE SET requests = series.requests RETURNING {columns}", KEY.join(", "));
-    let lock = rows.iter().fold(sqlx::query(AssertSqlSafe(text)), |lock, (key, _)| bind(lock, key));
+    let lock = rows.iter().fold(sqlx::query(AssertSqlSafe(text)), |lock, row| bind(lock, &row.key));
     let mut found: HashMap<OwnedKey, Tally> = HashMap::with_capacity(rows.len());
     for row in tx.rows(lock).await? {
         found.insert(read_key(&row)?, tally(&row)?);
     }
-    rows.iter().map(|(key, _)| found.remove(&OwnedKey::from(key)).ok_or_else(|| row::corrupt("series"))).collect()
+    rows.iter().map(|added| found.remove(&OwnedKey::from(&added.key)).ok_or_else(|| row::corrupt("series"))).collect()
 }
 
 /// Writes the sum of what was stored and what is added.
-async fn overwrite(tx: &mut Tx, rows: &[(SeriesKey<'_>, Tally)], before: Vec<Tally>) -> Result<(), StoreError> {
+async fn overwrite(tx: &mut Tx, rows: &[Added<'_, '_>], before: Vec<Tally>) -> Result<(), StoreError> {
     let written = [&COUNTS[..], &SKETCHES].concat();
     let columns = [&KEY[..], &written].concat().join(", ");
     let text = insert_text(tx.engine(), "series", &columns, rows.len());
     let sets: Vec<String> = written.iter().map(|column| format!("{column} = excluded.{column}")).collect();
     let text = format!("{text} ON CONFLICT ({}) DO UPDATE SET {}", KEY.join(", "), sets.join(", "));
     let mut upsert = sqlx::query(AssertSqlSafe(text));
-    for ((key, added), mut tally) in rows.iter().zip(before) {
-        tally.merge(added);
-        upsert = bind(upsert, key);
+    for (added, mut tally) in rows.iter().zip(before) {
+        added.add_to(&mut tally);
+        upsert = bind(upsert, &added.key);
         for count in counts(&tally) {
             upsert = upsert.bind(row::to_number(count));
         }

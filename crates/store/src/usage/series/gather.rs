@@ -32,8 +32,31 @@ pub struct Rejections {
 /// The amounts to add, in the order of the rows.
 #[derive(Default)]
 pub(super) struct Gathered<'a> {
-    pub(super) tallies: BTreeMap<SeriesKey<'a>, Tally>,
+    tallies: Vec<Tally>,
+    rows: Vec<(SeriesKey<'a>, usize)>,
     pub(super) codes: BTreeMap<(SeriesKey<'a>, &'a str), u64>,
+}
+
+/// A row, and the tallies to add to it.
+pub(super) struct Added<'g, 'a> {
+    pub(super) key: SeriesKey<'a>,
+    tallies: &'g [Tally],
+    parts: &'g [(SeriesKey<'a>, usize)],
+}
+
+impl<'a> Gathered<'a> {
+    pub(super) fn rows(&self) -> Vec<Added<'_, 'a>> {
+        let parts = self.rows.chunk_by(|one, next| one.0 == next.0);
+        parts.map(|parts| Added { key: parts[0].0, tallies: &self.tallies, parts }).collect()
+    }
+}
+
+impl Added<'_, '_> {
+    pub(super) fn add_to(&self, tally: &mut Tally) {
+        for (_, part) in self.parts {
+            tally.merge(&self.tallies[*part]);
+        }
+    }
 }
 
 /// The finest row that counts a call: all other rows are sums of these.
@@ -83,7 +106,7 @@ pub(super) fn of_events<'a>(events: &[&'a UsageEvent]) -> Gathered<'a> {
             *busy = busy.saturating_add(micros);
         }
     }
-    roll_up(&tallies, &codes)
+    roll_up(tallies, &codes)
 }
 
 /// Whether two events are counted in the same base row.
@@ -109,17 +132,32 @@ pub(super) fn of_rejections(rejections: &[Rejections]) -> Gathered<'_> {
         tallies.entry(base).or_default().add_rejected(rejection.calls);
         *codes.entry((base, rejection.code.as_str())).or_default() += rejection.calls;
     }
-    roll_up(&tallies, &codes)
+    roll_up(tallies, &codes)
 }
 
 /// Adds every base row to its rows of all resolutions and levels.
-fn roll_up<'a>(tallies: &HashMap<Base<'a>, Tally>, codes: &HashMap<(Base<'a>, &'a str), u64>) -> Gathered<'a> {
+fn roll_up<'a>(tallies: HashMap<Base<'a>, Tally>, codes: &HashMap<(Base<'a>, &'a str), u64>) -> Gathered<'a> {
     let mut gathered = Gathered::default();
-    for (base, tally) in tallies {
-        for key in keys(*base) {
-            gathered.tallies.entry(key).or_default().merge(tally);
+    // Rows are sorted by the places of their texts in the order of all texts: comparing texts took most of the time.
+    let mut texts: Vec<&str> = tallies.keys().flat_map(|base| [base.workspace, base.model, base.actor]).collect();
+    texts.push("");
+    texts.sort_unstable();
+    texts.dedup();
+    let places: HashMap<&str, usize> = texts.iter().enumerate().map(|(place, text)| (*text, place)).collect();
+    let mut rows = Vec::with_capacity(tallies.len());
+    for (part, (base, tally)) in tallies.into_iter().enumerate() {
+        for key in keys(base) {
+            let order = (
+                places[key.workspace],
+                (key.resolution, key.level, key.starts_at),
+                (places[key.model], places[key.actor]),
+            );
+            rows.push((order, key, part));
         }
+        gathered.tallies.push(tally);
     }
+    rows.sort_unstable_by_key(|(order, ..)| *order);
+    gathered.rows = rows.into_iter().map(|(_, key, part)| (key, part)).collect();
     for ((base, code), calls) in codes {
         for key in keys(*base) {
             *gathered.codes.entry((key, *code)).or_default() += calls;

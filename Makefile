@@ -91,8 +91,9 @@ help: ## Show this list
 
 test-slow: ## What CI runs after test: dependencies, the documentation site, a short campaign of faults, instructions per call, the autoscaler at its real pace, a long batch on three nodes, the console in both themes, a large scan of the API
 	@scripts/system-packages test
-	+@$(XTASK) run-steps supply-chain-check start-check console test-build campaign-short instructions-check \
-		story-tests+docs-check,openapi-tests-slow,console-tests-slow
+# The stories mostly wait, so what needs no quiet machine runs beside them.
+	+@$(XTASK) run-steps console test-build campaign-short instructions-check \
+		story-tests+docs-check+supply-chain-check,openapi-tests-slow+start-check,console-tests-slow
 	@echo "==> All good"
 
 test-kubernetes: ## Replicas as Pods and three nodes, with a real control plane that is built once (CI runs it after test)
@@ -293,7 +294,7 @@ supply-chain-check:
 
 start-check: # what `make run` builds, which has fewer features
 	@echo "==> The build of make run"
-	cargo check --no-default-features --package server --package fleet
+	nice cargo check --no-default-features --package server --package fleet
 
 caches-check: # those steps of test-caches whose files have changed since they passed
 	@echo "==> Steps that fill caches"

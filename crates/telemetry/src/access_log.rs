@@ -8,6 +8,7 @@ use domain::Timestamp;
 use domain::usage::{Actor, CLIENT_GONE};
 use json_line::JsonLine;
 use parking_lot::Mutex;
+use std::cell::RefCell;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -20,14 +21,25 @@ const MAX_PENDING: usize = 16 << 20;
 /// Largest buffer that is kept for reuse; more than a core can fill between two flushes.
 const MAX_BUFFER: usize = 4 << 20;
 
-/// Lines that are not written yet, and the formatted second of the last one.
+thread_local! {
+    /// Lines are formatted before the lock is taken, which all cores share.
+    static LINE: RefCell<Line> = RefCell::default();
+}
+
+/// The last line of a thread, and its formatted second.
+#[derive(Default)]
+struct Line {
+    text: Vec<u8>,
+    second: i64,
+    /// `2026-01-30T22:59:00.123Z`
+    stamp: String,
+}
+
+/// Lines that are not written yet.
 #[derive(Default)]
 struct Pending {
     lines: Vec<u8>,
     count: u64,
-    second: i64,
-    /// `2026-01-30T22:59:00`
-    stamp: String,
 }
 
 #[derive(Default)]
@@ -47,12 +59,16 @@ impl AccessLog {
     }
 
     pub fn write(&self, record: &CallRecord) {
-        let mut pending = self.pending.lock();
-        if pending.lines.len() > MAX_PENDING {
-            self.lost.fetch_add(1, Ordering::Relaxed);
-            return;
-        }
-        write_line(&mut pending, record);
+        LINE.with_borrow_mut(|line| {
+            line.set(record);
+            let mut pending = self.pending.lock();
+            if pending.lines.len() > MAX_PENDING {
+                self.lost.fetch_add(1, Ordering::Relaxed);
+                return;
+            }
+            pending.lines.extend_from_slice(&line.text);
+            pending.count += 1;
+        });
     }
 
     /// Writes the pending lines to standard output. Returns whether there were any.
@@ -95,9 +111,9 @@ pub fn status_of(outcome: Outcome) -> (u16, &'static str) {
     }
 }
 
-impl Pending {
-    /// Formats as `2026-01-30T22:59:00.123Z`. The date is computed once per second.
-    fn time(&mut self, at: Timestamp) -> &str {
+impl Line {
+    /// Formats the time as `2026-01-30T22:59:00.123Z`. The date is computed once per second.
+    fn set_time(&mut self, at: Timestamp) {
         if self.second != at.seconds() || self.stamp.is_empty() {
             self.second = at.seconds();
             self.stamp = at.to_string();
@@ -108,15 +124,19 @@ impl Pending {
         self.stamp.push('.');
         self.stamp.extend(digits.iter().filter_map(|digit| char::from_digit(*digit as u32, 10)));
         self.stamp.push('Z');
-        &self.stamp
+    }
+
+    fn set(&mut self, record: &CallRecord) {
+        self.set_time(record.started_at);
+        self.text.clear();
+        write_line(&mut self.text, &self.stamp, record);
     }
 }
 
-fn write_line(pending: &mut Pending, record: &CallRecord) {
+fn write_line(text: &mut Vec<u8>, stamp: &str, record: &CallRecord) {
     let (status, code) = status_of(record.outcome);
-    let mut lines = std::mem::take(&mut pending.lines);
-    let mut line = JsonLine::begin(&mut lines);
-    line.plain("time", pending.time(record.started_at));
+    let mut line = JsonLine::begin(text);
+    line.plain("time", stamp);
     line.plain("request", record.request.as_bytes());
     line.plain("route", record.route);
     if let Some(client) = &record.client_request {
@@ -155,8 +175,6 @@ fn write_line(pending: &mut Pending, record: &CallRecord) {
         line.text("cause", cause);
     }
     line.end();
-    pending.lines = lines;
-    pending.count += 1;
 }
 
 pub(crate) fn micros(span: Duration) -> u64 {

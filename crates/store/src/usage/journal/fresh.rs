@@ -3,15 +3,19 @@
 use domain::UsageEvent;
 use std::collections::VecDeque;
 
-/// Lines in memory, about 32 MB: three seconds of a core that does nothing but accept calls, which is how long the writer pauses
+/// Lines in memory, about 40 MB: three seconds of a core that does nothing but accept calls, which is how long the writer pauses
 /// when thousands of keys call. A reader that is further behind reads the files, which is slower, so it would stay behind under
 /// that load.
 const MAX_LINES: usize = 128 << 10;
+/// Turns of the reader that found little before half of the memory is returned. Under a steady load every batch is about as
+/// large as the one before, so that threads which serve never wait for memory to grow again.
+const SMALL_TURNS: u32 = 8;
 
 /// The newest lines, in the order of the files.
 #[derive(Default)]
 pub(super) struct FreshLines {
     lines: VecDeque<FreshLine>,
+    small_turns: u32,
 }
 
 struct FreshLine {
@@ -43,11 +47,17 @@ impl FreshLines {
             *position = line.end;
             events.extend(line.event);
         }
-        // Return the memory of a traffic peak step by step.
-        if self.lines.len() < self.lines.capacity() / 8 {
+        events
+    }
+
+    /// Returns the memory of a traffic peak step by step. Called at every turn of the reader, before it takes lines.
+    pub(super) fn return_unused_memory(&mut self) {
+        let is_small = self.lines.len() < self.lines.capacity() / 8;
+        self.small_turns = if is_small { self.small_turns + 1 } else { 0 };
+        if self.small_turns == SMALL_TURNS {
+            self.small_turns = 0;
             self.lines.shrink_to(self.lines.capacity() / 2);
         }
-        events
     }
 
     pub(super) fn clear(&mut self) {
@@ -57,5 +67,35 @@ impl FreshLines {
     /// Where the lines of a file in memory begin; everything before is only in the file.
     pub(super) fn start_in(&self, file: u64) -> Option<u64> {
         self.lines.front().filter(|line| line.file == file).map(|line| line.start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Adds lines, then takes all as the reader does. Returns how many lines there is memory for.
+    fn turn(fresh: &mut FreshLines, position: &mut u64, lines: u64) -> usize {
+        for line in *position..*position + lines {
+            fresh.push(1, line, line + 1, None);
+        }
+        fresh.return_unused_memory();
+        fresh.take(1, position, MAX_LINES);
+        fresh.lines.capacity()
+    }
+
+    #[test]
+    fn memory_is_kept_between_batches_and_returned_after_a_peak() {
+        let (mut fresh, mut position) = (FreshLines::default(), 0);
+        let peak = turn(&mut fresh, &mut position, 4_000);
+        assert!(peak >= 4_000);
+        for lines in [4_000, 1, 0, 1, 3_000, 0, 1_000] {
+            assert_eq!(turn(&mut fresh, &mut position, lines), peak);
+        }
+        let mut turns = 0;
+        while turn(&mut fresh, &mut position, 0) > 16 {
+            turns += 1;
+        }
+        assert!((SMALL_TURNS..100).contains(&turns), "{turns}");
     }
 }

@@ -243,6 +243,7 @@ impl JournalReader {
     fn next_of_this_run(&mut self, max: usize) -> io::Result<Option<Batch>> {
         let before = self.position;
         let mut state = self.shared.state.lock();
+        state.fresh.return_unused_memory();
         let Some(segment) = state.first_unread().filter(|segment| !segment.is_newest || before < segment.length) else {
             return Ok(self.unwritten_batch(&state, max));
         };

@@ -8,6 +8,7 @@ import signal
 import socket
 import time
 
+from capabilities import PROBE_SECONDS
 from gateway import FORCED, QUESTION, TOOL, Gateway, arguments_of, check, message_of
 from testbed import wait_until
 from vllm_server import START_SECONDS, Vllm
@@ -142,6 +143,9 @@ def check_dedicated(bed, home):
     check("only its user reaches its socket", path.parent.stat().st_mode & 0o777 == 0o700)
     check("which rejects calls without its key", status_at(path, "/v1/models") == 401)
     check("the key is not in its command", "--api-key" not in command, command)
+    knows_tools = lambda: gateway.call("/v1/models/dedicated/vllm").json()["capabilities"].get("tools")
+    wait_until("the gateway has asked the replica what it can do", knows_tools, PROBE_SECONDS)
+    check("the gateway has found out that it has tools", True)
     check_life_cycle(gateway, home)
     bed.stop(gateway.at, "INT")
     wait_until("no process of the replica is left", lambda: replica_of(home) is None, 60)

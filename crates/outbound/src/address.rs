@@ -1,6 +1,7 @@
 //! The address of a service: `http://127.0.0.1:9001/v1`, or `unix:/run/engine.sock:9001/v1`.
 
 use http::uri::{Authority, PathAndQuery, Scheme};
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -60,6 +61,16 @@ impl Address {
     }
 }
 
+/// As in a configuration.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.socket {
+            Some(socket) => write!(f, "{UNIX_SCHEME}{}:{}{}", socket.display(), self.port, self.path),
+            None => write!(f, "{}://{}{}", if self.tls { "https" } else { "http" }, self.authority, self.path),
+        }
+    }
+}
+
 /// Plain HTTP, without a path.
 impl From<SocketAddr> for Address {
     fn from(address: SocketAddr) -> Self {
@@ -82,6 +93,9 @@ mod tests {
         let address = Address::parse("unix:/data/rep_1/a:b.sock:20010/v1").unwrap();
         assert_eq!(address.socket.as_deref(), Some(Path::new("/data/rep_1/a:b.sock")));
         assert_eq!((address.authority.as_str(), address.path.as_str()), ("127.0.0.1:20010", "/v1"));
+        for text in ["https://models.example/v1", "http://[::1]:9001", "unix:/data/a:b.sock:20010/v1"] {
+            assert_eq!(Address::parse(text).unwrap().to_string(), text);
+        }
         for bad in ["", "127.0.0.1:80", "ftp://x/v1", "http://", "unix:/a.sock", "unix:a.sock:1/v1", "unix:/a.sock:x"] {
             assert!(Address::parse(bad).is_err(), "{bad}");
         }

@@ -23,25 +23,30 @@ pub enum OutboundError {
 
 /// Sends a request to the host that its URI names, on a connection of its own.
 pub async fn call(connector: Connector, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, OutboundError> {
-    call_within(TIMEOUT, connector, request).await
+    let address = Address::parse(&request.uri().to_string()).map_err(|_| OutboundError::Address)?;
+    call_at(&address, TIMEOUT, &connector, request).await
 }
 
-/// [`call`] with another timeout.
-pub async fn call_within(
+/// Sends a request to this address, on a connection of its own. Its URI is a path.
+pub async fn call_at(
+    address: &Address,
     timeout: Duration,
-    connector: Connector,
+    connector: &Connector,
     request: Request<Vec<u8>>,
 ) -> Result<Response<Vec<u8>>, OutboundError> {
-    let response = tokio::time::timeout(timeout, exchange(connector, request)).await;
+    let response = tokio::time::timeout(timeout, exchange(address, connector, request)).await;
     response.unwrap_or(Err(OutboundError::Timeout(timeout)))
 }
 
-async fn exchange(connector: Connector, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, OutboundError> {
-    let address = Address::parse(&request.uri().to_string()).map_err(|_| OutboundError::Address)?;
+async fn exchange(
+    address: &Address,
+    connector: &Connector,
+    request: Request<Vec<u8>>,
+) -> Result<Response<Vec<u8>>, OutboundError> {
     let host = HeaderValue::from_str(&address.authority).map_err(|_| OutboundError::Address)?;
     let mut request = request.map(Bytes::from);
     request.headers_mut().insert(header::HOST, host);
-    let stream = connector.connect(&address).await.map_err(OutboundError::Connect)?;
+    let stream = connector.connect(address).await.map_err(OutboundError::Connect)?;
     let mut received = send_once(stream, &request).await.map_err(OnceError::from)?;
     let mut response = Response::new(received.body(MAX_RESPONSE_BYTES).await?.to_vec());
     *response.status_mut() = received.status;

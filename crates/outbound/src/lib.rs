@@ -6,6 +6,6 @@ mod connector;
 mod proxy;
 
 pub use address::{Address, AddressError, UNIX_SCHEME};
-pub use call::{OutboundError, call, call_within, in_words};
+pub use call::{OutboundError, call, call_at, in_words};
 pub use connector::{CONNECT_TIMEOUT, Connector, Stream, is_local_failure};
 pub use proxy::Proxy;

@@ -40,7 +40,8 @@ impl Look {
     /// Probes the engine if it is due.
     pub(super) async fn run(self) -> Result<Looked, StoreError> {
         let upstream = &self.backend.upstream;
-        let server = ModelServer::new(self.parts.connector.clone(), upstream.url.clone(), upstream.api_key.clone());
+        let (connector, address) = (self.parts.connector.clone(), self.backend.address.clone());
+        let server = ModelServer::new(connector, address, upstream.api_key.clone());
         let version = server.version(upstream.engine).await;
         let now = (self.parts.now)();
         let seen = EngineView { version: version.as_deref(), is_own: self.engine.is_own, is_stale: self.is_stale };

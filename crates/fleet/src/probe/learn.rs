@@ -88,21 +88,24 @@ fn is_worthwhile(call: ProbeCall, evidence: &Evidence) -> bool {
 mod tests {
     use super::*;
     use domain::model::{EngineKind, Upstream};
-    use outbound::Connector;
+    use outbound::{Address, Connector};
     use std::time::Duration;
     use testkit::fake_engine::{FakeEngine, Script};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpStream, UnixListener};
 
     fn upstream(engine: &FakeEngine) -> Upstream {
         Upstream { engine: Some(EngineKind::LlamaServer), ..Upstream::plain(engine.url(), "tiny") }
     }
 
+    fn server(upstream: &Upstream) -> ModelServer {
+        ModelServer::new(Connector::default(), Address::parse(&upstream.url).unwrap(), None)
+    }
+
     /// A probe whose single calls have little time.
     async fn probe(engine: &FakeEngine, fatal_calls: &[String]) -> Learned {
         let upstream = upstream(engine);
-        let server = ModelServer::new(Connector::default(), upstream.url.clone(), None);
-        let server = server.with_call_timeout(Duration::from_secs(1));
+        let server = server(&upstream).with_call_timeout(Duration::from_secs(1));
         let model = ProbedModel { upstream: &upstream, context_length: 2_048, version: None, fatal_calls };
         learn(&server, model).await
     }
@@ -165,6 +168,33 @@ mod tests {
         assert!(engine.calls().iter().any(|call| call.path == "/v1/responses"), "the others are made");
     }
 
+    #[tokio::test]
+    async fn an_engine_at_a_socket_of_this_machine_is_probed() {
+        let engine = FakeEngine::start().await;
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("engine.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let forward = async {
+            loop {
+                let (mut client, _) = listener.accept().await.unwrap();
+                let mut server = TcpStream::connect(engine.address()).await.unwrap();
+                // A client that has its response closes its connection.
+                let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+            }
+        };
+        let upstream = Upstream { url: format!("unix:{}:20010/v1", socket.display()), ..upstream(&engine) };
+        let model = ProbedModel { upstream: &upstream, context_length: 2_048, version: None, fatal_calls: &[] };
+        let server = server(&upstream);
+        let learned = tokio::select! {
+            learned = learn(&server, model) => learned,
+            () = forward => unreachable!(),
+        };
+        assert!(learned.is_complete, "{learned:?}");
+        assert_eq!(learned.capabilities.get(Capability::Chat), Support::Yes);
+        let paths: Vec<String> = engine.calls().into_iter().map(|call| call.path).collect();
+        assert!(paths.contains(&"/v1/chat/completions".to_owned()), "{paths:?}");
+    }
+
     /// A server that responds once and is gone.
     async fn short_lived() -> Upstream {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -182,7 +212,7 @@ mod tests {
     #[tokio::test]
     async fn an_engine_that_is_gone_after_a_response_was_ended_by_that_call() {
         let upstream = short_lived().await;
-        let server = ModelServer::new(Connector::default(), upstream.url.clone(), None);
+        let server = server(&upstream);
         let model = ProbedModel { upstream: &upstream, context_length: 2_048, version: None, fatal_calls: &[] };
         assert_eq!(learn(&server, model).await.ended_by, Some("chat"));
         let learned = learn(&server, model).await;

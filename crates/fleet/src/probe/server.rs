@@ -32,8 +32,8 @@ const ANTHROPIC_VERSION: (HeaderName, HeaderValue) =
 #[derive(Clone)]
 pub struct ModelServer {
     connector: Connector,
-    /// As in the configuration, such as `http://127.0.0.1:9001/v1`.
-    pub url: String,
+    /// With the path of its API, such as `http://127.0.0.1:9001/v1`.
+    pub address: Address,
     key: Option<String>,
     /// Of a single call.
     call_timeout: Duration,
@@ -112,8 +112,8 @@ pub struct CallResponse {
 
 impl ModelServer {
     /// A server that can be called for a minute from now.
-    pub fn new(connector: Connector, url: String, key: Option<String>) -> Self {
-        Self { connector, url, key, call_timeout: CALL_TIMEOUT, deadline: Instant::now() + CALL_TIMEOUT }
+    pub fn new(connector: Connector, address: Address, key: Option<String>) -> Self {
+        Self { connector, address, key, call_timeout: CALL_TIMEOUT, deadline: Instant::now() + CALL_TIMEOUT }
     }
 
     /// The same server, to be called for this time.
@@ -129,25 +129,24 @@ impl ModelServer {
 
     /// Asks for models, engine, version and health. An address without `/v1` gets it if only that one has models.
     pub async fn describe(&mut self) -> Result<Description, ProbeError> {
-        let mut models = self.get(&format!("{}/models", self.url)).await?;
-        if !is_model_list(&models) && !self.url.ends_with(API_PATH) {
-            let longer = format!("{}{API_PATH}", self.url);
+        let mut models = self.get(&self.below("/models")).await?;
+        if !is_model_list(&models) && !self.address.path.ends_with(API_PATH) {
+            let longer = format!("{}{API_PATH}", self.address.path);
             let others = self.get(&format!("{longer}/models")).await?;
             let is_only_there = models.status == StatusCode::NOT_FOUND && others.status != StatusCode::NOT_FOUND;
             if is_only_there || is_model_list(&others) {
-                (self.url, models) = (longer, others);
+                (self.address.path, models) = (longer, others);
             }
         }
-        let origin = origin_of(&self.url);
-        let route = format!("{}/models", &self.url[origin.len()..]);
+        let route = self.below("/models");
         if !models.status.is_success() {
             return Err(ProbeError::Unexpected(format!("GET {route}: {}", problem_of(&models))));
         }
         let list: Value = serde_json::from_slice(&models.body)
             .map_err(|_| ProbeError::Unexpected(format!("GET {route}: the response is not JSON")))?;
         let named = engine_of(&list);
-        let health = self.get_beside(HEALTH_PATH, named);
-        let (health, version, metrics) = tokio::join!(health, self.version(named), self.get_beside("/metrics", named));
+        let health = self.get_at_root(HEALTH_PATH, named);
+        let (health, version, metrics) = tokio::join!(health, self.version(named), self.get_at_root("/metrics", named));
         let body_of = |reply: Result<Reply, ProbeError>| reply.ok().filter(|reply| reply.status.is_success());
         let metrics = body_of(metrics).map(|reply| String::from_utf8_lossy(&reply.body).into_owned());
         Ok(Description {
@@ -161,7 +160,7 @@ impl ModelServer {
     /// The version of the engine, if it says one. `engine` is its kind, if known.
     pub async fn version(&self, engine: Option<EngineKind>) -> Option<String> {
         for (path, member) in VERSION_PATHS {
-            let reply = self.get_beside(path, engine).await.ok()?;
+            let reply = self.get_at_root(path, engine).await.ok()?;
             if let Some(version) = version_of(&reply, member) {
                 return Some(version);
             }
@@ -171,11 +170,11 @@ impl ModelServer {
 
     /// One call of a probe.
     pub(super) async fn ask(&self, route: &Route, body: &Value) -> Result<Reply, SendError> {
-        let url = match route {
-            Route::Api(route) => format!("{}{route}", self.url),
-            Route::Root(route) => format!("{}{route}", self.url.strip_suffix(API_PATH).unwrap_or(&self.url)),
+        let path = match route {
+            Route::Api(route) => self.below(route),
+            Route::Root(route) => self.beside(route),
         };
-        self.send(Method::POST, &url, body.to_string().into_bytes(), self.call_timeout, self.key.as_deref()).await
+        self.send(Method::POST, &path, body.to_string().into_bytes(), self.call_timeout, self.key.as_deref()).await
     }
 
     /// A call with one token: a chat, or an embedding if the server does not accept the chat.
@@ -235,10 +234,7 @@ impl ModelServer {
         let began = Instant::now();
         let reply = match api {
             RerankApi::Vllm => self.post("/rerank", &json!({"model": model, "query": text, "documents": [text]})).await,
-            RerankApi::Tei => {
-                let root = self.url.strip_suffix("/v1").unwrap_or(&self.url);
-                self.post_to(&format!("{root}/rerank"), &json!({"query": text, "texts": [text]})).await
-            }
+            RerankApi::Tei => self.post_to(&self.beside("/rerank"), &json!({"query": text, "texts": [text]})).await,
         };
         let result = reply.and_then(|reply| {
             let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
@@ -250,46 +246,55 @@ impl ModelServer {
         CallOutcome { modality: Modality::Rerank, duration: began.elapsed(), result }
     }
 
-    async fn get(&self, url: &str) -> Result<Reply, ProbeError> {
-        let reply = self.send(Method::GET, url, Vec::new(), DESCRIPTION_TIMEOUT, self.key.as_deref()).await;
+    /// The path of a route of the API.
+    fn below(&self, route: &str) -> String {
+        format!("{}{route}", self.address.path)
+    }
+
+    /// The path of a route that stands beside the API.
+    fn beside(&self, route: &str) -> String {
+        format!("{}{route}", self.address.path.strip_suffix(API_PATH).unwrap_or(&self.address.path))
+    }
+
+    async fn get(&self, path: &str) -> Result<Reply, ProbeError> {
+        let reply = self.send(Method::GET, path, Vec::new(), DESCRIPTION_TIMEOUT, self.key.as_deref()).await;
         Ok(reply?)
     }
 
-    /// A response from beside the API, where engines describe themselves.
-    async fn get_beside(&self, path: &str, engine: Option<EngineKind>) -> Result<Reply, ProbeError> {
-        let url = format!("{}{path}", origin_of(&self.url));
-        Ok(self.send(Method::GET, &url, Vec::new(), DESCRIPTION_TIMEOUT, self.key_beside(engine)).await?)
+    /// A response from the root of the host, where engines describe themselves.
+    async fn get_at_root(&self, path: &str, engine: Option<EngineKind>) -> Result<Reply, ProbeError> {
+        Ok(self.send(Method::GET, path, Vec::new(), DESCRIPTION_TIMEOUT, self.key_at_root(engine)).await?)
     }
 
-    /// The key for routes beside the API. With an unusual path, the host may have other services, too: these get it only if
+    /// The key for routes at the root. With an unusual path, the host may have other services, too: these get it only if
     /// the server is known as an engine.
-    fn key_beside(&self, engine: Option<EngineKind>) -> Option<&str> {
-        let is_usual = self.url[origin_of(&self.url).len()..] == *API_PATH;
+    fn key_at_root(&self, engine: Option<EngineKind>) -> Option<&str> {
+        let is_usual = self.address.path == API_PATH;
         self.key.as_deref().filter(|_| engine.is_some() || is_usual)
     }
 
     async fn post(&self, route: &str, body: &Value) -> Result<Reply, ProbeError> {
-        self.post_to(&format!("{}{route}", self.url), body).await
+        self.post_to(&self.below(route), body).await
     }
 
-    async fn post_to(&self, url: &str, body: &Value) -> Result<Reply, ProbeError> {
+    async fn post_to(&self, path: &str, body: &Value) -> Result<Reply, ProbeError> {
         let body = body.to_string().into_bytes();
-        Ok(self.send(Method::POST, url, body, self.call_timeout, self.key.as_deref()).await?)
+        Ok(self.send(Method::POST, path, body, self.call_timeout, self.key.as_deref()).await?)
     }
 
     async fn send(
         &self,
         method: Method,
-        url: &str,
+        path: &str,
         body: Vec<u8>,
         timeout: Duration,
         key: Option<&str>,
     ) -> Result<Reply, SendError> {
         let unusable = |_| SendError::Unreachable("the address or the key cannot be used in a request".to_owned());
-        let mut request = Request::builder().method(method).uri(url).body(body).map_err(unusable)?;
+        let mut request = Request::builder().method(method).uri(path).body(body).map_err(unusable)?;
         let headers = request.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if url.ends_with("/messages") {
+        if path.ends_with("/messages") {
             let (name, version) = ANTHROPIC_VERSION;
             headers.insert(name, version);
         }
@@ -299,11 +304,11 @@ impl ModelServer {
             headers.insert(header::AUTHORIZATION, bearer);
         }
         let limit = timeout.min(self.deadline.saturating_duration_since(Instant::now()));
-        let response = outbound::call_within(limit, self.connector.clone(), request).await;
+        let response = outbound::call_at(&self.address, limit, &self.connector, request).await;
         let response = response.map_err(|error| match error {
             OutboundError::Timeout(_) if limit < timeout => SendError::Deadline,
             OutboundError::Connect(cause) => {
-                let host = Address::parse(url).map_or_else(|_| url.to_owned(), |address| address.authority);
+                let host = &self.address.authority;
                 SendError::Unreachable(format!("{host} is unreachable: {}", outbound::in_words(&cause)))
             }
             OutboundError::Address => SendError::Unreachable(error.to_string()),
@@ -327,13 +332,6 @@ fn with_cause(error: &dyn std::error::Error) -> String {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),
     }
-}
-
-/// Scheme, host and port.
-fn origin_of(url: &str) -> &str {
-    let start = url.find("://").map_or(0, |at| at + 3);
-    let end = url[start..].find('/').map_or(url.len(), |slash| start + slash);
-    &url[..end]
 }
 
 fn shorten(text: &str) -> String {
@@ -452,8 +450,10 @@ mod tests {
         assert_eq!(version_of(&version, "version").as_deref(), Some("0.11.0"));
         assert_eq!(version_of(&version, "build_info"), None);
         assert_eq!(version_of(&reply(StatusCode::NOT_FOUND, r#"{"version":"0.11.0"}"#), "version"), None);
-        assert_eq!(origin_of("http://[::1]:9001/v1"), "http://[::1]:9001");
-        assert_eq!(origin_of("https://a.example"), "https://a.example");
+    }
+
+    fn server(url: &str, key: Option<&str>) -> ModelServer {
+        ModelServer::new(Connector::default(), Address::parse(url).unwrap(), key.map(str::to_owned))
     }
 
     fn events(stream: &str) -> Result<CallResponse, String> {
@@ -502,8 +502,8 @@ mod tests {
     async fn all_requests_share_one_deadline() {
         let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/v1", silent.local_addr().unwrap());
-        let server = ModelServer::new(Connector::default(), url, None);
-        let mut server = ModelServer { deadline: Instant::now() + Duration::from_millis(50), ..server };
+        let deadline = Instant::now() + Duration::from_millis(50);
+        let mut server = ModelServer { deadline, ..server(&url, None) };
         let late = "not all responses arrived within 60s";
         assert_eq!(server.describe().await.unwrap_err().to_string(), late);
         assert_eq!(server.call_once("x").await.result.unwrap_err().to_string(), late);
@@ -517,7 +517,7 @@ mod tests {
             let error_message = Some(message.to_owned());
             engine.push(Script { status: Some(400), error_message, ..Script::default() });
         }
-        let response = ModelServer::new(Connector::default(), engine.url(), None).call_once("x").await.result.unwrap();
+        let response = server(&engine.url(), None).call_once("x").await.result.unwrap();
         assert_eq!(response.limit_name, LimitName::MaxCompletionTokens);
         let sent = engine.calls()[2].json();
         assert_eq!((&sent["max_completion_tokens"], sent.get("max_tokens")), (&json!(1), None));
@@ -525,10 +525,7 @@ mod tests {
 
     #[test]
     fn beside_another_path_only_a_known_engine_gets_the_key() {
-        let key = |url: &str, engine| {
-            let server = ModelServer::new(Connector::default(), url.to_owned(), Some("secret".to_owned()));
-            server.key_beside(engine).is_some()
-        };
+        let key = |url: &str, engine| server(url, Some("secret")).key_at_root(engine).is_some();
         assert!(key("http://a/v1", None) && key("http://a/openai/v1", Some(EngineKind::Vllm)));
         assert!(!key("http://a/openai/v1", None) && !key("http://a", None));
     }

@@ -8,6 +8,7 @@ use domain::ModelId;
 use domain::model::{LimitName, Modality};
 use fleet::backend::Health;
 use fleet::probe::{CallOutcome, Description, ModelServer, OfferedModel, ProbeError};
+use outbound::Address;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use utoipa::ToSchema;
@@ -112,11 +113,11 @@ pub(crate) async fn probe(
     Operator(caller): Operator,
     Payload(body): Payload<ProbeRequest>,
 ) -> Result<Json<ProbeView>, ConsoleError> {
-    let url = http_url(&body.url).ok_or_else(|| {
+    let address = http_url(&body.url).and_then(|url| Address::parse(&url).ok()).ok_or_else(|| {
         ConsoleError::invalid("url", "not an http:// or https:// URL with a host and without credentials or query")
     })?;
     let key = body.api_key.filter(|key| !key.is_empty());
-    let mut server = ModelServer::new(caller.context.operator.connector.clone(), url, key);
+    let mut server = ModelServer::new(caller.context.operator.connector.clone(), address, key);
     let described = server.describe().await;
     let reachable = !matches!(described, Err(ProbeError::Unreachable(_)));
     let (Description { models, engine, version, health_path }, error) = split(described);
@@ -135,7 +136,7 @@ pub(crate) async fn probe(
         (None, LimitName::MaxTokens) => None,
     };
     Ok(Json(ProbeView {
-        url: server.url,
+        url: server.address.to_string(),
         reachable,
         error,
         engine,
@@ -195,9 +196,8 @@ pub(crate) async fn test(
         return Ok(Json(TestView::new(None, duration, None, None, None, error)));
     };
     let upstream = &replica.upstream;
-    let (connector, url, key) =
-        (caller.context.operator.connector.clone(), upstream.url.clone(), upstream.api_key.clone());
-    let server = ModelServer::new(connector, url, key);
+    let (connector, address) = (caller.context.operator.connector.clone(), replica.address.clone());
+    let server = ModelServer::new(connector, address, upstream.api_key.clone());
     let outcome = match route.model.modality {
         Modality::Chat => server.chat(&upstream.model, prompt, max_tokens).await,
         Modality::Embedding => server.embed(&upstream.model, prompt).await,

@@ -31,6 +31,18 @@ export const consumersQuery = (by: ConsumerKind, sort: ConsumerOrder, spanMs: nu
     ...polled(CONSUMERS_POLL_MS),
   })
 
+/** Whether there was ever a call. Recent days are read first: all that were ever used take long where there are many. */
+export const wasUsedQuery = queryOptions({
+  queryKey: ['operator', 'usage', 'ever'],
+  queryFn: async ({ signal }) => {
+    const wasUsedSince = async (from?: string) => (await consumers({ by: 'key', from, limit: 1 }, signal)).length > 0
+    return (await wasUsedSince()) || wasUsedSince(new Date(0).toISOString())
+  },
+  staleTime: ({ state }) => (state.data ? Number.POSITIVE_INFINITY : 0),
+  refetchInterval: ({ state }) => (state.data ? false : CONSUMERS_POLL_MS),
+  refetchIntervalInBackground: false,
+})
+
 /** Whether a list of consumers is complete, so that those it lacks used nothing. */
 export const isComplete = (lines: readonly Consumer[]) => lines.length < MAX_LINES
 

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { keyCountsQuery } from '../../../api/keys'
 import { catalogueQuery, operatorModelsQuery } from '../../../api/operator/catalogue'
-import { consumersQuery } from '../../../api/operator/installation'
+import { wasUsedQuery } from '../../../api/operator/installation'
 import { useSessionContext } from '../../../api/session'
 import { paths } from '../../../paths'
 import { firstCall } from '../../../snippets/snippets'
@@ -14,13 +14,10 @@ import { StatusBadge } from '../../../ui/StatusBadge'
 import classes from '../Operator.module.css'
 import { StarterModel } from './StarterModel'
 import { offersStarter } from './starter'
-import { doneSteps } from './steps'
 
-/** Calls of the last 30 days count. */
-const CALLS_MS = 30 * 86_400_000
 const NO_WORKSPACE = ''
 
-/** Three cards that lead from an empty installation to the first call, and vanish when it has arrived. */
+/** Three cards that lead from an empty installation to the first call, and stay away once it has arrived. */
 export function FirstSteps() {
   const { workspace } = useSessionContext()
   const workspaceId = workspace?.id ?? NO_WORKSPACE
@@ -28,37 +25,37 @@ export function FirstSteps() {
   const models = useQuery(operatorModelsQuery)
   const catalogue = useQuery(catalogueQuery)
   const keys = useQuery({ ...keyCountsQuery(workspaceId), ...inWorkspace })
-  const used = useQuery(consumersQuery('model', 'tokens', CALLS_MS))
-  const calls = used.data?.reduce((sum, { requests }) => sum + requests, 0) ?? 0
-  const done = doneSteps({ models: models.data?.length ?? 0, keys: keys.data?.all ?? 0, calls })
-  const chat = models.data?.find((model) => model.modality === 'chat' && model.enabled)?.id ?? 'the-model-of-step-1'
-  if (used.isPending || done.call) return null
+  const wasUsed = useQuery(wasUsedQuery)
+  if (wasUsed.data !== false || !models.data || (workspace && !keys.data)) return null
+  const hasModel = models.data.length > 0
+  const hasKey = !!keys.data?.all
+  const chat = models.data.find((model) => model.modality === 'chat' && model.enabled)?.id ?? 'the-model-of-step-1'
   return (
     <Panel title="First steps" description="From an empty installation to the first call">
       <ol className={classes.steps}>
-        <Card number={1} title="Connect a model" isDone={done.model}>
+        <Card number={1} title="Connect a model" isDone={hasModel}>
           <Text size="sm">Paste the address of a model server, or run a model on this machine.</Text>
-          <Button component={Link} href={paths.addModel()} variant={done.model ? 'default' : 'filled'} w="fit-content">
+          <Button component={Link} href={paths.addModel()} variant={hasModel ? 'default' : 'filled'} w="fit-content">
             Add model
           </Button>
           {catalogue.data && offersStarter(models.data, catalogue.data) ? (
             <StarterModel operatorPrefix={catalogue.data.operatorPrefix} />
           ) : null}
         </Card>
-        <Card number={2} title="Create a key" isDone={done.key}>
+        <Card number={2} title="Create a key" isDone={hasKey}>
           <Text size="sm">
             {workspace ? `A key of ${workspace.name} authenticates calls.` : 'Choose a workspace at the top first.'}
           </Text>
           <Button
             component={Link}
             href={paths.keys()}
-            variant={done.key || !done.model ? 'default' : 'filled'}
+            variant={hasKey || !hasModel ? 'default' : 'filled'}
             w="fit-content"
           >
             API keys
           </Button>
         </Card>
-        <Card number={3} title="Make the first call" isDone={done.call}>
+        <Card number={3} title="Make the first call" isDone={false}>
           <Text size="sm">The call takes a few seconds to arrive here; then this panel is replaced by the charts.</Text>
           <CodeBlock code={firstCall(chat, 'chat')} label="First call" />
         </Card>

@@ -8,6 +8,8 @@ use std::hash::BuildHasher;
 
 /// The most members that a body may have. Every documented request has a fraction of that.
 const MAX_MEMBERS: usize = 256;
+/// The members of nearly every body; more take memory of their own.
+const FEW_MEMBERS: usize = 32;
 
 /// Some editors and shells write a byte order mark first.
 pub fn without_bom(body: Bytes) -> Bytes {
@@ -61,8 +63,9 @@ pub fn read_members(
 /// two different names have equal ones by accident about once in 10^15 bodies.
 struct Names {
     state: RandomState,
-    seen: [u64; MAX_MEMBERS],
+    first: [u64; FEW_MEMBERS],
     count: usize,
+    more: Vec<u64>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -74,23 +77,28 @@ enum Added {
 
 impl Default for Names {
     fn default() -> Self {
-        Self { state: RandomState::default(), seen: [0; MAX_MEMBERS], count: 0 }
+        Self { state: RandomState::default(), first: [0; FEW_MEMBERS], count: 0, more: Vec::new() }
     }
 }
 
 impl Names {
     fn add(&mut self, name: &[u8]) -> Added {
         let hash = self.state.hash_one(name);
-        let (seen, free) = self.seen.split_at_mut(self.count);
+        let (seen, free) = self.first.split_at_mut(self.count);
+        if self.more.len() == MAX_MEMBERS - FEW_MEMBERS {
+            return Added::TooMany;
+        }
+        if seen.contains(&hash) || self.more.contains(&hash) {
+            return Added::Duplicate;
+        }
         match free.first_mut() {
-            None => Added::TooMany,
-            Some(_) if seen.contains(&hash) => Added::Duplicate,
             Some(place) => {
                 *place = hash;
                 self.count += 1;
-                Added::New
             }
+            None => self.more.push(hash),
         }
+        Added::New
     }
 }
 
@@ -150,6 +158,16 @@ mod tests {
         assert_eq!(read(&object(&names[..MAX_MEMBERS])).unwrap(), names[..MAX_MEMBERS]);
         let error = ParseError::Unreadable("the body has more than 256 members".into());
         assert_eq!(read(&object(&names)), Err(error));
+    }
+
+    #[test]
+    fn a_duplicate_is_found_among_many_members() {
+        let names: Vec<_> = (0..100).map(|index| format!("m{index}")).collect();
+        assert_eq!(read(&object(&names)).unwrap(), names);
+        for duplicate in ["m0", "m31", "m32", "m99"] {
+            let error = ParseError::Unreadable(format!("duplicate member `{duplicate}`"));
+            assert_eq!(read(&object(&[&names[..], &[duplicate.to_owned()]].concat())), Err(error));
+        }
     }
 
     #[test]

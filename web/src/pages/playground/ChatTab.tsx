@@ -11,7 +11,7 @@ import { blockedReason, suspendedOf } from './blocked-reason'
 import { ChatSettings } from './ChatSettings'
 import { Composer } from './Composer'
 import { ConversationMenu } from './ConversationMenu'
-import { type ChatSetup, type Conversation, isStreaming, parametersOf, requestFor } from './conversation'
+import { type ChatSetup, type Conversation, isStreaming, parametersOf, requestFor, waitingTurn } from './conversation'
 import { comparedIn, FILTERS, modelFilters } from './filters'
 import { lackingIn } from './lacking'
 import { initialModel, type ModelOption } from './model-options'
@@ -21,6 +21,8 @@ import { ShowCode } from './ShowCode'
 import { storageKey } from './stored-conversations'
 import { Thread } from './Thread'
 import { useChat } from './useChat'
+
+const RESULTS_FIRST = 'Type the results of the tools above and continue, or regenerate the response.'
 
 export function ChatTab({ options }: { options: ModelOption[] }) {
   const { session } = useSessionContext()
@@ -45,6 +47,7 @@ export function ChatTab({ options }: { options: ModelOption[] }) {
   const noImages = lackingIn(models, options)('images')
   const blocked = blockedReason(models, options) ?? (images.length > 0 ? noImages : undefined)
   const suspended = suspendedOf(models, options)
+  const isWaiting = models.some((_, lane) => waitingTurn(conversation.turns, lane))
 
   const open = (next: Conversation) => {
     setSystem(next.system)
@@ -120,8 +123,9 @@ export function ChatTab({ options }: { options: ModelOption[] }) {
           conversation={conversation}
           options={options}
           blocked={blocked}
+          lanes={models.length}
           onResend={(prompt) => resend(setup, prompt)}
-          onContinue={(results) => send({ prompt: '', results }, setup)}
+          onContinue={(results, lane) => send({ prompt: '', results, lane }, setup)}
           onShowCode={showCode}
         />
         <Composer
@@ -131,7 +135,7 @@ export function ChatTab({ options }: { options: ModelOption[] }) {
           onImages={setImages}
           noImages={noImages}
           isBusy={isBusy}
-          blocked={blocked}
+          blocked={blocked ?? (isWaiting ? RESULTS_FIRST : undefined)}
           remedy={suspended ? <ResumeEndpoint name={suspended} /> : null}
           onSend={(prompt, attached) => send({ prompt, images: attached.length ? attached : undefined }, setup)}
           onStop={stop}

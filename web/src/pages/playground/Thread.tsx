@@ -2,7 +2,15 @@ import { ActionIcon, Button, Group, Text, Textarea, Title, Tooltip } from '@mant
 import { IconMessages, IconPencil } from '@tabler/icons-react'
 import { useLayoutEffect, useRef, useState } from 'react'
 import type { ChatRequest } from '../../api/inference'
-import { type Conversation, isStreaming, requestFor, type ToolResult, type Turn } from './conversation'
+import {
+  type Conversation,
+  isOfLane,
+  isStreaming,
+  requestFor,
+  type ToolResult,
+  type Turn,
+  waitingTurn,
+} from './conversation'
 import type { ModelOption } from './model-options'
 import classes from './Playground.module.css'
 import { ResponseView } from './ResponseView'
@@ -12,16 +20,19 @@ type Props = {
   conversation: Conversation
   options: ModelOption[]
   blocked: string | undefined
+  /** The number of models that are chosen. */
+  lanes: number
   /** Sends the last turn again, with a new prompt if given. */
   onResend: (prompt?: string) => void
-  onContinue: (results: ToolResult[]) => void
+  /** Sends the results of tools, to one lane if there are several. */
+  onContinue: (results: ToolResult[], lane: number | undefined) => void
   onShowCode: (request: ChatRequest) => void
 }
 
 /** Distance from the end that still counts as the end; further up, the view does not scroll by itself. */
 const NEAR_END_PX = 80
 
-export function Thread({ conversation, options, blocked, onResend, onContinue, onShowCode }: Props) {
+export function Thread({ conversation, options, blocked, lanes, onResend, onContinue, onShowCode }: Props) {
   const log = useFollowEnd(conversation)
   const isBusy = isStreaming(conversation)
   const { turns } = conversation
@@ -30,24 +41,31 @@ export function Thread({ conversation, options, blocked, onResend, onContinue, o
       {turns.length === 0 ? <EmptyThread /> : null}
       {turns.map((turn, index) => {
         const isLast = index === turns.length - 1
-        const canRepeat = isLast && !isBusy && !blocked
+        const only = turn.lane ?? 0
+        const canRepeat = isLast && !isBusy && !blocked && only < lanes
+        const isCompared = turn.answers.length > 1
+        const canContinue = (lane: number) =>
+          !isBusy && !blocked && lane < lanes && waitingTurn(turns, lane)?.id === turn.id
         return (
           <article key={turn.id} className={classes.turn} aria-label={`Turn ${index + 1}`}>
             <Prompt turn={turn} onEdit={canRepeat && !turn.results ? onResend : undefined} />
-            <div className={classes.answers} data-lanes={turn.answers.length}>
-              {turn.answers.map((answer, lane) => (
-                <ResponseView
-                  // biome-ignore lint/suspicious/noArrayIndexKey: a lane is identified by its index; both may use the same model.
-                  key={lane}
-                  answer={answer}
-                  lane={turn.answers.length > 1 ? lane + 1 : undefined}
-                  option={options.find((option) => option.id === answer.model)}
-                  // Models that respond side by side call different tools, so only one can go on.
-                  onContinue={canRepeat && turn.answers.length === 1 ? onContinue : undefined}
-                  onRegenerate={canRepeat && lane === 0 ? () => onResend() : undefined}
-                  onShowCode={() => onShowCode(requestFor(turns.slice(0, index + 1), lane, answer.model, answer))}
-                />
-              ))}
+            <div className={classes.answers} data-lanes={turn.lane === undefined ? turn.answers.length : 1}>
+              {turn.answers.map((answer, lane) =>
+                isOfLane(turn, lane) ? (
+                  <ResponseView
+                    // biome-ignore lint/suspicious/noArrayIndexKey: a lane is identified by its index; both may use the same model.
+                    key={lane}
+                    answer={answer}
+                    lane={isCompared ? lane + 1 : undefined}
+                    option={options.find((option) => option.id === answer.model)}
+                    onContinue={
+                      canContinue(lane) ? (results) => onContinue(results, isCompared ? lane : undefined) : undefined
+                    }
+                    onRegenerate={canRepeat && lane === only ? () => onResend() : undefined}
+                    onShowCode={() => onShowCode(requestFor(turns.slice(0, index + 1), lane, answer.model, answer))}
+                  />
+                ) : null,
+              )}
             </div>
           </article>
         )

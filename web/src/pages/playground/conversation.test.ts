@@ -8,6 +8,7 @@ import {
   parametersOf,
   requestFor,
   titleOf,
+  waitingTurn,
   withCallPart,
   withoutImages,
   withoutLastTurn,
@@ -95,6 +96,33 @@ describe('a conversation', () => {
       { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
     ])
     expect(withoutImages(conversation).turns[0]).not.toHaveProperty('images')
+  })
+
+  it('continues each lane with the results of its own calls, and waits for them', () => {
+    const call = (id: string): ToolCall => ({ id, type: 'function', function: { name: 'get_weather', arguments: '' } })
+    const [left, right] = [[call('left')], [call('right')]]
+    const waiting = () => [0, 1].map((lane) => waitingTurn(conversation.turns, lane)?.id)
+    let conversation = withProgress(withQuestion('Weather?', two), 't1', 0, { calls: left, state: 'done' })
+    expect(waiting()).toEqual(['t1', undefined])
+    conversation = withProgress(conversation, 't1', 1, { calls: right, state: 'done' })
+    const results = [{ id: 'right', name: 'get_weather', content: 'rain' }]
+    conversation = withPrompt(conversation, { id: 't2', prompt: '', results, lane: 1 }, two, 8)
+    expect(conversation.turns[1]?.answers.map(({ state }) => state)).toEqual(['done', 'streaming'])
+    expect(waiting()).toEqual(['t1', undefined])
+    expect(messagesFor(conversation.turns, 0, '').map(({ role }) => role)).toEqual(['user'])
+    expect(messagesFor(conversation.turns, 1, '')).toEqual([
+      { role: 'user', content: 'Weather?' },
+      { role: 'assistant', content: null, tool_calls: right },
+      { role: 'tool', tool_call_id: 'right', content: 'rain' },
+    ])
+  })
+
+  it('leaves out calls of tools that were stopped', () => {
+    const calls = [{ id: 'c', type: 'function' as const, function: { name: 'get_weather', arguments: '{"ci' } }]
+    const stopped = withProgress(withQuestion(), 't1', 0, { calls, state: 'stopped' })
+    expect(waitingTurn(stopped.turns, 0)).toBeUndefined()
+    const { turns } = withPrompt(stopped, { id: 't2', prompt: 'Never mind' }, setup, 8)
+    expect(messagesFor(turns, 0, '').map(({ content }) => content)).toEqual(['Hello', 'Never mind'])
   })
 
   it('has parameters of single lanes', () => {

@@ -30,8 +30,8 @@ export type Answer = {
 }
 /** The result of a tool, typed by the user. */
 export type ToolResult = { id: string; name: string; content: string }
-/** Images are data URLs. A message with results has no prompt. */
-export type Message = { prompt: string; images?: string[]; results?: ToolResult[] }
+/** Images are data URLs. A message with results has no prompt. With a `lane` it is for that one only. */
+export type Message = { prompt: string; images?: string[]; results?: ToolResult[]; lane?: number }
 export type Turn = Message & { id: string; answers: Answer[] }
 export type Conversation = { id: string; updatedAt: number; turns: Turn[]; models: string[]; system: string }
 
@@ -50,6 +50,9 @@ export const parametersOf = ({ parameters, lanes }: ChatSetup, lane: number): Ch
   ...cleanParameters(lanes?.[lane] ?? {}),
 })
 
+/** Whether a turn belongs to a lane. */
+export const isOfLane = ({ lane: only }: Message, lane: number) => only === undefined || only === lane
+
 const startedAnswer = (model: string, lane: number, setup: ChatSetup): Answer => ({
   model,
   state: 'streaming',
@@ -58,14 +61,17 @@ const startedAnswer = (model: string, lane: number, setup: ChatSetup): Answer =>
   parameters: parametersOf(setup, lane),
 })
 
-/** Appends a turn with a streaming answer per model. */
+/** Appends a turn with a streaming answer per model, and an empty one in lanes that it is not for. */
 export function withPrompt(
   conversation: Conversation,
   turn: Omit<Turn, 'answers'>,
   setup: ChatSetup,
   now: number,
 ): Conversation {
-  const answers = setup.models.map((model, lane) => startedAnswer(model, lane, setup))
+  const answers = setup.models.map((model, lane): Answer => {
+    const started = startedAnswer(model, lane, setup)
+    return isOfLane(turn, lane) ? started : { ...started, state: 'done' }
+  })
   return {
     ...conversation,
     updatedAt: now,
@@ -115,20 +121,33 @@ export function withStreamsStopped(conversation: Conversation): Conversation {
 export const isStreaming = (conversation: Conversation) =>
   conversation.turns.some((turn) => turn.answers.some((answer) => answer.state === 'streaming'))
 
+/** The turn whose tool calls wait for their results in a lane. */
+export function waitingTurn(turns: readonly Turn[], lane: number): Turn | undefined {
+  const last = turns.findLast((turn) => isOfLane(turn, lane))
+  const answer = last?.answers[lane]
+  return answer?.calls && answer.state === 'done' ? last : undefined
+}
+
 export function titleOf(conversation: Conversation): string {
   const first = conversation.turns[0]?.prompt.trim().replace(/\s+/g, ' ') ?? ''
   if (!first) return 'New conversation'
   return first.length > TITLE_CHARS ? `${first.slice(0, TITLE_CHARS).trimEnd()}…` : first
 }
 
-/** Messages of a lane: the system prompt, the history of the lane, and the last prompt. */
+/**
+ * Messages of a lane: the system prompt, the history of the lane, and the last prompt. Calls of tools without results are left
+ * out, because engines reject them.
+ */
 export function messagesFor(turns: readonly Turn[], lane: number, system: string): ChatMessage[] {
   const messages: ChatMessage[] = system.trim() ? [{ role: 'system', content: system }] : []
-  turns.forEach((turn, index) => {
+  const own = turns.filter((turn) => isOfLane(turn, lane))
+  own.forEach((turn, index) => {
     messages.push(...messagesOf(turn))
+    const next = own[index + 1]
     // A lane that was opened later continues the history of the first one.
     const answer = turn.answers[lane] ?? turn.answers[0]
-    if (index < turns.length - 1 && answer && (answer.text || answer.calls)) messages.push(assistantMessage(answer))
+    const calls = next?.results ? answer?.calls : undefined
+    if (next && answer && (answer.text || calls)) messages.push(assistantMessage(answer.text, calls))
   })
   return messages
 }
@@ -142,7 +161,7 @@ function messagesOf({ prompt, images = [], results }: Message): ChatMessage[] {
   ]
 }
 
-const assistantMessage = ({ text, calls }: Answer): ChatMessage =>
+const assistantMessage = (text: string, calls: ToolCall[] | undefined): ChatMessage =>
   calls ? { role: 'assistant', content: text || null, tool_calls: calls } : { role: 'assistant', content: text }
 
 type CallPart = { index: number; id: string; name: string; arguments: string }

@@ -4,6 +4,7 @@ import {
   type ChatSetup,
   type Conversation,
   emptyConversation,
+  isOfLane,
   isStreaming,
   type Message,
   parametersOf,
@@ -58,6 +59,7 @@ export function useChat(workspaceId: string, storageKey: string, requestedId: st
       change((before) => withPrompt(before, turn, setup, Date.now()))
       onStarted(latest.current.id)
       setup.models.forEach((model, lane) => {
+        if (!isOfLane(turn, lane)) return
         const settings = { system: setup.system, parameters: parametersOf(setup, lane) }
         const request = requestFor(latest.current.turns, lane, model, settings)
         void streamResponse(request, controller.signal, (progress) => {
@@ -77,9 +79,9 @@ export function useChat(workspaceId: string, storageKey: string, requestedId: st
     (setup: ChatSetup, edited?: string) => {
       const last = latest.current.turns.at(-1)
       if (!last) return
-      const { prompt, images, results } = last
+      const { prompt, images, results, lane } = last
       change(withoutLastTurn)
-      send({ prompt: edited ?? prompt, images, results }, setup)
+      send({ prompt: edited ?? prompt, images, results, lane }, setup)
     },
     [send, change],
   )

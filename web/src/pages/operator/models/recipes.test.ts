@@ -14,6 +14,12 @@ describe('recipes', () => {
     ['Qwen/Qwen3-8B', 'Qwen3'],
     ['qwen3moe', 'Qwen3'],
     ['Qwen3ForCausalLM', 'Qwen3'],
+    ['Qwen/Qwen3-30B-A3B-Instruct-2507', 'Qwen3 Instruct'],
+    ['Qwen/Qwen3-Next-80B-A3B-Instruct', 'Qwen3 Instruct'],
+    ['Qwen/Qwen3-VL-8B-Instruct', 'Qwen3 Instruct'],
+    ['Qwen/Qwen3-30B-A3B-Thinking-2507', 'Qwen3 Thinking'],
+    ['moonshotai/Kimi-K2-Instruct-0905', 'Kimi K2 Instruct'],
+    ['moonshotai/Kimi-K2-Thinking', 'Kimi K2'],
     ['Qwen/Qwen3-Coder-30B-A3B-Instruct', 'Qwen3-Coder'],
     ['deepseek-ai/DeepSeek-V3.1', 'DeepSeek-V3.1'],
     ['openai/gpt-oss-20b', 'gpt-oss'],
@@ -52,6 +58,13 @@ describe('recipes', () => {
     expect(optionsOf(recipe('qwen3'), 'sglang')).toBe('--tool-call-parser qwen --reasoning-parser qwen3')
     expect(optionsOf(recipe('qwen3'), 'llama-server')).toBe('')
     expect(optionsOf(recipe('granite-3.2'), 'sglang')).toBe('')
+  })
+
+  it('name no reasoning parser for models that never think', () => {
+    expect(optionsOf(recipe('Qwen3-4B-Instruct-2507'), 'vllm')).toBe(
+      '--enable-auto-tool-choice --tool-call-parser hermes',
+    )
+    expect(optionsOf(recipe('Kimi-K2-Instruct'), 'sglang')).toBe('--tool-call-parser kimi_k2')
   })
 
   it('fill in what is empty only', () => {

@@ -17,13 +17,32 @@ export type Recipe = {
   contextLength: number
 }
 
-/** More special families come first. Names are those of vLLM 0.32 and SGLang 0.5; tests/engines/run.py asks vLLM for its own. */
+/**
+ * More special families come first: models that never think have no reasoning parser, which would take their text for
+ * thoughts. Names are those of vLLM 0.32 and SGLang 0.5; tests/engines/run.py asks vLLM for its own.
+ */
 export const RECIPES: Recipe[] = [
   {
     family: 'Qwen3-Coder',
     pattern: /qwen3-?coder/,
     vllm: { tools: 'qwen3_xml', since: '0.11' },
     sglang: { tools: 'qwen3_coder', since: '0.4.10' },
+    thinking: 'none',
+    contextLength: 262_144,
+  },
+  {
+    family: 'Qwen3 Instruct',
+    pattern: /qwen-?3(?!\.).*instruct/,
+    vllm: { tools: 'hermes', since: '0.6.3' },
+    sglang: { tools: 'qwen', since: '0.5.4' },
+    thinking: 'none',
+    contextLength: 262_144,
+  },
+  {
+    family: 'Qwen3 Thinking',
+    pattern: /qwen-?3(?!\.).*thinking/,
+    vllm: { tools: 'hermes', reasoning: 'deepseek_r1', since: '0.7.1' },
+    sglang: { tools: 'qwen', reasoning: 'deepseek-r1', since: '0.5.4' },
     thinking: 'none',
     contextLength: 262_144,
   },
@@ -92,6 +111,14 @@ export const RECIPES: Recipe[] = [
     contextLength: 131_072,
   },
   {
+    family: 'Kimi K2 Instruct',
+    pattern: /kimi-?k2.*instruct/,
+    vllm: { tools: 'kimi_k2', since: '0.10' },
+    sglang: { tools: 'kimi_k2', since: '0.4.10' },
+    thinking: 'none',
+    contextLength: 131_072,
+  },
+  {
     family: 'Kimi K2',
     pattern: /kimi-?k2/,
     vllm: { tools: 'kimi_k2', reasoning: 'kimi_k2', since: '0.11.1' },
@@ -102,8 +129,8 @@ export const RECIPES: Recipe[] = [
   {
     family: 'MiniMax-M2',
     pattern: /minimax-?m2/,
-    vllm: { tools: 'minimax_m2', reasoning: 'minimax_m2_append_think', since: '0.11.1' },
-    sglang: { tools: 'minimax-m2', reasoning: 'minimax-append-think', since: '0.5.5' },
+    vllm: { tools: 'minimax_m2', reasoning: 'minimax_m2', since: '0.11.1' },
+    sglang: { tools: 'minimax-m2', reasoning: 'minimax', since: '0.5.5' },
     thinking: 'none',
     contextLength: 196_608,
   },

@@ -14,6 +14,11 @@ const UNSUPPORTED: [&str; 3] = ["not support", "unsupported", "no endpoints foun
 /// How they say that a prompt does not fit.
 const TOO_LONG: [&str; 4] = ["context length", "context size", "context window", "maximum model length"];
 
+/// Notes of reasoning that is not kept apart, which `forebay admin doctor` shows as what to do.
+const THOUGHTS_AS_TEXT: &str = "thoughts are part of the text: give the engine a reasoning parser";
+const TEXT_AS_THOUGHTS: &str =
+    "responses are taken for thoughts: start the engine without its reasoning parser, or with that of the model";
+
 /// A response.
 #[derive(Debug, Clone)]
 pub(super) struct Reply {
@@ -125,9 +130,9 @@ impl Evidence {
         Some(reply.events())
     }
 
-    fn message(&self, call: ProbeCall) -> Value {
+    fn choice(&self, call: ProbeCall) -> Value {
         match self.verdict(call) {
-            Verdict::Served(body) => body["choices"][0]["message"].clone(),
+            Verdict::Served(body) => body["choices"][0].clone(),
             Verdict::Rejected(_) | Verdict::NoRoute | Verdict::Inconclusive => Value::Null,
         }
     }
@@ -189,7 +194,7 @@ fn comparisons(evidence: &Evidence) -> (Support, Support) {
 
 /// Tools are there if the engine has called one, and missing if it rejects them both as a choice and as a must.
 fn judge_tools(evidence: &Evidence, found: &mut Capabilities) {
-    let calls = |call| list(&evidence.message(call)["tool_calls"]);
+    let calls = |call| list(&evidence.choice(call)["message"]["tool_calls"]);
     let is_rejected = |call| matches!(evidence.verdict(call), Verdict::Rejected(_));
     let (chosen, forced) = (calls(ProbeCall::Tools), calls(ProbeCall::ForcedTool));
     if is_rejected(ProbeCall::Tools) && is_rejected(ProbeCall::ForcedTool) {
@@ -249,17 +254,22 @@ fn has_error(events: &[Value]) -> bool {
 
 fn judge_reasoning(evidence: &Evidence, found: &mut Capabilities) {
     for call in [ProbeCall::Chat, ProbeCall::Schema, ProbeCall::Tools, ProbeCall::Prompt] {
-        let message = evidence.message(call);
-        let names = ["reasoning_content", "reasoning"];
-        let name = names.into_iter().find(|name| message[name].as_str().is_some_and(|text| !text.is_empty()));
-        if let Some(name) = name {
-            found.set(Capability::Reasoning, Support::Yes);
-            found.note(Capability::Reasoning, name);
-            break;
+        let choice = evidence.choice(call);
+        let message = &choice["message"];
+        let has = |member: &str| message[member].as_str().is_some_and(|text| !text.is_empty());
+        if let Some(name) = ["reasoning_content", "reasoning"].into_iter().find(|name| has(name)) {
+            let has_response = has("content") || !list(&message["tool_calls"]).is_empty();
+            let is_all = choice["finish_reason"] == "stop" && !has_response;
+            found.set(Capability::Reasoning, if is_all { Support::No } else { Support::Yes });
+            found.note(Capability::Reasoning, if is_all { TEXT_AS_THOUGHTS } else { name });
+            // A response that was cut leaves it to the next one.
+            if is_all || has_response {
+                break;
+            }
         }
         if message["content"].as_str().is_some_and(|text| text.trim_start().starts_with("<think>")) {
             found.set(Capability::Reasoning, Support::No);
-            found.note(Capability::Reasoning, "thoughts are part of the text: the engine needs a reasoning parser");
+            found.note(Capability::Reasoning, THOUGHTS_AS_TEXT);
             break;
         }
     }

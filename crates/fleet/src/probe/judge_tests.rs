@@ -219,6 +219,9 @@ fn recorded_responses_show_what_engines_can_do() {
 
 const THOUGHT: &str =
     r#"{"choices":[{"message":{"content":null,"reasoning_content":"The user greets"},"finish_reason":"length"}]}"#;
+const THOUGHT_AND_TEXT: &str =
+    r#"{"choices":[{"message":{"content":"4","reasoning":"A dog has four"},"finish_reason":"stop"}]}"#;
+const SWALLOWED: &str = r#"{"choices":[{"message":{"content":null,"reasoning":"Hello!"},"finish_reason":"stop"}]}"#;
 const NO_PARSER: &str = r#"{"error":{"message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","type":"BadRequestError","code":400}}"#;
 const LOST: &str = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"get_weather\",\"arguments\":\"{\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\n";
 const CUT: &str = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{\"}}]},\"finish_reason\":\"length\"}]}\n\n";
@@ -252,6 +255,9 @@ fn single_capabilities_are_judged_by_what_disproves_them() {
         (C::Reasoning, Unknown, &[]),
         (C::Reasoning, Yes, &[(ProbeCall::Schema, 200, THOUGHT)]),
         (C::Reasoning, No, &[(Prompt, 200, TAGGED)]),
+        // A parser that takes all text for thoughts, also if the first response was cut.
+        (C::Reasoning, No, &[(ProbeCall::Schema, 200, THOUGHT), (Prompt, 200, SWALLOWED)]),
+        (C::Reasoning, Yes, &[(ProbeCall::Schema, 200, THOUGHT_AND_TEXT), (Prompt, 200, SWALLOWED)]),
         (C::ReasoningRead, Yes, &[(WithReasoning, 200, UNCACHED), (WithoutReasoning, 200, HELLO)]),
         (C::ReasoningRead, No, &[(WithReasoning, 200, HELLO), (WithoutReasoning, 200, HELLO)]),
         (C::ReasoningRead, Unknown, &[(WithReasoning, 200, HELLO), (WithoutReasoning, 400, "{}")]),

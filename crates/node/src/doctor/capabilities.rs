@@ -42,13 +42,13 @@ fn judge(model: &Model, records: &[&EngineRecord]) -> Option<Finding> {
 }
 
 /// How calls would be served better.
-fn remedy(model: &Model, known: &Capabilities) -> &'static str {
+fn remedy<'a>(model: &Model, known: &'a Capabilities) -> &'a str {
     let lacks = |capability| known.get(capability) == Support::No;
     if lacks(Capability::StreamedTools) && !lacks(Capability::Tools) && !model.chat.gathers_tools {
         return "set `stream_tools = false` of the model: its engine loses arguments of tool calls in streams";
     }
     if lacks(Capability::Reasoning) {
-        return "give the engine a reasoning parser: its thoughts are part of the text";
+        return known.note_of(Capability::Reasoning).unwrap_or_default();
     }
     ""
 }
@@ -86,6 +86,12 @@ mod tests {
         model.chat.gathers_tools = true;
         assert_eq!(judge(&model, &[&record]).unwrap().level, Level::Ok);
         assert_eq!(judge(&model, &[]), None);
+        let mut known = record.capabilities.clone();
+        known.set(Capability::Reasoning, Support::No);
+        known.note(Capability::Reasoning, "responses are taken for thoughts");
+        let thinking = EngineRecord { capabilities: known, ..record.clone() };
+        let found = judge(&model, &[&thinking]).unwrap();
+        assert_eq!((found.level, &*found.remedy), (Level::Warning, "responses are taken for thoughts"));
         let failed = EngineRecord { capabilities: Capabilities::default(), failures: 1, ..record };
         assert_eq!(judge(&model, &[&failed]), None, "a probe that has found nothing");
     }

@@ -32,17 +32,13 @@ impl ParsedRequest {
         edits
     }
 
-    /// Names reasoning that is sent back as the engine reads it: vLLM has called it `reasoning` since 0.12 and treats the other
-    /// name as deprecated; others, and unknown ones, read `reasoning_content`.
+    /// Names reasoning that is sent back as the engine reads it.
     pub(crate) fn name_reasoning(&self, engine: Option<EngineKind>, edits: &mut Edits<'_>) {
-        let own = match engine {
-            Some(EngineKind::Vllm) => &br#""reasoning""#[..],
-            Some(EngineKind::Sglang | EngineKind::LlamaServer | EngineKind::ForebayEngine) | None => {
-                br#""reasoning_content""#
-            }
-        };
-        for name in self.reasoning_names.iter().filter(|name| self.body[(*name).clone()] != *own) {
-            edits.replace(name.clone(), own);
+        let own = EngineKind::reasoning_name(engine).as_bytes();
+        // Without the quotes.
+        let names = self.reasoning_names.iter().map(|name| name.start + 1..name.end - 1);
+        for name in names.filter(|name| self.body[name.clone()] != *own) {
+            edits.replace(name, own);
         }
     }
 

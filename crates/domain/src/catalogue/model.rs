@@ -396,6 +396,15 @@ impl EngineKind {
         is_set && self == Self::Vllm
     }
 
+    /// What the engine calls reasoning that is sent back. vLLM has called it `reasoning` since 0.12 and treats the other name
+    /// as deprecated; others, and unknown ones, read `reasoning_content`.
+    pub const fn reasoning_name(engine: Option<Self>) -> &'static str {
+        match engine {
+            Some(Self::Vllm) => "reasoning",
+            Some(Self::Sglang | Self::LlamaServer | Self::ForebayEngine) | None => "reasoning_content",
+        }
+    }
+
     /// Whether the engine reports the cached tokens of a stream at its end only, if its options say so.
     pub const fn reports_cached_tokens_last(self) -> bool {
         match self {

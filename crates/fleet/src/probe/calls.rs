@@ -155,7 +155,7 @@ impl ProbedModel<'_> {
             ProbeCall::Prompt | ProbeCall::RepeatedPrompt => {
                 chat(&"The river runs down to the sea, past the old mill. ".repeat(30), 1, json!({}))
             }
-            ProbeCall::WithReasoning => conversation(Some("I have to look up the weather in Paris before I respond.")),
+            ProbeCall::WithReasoning => conversation(Some(EngineKind::reasoning_name(self.upstream.engine))),
             ProbeCall::WithoutReasoning => conversation(None),
             ProbeCall::Overflow => {
                 let words = usize::try_from(self.context_length + OVERFLOW_SURPLUS).unwrap_or_default();
@@ -252,12 +252,12 @@ fn schema(kind: &str) -> Value {
     json!({"type": "json_schema", "json_schema": {"name": "legs", "strict": true, "schema": schema}})
 }
 
-/// A conversation in the middle of its tool calls, where templates keep the reasoning.
-fn conversation(reasoning: Option<&str>) -> Value {
+/// A conversation in the middle of its tool calls, where templates keep the reasoning, which has this name.
+fn conversation(reasoning_name: Option<&str>) -> Value {
     let call = json!({"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\": \"Paris\"}"}});
     let mut assistant = json!({"role": "assistant", "content": "", "tool_calls": [call]});
-    if let Some(reasoning) = reasoning {
-        assistant["reasoning_content"] = reasoning.into();
+    if let Some(name) = reasoning_name {
+        assistant[name] = "I have to look up the weather in Paris before I respond.".into();
     }
     let result = json!({"role": "tool", "tool_call_id": "call_1", "content": "rain"});
     json!({"messages": [user("What is the weather in Paris?"), assistant, result], "tools": [weather()], "max_tokens": 1})
@@ -295,6 +295,16 @@ mod tests {
             assert!(body[name].is_u64() && body.get("max_tokens").is_none(), "{body}");
         }
         assert!(probed.body(ProbeCall::Completion)["max_tokens"].is_u64(), "completions keep the older name");
+    }
+
+    #[test]
+    fn reasoning_is_sent_back_under_the_name_that_the_engine_reads() {
+        for (engine, name) in [(Some(EngineKind::Vllm), "reasoning"), (None, "reasoning_content")] {
+            let upstream = Upstream { engine, ..Upstream::plain("http://a/v1", "tiny") };
+            let body = |call| probed(&upstream, 4_096).body(call);
+            assert!(body(ProbeCall::WithReasoning)["messages"][1][name].is_string(), "{engine:?}");
+            assert!(body(ProbeCall::WithoutReasoning)["messages"][1].get(name).is_none(), "{engine:?}");
+        }
     }
 
     #[test]

@@ -338,6 +338,12 @@ mod tests {
         assert!(choices[1]["message"].get("reasoning_content").is_none());
         let both = r#""reasoning":"12345678","reasoning_content":"12345678""#;
         assert_eq!(normalized(&response(both)).1, tokens, "the reasoning counts once");
+        for with_null in
+            [r#""reasoning":null,"reasoning_content":"12345678""#, r#""reasoning":"12345678","reasoning_content":null"#]
+        {
+            let (value, counted) = normalized(&response(with_null));
+            assert_eq!((&value.unwrap()["choices"][0]["message"], counted), (message, tokens), "{with_null}");
+        }
     }
 
     #[test]

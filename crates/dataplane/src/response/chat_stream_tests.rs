@@ -116,7 +116,12 @@ fn a_turn_with_tool_calls_ends_because_of_them_and_reasoning_has_both_names() {
         let chunks = [role, chunk(reasoning, "null"), chunk(call, "null"), chunk(more, "null"), chunk("", finish)];
         chunks.concat() + "data: [DONE]\n\n"
     };
-    for reasoning in [r#""reasoning":"a\"b""#, r#""reasoning":"a\"b","reasoning_content":"a\"b""#] {
+    for reasoning in [
+        r#""reasoning":"a\"b""#,
+        r#""reasoning":"a\"b","reasoning_content":"a\"b""#,
+        r#""reasoning":null,"reasoning_content":"a\"b""#,
+        r#""reasoning":"a\"b","reasoning_content":null"#,
+    ] {
         let (text, result) = pass(&mut stream(false), &[stream_with(reasoning, "\"stop\"").as_bytes()]);
         result.unwrap();
         assert_eq!(text, stream_with(r#""reasoning":"a\"b","reasoning_content":"a\"b""#, "\"tool_calls\""));

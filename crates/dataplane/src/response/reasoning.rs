@@ -33,32 +33,36 @@ impl RepeatBudget {
 /// The texts of a message or a delta.
 #[derive(Default)]
 pub(super) struct Reasoning {
-    /// In the order of [`NAMES`]: where the value is, if there is one, and whether it is a text.
-    found: [Option<(Range<usize>, bool)>; NAMES.len()],
+    /// In the order of [`NAMES`]: where the value is, and its type, if there is one.
+    found: [Option<(Range<usize>, ValueKind)>; NAMES.len()],
 }
 
 impl Reasoning {
     /// Reads the value of one of the members. Returns the bytes of its text, 0 for one that repeats the other.
     pub(super) fn read(&mut self, reader: &mut Reader<'_>, name: &[u8]) -> Result<u64, JsonError> {
-        let is_text = reader.kind()? == ValueKind::String;
+        let kind = reader.kind()?;
         let span = reader.span()?;
-        let bytes = if is_text { span.len() as u64 - 2 } else { 0 };
-        let is_first = self.found.iter().flatten().all(|(text, is_text)| !is_text || text.len() <= 2);
+        let bytes = if kind == ValueKind::String { span.len() as u64 - 2 } else { 0 };
+        let is_first = self.found.iter().flatten().all(|(text, kind)| *kind != ValueKind::String || text.len() <= 2);
         let place = usize::from(name != NAMES[0].as_bytes());
-        self.found[place] = Some((span, is_text));
+        self.found[place] = Some((span, kind));
         Ok(if is_first { bytes } else { 0 })
     }
 
-    /// Writes a text under its other name, too, unless the engine did or there is too much of it.
+    /// Writes a text under its other name, too, unless the engine did or there is too much of it. A null is replaced.
     pub(super) fn write_both(&self, text: &[u8], budget: &mut RepeatBudget, edits: &mut Edits<'_>) {
-        let (span, name) = match &self.found {
-            [Some((span, true)), None] => (span, NAMES[1]),
-            [None, Some((span, true))] => (span, NAMES[0]),
+        use ValueKind::{Null, String};
+        let (span, name, other) = match &self.found {
+            [Some((span, String)), other @ (None | Some((_, Null)))] => (span, NAMES[1], other),
+            [other @ (None | Some((_, Null))), Some((span, String))] => (span, NAMES[0], other),
             _ => return,
         };
         if budget.take(span.len()) {
-            let repeated = [b",\"", name.as_bytes(), b"\":", &text[span.clone()]].concat();
-            edits.insert(span.end, repeated);
+            let value = &text[span.clone()];
+            match other {
+                Some((null, _)) => edits.replace(null.clone(), value.to_vec()),
+                None => edits.insert(span.end, [b",\"", name.as_bytes(), b"\":", value].concat()),
+            }
         }
     }
 }

@@ -115,7 +115,9 @@ test('a schema, an image and tools are sent; the result of a tool is typed and c
   await open(page)
   await page.getByText('Format, tools and thinking').click()
   await page.getByRole('combobox', { name: 'Response format' }).click()
-  await page.getByRole('option', { name: 'JSON', exact: true }).click()
+  await page.getByRole('option', { name: 'JSON that fits a schema' }).click()
+  // Of the schema, and then of the tools.
+  await page.getByRole('button', { name: 'Insert an example' }).first().click()
   await page.getByRole('button', { name: 'Insert an example' }).click()
   const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
   const image = { name: 'sky.png', mimeType: 'image/png', buffer: Buffer.from(png, 'base64') }
@@ -130,14 +132,25 @@ test('a schema, an image and tools are sent; the result of a tool is typed and c
   await expect(page.getByRole('article'), 'nothing is sent before the results').toHaveCount(1)
   await box(page).fill('')
   await expectAccessible(page)
+  await page.getByRole('combobox', { name: 'Response format' }).click()
+  await page.getByRole('option', { name: 'JSON', exact: true }).click()
   await page.getByRole('button', { name: 'Continue' }).click()
   await expect(page.getByRole('article').nth(1)).toContainText('"weather": "rain"')
-  expect(sent[0]).toMatchObject({ response_format: { type: 'json_object' }, tools: [{ type: 'function' }] })
+  const { response_format, tools } = sent[0] ?? {}
+  expect(response_format).toMatchObject({
+    type: 'json_schema',
+    json_schema: { schema: { required: ['name', 'rivers'] } },
+  })
+  expect(tools).toMatchObject([{ type: 'function' }])
+  expect(sent[1]).toMatchObject({ response_format: { type: 'json_object' } })
   expect(sent[0]?.messages[0]?.content).toEqual([
     { type: 'text', text: 'What is the weather?' },
     { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } },
   ])
   expect(sent[1]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
+
+  await page.reload()
+  await expect(page.getByText('1 image, not kept'), 'images are too large to be stored').toBeVisible()
 })
 
 const GREETING = { contentType: 'text/event-stream', body: `${chunk({ content: 'Hello.' })}data: [DONE]\n\n` }

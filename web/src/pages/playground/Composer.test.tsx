@@ -2,7 +2,7 @@
 import { fireEvent, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { useState } from 'react'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { renderInConsole } from '../../testing'
 import { Composer } from './Composer'
 
@@ -21,6 +21,15 @@ it('adds a line break with Shift+Enter, and sends with Enter', async () => {
   expect([box.textContent, sent]).toEqual(['one\ntwo', []])
   await userEvent.type(box, '{Enter}')
   expect([box.textContent, sent]).toEqual(['', ['one\ntwo']])
+})
+
+it('attaches an image that is pasted', async () => {
+  vi.stubGlobal('createImageBitmap', () => Promise.reject(new Error('jsdom draws nothing')))
+  renderInConsole(<Chat />)
+  const files = [new File(['x'], 'sky.png', { type: 'image/png' })]
+  fireEvent.paste(screen.getByRole('textbox', { name: 'Message' }), { clipboardData: { files } })
+  expect(await screen.findByRole('img', { name: 'Image 1' })).toBeDefined()
+  vi.unstubAllGlobals()
 })
 
 it('says why images cannot be attached or pasted', async () => {

@@ -61,7 +61,7 @@ export function Thread({ conversation, options, blocked, lanes, onResend, onCont
                     onContinue={
                       canContinue(lane) ? (results) => onContinue(results, isCompared ? lane : undefined) : undefined
                     }
-                    onRegenerate={canRepeat && lane === only ? () => onResend() : undefined}
+                    onRegenerate={canRepeat && lane === only && !turn.lostImages ? () => onResend() : undefined}
                     onShowCode={() => onShowCode(requestFor(turns.slice(0, index + 1), lane, answer.model, answer))}
                   />
                 ) : null,
@@ -145,6 +145,11 @@ function Prompt({ turn, onEdit }: { turn: Turn; onEdit: ((prompt: string) => voi
           // biome-ignore lint/suspicious/noArrayIndexKey: the same image may be attached twice.
           <Thumbnail key={index} url={url} name={`Image ${index + 1}`} />
         ))}
+        {turn.lostImages ? (
+          <Text size="xs" c="dimmed">
+            {turn.lostImages === 1 ? '1 image, not kept' : `${turn.lostImages} images, not kept`}
+          </Text>
+        ) : null}
         {turn.prompt}
       </div>
     </div>

@@ -95,7 +95,6 @@ describe('a conversation', () => {
       },
       { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
     ])
-    expect(withoutImages(conversation).turns[0]).not.toHaveProperty('images')
   })
 
   it('continues each lane with the results of its own calls, and waits for them', () => {
@@ -123,6 +122,17 @@ describe('a conversation', () => {
     expect(waitingTurn(stopped.turns, 0)).toBeUndefined()
     const { turns } = withPrompt(stopped, { id: 't2', prompt: 'Never mind' }, setup, 8)
     expect(messagesFor(turns, 0, '').map(({ content }) => content)).toEqual(['Hello', 'Never mind'])
+  })
+
+  it('is stored without images, and says so in the place of a message that only had one', () => {
+    const images = ['data:image/png;base64,AA==']
+    const shown = withPrompt(emptyConversation('c'), { id: 't1', prompt: '', images }, setup, 7)
+    const stored = withoutImages(withoutImages(withProgress(shown, 't1', 0, { text: 'A river.', state: 'done' })))
+    expect(stored.turns[0]).toMatchObject({ lostImages: 1 })
+    expect(stored.turns[0]).not.toHaveProperty('images')
+    const { turns } = withPrompt(stored, { id: 't2', prompt: 'Which one?' }, setup, 8)
+    const contents = messagesFor(turns, 0, '').map(({ content }) => content)
+    expect(contents).toEqual(['[image not kept]', 'A river.', 'Which one?'])
   })
 
   it('has parameters of single lanes', () => {

@@ -32,7 +32,8 @@ export type Answer = {
 export type ToolResult = { id: string; name: string; content: string }
 /** Images are data URLs. A message with results has no prompt. With a `lane` it is for that one only. */
 export type Message = { prompt: string; images?: string[]; results?: ToolResult[]; lane?: number }
-export type Turn = Message & { id: string; answers: Answer[] }
+/** `lostImages` counts the images that were not stored. */
+export type Turn = Message & { id: string; answers: Answer[]; lostImages?: number }
 export type Conversation = { id: string; updatedAt: number; turns: Turn[]; models: string[]; system: string }
 
 /** `lanes` has parameters of single lanes, which override those of all. */
@@ -152,9 +153,12 @@ export function messagesFor(turns: readonly Turn[], lane: number, system: string
   return messages
 }
 
+/** Sent for a message that only had images, because engines reject empty ones, and some two responses in a row. */
+const LOST = '[image not kept]'
+
 function messagesOf({ prompt, images = [], results }: Message): ChatMessage[] {
   if (results) return results.map(({ id, content }) => ({ role: 'tool', tool_call_id: id, content }))
-  if (images.length === 0) return [{ role: 'user', content: prompt }]
+  if (images.length === 0) return [{ role: 'user', content: prompt || LOST }]
   const text: ContentPart[] = prompt ? [{ type: 'text', text: prompt }] : []
   return [
     { role: 'user', content: [...text, ...images.map((url) => ({ type: 'image_url', image_url: { url } }) as const)] },
@@ -183,7 +187,7 @@ export function withCallPart(calls: readonly ToolCall[], part: CallPart): ToolCa
 /** Without images, which are too large to be stored. */
 export const withoutImages = (conversation: Conversation): Conversation => ({
   ...conversation,
-  turns: conversation.turns.map(({ images: _, ...turn }) => turn),
+  turns: conversation.turns.map(({ images, ...turn }) => (images ? { ...turn, lostImages: images.length } : turn)),
 })
 
 /** The request body of an answer. */

@@ -14,19 +14,34 @@ export type NewEndpoint = Schemas['NewEndpoint']
 export type EndpointChange = Schemas['EndpointChange']
 
 export const LIVE_POLL_MS = 3_000
+const LONG_LIST_POLL_MS = 30_000
 const LEDGER_POLL_MS = 5_000
 const COST_POLL_MS = 30_000
 const EVENTS_PAGE = 30
+const SUGGESTIONS = 12
 
 /** The most that `/v1/endpoints` returns at once. */
 const MAX_LISTED = 100
 
+/** Lists of several pages are polled less often. */
 export const endpointsQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['endpoints', workspaceId],
     queryFn: ({ signal }) =>
       everyPage((query) => unwrap(client.GET('/v1/endpoints', { params: { query }, signal })), MAX_LISTED),
     ...polled(LIVE_POLL_MS),
+    refetchInterval: ({ state }) => ((state.data?.length ?? 0) <= MAX_LISTED ? LIVE_POLL_MS : LONG_LIST_POLL_MS),
+  })
+
+/** Endpoints whose name or model has the text, for a list of suggestions. */
+export const foundEndpointsQuery = (workspaceId: string, search: string) =>
+  queryOptions({
+    queryKey: ['endpoints', workspaceId, { found: search }],
+    queryFn: async ({ signal }) => {
+      const query = { search: search || undefined, limit: SUGGESTIONS }
+      return (await unwrap(client.GET('/v1/endpoints', { params: { query }, signal }))).data
+    },
+    placeholderData: keepPreviousData,
   })
 
 export const endpointTableQuery = (workspaceId: string, state: string, list: ListQuery) =>

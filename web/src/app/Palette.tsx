@@ -4,7 +4,7 @@ import { IconSearch } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { type KeyboardEvent, useId, useState } from 'react'
-import { endpointsQuery } from '../api/endpoints'
+import { foundEndpointsQuery } from '../api/endpoints'
 import { foundKeysQuery } from '../api/keys'
 import { modelsQuery } from '../api/models'
 import { foundOrganizationsQuery } from '../api/operator/organizations'
@@ -89,12 +89,13 @@ function Search({ onClose }: { onClose: () => void }) {
 
 /** What is known to the console, or is found while the palette is open. */
 function useKnown(typed: string) {
-  const [searched] = useDebouncedValue(typed.slice(0, MAX_SEARCH), DEBOUNCE_MS)
+  const text = typed.slice(0, MAX_SEARCH)
+  const [searched] = useDebouncedValue(text, DEBOUNCE_MS)
   const { workspace, isOperator } = useSessionContext()
   const id = workspace?.id ?? ''
   const inWorkspace = { enabled: !!workspace }
   const models = useQuery({ ...modelsQuery(id), ...inWorkspace })
-  const endpoints = useQuery({ ...endpointsQuery(id), ...inWorkspace })
+  const endpoints = useQuery({ ...foundEndpointsQuery(id, searched), ...inWorkspace })
   const keys = useQuery({ ...foundKeysQuery(id, searched), ...inWorkspace })
   const organizations = useQuery({ ...foundOrganizationsQuery(searched), enabled: isOperator })
   return {
@@ -103,5 +104,7 @@ function useKnown(typed: string) {
     endpoints: endpoints.data,
     keys: keys.data,
     organizations: organizations.data,
+    // Until the server responds, these are what it found for an earlier text.
+    areFound: searched === text && ![endpoints, keys, organizations].some((found) => found.isPlaceholderData),
   }
 }

@@ -19,6 +19,11 @@ it('finds pages, endpoints, models and keys by all typed words, and beginnings f
   expect(labels('end')[0]).toBe('Build: Endpoints')
 })
 
+it('keeps what the server found by something else than the label', () => {
+  const found = (areFound: boolean) => foundPlaces(placesOf({ ...known, areFound }), 'sk-4f2').map(({ label }) => label)
+  expect([found(true), found(false)]).toEqual([['chat-eu', 'chat-backend'], []])
+})
+
 it('leads to a request by its id', () => expect(labels('req_01abc')).toEqual(['Request: req_01abc']))
 
 it('offers the pages of the operator to operators only', () => {

@@ -1,14 +1,21 @@
-import { Kbd, UnstyledButton } from '@mantine/core'
+import { Button, Kbd, Modal, Text, UnstyledButton } from '@mantine/core'
 import { useDisclosure, useHotkeys } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { Suspense } from 'react'
 import { lazyPart } from '../ui/lazy-part'
 import classes from './Shell.module.css'
 
-const Palette = lazyPart(
-  () => import('./Palette'),
-  () => null,
-)
+const Palette = lazyPart(() => import('./Palette'), NotLoaded)
+
+/** In place of the palette whose file is gone, which is so after an upgrade. */
+function NotLoaded({ opened, onClose }: { opened: boolean; onClose: () => void }) {
+  return (
+    <Modal opened={opened} onClose={onClose} title="Go to" yOffset="12vh">
+      <Text mb="md">The search could not be loaded. Load the page again.</Text>
+      <Button onClick={() => location.reload()}>Load again</Button>
+    </Modal>
+  )
+}
 
 /** Opens the palette, as Ctrl+K does everywhere. `/` goes to the search field of the page, or else opens it, too. */
 export function SearchButton() {

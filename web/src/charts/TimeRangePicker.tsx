@@ -2,20 +2,20 @@ import { Button, SegmentedControl } from '@mantine/core'
 import { IconZoomReset } from '@tabler/icons-react'
 import { TimeField } from '../ui/TimeField'
 import classes from './charts.module.css'
-import { isReversed, isZoomed, TIME_RANGES, type TimeRange, type TimeRangeName } from './time-range'
+import { isFixed, isReversed, TIME_RANGES, type TimeRange, type TimeRangeName } from './time-range'
 import { ZoneNote } from './ZoneNote'
 
 type Props = { values: TimeRange; change: (changed: Partial<TimeRange>) => void; withMoments?: boolean }
 
 /** Selects the time range. The two fields are the keyboard alternative to dragging on a chart. */
 export function TimeRangePicker({ values, change, withMoments = false }: Props) {
-  const zoomed = isZoomed(values)
+  const fixed = isFixed(values)
   return (
     <div className={classes.range}>
       <SegmentedControl
         aria-label="Time range"
         data={TIME_RANGES.map(({ value, label }) => ({ value, label }))}
-        value={zoomed ? '' : values.span}
+        value={fixed ? '' : values.span}
         onChange={(span) => change({ span: span as TimeRangeName, from: '', to: '' })}
       />
       {withMoments ? (
@@ -32,7 +32,7 @@ export function TimeRangePicker({ values, change, withMoments = false }: Props) 
         </>
       ) : null}
       <ZoneNote className={classes.zone} />
-      {zoomed ? (
+      {fixed ? (
         <Button
           variant="default"
           leftSection={<IconZoomReset size={16} />}

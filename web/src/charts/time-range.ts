@@ -1,5 +1,6 @@
 /** Time ranges of charts: one that ends now, or a fixed one from `from` to `to`. */
 
+import { useRef } from 'react'
 import type { Window } from '../api/series'
 import { oneOf, timestamp } from '../ui/filters'
 
@@ -15,22 +16,37 @@ export type TimeRangeName = (typeof TIME_RANGES)[number]['value']
 
 const NAMES = TIME_RANGES.map((range) => range.value) as [TimeRangeName, ...TimeRangeName[]]
 export const TIME_RANGE_FILTERS = { span: oneOf(NAMES, '1h'), from: timestamp(), to: timestamp() }
+export const DAY_RANGE_FILTERS = { ...TIME_RANGE_FILTERS, span: oneOf(NAMES, '24h') }
 export type TimeRange = { span: TimeRangeName; from: string; to: string }
 
 /** Shortest refetch interval; long ranges are refetched less often. */
 const LIVE_MS = 5_000
 const POINTS = 240
 
-export const isZoomed = ({ from, to }: TimeRange) => !!from && !!to && Date.parse(from) < Date.parse(to)
+/** Whether a start or an end is chosen, instead of a length. */
+export const isFixed = ({ from, to }: TimeRange) => !!from || !!to
 
-/** Whether the chosen start is not before the chosen end, so that the range is not used. */
-export const isReversed = (values: TimeRange) => !!values.from && !!values.to && !isZoomed(values)
+/** Whether the chosen start is not before the end, which is now if none is chosen. */
+export const isReversed = ({ from, to }: TimeRange, now = Date.now()) =>
+  !!from && Date.parse(from) >= (to ? Date.parse(to) : now)
 
-/** A zoomed range is fixed; one that ends now is refetched. */
-export function windowOf(values: TimeRange): Window {
-  if (isZoomed(values)) return { from: values.from, to: values.to }
-  const spanMs = TIME_RANGES.find((range) => range.value === values.span)?.ms ?? TIME_RANGES[0].ms
-  return { spanMs, liveMs: Math.min(60_000, Math.max(LIVE_MS, spanMs / POINTS / 4)) }
+/** A range without an end is refetched; one with both is not. Others are replaced by the chosen length. */
+export function windowOf(values: TimeRange, now = Date.now()): Window {
+  const { span, from, to } = values
+  const length = TIME_RANGES.find(({ value }) => value === span)?.ms ?? TIME_RANGES[0].ms
+  if (!from || isReversed(values, now)) return { spanMs: length, liveMs: liveMsOf(length) }
+  // In steps, because the window is a part of the keys of queries.
+  const coveredBy = TIME_RANGES.find(({ ms }) => now - Date.parse(from) <= ms)
+  return to ? { from, to } : { from, liveMs: liveMsOf(coveredBy?.ms ?? Number.POSITIVE_INFINITY) }
+}
+
+const liveMsOf = (spanMs: number) => Math.min(60_000, Math.max(LIVE_MS, spanMs / POINTS / 4))
+
+/** The window of a page: while the range is reversed or has no start, the last one that was neither. */
+export function useWindow(values: TimeRange): Window {
+  const last = useRef(values)
+  if (!isReversed(values) && (values.from || !values.to)) last.current = values
+  return windowOf(last.current)
 }
 
 /** URL parameters after zooming into a range. */

@@ -7,7 +7,7 @@ import type { SeriesLine } from '../../api/series'
 import { useOrganization, useWorkspace } from '../../api/session'
 import { SURFACE_OPTIONS, SURFACES } from '../../api/surfaces'
 import { TimeRangePicker } from '../../charts/TimeRangePicker'
-import { TIME_RANGE_FILTERS, windowOf, zoomTo } from '../../charts/time-range'
+import { TIME_RANGE_FILTERS, useWindow, zoomTo } from '../../charts/time-range'
 import { FilterSelect } from '../../ui/FilterSelect'
 import { oneOf, text } from '../../ui/filters'
 import { PageHeader } from '../../ui/PageHeader'
@@ -43,7 +43,7 @@ export function ObservabilityPage() {
   const models = useQuery(modelsQuery(workspace.id))
   const endpoints = useQuery(endpointsQuery(workspace.id))
   const { callers, nameOf: callerNameOf } = useCallers(workspace.id, organization.id)
-  const window = windowOf(filters)
+  const window = useWindow(filters)
   const nameOf = (line: SeriesLine) => lineName(line, callerNameOf)
   const targets = [
     { group: 'Models', items: (models.data ?? []).map(({ id, name }) => ({ value: `model:${id}`, label: name })) },

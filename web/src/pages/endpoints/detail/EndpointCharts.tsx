@@ -3,7 +3,7 @@ import { decisionsQuery, type Endpoint } from '../../../api/endpoints'
 import { MetricChart } from '../../../charts/MetricChart'
 import { CHARTS } from '../../../charts/metrics'
 import { TimeRangePicker } from '../../../charts/TimeRangePicker'
-import { TIME_RANGE_FILTERS, windowOf, zoomTo } from '../../../charts/time-range'
+import { TIME_RANGE_FILTERS, useWindow, zoomTo } from '../../../charts/time-range'
 import { useFilters } from '../../../ui/useFilters'
 import classes from '../Endpoints.module.css'
 import { marksOf } from './events'
@@ -13,7 +13,7 @@ export function EndpointCharts({ endpoint }: { endpoint: Endpoint }) {
   const [values, change] = useFilters(TIME_RANGE_FILTERS)
   const common = {
     workspaceId: endpoint.workspaceId,
-    window: windowOf(values),
+    window: useWindow(values),
     onZoom: (from: number, to: number) => change(zoomTo(from, to)),
   }
   const query = { endpoint: endpoint.name }

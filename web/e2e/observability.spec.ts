@@ -1,4 +1,5 @@
 import { expect, expectAccessible, loaded, SLOW, test } from './fixtures'
+import { dragOver } from './page-states'
 
 const CHAT = 'forebay/smollm2-135m-instruct'
 /** Series and the request log are written in batches, shortly after a call. */
@@ -79,16 +80,12 @@ test('dragging over a chart zooms, and the time range is in the URL', SLOW, asyn
   await loaded(page)
   const chart = page.getByRole('region', { name: 'Requests' }).getByRole('img')
   await expect(chart).toBeVisible(BOOKED)
-  const box = await chart.boundingBox()
-  if (!box) throw new Error('the chart is not visible')
-  const y = box.y + box.height / 2
-  await page.mouse.move(box.x + box.width * 0.4, y)
-  await page.mouse.down()
-  await page.mouse.move(box.x + box.width * 0.6, y, { steps: 2 })
-  await page.mouse.move(box.x + box.width * 0.8, y, { steps: 2 })
-  await page.mouse.up()
+  await dragOver(page, chart)
   await expect(page).toHaveURL(/from=.*&to=/)
   await expect(page.getByLabel('From', { exact: true })).not.toHaveValue('')
+  await page.getByLabel('To', { exact: true }).fill('1 Jan 2020, 00:00')
+  await expect(page.getByText('Must be after From')).toBeVisible()
+  await expect(chart, 'of the range before').toBeVisible()
   await page.getByRole('button', { name: 'Back to now' }).click()
   await expect(page).toHaveURL(/\/observability\?span=6h$/)
 })

@@ -1,6 +1,7 @@
 import { mutate } from './api'
 import { expect, expectAccessible, follow, loaded, SLOW, signInAs, test } from './fixtures'
 import { type ModelServer, SERVER_KEY, startModelServer } from './model-server'
+import { dragOver } from './page-states'
 
 /** Tests share one server and run in parallel. */
 const unique = () => `${Date.now()}-${Math.floor(Math.random() * 1e6)}`
@@ -373,6 +374,12 @@ test('the operator sees load and largest users once calls have arrived, instead 
     await expect(page.getByRole('region', { name: title }).getByRole('img').first()).toBeVisible({ timeout: 60_000 })
   await expect(page.getByRole('region', { name: 'First steps' })).toHaveCount(0)
   await expectAccessible(page)
+  const calls = page.getByRole('region', { name: 'Calls per second' }).getByRole('img').first()
+  await calls.scrollIntoViewIfNeeded()
+  await dragOver(page, calls)
+  await expect(page).toHaveURL(/from=.*&to=/)
+  await page.getByRole('button', { name: 'Back to now' }).click()
+  await expect(page).toHaveURL(/\/operator\?top=key$/)
 })
 
 test('nodes, checks and errors are shown', async ({ page, forebay }) => {

@@ -1,6 +1,6 @@
 /** Page states for screenshots that a URL alone does not lead to. They rely on `sample-data.ts`. */
 
-import type { Page } from '@playwright/test'
+import type { Locator, Page } from '@playwright/test'
 import { mutate } from './api'
 import { expect, forebay, loaded } from './fixtures'
 
@@ -62,6 +62,18 @@ async function openInNavigation(page: Page, button: RegExp) {
   const opener = page.getByRole('button', { name: 'Open navigation' })
   if (await opener.isVisible()) await opener.click()
   await page.getByRole('button', { name: button }).click()
+}
+
+/** Drags over the middle of a chart, which zooms. */
+export async function dragOver(page: Page, chart: Locator) {
+  const box = await chart.boundingBox()
+  if (!box) throw new Error('the chart is not visible')
+  const y = box.y + box.height / 2
+  await page.mouse.move(box.x + box.width * 0.4, y)
+  await page.mouse.down()
+  await page.mouse.move(box.x + box.width * 0.6, y, { steps: 2 })
+  await page.mouse.move(box.x + box.width * 0.8, y, { steps: 2 })
+  await page.mouse.up()
 }
 
 async function fillInEndpoint(page: Page, most: string) {

@@ -4,7 +4,7 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { monthOf, spanOf } from '../ui/months'
 import { client, type Schemas, unwrap } from './client'
 import { polled } from './polling'
-import { boundsOf, type Window } from './series'
+import { boundsOf, onTick, type Window } from './series'
 
 export type Costs = Schemas['Costs']
 export type UsageLine = Schemas['UsageLine']
@@ -52,7 +52,7 @@ export const usageOfWindowQuery = (workspaceId: string, window: Window, groupBy:
       return report as UsageReport
     },
     placeholderData: keepPreviousData,
-    refetchInterval: window.liveMs ?? false,
+    refetchInterval: onTick(window),
     refetchIntervalInBackground: false,
   })
 

@@ -4,7 +4,7 @@ import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/reac
 import { client, type Schemas, unwrap } from '../client'
 import { type ListQuery, type Page, tableQuery } from '../pages'
 import { polled } from '../polling'
-import { boundsOf, type Window } from '../series'
+import { boundsOf, onTick, type Window } from '../series'
 
 /** An entry in a response, with the effective value of every member; only those of `Unset` may have none. */
 type Effective<T, Unset extends keyof T> = { [K in keyof T]-?: K extends Unset ? T[K] : NonNullable<T[K]> }
@@ -100,7 +100,7 @@ export const prefillQueueQuery = (modelId: string, window: Window) =>
       return unwrap(client.GET('/api/operator/models/{modelId}/prefill-queue', { params, signal }))
     },
     placeholderData: keepPreviousData,
-    refetchInterval: window.liveMs ?? false,
+    refetchInterval: onTick(window),
     refetchIntervalInBackground: false,
   })
 

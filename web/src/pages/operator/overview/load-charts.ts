@@ -5,7 +5,7 @@ import type { SeriesChartStyle } from '../../../charts/SeriesChart'
 import { windowOf } from '../../../charts/time-range'
 import { formatShare } from '../../../ui/format'
 
-/** The time range of the page. */
+/** The time range of what has no charts. */
 export const DAY = windowOf({ span: '24h', from: '', to: '' })
 
 export type LoadChart = 'calls' | 'tokens' | 'errors' | 'latency'
@@ -18,7 +18,7 @@ export const LOAD = {
     members: [{ member: 'count', label: 'Calls per second' }],
     formatValue: calls,
     isAmount: true,
-    empty: 'No calls in the last 24 hours',
+    empty: 'No calls in this time range',
   }),
   tokens: chart({
     title: 'Tokens per second',
@@ -28,7 +28,7 @@ export const LOAD = {
     ],
     formatValue: calls,
     isAmount: true,
-    empty: 'No tokens in the last 24 hours',
+    empty: 'No tokens in this time range',
   }),
   errors: chart({
     title: 'Error rate',
@@ -38,6 +38,6 @@ export const LOAD = {
       const rate = series.data[0]?.total.mean
       return rate == null ? '' : `${formatShare(rate)} of all calls`
     },
-    empty: 'No calls in the last 24 hours',
+    empty: 'No calls in this time range',
   }),
 } as const

@@ -20,7 +20,7 @@ pub use auth::ReplicaAuth;
 pub use device::*;
 pub use dispatch::Drivers;
 pub use observation::*;
-pub use preview::{CommandPreview, preview};
+pub use preview::{CommandPreview, preview, preview_pool};
 pub use spec::*;
 
 use crate::engine::{EngineLoad, LoadError, ProbeResult};

@@ -7,8 +7,9 @@ use crate::engine::{Family, environment};
 use background::Tasks;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,12 +44,7 @@ impl Child {
         let _ = std::fs::remove_file(&address_file);
         let key = new_key()?;
         let mut process = Command::new(&launcher.binary)
-            .args(options(spec))
-            .args(["--listen", "127.0.0.1:0", "--stop-with-stdin"])
-            .arg("--listen-file")
-            .arg(&address_file)
-            .arg("--cache-dir")
-            .arg(&launcher.cache_dir)
+            .args(arguments(spec, &address_file, &launcher.cache_dir))
             .env_clear()
             .envs(environment::allowed(std::env::vars_os()))
             .env(Family::ForebayEngine.key_variable(), &key)
@@ -117,6 +113,13 @@ fn new_key() -> io::Result<String> {
     let mut random = [0; 32];
     getrandom::fill(&mut random).map_err(io::Error::other)?;
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The arguments of an engine that writes its address to this file.
+pub(super) fn arguments(spec: &EngineSpec, address_file: &Path, cache_dir: &Path) -> Vec<OsString> {
+    let fixed = ["--listen", "127.0.0.1:0", "--stop-with-stdin", "--listen-file"].map(OsString::from);
+    let own = options(spec).into_iter().map(OsString::from).chain(fixed);
+    own.chain([address_file.into(), "--cache-dir".into(), cache_dir.into()]).collect()
 }
 
 /// What the engine serves.

@@ -11,18 +11,21 @@ mod logs;
 pub use logs::{EngineLogs, KeptLog};
 
 use crate::backend::Backend;
+use crate::drivers::CommandPreview;
+use crate::engine::{Family, environment};
 use crate::health::{self, ProbeOutcome};
 use crate::routes::Routes;
 use background::{Backoff, Tasks, ticks};
 use child::Child;
-use domain::ModelId;
 use domain::model::{EngineKind, EnginePool, Serving, Upstream};
+use domain::{Model, ModelId};
 use outbound::Connector;
-use std::collections::HashMap;
-use std::io;
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use std::{io, iter};
 use tokio::sync::watch;
 
 const PERIOD: Duration = Duration::from_millis(500);
@@ -74,10 +77,33 @@ impl EngineSpec {
         Self { model, number: 1, weights: weights.to_owned(), context_length: 4096, parallel: None, args: Vec::new() }
     }
 
+    fn new(model: &Model, pool: &EnginePool, number: u32) -> Self {
+        Self {
+            model: model.id.clone(),
+            number,
+            weights: pool.weights.clone(),
+            context_length: model.context_length,
+            parallel: pool.parallel,
+            args: pool.args.clone(),
+        }
+    }
+
     /// The name of its backend.
     fn name(&self) -> String {
         format!("{}#{}", self.model, self.number)
     }
+}
+
+/// How an engine of a pool is started, as operators read it before. What is not known yet is in braces.
+pub(crate) fn preview(model: &Model, pool: &EnginePool) -> CommandPreview {
+    let spec = EngineSpec::new(model, pool, 1);
+    let folder = Path::new("{dataDir}");
+    let arguments = child::arguments(&spec, &folder.join("engines/{engine}.address"), &folder.join("cache"));
+    let text = |text: OsString| text.to_string_lossy().into_owned();
+    let argv = iter::once("forebay-engine".to_owned()).chain(arguments.into_iter().map(text)).collect();
+    let passed: BTreeSet<_> = environment::allowed(std::env::vars_os()).map(|(name, _)| text(name)).collect();
+    let key = Family::ForebayEngine.key_variable().to_owned();
+    CommandPreview { argv, environment: passed.into_iter().chain([key]).collect() }
 }
 
 /// Keeps the engines of the catalogue running until it is stopped.
@@ -176,23 +202,13 @@ fn pause_after(run: Duration, backoff: &mut Backoff) -> Duration {
 impl Supervisor {
     fn desired(&self) -> Vec<EngineSpec> {
         let table = self.routes.table();
-        let specs = |model: &domain::Model, pool: &EnginePool| {
-            let (model, weights, context_length) = (model.id.clone(), pool.weights.clone(), model.context_length);
-            let (parallel, args) = (pool.parallel, pool.args.clone());
-            (1..=pool.replicas).map(move |number| EngineSpec {
-                model: model.clone(),
-                number,
-                weights: weights.clone(),
-                context_length,
-                parallel,
-                args: args.clone(),
-            })
-        };
         let engines = table.iter().filter_map(|route| match &route.model.serving {
             Serving::Engine(pool) if pool.flavor.is_none() => Some((&*route.model, pool)),
             Serving::Engine(_) | Serving::Upstreams(_) => None,
         });
-        engines.flat_map(|(model, pool)| specs(model, pool)).collect()
+        engines
+            .flat_map(|(model, pool)| (1..=pool.replicas).map(move |number| EngineSpec::new(model, pool, number)))
+            .collect()
     }
 
     /// Runs an engine until it ends.

@@ -90,8 +90,10 @@ async fn an_interrupted_download_resumes_and_its_model_is_served() {
     let again = operator.make(DOWNLOADS, json!({"reference": REFERENCE})).await;
     assert_eq!((&again["id"], &again["state"]), (&download["id"], &json!("done")), "not downloaded again");
 
-    let model = json!({"id": "acme/here", "engine": {"weights": PINNED}, "contextLength": 4096});
-    operator.make("/api/operator/models", model).await;
+    let engine = json!({"weights": PINNED, "args": ["--threads", "1"]});
+    operator.make("/api/operator/models", json!({"id": "acme/here", "engine": engine, "contextLength": 4096})).await;
+    let command = operator.read("/api/operator/models/acme%2Fhere").await["commands"][0].clone();
+    assert!(command["flavor"].is_null() && command["argv"].to_string().contains("--threads"), "{command}");
     wait_until("the model is available", TIMEOUT, async || app.model_status("acme/here").await == "available").await;
     assert_eq!(operator.read(&path_of(&download)).await["usedBy"], json!(["acme/here"]));
     let in_use = operator.delete(&path_of(&download)).await;

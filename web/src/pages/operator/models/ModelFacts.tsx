@@ -7,6 +7,7 @@ import { modalityLabel } from '../../../ui/modality'
 import { Panel } from '../../../ui/Panel'
 import { StateBadge } from '../../../ui/StateBadge'
 import { displayIn } from '../../../ui/states'
+import { Command } from './Command'
 import { SOURCE_LABELS, servedBy, usesOf } from './source'
 
 /** The values in force, for models that cannot be changed here. */
@@ -87,6 +88,7 @@ export function ModelState({ model }: { model: OperatorModel }) {
             ['Used by', usesOf(model.usedBy) ?? 'no alias and no endpoint; clients may still call it'],
           ]}
         />
+        <Command model={model} />
       </Stack>
     </Panel>
   )

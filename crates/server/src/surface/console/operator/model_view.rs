@@ -2,14 +2,14 @@
 
 use config::CatalogueEntry;
 use domain::capabilities::{Capabilities, Capability, Support};
-use domain::model::Flavor;
 use domain::{Model, Timestamp};
 use fleet::backend::{Backend, Health};
 use fleet::drivers::kubernetes::Settings;
-use fleet::drivers::{CommandPreview, preview};
+use fleet::drivers::{CommandPreview, preview, preview_pool};
 use fleet::routes::Table;
 use node::catalogue_keeper::StoreEntry;
 use serde::Serialize;
+use std::iter;
 use store::SortBy;
 use store::capabilities::EngineRecord;
 use store::catalogue::Uses;
@@ -50,7 +50,7 @@ pub(crate) struct OperatorModelView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     probe_result: Option<ProbeResultView>,
-    /// How replicas of each flavor are started. Only in the response about a single model.
+    /// How the engines of the model and the replicas of each flavor are started. Only in the response about a single model.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     commands: Option<Vec<CommandView>>,
@@ -152,24 +152,27 @@ impl From<&EngineRecord> for ProbeResultView {
     }
 }
 
-/// How a replica of a flavor is started. What is known only then is in braces, such as `{port}`.
+/// How an engine of the model, or a replica of a flavor, is started. What is known only then is in braces, such as `{port}`.
 #[derive(Serialize, ToSchema)]
-#[schema(as = OperatorFlavorCommand)]
+#[schema(as = OperatorCommand)]
 pub(crate) struct CommandView {
-    flavor: String,
+    /// Null for the engines of the model itself.
+    flavor: Option<String>,
     argv: Vec<String>,
     /// Names of the environment variables that it gets, as this node has them.
     environment: Vec<String>,
 }
 
 impl CommandView {
-    /// Those of all flavors that can be started.
+    /// Those of the model and of all flavors that can be started.
     pub(super) fn of(model: &Model, cluster: Option<&Settings>) -> Vec<Self> {
-        let command = |flavor: &Flavor| {
-            let CommandPreview { argv, environment } = preview(model, flavor, cluster)?;
-            Some(Self { flavor: flavor.name.clone(), argv, environment })
+        let own = iter::once((None, preview_pool(model, cluster)));
+        let flavors = model.flavors.iter().map(|flavor| (Some(&flavor.name), preview(model, flavor, cluster)));
+        let view = |(flavor, command): (Option<&String>, Option<CommandPreview>)| {
+            let CommandPreview { argv, environment } = command?;
+            Some(Self { flavor: flavor.cloned(), argv, environment })
         };
-        model.flavors.iter().filter_map(command).collect()
+        own.chain(flavors).filter_map(view).collect()
     }
 }
 

@@ -123,7 +123,7 @@ function foundModel(lookup: WeightsLookup, model: RunnableWeights): Found {
     id: suggestId(embeds && lookup.repository ? lookup.repository : `${owner}/${stem}`),
     modality: embeds ? 'embedding' : 'chat',
     contextLength: embeds ? undefined : (contextOf(lookup, 'forebay-engine') ?? SUGGESTED_CONTEXT),
-    engine: { weights: model.weights, replicas: 1, parallel: undefined },
+    engine: { weights: model.weights, replicas: 1, parallel: undefined, args: '' },
   }
 }
 

@@ -154,6 +154,15 @@ function ServingFields({ form }: { form: UseFormReturnType<NewModelFields> }) {
           {...form.getInputProps('engine.parallel')}
         />
       )}
+      <TextInput
+        label="Further options of the engine"
+        description="Added to its command, separated by blanks"
+        placeholder="--kv-cache-tokens 65536"
+        maw={520}
+        autoComplete="off"
+        spellCheck={false}
+        {...form.getInputProps('engine.args')}
+      />
     </>
   )
 }

@@ -69,7 +69,7 @@ it('reports invalid fields of a new model, and other errors below them', async (
 
 it('reports errors of weights at the number of engines', async () => {
   fakeApi(() => invalid('engine.weights'))
-  const engine = { weights: 'hf://a/b', replicas: 1, parallel: undefined }
+  const engine = { weights: 'hf://a/b', replicas: 1, parallel: undefined, args: '' }
   renderInConsole(<NewModelForm title="New" found={{ id: 'a/b', engine }} />)
   await addModel()
   await expectInvalid(screen.getByLabelText('Engines'))

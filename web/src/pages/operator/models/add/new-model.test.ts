@@ -10,10 +10,10 @@ it('sends what serves the model, whatever its source', () => {
     name: null,
     upstreams: [{ url: 'http://x/v1', maxInFlight: 4 }],
   })
-  const engine = { weights: 'hf://a/b', replicas: 2, parallel: undefined }
+  const engine = { weights: 'hf://a/b', replicas: 2, parallel: undefined, args: '--threads  4 ' }
   expect(toNewModel(fieldsOf({ id: 'a/b', contextLength: 8_192, engine }))).toMatchObject({
     contextLength: 8_192,
-    engine: { weights: 'hf://a/b', replicas: 2 },
+    engine: { weights: 'hf://a/b', replicas: 2, args: ['--threads', '4'] },
   })
   const flavor = { ...EMPTY_FLAVOR, name: 'h100-1x', gpuType: 'nvidia/h100' }
   const dedicated = toNewModel(fieldsOf({ id: 'a/b', flavors: [flavor] }))

@@ -2,9 +2,15 @@
 
 import type { NewModel } from '../../../../api/operator/catalogue'
 import { type DetailFields, EMPTY_DETAILS, toDetails, toUpstream, type UpstreamFields } from '../fields'
-import { type FlavorFields, toFlavor } from '../flavors/flavor-fields'
+import { type FlavorFields, toArgs, toFlavor } from '../flavors/flavor-fields'
 
-export type EngineFields = { weights: string; replicas: number | undefined; parallel: number | undefined }
+export type EngineFields = {
+  weights: string
+  replicas: number | undefined
+  parallel: number | undefined
+  /** Separated by blanks. */
+  args: string
+}
 
 /** As in a request, so that fields have the names that errors use. */
 export type Serving =
@@ -26,5 +32,6 @@ export function toNewModel({ id, ...fields }: NewModelFields): NewModel {
 function toServing(serving: Serving): Partial<NewModel> {
   if ('upstreams' in serving) return { upstreams: serving.upstreams.map(toUpstream) }
   if ('flavors' in serving) return { flavors: serving.flavors.map(toFlavor) }
-  return { engine: serving.engine }
+  const { args, ...engine } = serving.engine
+  return { engine: { ...engine, args: toArgs(args) } }
 }

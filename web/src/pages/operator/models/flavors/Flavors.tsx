@@ -11,6 +11,7 @@ import { DialogButtons } from '../../../../ui/DialogButtons'
 import { ErrorPanel } from '../../../../ui/ErrorPanel'
 import { formatCount, formatPrice } from '../../../../ui/format'
 import { Panel } from '../../../../ui/Panel'
+import { Command } from '../Command'
 import { FlavorFieldset } from './FlavorFieldset'
 import { EMPTY_FLAVOR, fieldsOf, flavorsWith } from './flavor-fields'
 
@@ -116,23 +117,6 @@ const columns = (
       ) : null,
   },
 ]
-
-/** How replicas are started, for those who want to know. */
-function Command({ model, flavor }: { model: OperatorModel; flavor: string }) {
-  const command = model.commands?.find((one) => one.flavor === flavor)
-  if (!command) return null
-  return (
-    <details>
-      <Text component="summary" size="sm" c="dimmed">
-        Command
-      </Text>
-      <Code block>{command.argv.join(' ')}</Code>
-      <Text size="sm" c="dimmed" mt="xs">
-        With the environment variables {command.environment.join(', ')}
-      </Text>
-    </details>
-  )
-}
 
 const usesOf = (model: OperatorModel, flavor: string) =>
   model.usedBy?.flavors.find((uses) => uses.flavor === flavor)?.endpoints ?? 0

@@ -56,6 +56,9 @@ export const fieldsOf = (flavor: OperatorFlavor, engineWeights: string | undefin
   maxLen: flavor.maxLen ?? undefined,
 })
 
+/** Options as a request has them; undefined if there are none. */
+export const toArgs = (text: string) => text.trim().match(/\S+/g) ?? undefined
+
 export function toFlavor(fields: FlavorFields): FlavorInput {
   const text = (value: string) => value.trim() || undefined
   const input = {
@@ -65,7 +68,7 @@ export function toFlavor(fields: FlavorFields): FlavorInput {
     engine: text(fields.engine),
     toolParser: text(fields.toolParser),
     reasoningParser: text(fields.reasoningParser),
-    args: text(fields.args)?.split(/\s+/),
+    args: toArgs(fields.args),
     weights: text(fields.weights),
     pricePerGpuHour: text(fields.pricePerGpuHour),
     defaultTarget: fields.defaultTarget,

@@ -34,10 +34,25 @@ describe('the state of a node', () => {
   it('needs attention for problems and warnings', () => {
     const finding = (level: string) => ({ check: level, level, what: 'it', remedy: '' }) as Finding
     const nodes = [node({ id: 'a' }), node({ id: 'b', alive: false })]
-    expect(attentionOf(nodes, [finding('ok'), finding('warning'), finding('problem')])).toEqual([
+    expect(attentionOf(nodes, [finding('ok'), finding('warning'), finding('problem')], [])).toEqual([
       { where: 'b', what: 'No heartbeat: stopped, or cut off from the store' },
       { where: 'Check of warning', what: 'it' },
       { where: 'Check of problem', what: 'it' },
     ])
+  })
+  it('needs attention for models without a healthy server, but not for those of endpoints', () => {
+    type Models = Parameters<typeof attentionOf>[2]
+    const models = (...ids: string[]) => ids.map((id) => ({ id, status: 'unavailable', upstreams: [{}] }))
+    const texts = (all: object[]) => attentionOf([], [], all as unknown as Models).map(({ what }) => what)
+    expect(texts(models('a', 'b', 'c', 'd', 'e'))).toEqual([
+      'Unavailable, so that calls are rejected: a, b, c and 2 more',
+    ])
+    const [model] = models('a')
+    expect(
+      texts([
+        { ...model, upstreams: [] },
+        { ...model, status: 'disabled' },
+      ]),
+    ).toEqual([])
   })
 })

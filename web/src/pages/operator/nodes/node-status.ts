@@ -1,6 +1,8 @@
 /** The state of a node in words. */
 
+import type { OperatorModel } from '../../../api/operator/catalogue'
 import type { Finding, OperatorNode } from '../../../api/operator/nodes'
+import { paths } from '../../../paths'
 import { formatCount, formatDuration, formatShare } from '../../../ui/format'
 import type { Tone } from '../../../ui/StatusBadge'
 
@@ -48,12 +50,35 @@ export function distancesOf({ report }: OperatorNode): string[] {
   ]
 }
 
-/** Problems of nodes, and problems and warnings of checks. */
-export function attentionOf(nodes: readonly OperatorNode[], findings: readonly Finding[]): Attention[] {
+/** More are counted. */
+const MAX_NAMED = 3
+
+/** Problems of nodes, problems and warnings of checks, and models whose calls are rejected. */
+export function attentionOf(
+  nodes: readonly OperatorNode[],
+  findings: readonly Finding[],
+  models: readonly ServedModel[],
+): Attention[] {
   const ofNodes = nodes.flatMap((node) => problemsOf(node).map((what) => ({ where: node.id, what })))
   const problems = findings.filter(({ level }) => level !== 'ok')
-  return [...ofNodes, ...problems.map(({ check, what }) => ({ where: `Check of ${check}`, what }))]
+  return [
+    ...ofNodes,
+    ...problems.map(({ check, what }) => ({ where: `Check of ${check}`, what })),
+    ...unavailable(models),
+  ]
+}
+
+type ServedModel = Pick<OperatorModel, 'id' | 'status' | 'upstreams' | 'engine'>
+
+function unavailable(models: readonly ServedModel[]): Attention[] {
+  // Models for dedicated endpoints only have no servers of their own.
+  const isServed = ({ upstreams, engine }: ServedModel) => upstreams.length > 0 || engine != null
+  const ids = models.filter((model) => model.status === 'unavailable' && isServed(model)).map(({ id }) => id)
+  if (ids.length === 0) return []
+  const others = ids.length > MAX_NAMED ? ` and ${formatCount(ids.length - MAX_NAMED)} more` : ''
+  const what = `Unavailable, so that calls are rejected: ${ids.slice(0, MAX_NAMED).join(', ')}${others}`
+  return [{ where: 'Models', what, href: paths.operatorModels() }]
 }
 
 /** What needs the operator, and where. */
-export type Attention = { where: string; what: string }
+export type Attention = { where: string; what: string; href?: string }

@@ -1,6 +1,7 @@
 import { Alert, Anchor, Text } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
+import { operatorModelsQuery } from '../../../api/operator/catalogue'
 import { findingsQuery, nodesQuery } from '../../../api/operator/nodes'
 import { paths } from '../../../paths'
 import { ErrorPanel } from '../../../ui/ErrorPanel'
@@ -8,15 +9,17 @@ import { Link } from '../../../ui/Link'
 import { type Attention, attentionOf } from '../nodes/node-status'
 import classes from '../Operator.module.css'
 
-/** A banner if a node or a check needs the operator, or cannot be loaded; nothing otherwise. */
+/** A banner if a node, a check or a model needs the operator, or cannot be loaded; nothing otherwise. */
 export function NeedsAttention() {
   const nodes = useQuery(nodesQuery)
   const findings = useQuery(findingsQuery)
+  const models = useQuery(operatorModelsQuery)
   return (
     <>
       <NotLoaded query={nodes} title="The nodes could not be loaded" />
       <NotLoaded query={findings} title="The checks could not be loaded" />
-      <Reasons reasons={attentionOf(nodes.data ?? [], findings.data?.findings ?? [])} />
+      <NotLoaded query={models} title="The models could not be loaded" />
+      <Reasons reasons={attentionOf(nodes.data ?? [], findings.data?.findings ?? [], models.data ?? [])} />
     </>
   )
 }
@@ -39,11 +42,17 @@ function Reasons({ reasons }: { reasons: readonly Attention[] }) {
       title={reasons.length === 1 ? '1 thing needs your attention' : `${reasons.length} things need your attention`}
     >
       <ul className={classes.reasons}>
-        {reasons.map(({ where, what }) => (
+        {reasons.map(({ where, what, href }) => (
           <li key={`${where} ${what}`}>
             {what}
             <Text size="sm" c="dimmed">
-              {where}
+              {href ? (
+                <Anchor component={Link} href={href} inherit>
+                  {where}
+                </Anchor>
+              ) : (
+                where
+              )}
             </Text>
           </li>
         ))}

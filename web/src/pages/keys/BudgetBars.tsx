@@ -3,7 +3,7 @@ import type { Budget, BudgetSpending } from '../../api/keys'
 import { formatDay, formatMoney, formatNano, formatShare, nanoUsd } from '../../ui/format'
 import { UseBar } from '../../ui/UseBar'
 import { leftOfUsd, shareOfUsd } from '../../ui/use-share'
-import { raiseText, windowLabel } from './budgets'
+import { effectOf, raiseText, windowLabel } from './budgets'
 
 type Props = {
   spending: BudgetSpending[]
@@ -23,7 +23,7 @@ export function BudgetBars({ spending, budgets = [] }: Props) {
 }
 
 function BudgetBar({ budget, spending }: { budget: Budget | undefined; spending: BudgetSpending }) {
-  const { window, soft, usd, usedUsd, reservedUsd, exceeded, resetsAt } = spending
+  const { window, soft, usd, usedUsd, reservedUsd, resetsAt } = spending
   const share = shareOfUsd(usedUsd, usd)
   const name = soft ? `${windowLabel(window)}, soft` : windowLabel(window)
   const reserved = nanoUsd(reservedUsd) ? `, ${formatMoney(reservedUsd)} reserved` : ''
@@ -40,13 +40,7 @@ function BudgetBar({ budget, spending }: { budget: Budget | undefined; spending:
         isSoft={soft}
         used={`${formatMoney(usedUsd)} of ${formatMoney(usd)} used (${formatShare(share)})${reserved}`}
         note={resetsAt ? `${left} until ${formatDay(resetsAt)} (UTC)` : `${left}, does not reset`}
-        reached={
-          exceeded
-            ? soft
-              ? 'Exceeded; calls continue.'
-              : 'Calls that cost anything are rejected with budget_exceeded.'
-            : undefined
-        }
+        reached={effectOf(spending)}
       />
       {raised ? (
         <Text size="sm" c="dimmed">

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { budgetsText, isBudget, nextRow, raiseText, rowsOf, toBudgets } from './budgets'
+import { budgetsText, effectOf, isBudget, nextRow, raiseText, rowsOf, toBudgets } from './budgets'
 
 const raise = { usd: '40.00', until: '2026-12-01T00:00:00Z' }
 
@@ -28,6 +28,18 @@ describe('budgets of a key', () => {
       { ...row, raiseUsd: '3', raiseUntil: raise.until },
     ]
     expect(rows.map(isBudget)).toEqual([true, false, false, true])
+  })
+
+  it('say what they do to calls, also near the cap', () => {
+    const spent = { window: 'day' as const, soft: false, usd: '10', usedUsd: '2', reservedUsd: '3', exceeded: false }
+    const effect = (change: object) => effectOf({ ...spent, ...change } as Parameters<typeof effectOf>[0])
+    expect(effect({})).toBeUndefined()
+    expect(effect({ reservedUsd: '6.5' })).toMatch(/may cost more than what is left/)
+    expect(effect({ exceeded: true })).toMatch(/budget_exceeded/)
+    expect([effect({ soft: true, reservedUsd: '6.5' }), effect({ soft: true, exceeded: true })]).toEqual([
+      undefined,
+      'Exceeded; calls continue.',
+    ])
   })
 
   it('say until when they are raised, while they are', () => {

@@ -2,6 +2,7 @@
 
 import type { Budget, BudgetSpending } from '../../api/keys'
 import { formatMinute, formatMoney, nanoUsd } from '../../ui/format'
+import { isNearLimit, shareOf } from '../../ui/use-share'
 
 /** `usd` and `raiseUsd` are typed amounts; a raise without one does not exist. */
 export type BudgetRow = { window: Budget['window']; usd: string; soft: boolean; raiseUsd: string; raiseUntil: string }
@@ -52,6 +53,15 @@ export const raiseText = ({ usd, raise }: Budget, spending: Pick<BudgetSpending,
   raise && nanoUsd(spending.usd) !== nanoUsd(usd)
     ? `Raised from ${formatMoney(usd)} until ${formatMinute(raise.until)}`
     : undefined
+
+/** What a budget does to calls now; undefined while it does nothing. */
+export function effectOf({ soft, usd, usedUsd, reservedUsd, exceeded }: BudgetSpending): string | undefined {
+  if (soft) return exceeded ? 'Exceeded; calls continue.' : undefined
+  if (exceeded) return 'Calls that cost anything are rejected with budget_exceeded.'
+  const taken = (nanoUsd(usedUsd) ?? 0n) + (nanoUsd(reservedUsd) ?? 0n)
+  const isNear = isNearLimit(shareOf(Number(taken), Number(nanoUsd(usd) ?? 0n)))
+  return isNear ? 'Calls that may cost more than what is left are rejected.' : undefined
+}
 
 /** The budgets of a key in one line; undefined if it has none. */
 export const budgetsText = (budgets: Budget[]) =>

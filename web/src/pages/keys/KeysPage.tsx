@@ -42,6 +42,9 @@ const SORTS = [
 ] as const
 const FILTERS = { show: oneOf(['usable', 'all']), creator: text(), q: text(), sort: oneOf(SORTS) }
 
+/** It is read for all keys, of which there may be many. */
+const USAGE_POLL_MS = 60_000
+
 export type OpenDialog =
   | { kind: 'create' | 'revoke-many' }
   | { kind: 'edit' | 'rotate' | 'revoke'; key: Key }
@@ -57,7 +60,10 @@ export function KeysPage() {
   const counts = useQuery(keyCountsQuery(workspace.id))
   const members = useQuery(membersQuery(organization.id))
   const limits = useQuery(workspaceQuery(workspace.id))
-  const usage = useQuery(usageQuery(workspace.id, spanOf(monthOf(Date.now())), 'key'))
+  const usage = useQuery({
+    ...usageQuery(workspace.id, spanOf(monthOf(Date.now())), 'key'),
+    ...polled(USAGE_POLL_MS),
+  })
   const [dialog, openDialog] = useState<OpenDialog>()
   const search = useCallback((typed: string) => change({ q: typed }), [change])
   const close = () => openDialog(undefined)

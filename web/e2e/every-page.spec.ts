@@ -4,7 +4,7 @@
  */
 
 import type { Page } from '@playwright/test'
-import { expect, expectNoAxeFinding, follow, IS_SLOW, loaded, test } from './fixtures'
+import { expect, expectNoAxeFinding, follow, IS_SLOW, loaded, SLOW, test } from './fixtures'
 import { type ListedPage, PAGES, recordPages, SIGNED_OUT_PAGES } from './pages'
 
 const PHONE = { width: 390, height: 844 }
@@ -36,22 +36,17 @@ test('pages of a key, a batch, an endpoint and an organization have one h1 and n
   await expectSound(page, await recordPages(page.request, forebay))
 })
 
-for (const { name, path } of IS_SLOW ? PAGES : []) {
-  test(`${name} has no serious axe finding in the dark and on a phone`, async ({ page }) => {
-    await page.setViewportSize(sizeOf(name))
-    await page.goto(path)
-    await loaded(page)
-    await choose(page, 'dark')
-    await expectNoAxeFinding(page)
-    await page.setViewportSize(PHONE)
-    await page.reload()
-    await loaded(page)
-    await expectNoAxeFinding(page)
-    await choose(page, 'light')
-    await expectNoAxeFinding(page)
-    await expectToFit(page)
+for (const listed of IS_SLOW ? PAGES : []) {
+  test(`${listed.name} has no serious axe finding in the dark and on a phone`, async ({ page }) => {
+    await expectSoundInTheDark(page, listed)
   })
 }
+
+test('pages of records have no serious axe finding in the dark and on a phone', SLOW, async ({ page, forebay }) => {
+  test.setTimeout(300_000) // many pages in one test
+  for (const listed of await recordPages(page.request, forebay))
+    await test.step(listed.name, () => expectSoundInTheDark(page, listed))
+})
 
 for (const { name, path, title } of SIGNED_OUT_PAGES) {
   test(`${name} has one h1 and no serious axe finding`, async ({ signedOut }) => {
@@ -83,6 +78,21 @@ async function expectSound(page: Page, pages: readonly ListedPage[]) {
       await expectFewRequests()
     })
   }
+}
+
+async function expectSoundInTheDark(page: Page, { name, path }: Pick<ListedPage, 'name' | 'path'>) {
+  await page.setViewportSize(sizeOf(name))
+  await page.goto(path)
+  await loaded(page)
+  await choose(page, 'dark')
+  await expectNoAxeFinding(page)
+  await page.setViewportSize(PHONE)
+  await page.reload()
+  await loaded(page)
+  await expectNoAxeFinding(page)
+  await choose(page, 'light')
+  await expectNoAxeFinding(page)
+  await expectToFit(page)
 }
 
 async function choose(page: Page, colorScheme: 'light' | 'dark') {

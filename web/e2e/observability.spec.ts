@@ -75,6 +75,21 @@ test('the log finds a call by its id and its duration, and shows all its figures
   await expect(page.getByText('No calls found')).toBeVisible()
 })
 
+test('the live tail shows a call as soon as it is in the log', async ({ page, request, forebay }) => {
+  await page.goto('/observability?tab=requests&span=30d')
+  await loaded(page)
+  // Mantine hides the input, which its label covers.
+  await page.getByText('Live tail').click()
+  await expect(page).toHaveURL(/live=1/)
+  const called = await request.post(`${forebay.url}/v1/chat/completions`, {
+    headers: { authorization: `Bearer ${forebay.apiKey}` },
+    data: { model: CHAT, messages: [{ role: 'user', content: 'Hello' }], max_tokens: 4 },
+  })
+  // Without it, this range is refetched once a minute.
+  const details = page.getByRole('button', { name: `Details of ${called.headers()['x-request-id']}` })
+  await expect(details).toBeVisible({ timeout: 30_000 })
+})
+
 test('dragging over a chart zooms, and the time range is in the URL', SLOW, async ({ page }) => {
   await page.goto('/observability?span=6h')
   await loaded(page)

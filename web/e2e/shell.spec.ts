@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, expectAccessible, loaded, SLOW, signInAs, test } from './fixtures'
+import { expect, expectAccessible, expectNoAxeFinding, loaded, SLOW, signInAs, test } from './fixtures'
 import { startForebay } from './forebay'
 import { serveOtherBuild } from './other-build'
 
@@ -194,6 +194,10 @@ test('an unknown path shows "Page not found"', async ({ page, expectProblem }) =
   const response = await page.goto('/nowhere')
   expect(response?.status()).toBe(404)
   await expect(page.getByRole('heading', { level: 1, name: 'Page not found' })).toBeVisible()
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await expectNoAxeFinding(page)
+  }
 })
 
 test('scripts and styles are cached forever, the document is revalidated, and both are compressed', async ({

@@ -37,7 +37,7 @@ pub enum Record {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
     pub seed: u64,
-    /// Of the campaign's clock when it began: milliseconds since 1970.
+    /// The campaign's clock when it began: milliseconds since 1970.
     pub wall_millis: i64,
     pub nodes: usize,
     pub allotment: u64,
@@ -54,7 +54,7 @@ pub struct Budget {
     pub keys: Vec<String>,
     /// In nano-dollars.
     pub cap: i64,
-    /// Of each month, not in total.
+    /// Whether the cap is that of each month, not of the total.
     pub is_monthly: bool,
 }
 

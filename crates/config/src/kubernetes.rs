@@ -19,7 +19,7 @@ const PRE_STOP_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=Durati
 const TOLERANCE_RANGE: RangeInclusive<Duration> = Duration::from_secs(1)..=HOUR;
 const PORT_RANGE: RangeInclusive<u64> = 1..=65_535;
 const DEFAULT_PORT: u16 = 8000;
-/// Of the DCGM exporter.
+/// The port of the DCGM exporter.
 const DEFAULT_METRICS_PORT: u16 = 9400;
 /// The largest that Kubernetes takes.
 const USER_RANGE: RangeInclusive<u64> = 0..=2_147_483_647;

@@ -185,7 +185,7 @@ fn read_tls(section: &Section<'_>) -> Option<TlsFiles> {
     }
 }
 
-/// Those of Open WebUI.
+/// The headers of Open WebUI.
 const END_USER_HEADERS: [&str; 2] = ["X-OpenWebUI-User-Email", "X-OpenWebUI-User-Id"];
 const MAX_END_USER_HEADERS: usize = 8;
 

@@ -29,7 +29,7 @@ pub struct ReplicaCalls {
     /// Whether the node still sends new calls to it.
     pub routed: bool,
     pub in_flight: u64,
-    /// Those of its calls that have had no event yet.
+    /// The calls that have had no event yet.
     pub prefill: PrefillQueue,
 }
 

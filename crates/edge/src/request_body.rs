@@ -228,7 +228,7 @@ impl Pace {
         Self { deadline: Some(Instant::now() + limit), ..Self::without_deadline(limit) }
     }
 
-    /// Of a body that may take any time, but must progress as others do that have this limit.
+    /// The pace of a body that may take any time, but must progress as others do that have this limit.
     pub fn without_deadline(limit: Duration) -> Self {
         Self { limit, deadline: None, check_at: Instant::now() + limit / PROGRESS_PARTS, arrived: 0 }
     }

@@ -19,9 +19,9 @@ pub struct MachineLog {
 /// Clones share the logs.
 #[derive(Clone)]
 pub struct MachineLogs {
-    /// Those of serverless engines.
+    /// The logs of serverless engines.
     pub engines: EngineLogs,
-    /// Those of replicas.
+    /// The logs of replicas.
     pub process: ProcessDriver,
 }
 

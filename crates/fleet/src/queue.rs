@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// Of each class. A queue of a serverless model keeps a place for every workspace.
+/// The bounds of each class. A queue of a serverless model keeps a place for every workspace.
 const BOUNDS: QueueBounds = QueueBounds { of_workspace: 1_000, shared: 10_000 };
 /// All calls of an endpoint are of one workspace, and their number is bounded before they get here.
 const BOUNDS_OF_ENDPOINT: QueueBounds = QueueBounds { of_workspace: usize::MAX, shared: usize::MAX };

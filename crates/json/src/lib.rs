@@ -98,9 +98,9 @@ pub struct Reader<'a> {
     is_ascii: bool,
     /// The text is valid, so that only the ends of its strings have to be found.
     was_checked: bool,
-    /// Those that were read.
+    /// The long strings that were read.
     long_strings: LongStrings,
-    /// Those of a text of which this is a part, and where the part starts.
+    /// The long strings of a text of which this is a part, and where the part starts.
     known_strings: Option<(&'a LongStrings, usize)>,
 }
 

@@ -127,7 +127,7 @@ pub struct NodeReporter {
     pub health: Arc<Health>,
     pub routes: Routes,
     pub endpoints: Endpoints,
-    /// Those of this machine, with its GPUs.
+    /// The logs of this machine, with its GPUs.
     pub logs: MachineLogs,
     pub downloads: Arc<Downloads>,
 }

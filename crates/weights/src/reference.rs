@@ -4,7 +4,7 @@ use std::fmt;
 
 pub const HUB_PREFIX: &str = "hf://";
 const DEFAULT_REVISION: &str = "main";
-/// Of a commit in hexadecimal.
+/// The length of a commit in hexadecimal.
 const COMMIT_LEN: usize = 40;
 
 /// `hf://owner/name[@revision][/file]`.

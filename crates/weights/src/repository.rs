@@ -39,7 +39,7 @@ pub struct Repository {
 pub struct RepositoryFile {
     pub name: String,
     pub bytes: u64,
-    /// Of large files.
+    /// The hash of a large file.
     pub sha256: Option<String>,
 }
 

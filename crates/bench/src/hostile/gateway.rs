@@ -52,7 +52,7 @@ pub(crate) struct Target {
     pub(crate) other: String,
     /// Address and password of a person of the others.
     pub(crate) person: (&'static str, &'static str),
-    /// Of further workspaces of the attacker's organization.
+    /// The keys of further workspaces of the attacker's organization.
     pub(crate) siblings: Vec<String>,
     /// Set if the gateway serves TLS.
     pub(crate) tls: Option<Arc<rustls::ClientConfig>>,
@@ -63,7 +63,7 @@ pub(crate) struct Setup<'a> {
     pub(crate) binary: &'a Path,
     pub(crate) confinement: Confinement,
     pub(crate) has_tls: bool,
-    /// Of a workspace per minute.
+    /// The requests of a workspace per minute.
     pub(crate) requests_per_minute: u64,
     /// GPUs that an organization may commit; there are none on the machine.
     pub(crate) allotment: u32,

@@ -13,7 +13,7 @@ use super::gateway::{ATTACKED_MODEL, Target};
 
 /// The largest body that the gateway accepts.
 pub(crate) const MAX_BODY: usize = 16 << 20;
-/// Of a stored conversation.
+/// The size of a stored conversation.
 const STORED_BYTES: usize = 1_000_000;
 /// Prompt-like text with characters that JSON escapes.
 const SENTENCE: &str = "The forebay takes what arrives, holds it, and lets it in; \"steady\" is the word.\n";

@@ -17,15 +17,15 @@ use crate::hostile::requests::{
 
 /// As many as a workspace may have by default.
 pub(super) const ENDPOINTS: u32 = 100;
-/// Of a prompt that just fits into the context.
+/// A prompt that just fits into the context.
 const PROMPT_BYTES: usize = 4_000_000;
-/// Of a prompt that cannot fit into its context.
+/// A prompt that cannot fit into its context.
 const HOPELESS_BYTES: usize = 12_000_000;
-/// Of a prompt whose tokens are counted; a little less than what is accepted.
+/// A prompt whose tokens are counted; a little less than what is accepted.
 const COUNTED_BYTES: usize = 1_000_000;
 /// What its engine counts, and returns the ids of.
 pub(super) const COUNTED_TOKENS: u64 = COUNTED_BYTES as u64 / 4;
-/// Of a response that is too large.
+/// A response that is too large.
 pub(super) const RESPONSE_BYTES: usize = 65 << 20;
 
 /// Prepares an attack.

@@ -78,11 +78,11 @@ impl Workload {
 /// Instructions per call or event.
 #[derive(Debug)]
 pub(super) struct Counts {
-    /// Of the thread that serves it.
+    /// The instructions of the thread that serves it.
     pub(super) serving: u64,
     /// The same by component, largest first.
     pub(super) components: Vec<(Component, f64)>,
-    /// Of all other threads. It depends on how many calls they handle at once.
+    /// The instructions of all other threads, which depend on how many calls they handle at once.
     pub(super) background: u64,
 }
 

@@ -52,9 +52,9 @@ pub(super) struct Tenants {
 pub(super) struct Budgeted {
     /// With a budget of its own.
     pub(super) alone: UsableKey,
-    /// Of two workspaces whose organization has a monthly budget.
+    /// The keys of two workspaces whose organization has a monthly budget.
     pub(super) together: [UsableKey; 2],
-    /// Of each budget, in nano-dollars.
+    /// The cap of each budget, in nano-dollars.
     cap: u64,
 }
 

@@ -17,7 +17,7 @@ pub struct FinishedLine {
     pub number: u64,
     pub custom_id: String,
     pub outcome: LineOutcome,
-    /// Of the response; 0 if there is none.
+    /// The status of the response; 0 if there is none.
     pub status: u16,
     /// The body of the response.
     pub body: Option<Bytes>,

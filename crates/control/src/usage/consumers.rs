@@ -15,7 +15,7 @@ named_enum! {
     /// The order of consumers, the largest first.
     pub enum ConsumerOrder {
         Tokens = "tokens",
-        /// Of tokens and of GPU-hours.
+        /// The cost of tokens and of GPU-hours.
         Cost = "cost",
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct FingerprintMembers {
     pub(super) session: Range<usize>,
     /// How the model counts images.
     pub(super) images: ImageTokens,
-    /// Of the body.
+    /// The long strings of the body.
     pub(super) long_strings: LongStrings,
 }
 

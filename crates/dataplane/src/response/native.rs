@@ -153,7 +153,7 @@ struct NativeEvent<'a> {
     delta: u64,
     item: u64,
     usage: Option<ReportedUsage>,
-    /// Of the response, which has failed.
+    /// The error of the response, if it has failed.
     error: Option<UpstreamError>,
 }
 

@@ -76,7 +76,7 @@ pub(crate) struct TokenMeter {
     has_prompts: bool,
     /// `None` if the engine does not report it.
     cached: Option<u64>,
-    /// Of a stream that was cut before the engine reported it.
+    /// The cached tokens of a stream that was cut before the engine reported them.
     assumed_cached: Option<u64>,
     /// The first choice has no place in `others`, so that a stream with one choice allocates nothing.
     first: ChoiceTokens,

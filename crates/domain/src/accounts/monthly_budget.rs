@@ -44,7 +44,7 @@ pub enum BudgetChange {
 }
 
 impl BudgetChange {
-    /// Of a member of a request that may be absent or null.
+    /// The change by a member of a request that may be absent or null.
     pub fn of(member: Option<Option<NanoUsd>>) -> Self {
         member.map_or(Self::Keep, Self::Set)
     }

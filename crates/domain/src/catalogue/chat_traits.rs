@@ -24,7 +24,7 @@ pub struct ImageTokens {
     pub most: u64,
 }
 
-/// Those of the Qwen-VL family; other models differ by a factor of two or so.
+/// The numbers of the Qwen-VL family; other models differ by a factor of two or so.
 impl Default for ImageTokens {
     fn default() -> Self {
         Self { square: 28, most: 16_384 }
@@ -32,7 +32,7 @@ impl Default for ImageTokens {
 }
 
 impl ImageTokens {
-    /// Of an image whose dimensions cannot be read, such as one behind a URL.
+    /// The tokens of an image whose dimensions cannot be read, such as one behind a URL.
     const UNREADABLE: u64 = 1_024;
 
     /// The tokens of an image of this width and height.

@@ -162,7 +162,7 @@ impl ReservedIn {
         Self(self.0 | windows.0 << END_USER_SHIFT)
     }
 
-    /// Those of the end user.
+    /// The windows of the end user.
     pub fn end_user_windows(self) -> impl Iterator<Item = BudgetWindow> {
         Self(self.0 >> END_USER_SHIFT).windows()
     }
@@ -175,7 +175,7 @@ impl ReservedIn {
         self.0 == 0
     }
 
-    /// Those of the key.
+    /// The windows of the key.
     pub fn windows(self) -> impl Iterator<Item = BudgetWindow> {
         BudgetWindow::ALL.into_iter().filter(move |window| self.0 & Self::bit(*window) != 0)
     }

@@ -123,7 +123,7 @@ pub struct Throttles {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum ChangeOwner {
     Organization(OrganizationId),
-    /// Of the user's own sessions and password.
+    /// A user, who changes their own sessions and password.
     User(UserId),
 }
 

@@ -35,7 +35,7 @@ pub struct ModelServer {
     /// With the path of its API, such as `http://127.0.0.1:9001/v1`.
     pub address: Address,
     key: Option<String>,
-    /// Of a single call.
+    /// The timeout of a single call.
     call_timeout: Duration,
     /// The end of all requests.
     deadline: Instant,

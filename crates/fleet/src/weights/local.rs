@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 6;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalFile {
     pub path: PathBuf,
-    /// Of all parts.
+    /// The size of all parts.
     pub bytes: u64,
 }
 

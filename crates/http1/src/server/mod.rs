@@ -110,7 +110,7 @@ struct Connection<S> {
     idle: IdleTimer,
     head_timeout: Duration,
     last_request: Duration,
-    /// Of an incomplete head, or of the last request of a connection that is to stop.
+    /// The deadline of an incomplete head, or of the last request of a connection that is to stop.
     deadline: Option<Deadline>,
     stall: StallTimer,
     /// Limits the current call.

@@ -224,7 +224,7 @@ pub(crate) enum Envelope {
 }
 
 impl Envelope {
-    /// That of the surface which a request belongs to.
+    /// The envelope of the surface which a request belongs to.
     fn of(head: &RequestHead) -> Self {
         match head.uri.path() {
             path if is_below(path, "/api") => Self::Console,

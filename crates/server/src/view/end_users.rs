@@ -18,7 +18,7 @@ pub(crate) struct EndUserSettingsView {
     pub(crate) requests_per_minute: Option<u64>,
     #[schema(minimum = 1, maximum = 1_000_000_000_000_000_u64)]
     pub(crate) tokens_per_minute: Option<u64>,
-    /// Of each end user: at most one per window, and one that is soft.
+    /// The budgets of each end user: at most one per window, and one that is soft.
     #[serde(default)]
     #[schema(max_items = 6)]
     pub(crate) budgets: Vec<BudgetView>,

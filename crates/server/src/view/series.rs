@@ -150,15 +150,15 @@ metrics!(
     p99,
     mean,
     max,
-    /// Of `gpu_busy`: the fraction of the time with GPUs held that was measured.
+    /// With `gpu_busy`: the fraction of the time with GPUs held that was measured.
     measured,
-    /// Of `gpus`: held on average.
+    /// With `gpus`: how many were held, on average.
     held,
-    /// Of `gpus`: the busy part of those held, as far as it was measured.
+    /// With `gpus`: the busy part of those held, as far as it was measured.
     busy,
-    /// Of `replicas`: how many an endpoint should have, on average.
+    /// With `replicas`: how many an endpoint should have, on average.
     desired,
-    /// Of `replicas`: how many were ready, on average.
+    /// With `replicas`: how many were ready, on average.
     ready,
 );
 

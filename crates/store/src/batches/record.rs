@@ -23,7 +23,7 @@ const COLUMNS: &str = "id, organization_id, workspace_id, actor, endpoint, statu
 /// Which batches of a workspace are listed, the newest first.
 #[derive(Debug, Clone, Copy)]
 pub struct BatchQuery<'a> {
-    /// Those of this API only; `None` for both.
+    /// Whether only message batches are listed, or only batches of files; `None` for both.
     pub of_messages: Option<bool>,
     /// The last batch of the page before.
     pub after: Option<&'a BatchId>,

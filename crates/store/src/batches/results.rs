@@ -22,7 +22,7 @@ pub struct EndedLine {
     pub number: u64,
     pub custom_id: String,
     pub outcome: LineOutcome,
-    /// Of the response; 0 if there is none.
+    /// The status of the response; 0 if there is none.
     pub status: u16,
     /// The body of the response.
     pub content: Option<StoredContent>,

@@ -40,7 +40,7 @@ pub enum CreatedBy<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeysOf<'a> {
     Workspace(&'a WorkspaceId),
-    /// Of all its workspaces.
+    /// The keys of all its workspaces.
     Organization(&'a OrganizationId),
 }
 

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 /// Far more than any test needs.
 const TEST_TIMEOUT: Duration = Duration::from_secs(60);
-/// Of the lock under which a template is made.
+/// The lock under which a template is made.
 const TEMPLATE_LOCK: i64 = 7_023_110_002;
 
 /// A database of PostgreSQL.

@@ -30,7 +30,7 @@ struct ResponseChoice {
     finish_reason: Option<String>,
     text: String,
     tool_calls: BTreeMap<u64, ToolCall>,
-    /// Of a response that is not a stream.
+    /// The parts of a response that is not a stream.
     parts: Vec<Value>,
 }
 

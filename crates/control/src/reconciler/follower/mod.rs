@@ -141,8 +141,8 @@ fn update_of(
     }
 }
 
-/// Those of the model. Which switch of thinking is usual depends on the engine of the endpoint, not on those of the
-/// serverless model.
+/// The traits of the model. Which switch of thinking is usual depends on the engine of the endpoint, not on those of
+/// the serverless model.
 fn chat_traits(model: Option<&Model>, flavor: &Flavor) -> ChatTraits {
     let traits = model.map(|model| model.chat).unwrap_or_default();
     let thinking = traits.thinking.unwrap_or(usual_switch(flavor.engine()));

@@ -40,7 +40,7 @@ type BusyPods = HashMap<String, Vec<u32>>;
 pub(super) struct GpuMeter {
     settings: GpuMetrics,
     exporters: Api<Pod>,
-    /// That of the replicas.
+    /// The namespace of the replicas.
     namespace: String,
     requests: Arc<Requests>,
     last: Mutex<Last>,

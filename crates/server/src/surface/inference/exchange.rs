@@ -72,7 +72,7 @@ pub(in crate::surface) struct Exchange<'a> {
     pub(in crate::surface) counted: Option<RateLimitStatus>,
     /// Members of the body that engines do not get.
     pub(in crate::surface) hidden: Vec<Range<usize>>,
-    /// Of the call that is made.
+    /// The class of the call that is made.
     pub(in crate::surface) class: CallClass,
     /// Set if too many earlier calls of the caller failed, and the model may still be a dedicated endpoint.
     pub(in crate::surface) throttled: Option<Throttled>,

@@ -12,7 +12,7 @@ use testkit::fake_engine::Script;
 
 const LINES: usize = 5_000;
 const LONG: Duration = Duration::from_secs(240);
-/// Of a line, in nano-dollars.
+/// The cost of a line, in nano-dollars.
 const COST: i64 = 22_000;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -18,7 +18,7 @@ const EDGE: &str = "body_limit = \"2MiB\"\nmemory_budget = \"64MiB\"\nbody_read_
 const WORKSPACES: usize = 20;
 /// Without a credential.
 const STRANGERS: usize = 240;
-/// Of the strangers, those that announce the body of a sign-in.
+/// The strangers that announce the body of a sign-in.
 const SIGN_INS: usize = 40;
 const ROUNDS: usize = 20;
 

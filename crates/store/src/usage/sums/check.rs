@@ -16,7 +16,7 @@ use domain::{Grain, Span, Timestamp, WorkspaceId};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
-/// Of two checks that find the same difference, only one may subtract it.
+/// Held while a difference is subtracted: only one of two checks that find it may do so.
 const POSTGRES_LOCK: &str = "SELECT pg_advisory_xact_lock(7023110002)";
 
 /// The workspace after `last` that has events or sums, or the first one if `None`. It may be deleted already.

@@ -29,11 +29,11 @@ named_enum! {
 pub struct Consumer {
     /// `None` for a model.
     pub organization: Option<(OrganizationId, String)>,
-    /// Of an endpoint or a key, with its name.
+    /// The workspace of an endpoint or a key, with its name.
     pub workspace: Option<(WorkspaceId, String)>,
-    /// Of a model or an endpoint.
+    /// The id of a model or an endpoint; empty otherwise.
     pub model: String,
-    /// Of a key or user.
+    /// The id of a key or a user; empty otherwise.
     pub actor: String,
     /// The name of the key, or the address of the user; empty if it does not exist any more.
     pub actor_name: String,

@@ -22,7 +22,7 @@ use domain::Grain;
 /// A table of sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sums {
-    /// Of all calls.
+    /// All calls.
     Of(Grain),
     /// By day, of the calls of classes other than interactive to models of the catalogue.
     Classes,

@@ -92,7 +92,7 @@ pub(crate) struct ConsumersQuery {
 pub(crate) struct ConsumerView {
     /// Null for a model.
     organization: Option<NamedView>,
-    /// Of an endpoint or key.
+    /// The workspace of an endpoint or key; null otherwise.
     workspace: Option<NamedView>,
     /// The model's id, the endpoint's name, the key's name or the user's address.
     name: String,

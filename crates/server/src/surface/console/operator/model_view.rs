@@ -164,7 +164,7 @@ pub(crate) struct CommandView {
 }
 
 impl CommandView {
-    /// Those of the model and of all flavors that can be started.
+    /// The commands of the model and of all flavors that can be started.
     pub(super) fn of(model: &Model, cluster: Option<&Settings>) -> Vec<Self> {
         let own = iter::once((None, preview_pool(model, cluster)));
         let flavors = model.flavors.iter().map(|flavor| (Some(&flavor.name), preview(model, flavor, cluster)));

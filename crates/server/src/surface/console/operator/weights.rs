@@ -74,7 +74,7 @@ impl From<Machine> for MachineView {
 #[schema(as = LocalWeights)]
 struct LocalFileView {
     path: String,
-    /// Of all parts.
+    /// The size of all parts.
     bytes: u64,
 }
 

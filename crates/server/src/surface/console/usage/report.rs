@@ -85,7 +85,7 @@ pub(crate) struct Quota {
 #[serde(rename_all = "lowercase")]
 enum QuotaScope {
     Workspace,
-    /// Of all its workspaces.
+    /// The organization, with all its workspaces.
     Organization,
 }
 

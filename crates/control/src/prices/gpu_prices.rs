@@ -9,8 +9,8 @@ use store::gpu_prices::{self, FlavorOf};
 
 /// Opens a new version for every flavor whose price differs from its newest version, and returns how many.
 ///
-/// Of several nodes that declare the same catalogue at once, exactly one opens the versions. Flavors that are no longer
-/// in the catalogue keep their last price: their endpoints still run.
+/// Exactly one of several nodes that declare the same catalogue at once opens the versions. Flavors that are no longer in
+/// the catalogue keep their last price: their endpoints still run.
 pub async fn declare(store: &Store, catalogue: &Catalogue, now: Timestamp) -> Result<usize, CommandError> {
     if new_versions(catalogue, &gpu_prices::newest(store).await?, now).is_empty() {
         return Ok(0);

@@ -13,8 +13,8 @@ use store::prices::{self, PriceVersion};
 
 /// Opens a new version for every model whose price differs from its newest version, and returns what was opened.
 ///
-/// Of several nodes that declare the same catalogue at once, exactly one opens the versions. Models that are no longer
-/// in the catalogue keep their history.
+/// Exactly one of several nodes that declare the same catalogue at once opens the versions. Models that are no longer in
+/// the catalogue keep their history.
 pub async fn declare(store: &Store, catalogue: &Catalogue, now: Timestamp) -> Result<Vec<PriceVersion>, CommandError> {
     if new_versions(catalogue, &prices::newest(store).await?, now).is_empty() {
         return Ok(Vec::new());

@@ -2,9 +2,10 @@
 
 use super::finding::Finding;
 use domain::Catalogue;
-use domain::model::{DriverKind, EngineKind, EnginePool, Flavor, Launch, Model, Serving};
+use domain::model::{DriverKind, EngineKind, EnginePool, Flavor, Launch, Model, Serving, Upstream};
 use fleet::health::{self, ProbeOutcome as Answer};
-use fleet::{Backend, Connector, Launcher};
+use fleet::probe::ModelServer;
+use fleet::{Address, Backend, Connector, Launcher};
 use rustix::fs::{Access, access};
 use std::collections::BTreeSet;
 use std::io;
@@ -131,7 +132,7 @@ fn find_program(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(name)).find(runs)
 }
 
-/// Upstreams whose health route does not respond.
+/// Upstreams whose health route does not respond, or whose address lacks the path of the API.
 async fn upstreams(model: &Model, connector: &Connector) -> Vec<Finding> {
     let Serving::Upstreams(upstreams) = &model.serving else { return Vec::new() };
     let mut findings = Vec::new();
@@ -140,9 +141,24 @@ async fn upstreams(model: &Model, connector: &Connector) -> Vec<Finding> {
             Ok(replica) => health::probe(&replica, connector).await,
             Err(_) => Answer::Unreachable,
         };
-        findings.extend(judge_upstream(model, &upstream.url, answer));
+        match judge_upstream(model, &upstream.url, answer) {
+            Some(finding) => findings.push(finding),
+            None => findings.extend(misplaced_api(model, upstream, connector).await),
+        }
     }
     findings
+}
+
+/// Warns of an address without `/v1` if only that one has models.
+async fn misplaced_api(model: &Model, upstream: &Upstream, connector: &Connector) -> Option<Finding> {
+    let address = Address::parse(&upstream.url).ok().filter(|address| !address.path.ends_with("/v1"))?;
+    let mut server = ModelServer::new(connector.clone(), address.clone(), upstream.api_key.clone());
+    let _ = server.describe().await;
+    if server.address == address {
+        return None;
+    }
+    let what = format!("the upstream of {} at {address} has its models at {}", model.id, server.address);
+    Some(Finding::warning(CHECK, what, "set its `url` to that address: calls go to routes below `url`"))
 }
 
 fn judge_upstream(model: &Model, url: &str, answer: Answer) -> Option<Finding> {
@@ -161,6 +177,8 @@ mod tests {
     use super::super::Level;
     use super::*;
     use config::Config;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
 
     fn catalogue(text: &str) -> Catalogue {
         Config::parse(text, Path::new("/nowhere"), &|_| None).unwrap().catalogue
@@ -194,6 +212,33 @@ mod tests {
                 (Level::Warning, "the upstream of acme/theirs at http://127.0.0.1:9/v1 cannot be reached"),
             ]
         );
+    }
+
+    #[tokio::test]
+    async fn an_upstream_without_the_path_of_its_api_is_reported() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let serve = async {
+            loop {
+                let (mut client, _) = listener.accept().await.unwrap();
+                let mut head = [0; 1024];
+                let read = client.read(&mut head).await.unwrap();
+                let status = if head[..read].starts_with(b"GET /models") { "404 Not Found" } else { "200 OK" };
+                let response = format!("HTTP/1.1 {status}\r\ncontent-length: 11\r\n\r\n{{\"data\":[]}}");
+                client.write_all(response.as_bytes()).await.unwrap();
+            }
+        };
+        let upstream = |url: &str| {
+            catalogue(&format!("[[models]]\nid = 'acme/x'\nupstreams = [{{ url = '{url}', engine = 'vllm' }}]\n"))
+        };
+        let (without, with) = (upstream(&url), upstream(&format!("{url}/v1")));
+        let (launcher, connector) = (launcher("/bin/sh"), Connector::default());
+        let checks =
+            async { (check(&without, &launcher, &connector).await, check(&with, &launcher, &connector).await) };
+        let (without, with) = tokio::select! { found = checks => found, () = serve => unreachable!() };
+        let what = format!("the upstream of acme/x at {url} has its models at {url}/v1");
+        assert_eq!(without.iter().map(|finding| &finding.what).collect::<Vec<_>>(), [&what]);
+        assert_eq!(with.iter().map(|finding| finding.level).collect::<Vec<_>>(), [Level::Ok], "{with:?}");
     }
 
     #[tokio::test]

@@ -210,25 +210,27 @@ fn judge_tools(evidence: &Evidence, found: &mut Capabilities) {
         found.set(Capability::ParallelTools, Support::Yes);
     }
     let Some(events) = evidence.events(ProbeCall::StreamedTool) else { return };
-    let whole = |arguments: &String| serde_json::from_str::<Value>(arguments).is_ok_and(|value| is_filled(&value));
-    let forced_arguments: Vec<String> =
-        forced.iter().filter_map(|call| call["function"]["arguments"].as_str().map(str::to_owned)).collect();
+    let forced = whole_arguments(forced.iter().filter_map(|call| call["function"]["arguments"].as_str()));
     let streamed = streamed_arguments(&events);
-    if !streamed.is_empty() && streamed.iter().all(whole) {
-        found.set(Capability::StreamedTools, Support::Yes);
-    } else if !streamed.is_empty()
-        && !forced_arguments.is_empty()
-        && forced_arguments.iter().all(whole)
-        && !is_cut(&events)
-        && !has_error(&events)
-    {
-        found.set(Capability::StreamedTools, Support::No);
-        found.note(Capability::StreamedTools, "arguments are lost in streams: set stream_tools = false");
+    match (forced, whole_arguments(streamed.iter().map(String::as_str))) {
+        // The same request at temperature 0: they were changed, or the model has chosen others.
+        (Some(forced), Some(streamed)) if forced != streamed => {
+            found.note(Capability::StreamedTools, "arguments in a stream differ from those of a whole response");
+        }
+        (_, Some(_)) => found.set(Capability::StreamedTools, Support::Yes),
+        (Some(_), None) if !streamed.is_empty() && !is_cut(&events) && !has_error(&events) => {
+            found.set(Capability::StreamedTools, Support::No);
+            found.note(Capability::StreamedTools, "arguments are lost in streams: set stream_tools = false");
+        }
+        (_, None) => {}
     }
 }
 
-fn is_filled(value: &Value) -> bool {
-    value.as_object().is_some_and(|members| !members.is_empty())
+/// The arguments of calls, if there are some and all of them are objects with members.
+fn whole_arguments<'a>(texts: impl Iterator<Item = &'a str>) -> Option<Vec<Value>> {
+    let is_filled = |value: &Value| value.as_object().is_some_and(|members| !members.is_empty());
+    let values: Option<Vec<Value>> = texts.map(|text| serde_json::from_str(text).ok().filter(is_filled)).collect();
+    values.filter(|values| !values.is_empty())
 }
 
 /// The arguments of each tool call, added up.

@@ -224,6 +224,7 @@ const THOUGHT_AND_TEXT: &str =
 const SWALLOWED: &str = r#"{"choices":[{"message":{"content":null,"reasoning":"Hello!"},"finish_reason":"stop"}]}"#;
 const NO_PARSER: &str = r#"{"error":{"message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","type":"BadRequestError","code":400}}"#;
 const LOST: &str = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"get_weather\",\"arguments\":\"{\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\n";
+const OTHER_CALL: &str = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{\\\"city\\\":\\\"Par\\\"}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\n";
 const CUT: &str = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{\"}}]},\"finish_reason\":\"length\"}]}\n\n";
 const FAILED: &str = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{\"}}]}}]}\n\ndata: {\"error\":{\"message\":\"out of memory\"}}\n\n";
 const LONGER: &str = r#"{"choices":[{"message":{"content":"Hello"}}],"usage":{"prompt_tokens":2571}}"#;
@@ -246,7 +247,10 @@ fn single_capabilities_are_judged_by_what_disproves_them() {
         (C::Tools, Unknown, &[(Tools, 503, ""), (ForcedTool, 503, "")]),
         (C::ParallelTools, Unknown, &[(Tools, 200, CALLED)]),
         (C::ParallelTools, Yes, &[(Tools, 200, TWO_CALLS)]),
+        (C::StreamedTools, Yes, &[(ForcedTool, 200, HELLO), (StreamedTool, 200, STREAMED_CALL)]),
         (C::StreamedTools, No, &[(ForcedTool, 200, CALLED), (StreamedTool, 200, LOST)]),
+        // Perhaps the engine has lost a part of the text, perhaps the model has chosen another one.
+        (C::StreamedTools, Unknown, &[(ForcedTool, 200, CALLED), (StreamedTool, 200, OTHER_CALL)]),
         (C::StreamedTools, Unknown, &[(ForcedTool, 200, CALLED), (StreamedTool, 200, CUT)]),
         (C::StreamedTools, Unknown, &[(ForcedTool, 200, HELLO), (StreamedTool, 200, LOST)]),
         // A tool that was not called, and a stream that failed, lose nothing.

@@ -179,7 +179,7 @@ test('Ctrl+K goes to any page by its name, and the guide is part of the console'
   await search.fill('smollm2')
   await expect(page.getByRole('option', { name: /smollm2-135m-instruct/ })).toBeVisible()
   await expectAccessible(page)
-  // The server finds keys by the beginning of their secret, which is no part of their name.
+  // The server finds keys by the beginning of their secret, which their name does not have.
   await search.fill(forebay.apiKey.slice(0, 10))
   await expect(page.getByRole('option', { name: 'bootstrap' })).toBeVisible()
   await search.fill('guide')

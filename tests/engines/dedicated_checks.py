@@ -122,7 +122,8 @@ def processes_below(pid):
 def check_dedicated(bed, home):
     """A dedicated endpoint with engine = "vllm" calls tools, is closed to others, and leaves no process behind"""
     path = f"{home}/venv/bin:{os.environ['PATH']}"
-    gateway = Gateway(bed, DEDICATED.format(home=home, upstream=bed.engine()), Vllm.environment() | {"PATH": path})
+    tables = DEDICATED.format(home=home, upstream=bed.engine())
+    gateway = Gateway(bed, tables, Vllm.environment() | {"PATH": path}, server='drain_timeout = "1s"\nprobe = true')
     body = {"name": "vllm", "model": "test/dedicated", "flavor": "cpu", "replicas": 1}
     created = gateway.call("/v1/endpoints", body)
     check("the endpoint is created", created.status == 201, created.text)

@@ -78,11 +78,12 @@ class Gateway:
             raise Failure(f"the stream ended with {events[-1]}")
         return [json.loads(event) for event in events[:-1]]
 
-    def cut(self, after_bytes, stream=True, **members):
-        """Leaves a call after this much of its response."""
-        body = json.dumps({"model": "test/engine", "messages": QUESTION, "max_tokens": 200, "stream": stream} | members)
+    def cut(self, after_bytes, path="/v1/chat/completions", **members):
+        """Leaves a call after this much of its response. Members that are None are left out."""
+        members = {"model": "test/engine", "messages": QUESTION, "max_tokens": 200, "stream": True} | members
+        body = json.dumps({name: value for name, value in members.items() if value is not None})
         connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.at.url).netloc, timeout=60)
-        connection.request("POST", "/v1/chat/completions", body, self.headers | {"content-type": "application/json"})
+        connection.request("POST", path, body, self.headers | {"content-type": "application/json"})
         if after_bytes:
             connection.getresponse().read(after_bytes)
         else:

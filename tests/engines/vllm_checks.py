@@ -117,10 +117,25 @@ def check_cut_streams(gateway):
 
 def check_shared_server(gateway, engine):
     """Models with the same server are one for the bill check"""
+    report = lambda: gateway.read("/api/reconciliation")
+    read_until = lambda: report()["data"][0]["readUntil"] or ""
+
+    def seen():
+        """What was billed, and counted once the counters were read, as the bill check shows it."""
+        wait_until("vLLM is idle", engine.is_idle, 60)
+        gateway.billed()
+        before = read_until()
+        wait_until("its counters are read", lambda: read_until() > before, READ_SECONDS)
+        rows = [row for row in report()["replicas"] if row["replica"].startswith("test/")]
+        check("they share a row", [row["replica"] for row in rows] == ["test/engine#1"], rows)
+        return [(rows[0][kind]["promptTokens"], rows[0][kind]["completionTokens"]) for kind in ("billed", "counted")]
+
     gateway.chat(model="test/same")
-    report = lambda: [row for row in gateway.read("/api/reconciliation")["replicas"] if row["replica"].startswith("test/")]
-    rows = report()
-    check("they share a row", [row["replica"] for row in rows] == ["test/engine#1"], rows)
+    before = seen()
+    usages = [gateway.chat(model=f"test/{name}").json()["usage"] for name in ("engine", "same")]
+    used = tuple(sum(usage[kind] for usage in usages) for kind in ("prompt_tokens", "completion_tokens"))
+    billed, counted = (tuple(new - old for new, old in zip(*pair)) for pair in zip(seen(), before))
+    check(f"a call of each is billed and counted: {used}", billed == counted == used, (billed, counted))
 
 
 def check_salts(gateway, engine):
@@ -166,6 +181,25 @@ def check_native(bed, engine):
     check(f"vLLM has served them as they are: {served}", set(served.values()) == {2}, served)
     billed, counted = ([new - old for new, old in zip(after[part], before[part])] for part in (0, 1))
     check(f"the bill is what vLLM counted: {billed}", billed == counted, (billed, counted))
+
+    story = "Tell me a long story about a river."
+    # Responses begin with events of a kilobyte and more.
+    cut = {
+        "/v1/messages": (1500, {"messages": [{"role": "user", "content": story}], "max_tokens": 300}),
+        "/v1/responses": (8000, {"messages": None, "max_tokens": None, "input": story, "max_output_tokens": 300}),
+    }
+    for path, (after_bytes, members) in cut.items():
+        before = engine.counters()
+        gateway.cut(after_bytes, path, model="test/native", temperature=0, **members)
+        call = gateway.last_request()
+        wait_until("vLLM is idle", engine.is_idle, 60)
+        counted = [new - old for new, old in zip(engine.counters(), before)]
+        check("a cut stream is billed as an estimate", call["certainty"] == "estimated", call)
+        # vLLM generates some more tokens until it notices that the connection has ended.
+        tokens = call["completionTokens"]
+        check(f"{tokens} of its {counted[1]} tokens are billed", 0 < tokens <= counted[1], call)
+        near = abs(call["promptTokens"] - counted[0]) <= (0 if path.endswith("messages") else counted[0] // 2)
+        check(f"with a prompt of {call['promptTokens']}, of {counted[0]}", near, call)
     bed.stop(gateway.at)
 
 

@@ -88,13 +88,13 @@ pub(super) fn simple_blocks(text: &[u8]) -> SimpleBlocks {
         for (part, before) in block.as_chunks::<PART>().0.iter().zip(before.as_chunks::<PART>().0) {
             let (part, before) = (u8x16::new(*part), u8x16::new(*before));
             let (quote, escaped) = (part.simd_eq(u8x16::splat(b'"')), before.simd_eq(u8x16::splat(b'\\')));
-            special = special | is_control(part) | (quote ^ escaped) & !(escaped & is_letter(part));
-            all = all | part;
+            special |= is_control(part) | (quote ^ escaped) & !(escaped & is_letter(part));
+            all |= part;
         }
         if special.to_bitmask() != 0 {
             break;
         }
-        seen = seen | all;
+        seen |= all;
         count += 1;
     }
     SimpleBlocks { count, is_ascii: seen.to_bitmask() == 0 }

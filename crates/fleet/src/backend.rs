@@ -55,6 +55,7 @@ pub(crate) struct Claim {
     pub(crate) class: CallClass,
     /// The share of the replica that yielding calls may take.
     pub(crate) batch_share: BatchShare,
+    pub(crate) now: Instant,
 }
 
 #[derive(Debug)]
@@ -70,6 +71,9 @@ pub struct Backend {
     in_flight: AtomicU32,
     /// Those of them that yield to interactive calls.
     yielding: AtomicU32,
+    created_at: Instant,
+    /// When an interactive call last began, in seconds after `created_at`.
+    interactive_secs: AtomicU64,
     /// The first of the calls that wait for room sleeps.
     is_awaited: AtomicBool,
     /// That of its pool.
@@ -171,6 +175,8 @@ impl Backend {
             health: AtomicU8::new(Health::Unknown as u8),
             in_flight: AtomicU32::new(0),
             yielding: AtomicU32::new(0),
+            created_at: Instant::now(),
+            interactive_secs: AtomicU64::new(0),
             is_awaited: AtomicBool::new(false),
             queue: Mutex::default(),
             probe: CapacityProbe::default(),
@@ -284,15 +290,16 @@ impl Backend {
 
     pub(crate) fn has_room(&self, claim: Claim) -> bool {
         self.upstream.max_in_flight.is_none_or(|limit| self.in_flight() < limit)
-            && (!claim.class.yields() || self.leaves_room_beside(self.yielding(), claim.batch_share))
+            && (!claim.class.yields() || self.leaves_room_beside(self.yielding(), claim))
     }
 
     /// Whether another call that yields may begin beside this many.
-    fn leaves_room_beside(&self, yielding: u32, share: BatchShare) -> bool {
+    fn leaves_room_beside(&self, yielding: u32, claim: Claim) -> bool {
         let is_left = room::is_left(Occupancy {
             max_in_flight: self.upstream.max_in_flight,
             probed_capacity: self.probe.capacity.load(Ordering::Relaxed),
-            share,
+            share: claim.batch_share,
+            quiet_secs: self.age_secs(claim.now).saturating_sub(self.interactive_secs.load(Ordering::Relaxed)),
             in_flight: self.in_flight(),
             yielding,
             queued: self.prompt_load.engine_queue(),
@@ -306,9 +313,10 @@ impl Backend {
     /// Counts a call, unless there is no room for its class.
     pub(crate) fn enter(&self, claim: Claim) -> bool {
         if !claim.class.yields() {
+            self.interactive_secs.store(self.age_secs(claim.now), Ordering::Relaxed);
             return self.count();
         }
-        let more = |yielding| self.leaves_room_beside(yielding, claim.batch_share).then(|| yielding + 1);
+        let more = |yielding| self.leaves_room_beside(yielding, claim).then(|| yielding + 1);
         if self.yielding.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_err() {
             return false;
         }
@@ -317,6 +325,10 @@ impl Backend {
             self.yielding.fetch_sub(1, Ordering::Relaxed);
         }
         is_counted
+    }
+
+    fn age_secs(&self, now: Instant) -> u64 {
+        now.saturating_duration_since(self.created_at).as_secs()
     }
 
     /// Counts a call of any class, unless the limit is reached.

@@ -245,7 +245,7 @@ impl Pool {
         tried: &[BackendId],
         now: Instant,
     ) -> Result<Slot, PickError> {
-        let claim = self.claim(class);
+        let claim = self.claim(class, now);
         let is_usable = |replica: &Arc<Backend>| {
             replica.health() != Health::Down && replica.has_room(claim) && !tried.contains(&replica.id)
         };
@@ -255,13 +255,13 @@ impl Pool {
                 return Err(PickError);
             }
             self.decisions.count(Reason::Only);
-            return take(only, claim, false, now);
+            return take(only, claim, false);
         }
         let prompt = prompt();
         // Another call may take the last slot at the chosen replica, which has no room in the next round.
         for _ in 0..self.replicas.len() {
             let choice = self.choose(prompt, is_usable, now).ok_or(PickError)?;
-            if let Ok(slot) = self.place(&choice, claim, prompt, now) {
+            if let Ok(slot) = self.place(&choice, claim, prompt) {
                 self.decisions.count(choice.reason);
                 return Ok(slot);
             }
@@ -297,18 +297,18 @@ impl Pool {
     /// A slot for a request that generates nothing, at the suitable replica with the fewest calls. It leaves no prompt in
     /// the index of prefixes, which belongs to calls that fill caches, and takes no trial from them.
     pub fn pick_for_side_request(&self, is_suitable: impl Fn(&Backend) -> bool) -> Result<Slot, PickError> {
-        let claim = self.claim(CallClass::Interactive);
+        let claim = self.claim(CallClass::Interactive, Instant::now());
         let suitable = self
             .replicas
             .iter()
             .filter(|replica| replica.health() != Health::Down && replica.has_room(claim) && is_suitable(replica));
         let best =
             suitable.min_by_key(|replica| (!replica.breaker(|breaker| breaker.is_closed()), replica.in_flight()));
-        take(best.ok_or(PickError)?, claim, false, Instant::now())
+        take(best.ok_or(PickError)?, claim, false)
     }
 
-    fn claim(&self, class: CallClass) -> Claim {
-        Claim { class, batch_share: self.batch_share }
+    fn claim(&self, class: CallClass, now: Instant) -> Claim {
+        Claim { class, batch_share: self.batch_share, now }
     }
 
     fn candidate<'a>(
@@ -333,15 +333,9 @@ impl Pool {
     }
 
     /// Takes the slot and records where the prompt is.
-    fn place(
-        &self,
-        choice: &ChosenReplica<'_>,
-        claim: Claim,
-        prompt: &Fingerprint,
-        now: Instant,
-    ) -> Result<Slot, PickError> {
+    fn place(&self, choice: &ChosenReplica<'_>, claim: Claim, prompt: &Fingerprint) -> Result<Slot, PickError> {
         let Candidate { replica, cached, uncached, .. } = choice.candidate;
-        let mut slot = take(replica, claim, choice.is_trial, now)?;
+        let mut slot = take(replica, claim, choice.is_trial)?;
         slot.count_prompt(uncached);
         slot.placement = Some(Placement { bytes: prompt.bytes(), cached, ratio: Arc::clone(&self.ratio) });
         if !prompt.hashes().is_empty() || prompt.session().is_some() {
@@ -351,7 +345,7 @@ impl Pool {
     }
 }
 
-fn take(replica: &Arc<Backend>, claim: Claim, is_trial: bool, since: Instant) -> Result<Slot, PickError> {
+fn take(replica: &Arc<Backend>, claim: Claim, is_trial: bool) -> Result<Slot, PickError> {
     if !replica.enter(claim) {
         // Another call was faster. Without a result, no further trial would ever be admitted.
         if is_trial {
@@ -359,7 +353,8 @@ fn take(replica: &Arc<Backend>, claim: Claim, is_trial: bool, since: Instant) ->
         }
         return Err(PickError);
     }
-    Ok(Slot { replica: Arc::clone(replica), class: claim.class, since, is_trial, prefill: None, placement: None })
+    let Claim { class, batch_share: _, now: since } = claim;
+    Ok(Slot { replica: Arc::clone(replica), class, since, is_trial, prefill: None, placement: None })
 }
 
 #[cfg(test)]

@@ -199,8 +199,8 @@ fn replicas_that_are_down_get_no_calls_and_lower_the_availability() {
 fn a_replica_that_keeps_failing_gets_no_calls_while_there_is_another() {
     let pool = pool(2, None);
     let now = Instant::now();
-    for _ in 0..5 {
-        pool.replicas()[0].failed(Witness::Connection, now);
+    for organization in 0..5 {
+        pool.replicas()[0].failed(Witness(organization), now);
     }
     for letter in *b"abcd" {
         assert_eq!(&*pick_another(&pool, letter, &[], now).unwrap().replica().name, "r1");
@@ -209,8 +209,8 @@ fn a_replica_that_keeps_failing_gets_no_calls_while_there_is_another() {
     let trial = pick_another(&pool, b'a', &[], later).unwrap();
     assert_eq!(&*trial.replica().name, "r0", "one call tests it");
     assert_eq!(&*pick_another(&pool, b'a', &[], later).unwrap().replica().name, "r1");
-    for _ in 0..5 {
-        pool.replicas()[1].failed(Witness::Connection, later);
+    for organization in 0..5 {
+        pool.replicas()[1].failed(Witness(organization), later);
     }
     assert!(
         pick_another(&pool, b'a', &[trial.replica().id], later).is_ok(),
@@ -242,13 +242,14 @@ fn a_trial_that_finds_no_room_leaves_it_to_the_next_call() {
     let pool = pool(2, Some(1));
     let now = Instant::now();
     let failing = &pool.replicas()[0];
-    for _ in 0..5 {
-        failing.failed(Witness::Connection, now);
+    for organization in 0..5 {
+        failing.failed(Witness(organization), now);
     }
     let later = now + Duration::from_secs(2);
     assert!(failing.breaker(|breaker| breaker.admits(later)), "the trial");
-    assert!(failing.enter(pool.claim(Interactive)), "another call takes the last slot meanwhile");
-    assert!(take(failing, pool.claim(Interactive), true, Instant::now()).is_err());
+    let claim = pool.claim(Interactive, now);
+    assert!(failing.enter(claim), "another call takes the last slot meanwhile");
+    assert!(take(failing, claim, true).is_err());
     assert!(failing.breaker(|breaker| breaker.admits(later)), "another trial");
 }
 
@@ -256,8 +257,8 @@ fn a_trial_that_finds_no_room_leaves_it_to_the_next_call() {
 fn a_side_request_leaves_no_trace_in_the_routing() {
     let pool = pool(2, None);
     let now = Instant::now();
-    for _ in 0..5 {
-        pool.replicas()[0].failed(Witness::Connection, now);
+    for organization in 0..5 {
+        pool.replicas()[0].failed(Witness(organization), now);
     }
     let slot = pool.pick_for_side_request(|_| true).unwrap();
     assert_eq!((&*slot.replica().name, slot.cached_estimate()), ("r1", None));
@@ -302,6 +303,22 @@ fn yielding_calls_take_half_of_a_replica_and_return_it() {
     replica.prompt_load().set_pressure(None);
     assert!(flex(&only).is_ok());
     assert_eq!((replica.in_flight(), replica.yielding()), (0, 0));
+}
+
+#[test]
+fn yielding_calls_take_more_of_a_replica_that_interactive_calls_have_left() {
+    let pool = pool(1, Some(8));
+    let start = Instant::now();
+    let flex = |seconds| pool.pick(Flex, || panic!("not read"), &[], start + Duration::from_secs(seconds)).ok();
+    let mut taken: Vec<Slot> = (0..4).map_while(|_| flex(0)).collect();
+    assert!(taken.len() == 4 && flex(3).is_none());
+    let interactive = pick_another(&pool, b'a', &[], start + Duration::from_secs(60)).unwrap();
+    assert!(flex(70).is_none(), "it runs");
+    drop(interactive);
+    assert!(flex(62).is_none(), "another one may follow");
+    taken.extend((0..4).map_while(|_| flex(70)));
+    assert_eq!(taken.len(), 7);
+    assert!(pick(&pool, b'a').is_some(), "a place is left for the next one");
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! The room that interactive calls leave at a replica for calls that yield to them, such as flex calls.
 //!
 //! Example: a replica with `max_in_flight = 10` takes at most 5 yielding calls at a `batch_share` of 0.5, and none while it
-//! has 10 calls of any class or its engine has a queue. The capacity of a replica without `max_in_flight` is probed: it
+//! has 10 calls of any class or its engine has a queue. After [`QUIET_SECS`] without interactive calls, it takes 8. The capacity of a replica without `max_in_flight` is probed: it
 //! grows by a few calls as long as yielding calls use their share of it and nothing gets slower, and is halved when the
 //! engine has a queue or streams begin late.
 
@@ -17,6 +17,8 @@ const LEAST_CAPACITY: u32 = 2;
 const MOST_CAPACITY: u32 = 4_096;
 /// Streams begin late if the time to their first event is this multiple of the usual one.
 const LATE: u32 = 2;
+/// A replica is quiet if it has no interactive calls and none has begun for this time.
+const QUIET_SECS: u64 = 5;
 /// The usual time follows the observed one by this part of the difference.
 const USUAL_WEIGHT: u32 = 16;
 
@@ -27,6 +29,8 @@ pub(crate) struct Occupancy {
     /// That of a replica without `max_in_flight`.
     pub(crate) probed_capacity: u32,
     pub(crate) share: BatchShare,
+    /// Since an interactive call has begun.
+    pub(crate) quiet_secs: u64,
     /// Calls of all classes.
     pub(crate) in_flight: u32,
     /// Those of them that yield.
@@ -37,7 +41,7 @@ pub(crate) struct Occupancy {
 
 /// Whether another call that yields may begin.
 pub(crate) fn is_left(occupancy: Occupancy) -> bool {
-    let Occupancy { max_in_flight, probed_capacity, share, in_flight, yielding, queued } = occupancy;
+    let Occupancy { max_in_flight, probed_capacity, share, quiet_secs, in_flight, yielding, queued } = occupancy;
     let is_full = match (max_in_flight, queued) {
         (Some(max), _) => in_flight >= max,
         (None, None) => in_flight >= probed_capacity,
@@ -45,6 +49,8 @@ pub(crate) fn is_left(occupancy: Occupancy) -> bool {
         (None, Some(_)) => false,
     };
     let capacity = max_in_flight.unwrap_or(probed_capacity);
+    let is_quiet = quiet_secs >= QUIET_SECS && in_flight <= yielding;
+    let share = if is_quiet { share.alone() } else { share };
     !is_full && queued.unwrap_or(0) == 0 && yielding < share.of_calls(capacity)
 }
 
@@ -159,7 +165,27 @@ mod tests {
             (None, 0, 0, Some(1), false),
         ] {
             let (probed_capacity, share) = (INITIAL_CAPACITY, BatchShare::default());
-            let occupancy = Occupancy { max_in_flight, probed_capacity, share, in_flight, yielding, queued };
+            let quiet_secs = 0;
+            let occupancy =
+                Occupancy { max_in_flight, probed_capacity, share, quiet_secs, in_flight, yielding, queued };
+            assert_eq!(is_left(occupancy), expected, "{occupancy:?}");
+        }
+    }
+
+    #[test]
+    fn yielding_calls_take_more_while_there_are_no_interactive_calls() {
+        for (max_in_flight, quiet_secs, in_flight, yielding, expected) in [
+            (Some(10), QUIET_SECS, 7, 7, true),
+            (Some(10), QUIET_SECS, 8, 8, false),
+            (Some(10), QUIET_SECS - 1, 7, 7, false),
+            (Some(10), QUIET_SECS, 6, 5, false),
+            (Some(2), QUIET_SECS, 1, 1, false),
+            (None, QUIET_SECS, 6, 6, true),
+            (None, QUIET_SECS, 7, 7, false),
+        ] {
+            let (probed_capacity, share, queued) = (INITIAL_CAPACITY, BatchShare::default(), Some(0));
+            let occupancy =
+                Occupancy { max_in_flight, probed_capacity, share, quiet_secs, in_flight, yielding, queued };
             assert_eq!(is_left(occupancy), expected, "{occupancy:?}");
         }
     }
@@ -171,7 +197,9 @@ mod tests {
         {
             let share = BatchShare::from_thousandths(share).unwrap();
             let (max_in_flight, in_flight) = (Some(10), yielding);
-            let occupancy = Occupancy { max_in_flight, probed_capacity: 1, share, in_flight, yielding, queued: None };
+            let (probed_capacity, quiet_secs, queued) = (1, 0, None);
+            let occupancy =
+                Occupancy { max_in_flight, probed_capacity, share, quiet_secs, in_flight, yielding, queued };
             assert_eq!(is_left(occupancy), expected, "{occupancy:?}");
         }
     }

@@ -31,6 +31,13 @@ impl BatchShare {
         f64::from(self.0) / f64::from(Self::WHOLE)
     }
 
+    /// Their share of a replica that has no interactive calls: a quarter of what it otherwise leaves remains, for the first
+    /// of those.
+    #[must_use]
+    pub const fn alone(self) -> Self {
+        Self(Self::WHOLE - (Self::WHOLE - self.0) / 4)
+    }
+
     /// The share of this many calls, but at least one, so that yielding calls are served where one call fits.
     pub fn of_calls(self, capacity: u32) -> u32 {
         let share = u64::from(capacity) * u64::from(self.0) / u64::from(Self::WHOLE);
@@ -66,5 +73,14 @@ mod tests {
             assert_eq!(BatchShare::new(bad), Err(BatchShareError), "{bad}");
         }
         assert_eq!(BatchShare::default().of_calls(u32::MAX), u32::MAX / 2);
+    }
+
+    #[test]
+    fn alone_they_leave_a_quarter_of_the_rest() {
+        for (share, capacity, expected) in
+            [(0.5, 1, 1), (0.5, 2, 1), (0.5, 8, 7), (0.5, 64, 56), (0.0, 8, 6), (1.0, 8, 8)]
+        {
+            assert_eq!(BatchShare::new(share).unwrap().alone().of_calls(capacity), expected, "{share} of {capacity}");
+        }
     }
 }

@@ -156,6 +156,14 @@ const fn instead_of(class: CallClass) -> &'static str {
     }
 }
 
+/// Who holds what is reserved of an account.
+const fn holders(account: &Account) -> &'static str {
+    match account.lost {
+        0 => "running calls",
+        _ => "running calls and nodes that have stopped",
+    }
+}
+
 fn whole_seconds(time: Duration) -> u64 {
     time.as_secs().saturating_add(u64::from(time.subsec_nanos() > 0)).max(1)
 }
@@ -187,17 +195,18 @@ impl CallError {
         rate_limits: RateLimitStatus,
     ) -> Self {
         let Account { owner, cap, used, reserved, .. } = account;
+        let holders = holders(account);
         let owner = match owner {
             AccountOwner::Workspace => format!("workspace {}", caller.workspace),
             AccountOwner::Organization => format!("organization {}", caller.organization),
         };
         let resets_at = month.end();
         let message = format!(
-            "monthly quota of {owner} reached: {cap} tokens, {used} used and {reserved} reserved by running calls; \
+            "monthly quota of {owner} reached: {cap} tokens, {used} used and {reserved} reserved by {holders}; \
              it resets at {resets_at}"
         );
         let seconds = resets_at.millis_since(now).div_ceil(1_000).max(1);
-        let is_reserved = !account.is_spent_for(least);
+        let is_reserved = !account.is_gone_for(least);
         Self::QuotaExceeded { message, retry_after_secs: seconds, rate_limits, is_reserved }
     }
 
@@ -206,10 +215,11 @@ impl CallError {
         let (cap, used) = (NanoUsd::from_unsigned(account.cap), NanoUsd::from_unsigned(account.used));
         let reserved = NanoUsd::from_unsigned(account.reserved);
         let numbers = format!(
-            "(window `{}`): {cap} USD, {used} used and {reserved} reserved by running calls",
-            period.window.as_str()
+            "(window `{}`): {cap} USD, {used} used and {reserved} reserved by {}",
+            period.window.as_str(),
+            holders(account)
         );
-        if !account.is_spent_for(*least) {
+        if !account.is_gone_for(*least) {
             let message = format!("budget of {whose} is reserved {numbers}; retry when some of them have ended");
             return Self::BudgetReserved { message, rate_limits };
         }

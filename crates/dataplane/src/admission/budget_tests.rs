@@ -6,7 +6,7 @@ use super::tests::{NOW, Node, wait_until};
 use super::*;
 use domain::budget::{Budget, BudgetPeriod, BudgetRaise, BudgetWindow, Budgets};
 use domain::endpoint::labels::Labels;
-use domain::quota::{Account, TokenBound};
+use domain::quota::{Account, LeaseRequest, TokenBound};
 use domain::usage::{Actor, Tokens};
 use domain::{ApiKey, KeyRestrictions, NanoUsd, Price, SecretHash, Segment};
 use std::time::{Duration, Instant};
@@ -194,6 +194,32 @@ async fn a_call_may_be_retried_soon_if_running_calls_have_reserved_a_budget() {
     let error = rejected(101).await;
     assert!(matches!(error, CallError::BudgetExceeded { .. }), "more than the whole budget: {error}");
     drop(running);
+}
+
+#[tokio::test]
+async fn a_budget_that_a_stopped_node_holds_is_not_expected_back_soon() {
+    let node = Node::start(1_000).await;
+    let budgets = Budgets::new(vec![budget(BudgetWindow::Total, 100)]).unwrap();
+    let key = save(&node, &budgets).await;
+    let mut tx = node.store.begin().await.unwrap();
+    for (id, seen_at) in [("stopped", NOW), ("node_1", NOW.plus_millis(600_000))] {
+        let seen = store::nodes::Node { id: id.into(), started_at: NOW, seen_at, catalogue_hash: String::new() };
+        store::nodes::record(&mut tx, &seen).await.unwrap();
+    }
+    tx.commit().await.unwrap();
+    let period = BudgetPeriod::of(BudgetWindow::Total, NOW);
+    let lease = store::budgets::BudgetLeaseKey { key: &key.id, period, run: "run_gone", node: "stopped" };
+    let ask = LeaseRequest { wanted: 90, least: 90, recent: 0, nodes: 2 };
+    store::budgets::set_lease(&node.store, lease, 0, Some(&ask), NOW).await.unwrap();
+
+    let caller = Caller::clone(&node.caller).budgeted(&budgets);
+    let bound = TokenBound { prompt: 20, completion: 0, choices: 1 };
+    let error = node.admission.quota.reserve_budgets(&caller, PRICE.into(), &bound, NOW, None).await.err().unwrap();
+    assert_eq!(node.admission.quota.store_requests(), 1, "it does not ask again");
+    let per_minute = PerMinute { requests: 60, tokens: 6_000 };
+    let error = rejection(&caller, error, NOW, node.admission.rate_limiter.look(&caller, per_minute).await);
+    assert!(matches!(error, CallError::BudgetExceeded { .. }) && !error.may_begin_later(), "{error}");
+    assert!(error.to_string().contains("0.00000009 reserved by running calls and nodes that have stopped"), "{error}");
 }
 
 #[tokio::test]

@@ -279,7 +279,7 @@ impl LeaseState {
     pub(super) fn known_spent(&self, least: u64, now: Instant) -> Option<Account> {
         let Rejection { account, asked_at, .. } = self.rejection?;
         let is_recent = now.saturating_duration_since(asked_at) < SPENT_TTL;
-        (is_recent && account.is_spent_for(least)).then_some(account)
+        (is_recent && account.is_gone_for(least)).then_some(account)
     }
 
     /// The account, if the store was asked after `moment` and had too few tokens for a call that needs `least`.

@@ -170,7 +170,7 @@ impl Quota {
                 Err(_elapsed) => return Err(QuotaError::Unavailable { cause: "the store is too slow".into() }),
             };
             tries += 1;
-            if tries > MAX_RETRIES || account.is_spent_for(need.least) {
+            if tries > MAX_RETRIES || account.is_gone_for(need.least) {
                 return spent(account);
             }
             tokio::time::sleep(RETRY_DELAY).await;

@@ -98,6 +98,8 @@ pub struct Account {
     pub used: u64,
     /// Leased by all runs and not yet written as used.
     pub reserved: u64,
+    /// The part of it that nodes without a heartbeat hold, where a lease is asked for.
+    pub lost: u64,
 }
 
 impl Account {
@@ -116,6 +118,11 @@ impl Account {
     /// Whether this many tokens do not fit even if all leases come back unspent.
     pub fn is_spent_for(&self, tokens: u64) -> bool {
         self.used.saturating_add(tokens) > self.cap
+    }
+
+    /// Whether they do not fit even if all leases come back unspent but those of lost nodes, which may never come back.
+    pub fn is_gone_for(&self, tokens: u64) -> bool {
+        self.is_spent_for(self.lost.saturating_add(tokens))
     }
 }
 

@@ -45,6 +45,12 @@ fn what_ended_calls_have_used_of_a_lease_does_not_come_back() {
 }
 
 #[test]
+fn what_lost_nodes_hold_is_not_expected_back() {
+    let account = Account { cap: 100, used: 20, reserved: 80, lost: 50, ..Account::default() };
+    assert!(!account.is_spent_for(80) && !account.is_gone_for(30) && account.is_gone_for(31));
+}
+
+#[test]
 fn the_size_of_a_lease_follows_the_remaining_quota_and_recent_usage() {
     let request = |wanted, recent| LeaseRequest { wanted, least: 1, recent, nodes: 2 };
     let account = |cap, used, reserved| Account { cap, used, reserved, ..Account::default() };

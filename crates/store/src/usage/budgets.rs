@@ -4,7 +4,7 @@
 //! the key's usage: the transaction that writes an event adds it to the sums and moves its cost from reserved to used at once.
 //! It locks leases after keys, as a grant does.
 
-use super::leases::{LeaseRow, LeaseState};
+use super::leases::{LeaseRow, LeaseState, lost_nodes};
 use super::spend;
 use crate::accounts::end_users;
 use crate::db::{Engine, Query, Store, Tx};
@@ -43,14 +43,30 @@ pub struct Spending {
     pub account: Account,
 }
 
-/// Used and reserved amounts of the period `$2`, `$3` to `$4` of the account `$1`; those of the run `$5` apart. One statement,
-/// because events that are written at the same moment move amounts from reserved to used.
-const ACCOUNT: &str = "SELECT \
-     (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM usage_days \
-      WHERE actor = $1 AND starts_at >= $3 AND starts_at < $4) AS used, \
-     (SELECT CAST(COALESCE(SUM(CASE WHEN granted > written THEN granted - written ELSE 0 END), 0) AS BIGINT) \
-      FROM budget_leases WHERE account = $1 AND kind = $2 AND starts_at = $3 AND run_id <> $5) AS reserved, \
-     (SELECT written FROM budget_leases WHERE account = $1 AND kind = $2 AND starts_at = $3 AND run_id = $5) AS written";
+/// Used and reserved amounts of the period `$2`, `$3` to `$4` of the account `$1`, with the sums that its usage is in; those of the
+/// run `$5` apart. One statement, because events that are written at the same moment move amounts from reserved to used.
+macro_rules! account {
+    ($sums:literal) => {
+        concat!(
+            "SELECT (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM ",
+            $sums,
+            " = $1 AND starts_at >= $3 AND starts_at < $4) AS used, \
+             (SELECT CAST(COALESCE(SUM(granted - written), 0) AS BIGINT) FROM budget_leases \
+              WHERE account = $1 AND kind = $2 AND starts_at = $3 AND run_id <> $5 AND granted > written) AS reserved, \
+             (SELECT CAST(COALESCE(SUM(granted - written), 0) AS BIGINT) FROM budget_leases \
+              WHERE account = $1 AND kind = $2 AND starts_at = $3 AND run_id <> $5 AND granted > written \
+              AND node_id IN ",
+            lost_nodes!(),
+            ") AS lost, \
+             (SELECT written FROM budget_leases \
+              WHERE account = $1 AND kind = $2 AND starts_at = $3 AND run_id = $5) AS written"
+        )
+    };
+}
+
+const KEY_ACCOUNT: &str = account!("usage_days WHERE actor");
+/// Of an end user, of the workspace `$6`.
+const END_USER_ACCOUNT: &str = account!("usage_end_users WHERE workspace_id = $6 AND end_user");
 
 /// Identifies a lease of a budget of an end user.
 #[derive(Debug, Clone, Copy)]
@@ -68,14 +84,6 @@ impl<'a> EndUserLeaseKey<'a> {
         LeaseRow { account: self.end_user.as_str(), kind, starts_at, run: self.run, node: self.node }
     }
 }
-
-/// The same as [`ACCOUNT`] for an end user, of the workspace `$6`.
-const END_USER_ACCOUNT: &str = "SELECT \
-     (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM usage_end_users \
-      WHERE workspace_id = $6 AND end_user = $1 AND starts_at >= $3 AND starts_at < $4) AS used, \
-     (SELECT CAST(COALESCE(SUM(CASE WHEN granted > written THEN granted - written ELSE 0 END), 0) AS BIGINT) \
-      FROM budget_leases WHERE account = $1 AND kind = $2 AND starts_at = $3 AND run_id <> $5) AS reserved, \
-     (SELECT written FROM budget_leases WHERE account = $1 AND kind = $2 AND starts_at = $3 AND run_id = $5) AS written";
 
 /// [`set_lease`] of an end user, with the budgets of its own or those of the workspace. A new end user of a workspace that has
 /// `max_end_users` gets nothing.
@@ -235,7 +243,7 @@ async fn spent_of<'q>(
 }
 
 fn account_query<'q>(account: &'q str, period: BudgetPeriod, run: &'q str) -> Query<'q> {
-    bind_account(sqlx::query(ACCOUNT), account, period, run)
+    bind_account(sqlx::query(KEY_ACCOUNT), account, period, run)
 }
 
 fn bind_account<'q>(query: Query<'q>, account: &'q str, period: BudgetPeriod, run: &'q str) -> Query<'q> {
@@ -253,6 +261,7 @@ fn account(found: &AnyRow, cap: u64) -> Result<Account, StoreError> {
         cap,
         used: row::count(found, "used")?,
         reserved: row::count(found, "reserved")?,
+        lost: row::count(found, "lost")?,
         ..Account::default()
     })
 }

@@ -6,6 +6,15 @@ use crate::row;
 use domain::quota::{Account, Lease, LeaseRequest, grant_within};
 use domain::{Month, Timestamp};
 
+/// The nodes whose last heartbeat is five minutes older than the latest one of any node. What they have leased stays reserved,
+/// because their journals may have events of it.
+macro_rules! lost_nodes {
+    () => {
+        "(SELECT id FROM nodes WHERE seen_at < (SELECT MAX(seen_at) FROM nodes) - 300000)"
+    };
+}
+pub(super) use lost_nodes;
+
 /// A lease of a budget: the account of a key or a workspace, the kind of its period and its start, and the run of a node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LeaseRow<'a> {

@@ -5,7 +5,7 @@
 //! grant the same tokens. Only its own run
 //! sets a lease, to an absolute amount; its used tokens grow with the events that reach the store.
 
-use super::leases::LeaseState;
+use super::leases::{LeaseState, lost_nodes};
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::{organizations, row};
@@ -24,6 +24,13 @@ pub struct LeaseKey<'a> {
     pub node: &'a str,
 }
 
+/// The leases of the workspace `$1` in the month `$2`.
+const LEASES: &str = concat!(
+    "SELECT run_id, granted, written, CAST(CASE WHEN node_id IN ",
+    lost_nodes!(),
+    " THEN 1 ELSE 0 END AS BIGINT) AS is_lost FROM quota_leases WHERE workspace_id = $1 AND month = $2"
+);
+
 /// Sets a lease to the amount that its run believes to have, plus what the account grants of `ask`.
 ///
 /// A workspace without its own cap has `default_cap`; a deleted workspace has 0.
@@ -38,21 +45,21 @@ pub async fn set_lease(
     let mut tx = store.begin().await?;
     let caps = lock_caps(&mut tx, key.workspace, default_cap).await?;
     let used = lock_row(&mut tx, key.workspace, key.month, caps.organization.as_deref()).await?;
-    let query = sqlx::query("SELECT run_id, granted, written FROM quota_leases WHERE workspace_id = $1 AND month = $2")
-        .bind(key.workspace.as_str())
-        .bind(i64::from(key.month.number()));
+    let query = sqlx::query(LEASES).bind(key.workspace.as_str()).bind(i64::from(key.month.number()));
     let mut own = Lease::default();
-    let mut others = 0;
+    let mut account = Account { cap: caps.own, used, ..Account::default() };
     for found in &tx.rows(query).await? {
         let lease = Lease { granted: row::count(found, "granted")?, written: row::count(found, "written")? };
         if row::text(found, "run_id")? == key.run {
             own = lease;
-        } else {
-            others += lease.reserved();
+            continue;
+        }
+        account.reserved += lease.reserved();
+        if row::flag(found, "is_lost")? {
+            account.lost += lease.reserved();
         }
     }
     own.granted = believed;
-    let account = Account { cap: caps.own, used, reserved: others, ..Account::default() };
     let shared = match &caps {
         Caps { organization: Some(organization), shared: Some(cap), .. } => {
             Some(shared_account(&mut tx, organization, *cap, key).await?)
@@ -178,16 +185,23 @@ fn account_of(found: &AnyRow, default_cap: u64) -> Result<Account, StoreError> {
         cap: effective_cap(found, default_cap)?,
         used: row::optional_count(found, "used")?.unwrap_or(0),
         reserved: row::optional_count(found, "reserved")?.unwrap_or(0),
+        lost: 0,
     })
 }
 
 /// The accounts of the organization `$1` in the month `$2`, without the lease of the workspace `$3` and the run `$4`. One
 /// statement, because events that are counted at the same moment move tokens from reserved to used.
-const SHARED_ACCOUNT: &str = "SELECT COUNT(*) AS workspaces, CAST(COALESCE(SUM(m.used), 0) AS BIGINT) AS used, \
+const SHARED_ACCOUNT: &str = concat!(
+    "SELECT COUNT(*) AS workspaces, CAST(COALESCE(SUM(m.used), 0) AS BIGINT) AS used, \
      CAST(COALESCE(SUM((SELECT SUM(CASE WHEN l.granted > l.written THEN l.granted - l.written ELSE 0 END) \
       FROM quota_leases l WHERE l.workspace_id = m.workspace_id AND l.month = m.month \
-      AND NOT (l.workspace_id = $3 AND l.run_id = $4))), 0) AS BIGINT) AS reserved \
-     FROM quota_months m WHERE m.organization_id = $1 AND m.month = $2";
+      AND NOT (l.workspace_id = $3 AND l.run_id = $4))), 0) AS BIGINT) AS reserved, \
+     CAST(COALESCE(SUM((SELECT SUM(l.granted - l.written) FROM quota_leases l WHERE l.workspace_id = m.workspace_id \
+      AND l.month = m.month AND l.run_id <> $4 AND l.granted > l.written AND l.node_id IN ",
+    lost_nodes!(),
+    ")), 0) AS BIGINT) AS lost \
+     FROM quota_months m WHERE m.organization_id = $1 AND m.month = $2"
+);
 
 /// The account of an organization without the lease of `key`, and the number of workspaces that share it.
 async fn shared_account(
@@ -208,6 +222,7 @@ fn shared_of(found: &AnyRow, cap: u64) -> Result<(Account, u32), StoreError> {
         cap,
         used: row::count(found, "used")?,
         reserved: row::count(found, "reserved")?,
+        lost: row::count(found, "lost")?,
     };
     Ok((account, u32::try_from(row::count(found, "workspaces")?).unwrap_or(u32::MAX)))
 }

@@ -4,7 +4,7 @@
 //! A transaction that changes an account locks its row first, and before it that of the organization. The transaction that
 //! writes events adds their cost to the row. The cost of GPU-hours is written by the leader, as a whole.
 
-use super::leases::{LeaseRow, LeaseState};
+use super::leases::{LeaseRow, LeaseState, lost_nodes};
 use super::quota::lock_row;
 use crate::change::Change;
 use crate::db::{Query, Store, Tx};
@@ -48,24 +48,31 @@ struct Accounts {
 
 impl Accounts {
     /// Those of a deleted workspace.
-    const EMPTY: Self = Self {
-        own: account(AccountOwner::Workspace, 0, 0, 0),
-        shared: account(AccountOwner::Organization, 0, 0, 0),
-        workspaces: 0,
-        written: 0,
-    };
+    const EMPTY: Self =
+        Self { own: EMPTY, shared: Account { owner: AccountOwner::Organization, ..EMPTY }, workspaces: 0, written: 0 };
 
     fn read(found: &AnyRow) -> Result<Self, StoreError> {
         let cap = |one: &str, other: &str| -> Result<u64, StoreError> {
             let amounts = [row::optional_count(found, one)?, row::optional_count(found, other)?];
             Ok(amounts.into_iter().flatten().min().unwrap_or(UNLIMITED))
         };
-        let own_cap = cap("monthly_usd", "own_monthly_usd")?;
-        let shared_cap = cap("shared_monthly_usd", "shared_own_monthly_usd")?;
         let count = |column| Ok::<_, StoreError>(row::optional_count(found, column)?.unwrap_or(0));
         Ok(Self {
-            own: account(AccountOwner::Workspace, own_cap, count("used")?, count("reserved")?),
-            shared: account(AccountOwner::Organization, shared_cap, count("shared_used")?, count("shared_reserved")?),
+            own: Account {
+                cap: cap("monthly_usd", "own_monthly_usd")?,
+                used: count("used")?,
+                reserved: count("reserved")?,
+                lost: count("lost")?,
+                ..EMPTY
+            },
+            shared: Account {
+                owner: AccountOwner::Organization,
+                cap: cap("shared_monthly_usd", "shared_own_monthly_usd")?,
+                used: count("shared_used")?,
+                reserved: count("shared_reserved")?,
+                lost: count("shared_lost")?,
+                ..EMPTY
+            },
             workspaces: u32::try_from(count("workspaces")?).unwrap_or(u32::MAX),
             written: count("written")?,
         })
@@ -78,13 +85,13 @@ impl Accounts {
     }
 }
 
-const fn account(owner: AccountOwner, cap: u64, used: u64, reserved: u64) -> Account {
-    Account { owner, unit: AccountUnit::NanoUsd, cap, used, reserved }
-}
+const EMPTY: Account =
+    Account { owner: AccountOwner::Workspace, unit: AccountUnit::NanoUsd, cap: 0, used: 0, reserved: 0, lost: 0 };
 
 /// The accounts of the workspace `$1` in the month `$2`, which starts at `$3`, without the lease of the run `$4`. `$5` is the kind
 /// of the leases. One statement, because events that are written at the same moment move amounts from reserved to used.
-const ACCOUNTS: &str = "SELECT w.monthly_usd, w.own_monthly_usd, \
+const ACCOUNTS: &str = concat!(
+    "SELECT w.monthly_usd, w.own_monthly_usd, \
      o.monthly_usd AS shared_monthly_usd, o.own_monthly_usd AS shared_own_monthly_usd, \
      (SELECT m.cost + m.gpu_cost FROM quota_months m WHERE m.workspace_id = w.id AND m.month = $2) AS used, \
      (SELECT CAST(SUM(CASE WHEN l.granted > l.written THEN l.granted - l.written ELSE 0 END) AS BIGINT) \
@@ -96,8 +103,20 @@ const ACCOUNTS: &str = "SELECT w.monthly_usd, w.own_monthly_usd, \
       WHERE m.organization_id = o.id AND m.month = $2) AS shared_used, \
      (SELECT CAST(SUM(CASE WHEN l.granted > l.written THEN l.granted - l.written ELSE 0 END) AS BIGINT) \
       FROM quota_months m JOIN budget_leases l ON l.account = m.workspace_id AND l.kind = $5 AND l.starts_at = $3 \
-      WHERE m.organization_id = o.id AND m.month = $2 AND NOT (l.account = w.id AND l.run_id = $4)) AS shared_reserved \
-     FROM workspaces w JOIN organizations o ON o.id = w.organization_id WHERE w.id = $1";
+      WHERE m.organization_id = o.id AND m.month = $2 AND NOT (l.account = w.id AND l.run_id = $4)) AS shared_reserved, \
+     (SELECT CAST(SUM(l.granted - l.written) AS BIGINT) FROM budget_leases l \
+      WHERE l.account = w.id AND l.kind = $5 AND l.starts_at = $3 AND l.run_id <> $4 AND l.granted > l.written \
+      AND l.node_id IN ",
+    lost_nodes!(),
+    ") AS lost, \
+     (SELECT CAST(SUM(l.granted - l.written) AS BIGINT) \
+      FROM quota_months m JOIN budget_leases l ON l.account = m.workspace_id AND l.kind = $5 AND l.starts_at = $3 \
+      WHERE m.organization_id = o.id AND m.month = $2 AND l.run_id <> $4 AND l.granted > l.written \
+      AND l.node_id IN ",
+    lost_nodes!(),
+    ") AS shared_lost \
+     FROM workspaces w JOIN organizations o ON o.id = w.organization_id WHERE w.id = $1"
+);
 
 fn accounts_query<'q>(workspace: &'q WorkspaceId, month: Month, run: &'q str) -> Query<'q> {
     let query = sqlx::query(ACCOUNTS).bind(workspace.as_str()).bind(i64::from(month.number()));

@@ -17,6 +17,7 @@ mod fleets;
 mod holds;
 mod invitations;
 mod leader;
+mod leases;
 mod ledger;
 mod measures;
 mod migrate;

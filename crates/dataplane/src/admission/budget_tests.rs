@@ -1,5 +1,6 @@
 //! Budgets of a key on a real store, at fixed times.
 
+use super::budget::FullWorkspaces;
 use super::lease::LocalLease;
 use super::quota::QuotaError;
 use super::tests::{NOW, Node, wait_until};
@@ -220,6 +221,42 @@ async fn a_budget_that_a_stopped_node_holds_is_not_expected_back_soon() {
     let error = rejection(&caller, error, NOW, node.admission.rate_limiter.look(&caller, per_minute).await);
     assert!(matches!(error, CallError::BudgetExceeded { .. }) && !error.may_begin_later(), "{error}");
     assert!(error.to_string().contains("0.00000009 reserved by running calls and nodes that have stopped"), "{error}");
+}
+
+#[tokio::test]
+async fn new_end_users_of_a_full_workspace_are_rejected_by_a_read() {
+    let node = Node::start(1_000).await;
+    let end_users = ["a", "b", "c"].map(|digit| EndUserId::parse(&format!("eu_{}", digit.repeat(32))).unwrap());
+    let [ada, bob, eve] = &end_users;
+    let (full, began) = (FullWorkspaces::new(1), Instant::now());
+    let period = BudgetPeriod::of(BudgetWindow::Day, NOW);
+    let ask = LeaseRequest { wanted: 5, least: 5, recent: 0, nodes: 1 };
+    let workspace = &node.caller.workspace;
+    let set = async |end_user: &EndUserId, seconds: u64| {
+        let lease = store::budgets::EndUserLeaseKey { workspace, end_user, period, run: "run_a", node: "node_1" };
+        let now = began + Duration::from_secs(seconds);
+        full.set_lease(&node.store, lease, 0, Some(&ask), NOW, now).await.unwrap()
+    };
+    assert!(set(ada, 0).await.added);
+    let nothing = set(bob, 0).await;
+    assert!(!nothing.added);
+    // While another transaction writes, only a read gets through.
+    let mut busy = node.store.begin().await.unwrap();
+    store::end_users::delete(&mut busy, workspace, bob, NOW).await.unwrap();
+    for end_user in [bob, eve] {
+        assert!(!tokio::time::timeout(Duration::from_secs(2), set(end_user, 9)).await.unwrap().added);
+    }
+    store::end_users::delete(&mut busy, workspace, ada, NOW).await.unwrap();
+    busy.commit().await.unwrap();
+    assert!(!set(eve, 9).await.added);
+    assert!(set(eve, 10).await.added, "it is not full any more");
+    assert!(set(eve, 11).await.added, "is known");
+
+    let lease = LocalLease::new(LeasedAccount::EndUser { workspace: workspace.clone(), end_user: bob.clone(), period });
+    let mut state = lease.state();
+    let change = state.begin_change();
+    state.granted(change, &nothing, began + Duration::from_secs(60));
+    assert!(state.is_empty(), "the node forgets it, too");
 }
 
 #[tokio::test]

@@ -204,7 +204,10 @@ impl LeaseState {
         self.book.set_granted(stored.granted);
         self.near_cap = stored.near_cap;
         self.low_mark = if stored.near_cap { 0 } else { (stored.granted - change.believed) / 2 };
-        self.valid_until = Some(valid_until);
+        // The store does not keep a lease that was never granted anything.
+        if stored.granted > 0 || self.valid_until.is_some() {
+            self.valid_until = Some(valid_until);
+        }
         self.is_raising = false;
         self.rejection = None;
         if self.cap() != change.cap {

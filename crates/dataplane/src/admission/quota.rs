@@ -6,6 +6,7 @@
 //! rejection, so that a burst at the cap does not ask once per call. A lease that runs low is raised in the background
 //! before it is empty. Near the cap, unused tokens return to the store at once, so that other nodes can use them.
 
+use super::budget::FullWorkspaces;
 use super::lease::{LeaseChange, LeasedAccount, LocalLease, Rejection, WaitingTokens};
 use super::lease_table::LeaseTable;
 use background::Tasks;
@@ -68,6 +69,7 @@ struct Inner {
     of_keys: LeaseTable<KeyId>,
     of_spend: LeaseTable<WorkspaceId>,
     of_end_users: LeaseTable<EndUserId>,
+    full_workspaces: FullWorkspaces,
     /// Tokens that engines used above the upper bound of a call, of quotas only.
     overrun: AtomicU64,
     /// This run is about to end, and none of its leases may change any more.
@@ -121,6 +123,7 @@ impl Quota {
             of_keys: LeaseTable::default(),
             of_spend: LeaseTable::default(),
             of_end_users: LeaseTable::default(),
+            full_workspaces: FullWorkspaces::new(MAX_END_USERS),
             overrun: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
             #[cfg(test)]
@@ -278,7 +281,7 @@ impl Quota {
                 let called_at = lease.state().called_at();
                 let (run, node) = (inner.run.as_str(), inner.node.as_str());
                 let key = EndUserLeaseKey { workspace, end_user, period: *period, run, node };
-                budgets::set_end_user_lease(&inner.store, key, believed, ask, called_at, MAX_END_USERS).await
+                inner.full_workspaces.set_lease(&inner.store, key, believed, ask, called_at, Instant::now()).await
             }
             LeasedAccount::Spend { workspace, month, .. } => {
                 let key = SpendLeaseKey { workspace, month: *month, run: inner.run.as_str(), node: &inner.node };

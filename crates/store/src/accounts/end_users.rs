@@ -55,6 +55,11 @@ pub async fn by_id(store: &Store, workspace: &WorkspaceId, id: &EndUserId) -> Re
     store.row(query).await?.as_ref().map(end_user).transpose()
 }
 
+pub async fn is_known(store: &Store, workspace: &WorkspaceId, id: &EndUserId) -> Result<bool, StoreError> {
+    let query = sqlx::query("SELECT 1 AS known FROM end_users WHERE workspace_id = $1 AND id = $2");
+    Ok(store.row(query.bind(workspace.as_str()).bind(id.as_str())).await?.is_some())
+}
+
 /// The texts of these end users that have one.
 pub async fn texts(
     store: &Store,

@@ -85,8 +85,8 @@ impl<'a> EndUserLeaseKey<'a> {
     }
 }
 
-/// [`set_lease`] of an end user, with the budgets of its own or those of the workspace. A new end user of a workspace that has
-/// `max_end_users` gets nothing.
+/// [`set_lease`] of an end user, with the budgets of its own or those of the workspace. `None` for a new end user of a workspace
+/// that has `max_end_users`, who gets nothing.
 pub async fn set_end_user_lease(
     store: &Store,
     lease: EndUserLeaseKey<'_>,
@@ -94,14 +94,15 @@ pub async fn set_end_user_lease(
     ask: Option<&LeaseRequest>,
     now: Timestamp,
     max_end_users: u64,
-) -> Result<LeaseState, StoreError> {
+) -> Result<Option<LeaseState>, StoreError> {
     let mut tx = store.begin().await?;
     let cap = match end_users::lock_for_lease(&mut tx, lease.workspace, lease.end_user, now, max_end_users).await? {
         Some((settings, own)) => cap_of(&own.budgets.unwrap_or(settings.budgets), lease.period, now),
+        None if believed == 0 && ask.is_some() => return Ok(None),
         None => 0,
     };
     let query = end_user_query(lease.workspace, lease.end_user, lease.period, lease.run);
-    set(tx, query, lease.row(), cap, believed, ask).await
+    set(tx, query, lease.row(), cap, believed, ask).await.map(Some)
 }
 
 /// [`end_if_settled`] of an end user.

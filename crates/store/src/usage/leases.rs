@@ -1,6 +1,6 @@
 //! What leases of the monthly quota and of budgets have in common: they belong to one run of a node.
 
-use crate::db::{Store, Tx};
+use crate::db::{Query, Store, Tx};
 use crate::error::StoreError;
 use crate::row;
 use domain::quota::{Account, Lease, LeaseRequest, grant_within};
@@ -26,29 +26,41 @@ pub(super) struct LeaseRow<'a> {
 }
 
 impl LeaseRow<'_> {
+    /// A lease that was never granted anything has no row.
     pub(super) async fn set(&self, tx: &mut Tx, granted: u64) -> Result<(), StoreError> {
-        let upsert = sqlx::query(
-            "INSERT INTO budget_leases (account, kind, starts_at, run_id, node_id, granted, written) \
-             VALUES ($1, $2, $3, $4, $5, $6, 0) ON CONFLICT (account, kind, starts_at, run_id) \
-             DO UPDATE SET granted = excluded.granted",
-        );
-        let upsert = upsert.bind(self.account).bind(self.kind).bind(self.starts_at).bind(self.run).bind(self.node);
-        tx.execute(upsert.bind(row::to_number(granted))).await.map(drop)
+        let query = match granted {
+            0 => self.query(
+                "UPDATE budget_leases SET granted = 0 \
+                 WHERE account = $1 AND kind = $2 AND starts_at = $3 AND run_id = $4",
+            ),
+            _ => self
+                .query(
+                    "INSERT INTO budget_leases (account, kind, starts_at, run_id, node_id, granted, written) \
+                     VALUES ($1, $2, $3, $4, $5, $6, 0) ON CONFLICT (account, kind, starts_at, run_id) \
+                     DO UPDATE SET granted = excluded.granted",
+                )
+                .bind(self.node)
+                .bind(row::to_number(granted)),
+        };
+        tx.execute(query).await.map(drop)
     }
 
     /// Deletes it if the store has all events that it paid for. Returns whether it is gone.
     pub(super) async fn end_if_settled(&self, store: &Store) -> Result<bool, StoreError> {
-        let delete = sqlx::query(
+        let delete = self.query(
             "DELETE FROM budget_leases WHERE account = $1 AND kind = $2 AND starts_at = $3 AND run_id = $4 \
              AND granted <= written",
         );
-        let delete = delete.bind(self.account).bind(self.kind).bind(self.starts_at).bind(self.run);
         Ok(store.execute(delete).await? > 0)
+    }
+
+    fn query(&self, text: &'static str) -> Query<'_> {
+        sqlx::query(text).bind(self.account).bind(self.kind).bind(self.starts_at).bind(self.run)
     }
 }
 
 /// The state of a lease after a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LeaseState {
     pub granted: u64,
     /// Tokens of the run's events that the store already has.

@@ -184,19 +184,26 @@ fn three() -> [EndUserId; 3] {
     ["a", "b", "c"].map(|digit| EndUserId::parse(&format!("eu_{}", digit.repeat(32))).unwrap())
 }
 
+fn lease_of<'a>(workspace: &'a Workspace, end_user: &'a EndUserId) -> EndUserLeaseKey<'a> {
+    let period = BudgetPeriod::of(BudgetWindow::Day, people::NOW);
+    EndUserLeaseKey { workspace: &workspace.id, end_user, period, run: "run_a", node: "node_1" }
+}
+
 #[tokio::test]
 async fn a_workspace_that_has_its_end_users_grants_nothing_to_a_new_one() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;
-        let period = BudgetPeriod::of(BudgetWindow::Day, people::NOW);
         let added = async |end_user: &EndUserId| {
-            let lease = EndUserLeaseKey { workspace: &workspace.id, end_user, period, run: "run_a", node: "node_1" };
             let ask = LeaseRequest { wanted: 5, least: 5, recent: 0, nodes: 3 };
-            budgets::set_end_user_lease(&store, lease, 0, Some(&ask), people::NOW, 2).await.unwrap().added
+            let set =
+                budgets::set_end_user_lease(&store, lease_of(&workspace, end_user), 0, Some(&ask), people::NOW, 2)
+                    .await;
+            set.unwrap().is_some_and(|state| state.added)
         };
         let [ada, bob, eve] = three();
         assert!(added(&ada).await && added(&bob).await);
         assert!(!added(&eve).await);
+        assert!(!budgets::end_end_user_lease(&store, lease_of(&workspace, &eve)).await.unwrap(), "it has no lease");
         assert!(added(&ada).await, "is known");
         assert_eq!(end_users::by_id(&store, &workspace.id, &eve).await.unwrap(), None);
         let mut tx = store.begin().await.unwrap();

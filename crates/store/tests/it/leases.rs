@@ -61,7 +61,7 @@ async fn ask_all(store: &Store, workspace: &Workspace, key: &ApiKey, node: &str,
     let end_user = EndUserId::parse(&format!("eu_{}", "a".repeat(32))).unwrap();
     let of_key = BudgetLeaseKey { key: &key.id, period, run: node, node };
     let of_user = EndUserLeaseKey { workspace: &workspace.id, end_user: &end_user, period, run: node, node };
-    let of_user = budgets::set_end_user_lease(store, of_user, 0, Some(&ask), NOW, 10).await.unwrap();
+    let of_user = budgets::set_end_user_lease(store, of_user, 0, Some(&ask), NOW, 10).await.unwrap().unwrap();
     let mut accounts = self::ask(store, workspace, node, wanted).await;
     accounts.extend([budgets::set_lease(store, of_key, 0, Some(&ask), NOW).await.unwrap().account, of_user.account]);
     accounts

@@ -207,6 +207,8 @@ fn budgets_that_are_passed_or_lost_are_found() {
     let cap = |cap| broken(move |history: &mut History| history.start.budgets[0].cap = cap);
     assert_eq!((cap(59), cap(10_000_000)), (vec![BUDGETS], vec![BUDGETS]));
     assert_eq!(cap(1_000_000), [""; 0], "not enough is left for another call");
+    let unused = broken(|history| history.start.budgets[0].keys = vec!["key_c".into()]);
+    assert_eq!(unused, [BUDGETS], "no call has used it");
     let other_month = broken(|history| {
         history.start.budgets[0].cap = 10_000_000;
         history.events[1].month += 1;

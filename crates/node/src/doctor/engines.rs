@@ -153,7 +153,8 @@ async fn upstreams(model: &Model, connector: &Connector) -> Vec<Finding> {
 async fn misplaced_api(model: &Model, upstream: &Upstream, connector: &Connector) -> Option<Finding> {
     let address = Address::parse(&upstream.url).ok().filter(|address| !address.path.ends_with("/v1"))?;
     let mut server = ModelServer::new(connector.clone(), address.clone(), upstream.api_key.clone());
-    let _ = server.describe().await;
+    // In a box: it is large.
+    let _ = Box::pin(server.describe()).await;
     if server.address == address {
         return None;
     }

@@ -8,6 +8,8 @@ use crate::app::{CHAT, EMBEDDING, TestApp, chat, error_line, headers_but_ids, te
 use crate::console::person::Person;
 use crate::endpoints::{create, fault, new_endpoint, setup};
 
+const WITHOUT_CHAT: [&str; 4] = ["/completions", "/rerank", "/score", "/detokenize"];
+
 fn keys(app: &TestApp) -> String {
     format!("/api/workspaces/{}/keys", app.workspace())
 }
@@ -52,7 +54,8 @@ async fn a_key_may_do_only_what_its_permissions_list() {
         for path in ["/models", "/models/acme/tiny", "/responses/resp_1"] {
             assert_eq!(error_line(&client.get(path).await), "403 permission_denied", "{path}");
         }
-        for path in ["/chat/completions", "/embeddings", "/responses", "/responses/input_tokens"] {
+        let chats = ["/chat/completions", "/responses", "/responses/input_tokens", "/tokenize"];
+        for path in chats.into_iter().chain(WITHOUT_CHAT).chain(["/embeddings"]) {
             assert_eq!(error_line(&client.post_json(path, chat("hi")).await), "403 permission_denied", "{path}");
         }
         let messages = client.post_json("/messages", chat("hi")).await;
@@ -77,14 +80,18 @@ async fn models_that_a_key_may_not_call_do_not_exist_for_it() {
     assert_eq!(client.get("/models/acme/embed").await.status, 200);
     assert_eq!(client.post_json("/embeddings", json!({"model": EMBEDDING, "input": "hi"})).await.status, 200);
     let call = |model: &str| json!({"model": model, "max_tokens": 5, "input": "hi", "messages": [{"role": "user", "content": "hi"}]});
-    for path in [
+    let of_texts = |model: &str| json!({"model": model, "prompt": "hi", "query": "q", "queries": "q", "documents": ["a"], "tokens": [1]});
+    let chats = [
         "/chat/completions",
         "/embeddings",
         "/responses",
         "/responses/input_tokens",
         "/messages",
         "/messages/count_tokens",
-    ] {
+        "/tokenize",
+    ];
+    let chats = chats.map(|path| (path, &call as &dyn Fn(&str) -> Value));
+    for (path, call) in chats.into_iter().chain(WITHOUT_CHAT.map(|path| (path, &of_texts as &dyn Fn(&str) -> Value))) {
         let unknown = client.post_json(path, call("acme/unknown")).await;
         assert_eq!((unknown.status.as_u16(), &unknown.json()["error"]["code"]), (404, &json!("model_not_found")));
         for model in [CHAT, "gpt-6", "claude-opus"] {

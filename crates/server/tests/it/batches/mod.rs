@@ -1,6 +1,7 @@
 //! Files and batches.
 
 mod deaths;
+mod end_users;
 mod files;
 mod lines;
 mod messages;

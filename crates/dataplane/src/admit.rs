@@ -5,7 +5,7 @@ use crate::error::CallError;
 use crate::resolve::Target;
 use crate::{Call, Dataplane};
 use domain::limits::RateLimitStatus;
-use domain::{CallClass, Caller, EndUserId, RequestId};
+use domain::{CallClass, Caller, EndUserId, RequestId, Timestamp};
 use std::sync::Arc;
 
 impl Dataplane {
@@ -57,6 +57,14 @@ impl Dataplane {
             }
             Some(Target::Dedicated(_)) => Ok(None),
             None => Err(CallError::unknown_model(model)),
+        }
+    }
+
+    /// An error if a budget of the caller has nothing left for a line of a batch that calls this model.
+    pub async fn check_budgets(&self, caller: &Caller, model: &str, now: Timestamp) -> Result<(), CallError> {
+        match self.find(caller, model)? {
+            Some(Target::Serverless(route)) => self.admission.check_budgets(caller, &route.model, now).await,
+            Some(Target::Dedicated(_)) | None => Ok(()),
         }
     }
 

@@ -168,7 +168,7 @@ fn whole_seconds(time: Duration) -> u64 {
     time.as_secs().saturating_add(u64::from(time.subsec_nanos() > 0)).max(1)
 }
 
-fn listed(capabilities: CapabilitySet) -> String {
+pub(crate) fn listed(capabilities: CapabilitySet) -> String {
     capabilities.iter().map(Capability::as_str).collect::<Vec<_>>().join(", ")
 }
 

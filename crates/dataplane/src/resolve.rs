@@ -1,11 +1,10 @@
 //! Finds the model or endpoint that a Model ID names.
 
 use crate::capable;
-use crate::error::CallError;
+use crate::error::{CallError, listed};
 use crate::request::{Operation, ParsedRequest, PromptOverflow};
 use crate::{Call, Dataplane};
 use domain::alias::AliasName;
-use domain::model::Modality;
 use domain::{CallClass, Caller, EndpointName, ModelId, ModelRef, NanoUsd, SaltSecret};
 use fleet::endpoints::Condition;
 use fleet::routes::Table;
@@ -58,8 +57,9 @@ impl Dataplane {
         let target = self.resolve_any(call)?;
         let (request, route) = (&mut call.request, target.route());
         if route.model.modality != request.operation.modality() {
-            let (has, asked) = (purpose(route.model.modality), purpose(request.operation.modality()));
-            let why = format!("names a model for {has}, not for {asked}");
+            let (has, asked) = (route.model.modality.purpose(), request.operation.modality().purpose());
+            let present = listed(route.pool.capabilities().present().with(has));
+            let why = format!("names a model for {has}, not for {asked}; it supports: {present}");
             return Err(CallError::Invalid { param: "model".into(), why });
         }
         capable::check(&route.pool, request.needs, &call.dialect)?;
@@ -196,15 +196,6 @@ pub(crate) fn lacking(operation: &Operation, route: &Route) -> Option<InvalidPar
         Operation::Chat { .. } | Operation::Embeddings(_) => None,
         Operation::Completions(options) => upstreams.find_map(|upstream| options.lacking(upstream.engine?)),
         Operation::Rerank(options) => upstreams.find_map(|upstream| options.lacking(upstream.rerank_api)),
-    }
-}
-
-/// What a modality is for, in an error.
-const fn purpose(modality: Modality) -> &'static str {
-    match modality {
-        Modality::Chat => "chat",
-        Modality::Embedding => "embeddings",
-        Modality::Rerank => "rerank",
     }
 }
 

@@ -28,7 +28,7 @@ pub use file_writer::{FileWriter, WrittenFile};
 pub use lines::RunnableLine;
 pub use messages::{MessageRequest, check_custom_id};
 pub use retention::clear_if_leading;
-pub use validate::{MayCall, Validation};
+pub use validate::{FindModel, ValidInput};
 pub use write_results::{DeferredLine, FinishedLine, LineWriter};
 
 use background::LowPriorityThreads;

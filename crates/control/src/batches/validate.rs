@@ -3,8 +3,10 @@
 use super::content::Content;
 use super::file_reader::FileReader;
 use super::{BatchBounds, BatchError, BatchStorage, CLAIM_MILLIS, Claim};
+use crate::command_error::CommandErrorKind;
 use domain::BatchId;
 use domain::batches::{Batch, BatchEndpoint, BatchProblem, MAX_PROBLEMS};
+use domain::model::Modality;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -26,13 +28,18 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// The most characters of a value that a problem repeats.
 const SHOWN: usize = 100;
 
-/// Says whether the creator of a batch may call a model of this name.
-pub type MayCall = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+/// The modality of the model of this name, if the creator of a batch may call it.
+pub type FindModel = Arc<dyn Fn(&str) -> Option<Modality> + Send + Sync>;
 
-/// What a line of the input must have.
-#[derive(Clone)]
-pub struct Validation {
-    pub may_call: MayCall,
+/// How soon work is repeated that failed because the store or the bucket could not be reached.
+const REPEAT_MILLIS: i64 = 5_000;
+
+/// An input without problems, whose lines are stored.
+#[derive(Debug)]
+pub struct ValidInput {
+    /// The model of all lines; `None` if they name several.
+    pub model: Option<String>,
+    lines: u64,
 }
 
 #[derive(Deserialize)]
@@ -63,7 +70,7 @@ struct LineParser {
     endpoint: BatchEndpoint,
     bounds: BatchBounds,
     content: Content,
-    validation: Validation,
+    find_model: FindModel,
     /// The beginning of a line whose end was not read.
     carry: Vec<u8>,
     /// Lines of the file that were read.
@@ -100,16 +107,45 @@ enum Models {
 }
 
 impl BatchStorage {
-    /// Reads the input, and lets the lines of the batch run or fails it.
-    pub async fn validate(&self, batch: &Batch, claim: &Claim, validation: Validation) -> Result<(), BatchError> {
+    /// Reads the input. One with problems fails the batch.
+    pub async fn read_input(
+        &self,
+        batch: &Batch,
+        claim: &Claim,
+        find_model: FindModel,
+    ) -> Result<Option<ValidInput>, BatchError> {
         self.own(&batch.id, claim).await?;
+        let problems = match self.store_lines(batch, claim, find_model).await {
+            Ok(LineParser { problems, lines, models, .. }) if problems.is_empty() => {
+                let model = match models {
+                    Models::One(model) => Some(model),
+                    Models::None | Models::Several => None,
+                };
+                return Ok(Some(ValidInput { model, lines }));
+            }
+            Ok(LineParser { problems, .. }) => problems,
+            Err(error) => {
+                self.repeat_soon(&batch.id, claim, &error).await;
+                return Err(error);
+            }
+        };
+        self.fail(batch, claim, problems).await.map(|()| None)
+    }
+
+    /// Reads the input and stores its lines.
+    async fn store_lines(&self, batch: &Batch, claim: &Claim, find_model: FindModel) -> Result<LineParser, BatchError> {
         // Another node may have begun.
         self.clear_lines(batch, claim).await?;
-        let mut parser = LineParser::new(self, batch, validation);
-        let Some(file) = batch.input_file.clone() else { return self.fail(batch, claim, vec![no_file()]).await };
-        if batches::files::find(&self.store, &batch.workspace, &file, (claim.now)()).await?.is_none() {
-            return self.fail(batch, claim, vec![no_file()]).await;
-        }
+        let mut parser = LineParser::new(self, batch, find_model);
+        let found = match &batch.input_file {
+            Some(file) => batches::files::find(&self.store, &batch.workspace, file, (claim.now)()).await?,
+            None => None,
+        };
+        let Some(file) = found.map(|file| file.id) else {
+            let message = "the input file was deleted, or has expired";
+            parser.problem(None, "file_not_found", message, "input_file_id");
+            return Ok(parser);
+        };
         let mut reader = FileReader::new(self, file);
         let mut is_over = false;
         while !is_over && parser.problems.len() < MAX_PROBLEMS {
@@ -138,10 +174,7 @@ impl BatchStorage {
         if parser.lines == 0 && parser.problems.is_empty() {
             parser.problem(None, "empty_file", "the input file has no lines", "input_file_id");
         }
-        if parser.problems.is_empty() {
-            return self.start(batch, claim, parser).await;
-        }
-        self.fail(batch, claim, parser.problems).await
+        Ok(parser)
     }
 
     /// Fails a batch whose lines cannot run.
@@ -156,12 +189,9 @@ impl BatchStorage {
         Ok(tx.commit().await?)
     }
 
-    async fn start(&self, batch: &Batch, claim: &Claim, parser: LineParser) -> Result<(), BatchError> {
-        let LineParser { lines, models, .. } = parser;
-        let model = match models {
-            Models::One(model) => Some(model),
-            Models::None | Models::Several => None,
-        };
+    /// Lets the lines of a batch run.
+    pub async fn start(&self, batch: &Batch, claim: &Claim, input: ValidInput) -> Result<(), BatchError> {
+        let ValidInput { model, lines } = input;
         let now = (claim.now)();
         let mut tx = self.store.begin().await?;
         if !batches::own(&mut tx, &batch.id, &claim.run, now, now.plus_millis(CLAIM_MILLIS)).await? {
@@ -190,6 +220,22 @@ impl BatchStorage {
         Ok(tx.commit().await?)
     }
 
+    /// After a failure that may pass, lets any node repeat the work soon. Otherwise that waits until the claim ends.
+    pub(super) async fn repeat_soon(&self, batch: &BatchId, claim: &Claim, error: &BatchError) {
+        if !matches!(error, BatchError::Command(error) if error.kind() == CommandErrorKind::Unavailable) {
+            return;
+        }
+        let renew = async {
+            let mut tx = self.store.begin().await?;
+            let now = (claim.now)();
+            batches::own(&mut tx, batch, &claim.run, now, now.plus_millis(REPEAT_MILLIS)).await?;
+            tx.commit().await
+        };
+        if let Err(error) = renew.await {
+            tracing::debug!(?error, "work on {batch} is repeated when its claim ends");
+        }
+    }
+
     async fn clear_lines(&self, batch: &Batch, claim: &Claim) -> Result<(), BatchError> {
         loop {
             let mut tx = self.store.begin().await?;
@@ -206,19 +252,14 @@ impl BatchStorage {
     }
 }
 
-fn no_file() -> BatchProblem {
-    let message = "the input file was deleted, or has expired".to_owned();
-    BatchProblem { code: "file_not_found".to_owned(), line: None, message, param: Some("input_file_id".to_owned()) }
-}
-
 impl LineParser {
-    fn new(storage: &BatchStorage, batch: &Batch, validation: Validation) -> Self {
+    fn new(storage: &BatchStorage, batch: &Batch, find_model: FindModel) -> Self {
         Self {
             batch: batch.id.clone(),
             endpoint: batch.endpoint,
             bounds: storage.bounds,
             content: storage.content.clone(),
-            validation,
+            find_model,
             carry: Vec::new(),
             number: 0,
             lines: 0,
@@ -341,11 +382,17 @@ impl LineParser {
             return Err(("invalid_value", message, "body.stream"));
         }
         let is_same = matches!(&self.models, Models::One(known) if *known == *model);
-        if !is_same && !(self.validation.may_call)(&model) {
-            let message = format!("there is no model `{}` that the creator of the batch may call", shown(&model));
-            return Err(("model_not_found", message, "body.model"));
-        }
         if !is_same {
+            let Some(found) = (self.find_model)(&model) else {
+                let message = format!("there is no model `{}` that the creator of the batch may call", shown(&model));
+                return Err(("model_not_found", message, "body.model"));
+            };
+            let needed = self.endpoint.modality();
+            if found != needed {
+                let (has, asked) = (found.purpose(), needed.purpose());
+                let message = format!("`{}` is a model for {has}, not for {asked}", shown(&model));
+                return Err(("invalid_value", message, "body.model"));
+            }
             self.models = match self.models {
                 Models::None => Models::One(model.into_owned()),
                 Models::One(_) | Models::Several => Models::Several,
@@ -405,7 +452,10 @@ mod tests {
             endpoint,
             bounds,
             content: Content::new(None),
-            validation: Validation { may_call: Arc::new(|model| model.starts_with("acme/")) },
+            find_model: Arc::new(|model| match model {
+                "acme/embedding" => Some(Modality::Embedding),
+                _ => model.starts_with("acme/").then_some(Modality::Chat),
+            }),
             carry: Vec::new(),
             number: 0,
             lines: 0,
@@ -446,6 +496,7 @@ mod tests {
             (line("b", "{}"), "missing_parameter", Some("body.model")),
             (line("b", r#"{"model":"other/x"}"#), "model_not_found", Some("body.model")),
             (line("b", r#"{"model":"acme/a","stream":true}"#), "invalid_value", Some("body.stream")),
+            (line("b", r#"{"model":"acme/embedding"}"#), "invalid_value", Some("body.model")),
             (line("b", &format!(r#"{{"model":"acme/a","x":"{}"}}"#, "x".repeat(1_000))), "payload_too_large", None),
         ] {
             let parsed = parse(&format!("{good}\n\n{bad}\n"));
@@ -492,7 +543,7 @@ mod tests {
         }
         let mut all = parser(BatchEndpoint::Embeddings);
         all.embedding_inputs = MAX_EMBEDDING_INPUTS;
-        let over = line("a", r#"{"model":"acme/a","input":"x"}"#).replace("chat/completions", "embeddings");
+        let over = line("a", r#"{"model":"acme/embedding","input":"x"}"#).replace("chat/completions", "embeddings");
         let parsed = all.parsed(Some(over.into())).parsed(None);
         assert_eq!(parsed.problems[0].code, "too_many_inputs");
     }

@@ -4,11 +4,12 @@ use crate::databases::on_both;
 use crate::{DEFAULTS, NOW};
 use bucket::{Bucket, BucketConfig, BucketCredentials, BucketLocation};
 use control::batches::{
-    BatchBounds, BatchError, BatchStorage, Claim, FileReader, FileWriter, FinishedLine, LineWriter, NewBatch,
-    Validation, clear_if_leading,
+    BatchBounds, BatchError, BatchStorage, Claim, FileReader, FileWriter, FindModel, FinishedLine, LineWriter,
+    NewBatch, clear_if_leading,
 };
 use control::{Author, CommandError, bootstrap};
 use domain::batches::{Batch, BatchEndpoint, BatchStatus, LineOutcome};
+use domain::model::Modality;
 use domain::usage::Actor;
 use domain::{Caller, FileId, KeyId, OrganizationId, RunId, StoredFile, Timestamp, WorkspaceId};
 use fleet::Connector;
@@ -104,8 +105,8 @@ async fn a_file_that_is_deleted_while_it_is_read_is_an_error_and_no_shorter_file
     .await;
 }
 
-/// A batch whose lines have ended like this, with responses of these sizes, and the node that has run them.
-async fn ended_batch(storage: &BatchStorage, store: &Store, lines: &[(LineOutcome, usize)]) -> (Batch, Claim) {
+/// A batch with this many lines, and a node that runs them.
+async fn started_batch(storage: &BatchStorage, store: &Store, lines: usize) -> (Batch, Claim) {
     let workspace = bootstrap::first_start(store, &DEFAULTS, NOW).await.unwrap().unwrap().workspace;
     let key = KeyId::new(NOW, 1);
     let caller = Caller::new(workspace.organization, workspace.id.clone(), Actor::Key(key.clone()));
@@ -115,7 +116,7 @@ async fn ended_batch(storage: &BatchStorage, store: &Store, lines: &[(LineOutcom
             r#"{{"custom_id":"{number}","method":"POST","url":"/v1/chat/completions","body":{{"model":"acme/a"}}}}"#
         )
     };
-    let input = (0..lines.len()).map(line).collect::<Vec<_>>().join("\n");
+    let input = (0..lines).map(line).collect::<Vec<_>>().join("\n");
     let new = NewBatch {
         endpoint: BatchEndpoint::Chat,
         input_file: upload_of(storage, workspace.id, input.as_bytes()).await.unwrap().id,
@@ -126,8 +127,15 @@ async fn ended_batch(storage: &BatchStorage, store: &Store, lines: &[(LineOutcom
     let batch = storage.create(&caller, &author, new.clone(), NOW).await.unwrap();
     assert_eq!(storage.create(&caller, &author, new, NOW).await.unwrap().id, batch.id, "the same key");
     let claim = Claim { run: RunId::new(NOW, 1), now: || NOW };
-    let validation = Validation { may_call: Arc::new(|model: &str| model.starts_with("acme/")) };
-    storage.validate(&batch, &claim, validation).await.unwrap();
+    let find_model: FindModel = Arc::new(|model| model.starts_with("acme/").then_some(Modality::Chat));
+    let input = storage.read_input(&batch, &claim, find_model).await.unwrap().unwrap();
+    storage.start(&batch, &claim, input).await.unwrap();
+    (batch, claim)
+}
+
+/// A batch whose lines have ended like this, with responses of these sizes, and the node that has run them.
+async fn ended_batch(storage: &BatchStorage, store: &Store, lines: &[(LineOutcome, usize)]) -> (Batch, Claim) {
+    let (batch, claim) = started_batch(storage, store, lines.len()).await;
     let claimed = storage.claim(&batch.id, &claim.run, (NOW, NOW.plus_millis(MINUTE)), 10).await.unwrap();
     assert_eq!(claimed.len(), lines.len());
     let ended = claimed.into_iter().map(|line| {
@@ -164,6 +172,41 @@ async fn no_step_of_a_batch_needs_two_connections_at_once() {
 
 #[tokio::test]
 async fn results_that_cannot_all_be_stored_take_no_room() {
+#[tokio::test]
+async fn a_line_that_cannot_be_read_does_not_keep_the_others() {
+    on_both(async |_, store| {
+        let storage = BatchStorage::new(store.clone(), Some(ContentKeys::single([1; 32])), BOUNDS, None);
+        let (batch, claim) = started_batch(&storage, &store, 2).await;
+        let content = StoredContent { key: Some("gone".to_owned()), bytes: vec![0; 100] };
+        let sealed = NewLine { number: 3, custom_id: "c".to_owned(), content };
+        let mut tx = store.begin().await.unwrap();
+        batches::insert_lines(&mut tx, &batch.id, &[sealed]).await.unwrap();
+        tx.commit().await.unwrap();
+        let claimed = storage.claim(&batch.id, &claim.run, (NOW, NOW.plus_millis(MINUTE)), 10).await.unwrap();
+        assert_eq!(claimed.iter().map(|line| line.number).collect::<Vec<_>>(), [1, 2]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_result_that_cannot_be_read_for_a_day_is_an_error_and_its_batch_ends() {
+    on_both(async |_, store| {
+        let storage = |key| BatchStorage::new(store.clone(), Some(ContentKeys::single([key; 32])), BOUNDS, None);
+        let (batch, claim) = ended_batch(&storage(1), &store, &[(LineOutcome::Succeeded, 1)]).await;
+        let other = storage(2);
+        let error = other.finalize(&batch, &claim).await.unwrap_err();
+        assert!(matches!(error, BatchError::Command(CommandError::Internal { .. })), "{error:?}");
+        let batch = other.find(&batch.workspace, &batch.id).await.unwrap();
+        let claim = Claim { now: || NOW.plus_millis(24 * 60 * MINUTE), ..claim };
+        let done = other.finalize(&batch, &claim).await.unwrap();
+        assert_eq!((done.status, done.output_file), (BatchStatus::Completed, None));
+        let file = FileReader::new(&other, done.error_file.unwrap()).next().await.unwrap().unwrap();
+        let line: serde_json::Value = serde_json::from_slice(&file).unwrap();
+        assert!(line["response"].is_null() && line["error"]["code"] == "internal_error", "{line}");
+    })
+    .await;
+}
+
     on_both(async |_, store| {
         let (storage, bucket) = start(&store).await;
         let lines = [(LineOutcome::Failed, 3 << 19), (LineOutcome::Succeeded, 5 << 19)];

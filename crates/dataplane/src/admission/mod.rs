@@ -125,6 +125,19 @@ impl Admission {
     }
 }
 
+impl Admission {
+    /// An error if a budget has nothing left for the shortest line of a batch at this model.
+    pub(crate) async fn check_budgets(&self, caller: &Caller, model: &Model, now: Timestamp) -> Result<(), CallError> {
+        let class = CallClass::Batch;
+        let price = CallPrice { tokens: model.price_of(class), search: model.search_price_of(class) };
+        let shortest = TokenEstimate::embeddings(0, 1, 0).bound(model.context_length);
+        let Err(error) = self.quota.reserve_budgets(caller, price, &shortest, now, None).await else { return Ok(()) };
+        let limits = caller.workspace_limits.over(&self.defaults);
+        let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
+        Err(rejection(caller, error, now, self.rate_limiter.look(caller, per_minute).await))
+    }
+}
+
 fn rate_limited(caller: &Caller, of: ChargedCall<'_>, exceeded: &Exceeded) -> CallError {
     CallError::rate_limited(&charge::owner(caller, of, exceeded.scope), exceeded)
 }

@@ -2,6 +2,7 @@
 
 use crate::caller::Actor;
 use crate::ids::{BatchId, FileId, OrganizationId, WorkspaceId};
+use crate::model::Modality;
 use crate::money::NanoUsd;
 use crate::named_enum;
 use crate::time::Timestamp;
@@ -60,6 +61,15 @@ impl BatchEndpoint {
     /// Whether the batch was made by `POST /v1/messages/batches`.
     pub const fn is_messages(self) -> bool {
         matches!(self, Self::Messages)
+    }
+
+    /// That of the models that serve it.
+    pub const fn modality(self) -> Modality {
+        match self {
+            Self::Chat | Self::Completions | Self::Responses | Self::Messages => Modality::Chat,
+            Self::Embeddings => Modality::Embedding,
+            Self::Rerank => Modality::Rerank,
+        }
     }
 }
 

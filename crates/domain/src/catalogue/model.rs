@@ -5,6 +5,7 @@ pub use super::chat_traits::{ChatTraits, ImageTokens, ReasoningNames, ThinkingSw
 pub use super::request_rules::RequestRules;
 
 use crate::call_class::CallClass;
+use crate::capabilities::Capability;
 use crate::gpu_type::GpuType;
 use crate::money::{NanoUsd, Price, PriceShare};
 use crate::{named_enum, shown_as_text};
@@ -85,6 +86,15 @@ named_enum! {
 }
 
 impl Modality {
+    /// What models of this modality are for.
+    pub const fn purpose(self) -> Capability {
+        match self {
+            Self::Chat => Capability::Chat,
+            Self::Embedding => Capability::Embeddings,
+            Self::Rerank => Capability::Rerank,
+        }
+    }
+
     /// The context length of a model that states none.
     pub const fn default_context(self) -> u64 {
         match self {

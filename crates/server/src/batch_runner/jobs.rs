@@ -3,7 +3,8 @@
 use crate::surface::Surface;
 use control::CommandError;
 use control::access;
-use control::batches::{BatchError, BatchStorage, Claim, MayCall, Validation};
+use control::batches::{BatchError, BatchStorage, Claim, FindModel};
+use dataplane::CallError;
 use domain::Caller;
 use domain::batches::{Batch, BatchProblem};
 use domain::usage::Actor;
@@ -26,9 +27,19 @@ pub(super) async fn validate(parts: JobParts, batch: Batch) -> Result<(), BatchE
         let problem = BatchProblem { code: "invalid_api_key".to_owned(), line: None, message, param: None };
         return storage.fail(&batch, &owner, vec![problem]).await;
     };
-    let may_call: MayCall =
-        Arc::new(move |model| surface.dataplane.route(&caller, model).is_ok_and(|route| route.is_some()));
-    storage.validate(&batch, &owner, Validation { may_call }).await
+    let (finder, callers) = (Arc::clone(&surface), Arc::clone(&caller));
+    let find_model: FindModel =
+        Arc::new(move |model| Some(finder.dataplane.route(&callers, model).ok()??.model.modality));
+    let Some(input) = storage.read_input(&batch, &owner, find_model).await? else { return Ok(()) };
+    // Lines that name several models find out one by one.
+    if let Some(model) = &input.model
+        && let Err(CallError::BudgetExceeded { message, .. }) =
+            surface.dataplane.check_budgets(&caller, model, clock::now()).await
+    {
+        let problem = BatchProblem { code: "budget_exceeded".to_owned(), line: None, message, param: None };
+        return storage.fail(&batch, &owner, vec![problem]).await;
+    }
+    storage.start(&batch, &owner, input).await
 }
 
 /// Ends a batch whose input was not read within its window.

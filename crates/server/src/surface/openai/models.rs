@@ -4,7 +4,7 @@ use crate::surface::Body;
 use crate::surface::inference::{InferenceError, call_error};
 use crate::surface::json;
 use dataplane::{CallError, Dataplane};
-use domain::capabilities::{Capabilities, Capability};
+use domain::capabilities::Capabilities;
 use domain::model::Modality;
 use domain::{Caller, NanoUsd, PriceShare};
 use fleet::Route;
@@ -105,12 +105,7 @@ impl<'a> From<&'a Route> for ModelView<'a> {
 fn known(modality: Modality, capabilities: &Capabilities) -> BTreeMap<&'static str, bool> {
     let sets = [(capabilities.present(), true), (capabilities.missing(), false)];
     let of_engines = sets.into_iter().flat_map(|(set, can)| set.iter().map(move |one| (one.as_str(), can)));
-    let purpose = match modality {
-        Modality::Chat => Capability::Chat,
-        Modality::Embedding => Capability::Embeddings,
-        Modality::Rerank => Capability::Rerank,
-    };
-    of_engines.chain([("batch", !capabilities.missing().contains(purpose))]).collect()
+    of_engines.chain([("batch", !capabilities.missing().contains(modality.purpose()))]).collect()
 }
 
 impl<'a> ModelView<'a> {

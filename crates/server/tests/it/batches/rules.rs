@@ -1,7 +1,8 @@
 //! `/v1/batches`: requests, lists and bounds.
 
 use super::{batch, create, ended, lines, request, start, upload};
-use crate::app::{TestApp, error_line, text};
+use crate::app::{CHAT, EMBEDDING, TIMEOUT, TestApp, error_line, text, wait_until};
+use crate::console::person::Person;
 use serde_json::{Value, json};
 use testkit::fake_engine::Script;
 
@@ -72,6 +73,44 @@ async fn unknown_batches_and_invalid_requests_are_rejected() {
     let late = client.post_json(&format!("/batches/{id}/cancel"), json!({})).await;
     assert_eq!(error_line(&late), "409 batch_not_cancellable");
     assert_eq!(late.header("x-should-retry"), Some("false"));
+}
+
+#[tokio::test]
+async fn a_batch_fails_if_its_key_may_not_call_the_model_or_has_spent_its_budget() {
+    let free = "[[models]]\nid = \"acme/free\"\nupstreams = [ { url = \"http://127.0.0.1:1\" } ]";
+    let app = TestApp::setup().table(free).start().await;
+    let operator = Person::operator(&app).await;
+    let keys = format!("/api/workspaces/{}/keys", app.workspace());
+    let key = async |settings: Value| app.client_with(text(&operator.make(&keys, settings).await["key"]));
+    let limited = key(json!({"name": "limited", "allowedModels": [EMBEDDING]})).await;
+    let spent = key(json!({"name": "spent", "budgets": [{"window": "total", "usd": "0"}]})).await;
+    for (client, code, message) in [
+        (&limited, "model_not_found", "that the creator of the batch may call"),
+        (&spent, "budget_exceeded", "budget of key"),
+    ] {
+        let done = ended(client, &create(client, &lines(2)).await).await;
+        assert_eq!((&done["status"], &done["request_counts"]["total"]), (&json!("failed"), &json!(0)), "{done}");
+        let problem = &done["errors"]["data"][0];
+        assert_eq!(problem["code"], code, "{problem}");
+        assert!(text(&problem["message"]).contains(message), "{problem}");
+    }
+    assert!(app.engine().calls().is_empty());
+    let id = create(&spent, &lines(1).replace(CHAT, "acme/free")).await;
+    wait_until("a model without a price is called", TIMEOUT, async || {
+        batch(&spent, &id).await["status"] == "in_progress"
+    })
+    .await;
+    assert_eq!(spent.post_json(&format!("/batches/{id}/cancel"), json!({})).await.status, 200);
+    ended(&spent, &id).await;
+}
+
+#[tokio::test]
+async fn a_model_for_other_calls_fails_the_batch() {
+    let (_app, client) = start().await;
+    let done = ended(&client, &create(&client, &lines(1).replace(CHAT, EMBEDDING)).await).await;
+    let problem = &done["errors"]["data"][0];
+    assert_eq!((&problem["code"], &problem["param"]), (&json!("invalid_value"), &json!("body.model")), "{done}");
+    assert_eq!(problem["message"], format!("`{EMBEDDING}` is a model for embeddings, not for chat"));
 }
 
 #[tokio::test]

@@ -119,5 +119,7 @@ async fn a_model_serves_one_modality() {
     assert_eq!(error_line(&response), "422 invalid_value model");
     let response = app.ask(json!({"model": EMBEDDING, "messages": [{"role": "user", "content": "hi"}]})).await;
     assert_eq!(error_line(&response), "422 invalid_value model");
+    let message = "`model` names a model for embeddings, not for chat; it supports: embeddings";
+    assert_eq!(response.json()["error"]["message"], message);
     assert!(app.engine().calls().is_empty());
 }

@@ -202,15 +202,15 @@ impl FileWriter {
     }
 
     /// Writes what is left. The file is to be completed then; if that fails, it is removed.
-    pub async fn finish(mut self) -> Result<WrittenFile, BatchError> {
+    pub async fn finish(&mut self) -> Result<WrittenFile, BatchError> {
         if !self.buffer.is_empty()
             && let Err(error) = self.write_chunk().await
         {
             self.discard().await;
             return Err(error);
         }
-        let Self { id, workspace, purpose, created_at, bytes, .. } = self;
-        Ok(WrittenFile { id, workspace, purpose, bytes, created_at })
+        let Self { purpose, created_at, bytes, .. } = *self;
+        Ok(WrittenFile { id: self.id.clone(), workspace: self.workspace.clone(), purpose, bytes, created_at })
     }
 
     /// Removes the file. If the store cannot be reached, it is removed once it counts as given up.

@@ -5,13 +5,18 @@ use super::file_writer::FileWriter;
 use super::{BatchError, BatchStorage, CLAIM_MILLIS, Claim};
 use domain::batches::{Batch, LineOutcome};
 use serde::Serialize;
-use serde_json::Value;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+use store::Tx;
 use store::batches::{self, LineResult};
 use store::content_keys::Scope;
 
 /// The most results that are read at once.
 const PAGE: u32 = 64;
+/// A result may not be readable because the key that has sealed it is not configured. It is given up after this time.
+const UNREADABLE_MILLIS: i64 = 24 * 3_600_000;
+/// The error of such a result.
+const LOST: (&str, &str) = ("internal_error", "The result of this request cannot be read.");
 /// A message batch has all results in one file, so that those of its first failing lines are in another one, for the console.
 const FAILING_MESSAGES: u64 = 100;
 
@@ -64,23 +69,32 @@ impl BatchStorage {
     /// Writes the results of a batch without unfinished lines, and ends it.
     pub async fn finalize(&self, batch: &Batch, claim: &Claim) -> Result<Batch, BatchError> {
         self.own(&batch.id, claim).await?;
+        let mut files = Files::default();
+        match self.write_files(batch, claim, &mut files).await {
+            Ok(tx) => tx.commit().await?,
+            Err(error) => {
+                // What is written so far would count for the workspace until it is given up.
+                for file in files.output.iter().chain(&files.errors) {
+                    file.discard().await;
+                }
+                self.repeat_soon(&batch.id, claim, &error).await;
+                return Err(error);
+            }
+        }
+        self.find(&batch.workspace, &batch.id).await
+    }
+
+    /// Writes the files, and ends the batch in the transaction that it returns.
+    async fn write_files(&self, batch: &Batch, claim: &Claim, files: &mut Files) -> Result<Tx, BatchError> {
         let mut tx = self.store.begin().await?;
         batches::start_finalizing(&mut tx, &batch.id, (claim.now)()).await?;
         tx.commit().await?;
-        let mut files = Files::default();
-        let written = self.write_results(batch, claim, &mut files).await;
-        if written.is_err() {
-            // What is written so far would count for the workspace until it is given up.
-            for file in files.output.iter().chain(&files.errors) {
-                file.discard().await;
-            }
-        }
-        written?;
-        let output = match files.output {
+        self.write_results(batch, claim, files).await?;
+        let output = match &mut files.output {
             Some(writer) => Some(writer.finish().await?),
             None => None,
         };
-        let errors = match files.errors {
+        let errors = match &mut files.errors {
             Some(writer) => Some(writer.finish().await?),
             None => None,
         };
@@ -105,20 +119,27 @@ impl BatchStorage {
             ids.1 = Some(written.complete(&mut tx, &name, expires_at).await?.id);
         }
         batches::finish(&mut tx, &batch.id, (ids.0.as_ref(), ids.1.as_ref()), status, now).await?;
-        tx.commit().await?;
-        self.find(&batch.workspace, &batch.id).await
+        Ok(tx)
     }
 
     /// Writes the results of all lines, in the order of the input.
     async fn write_results(&self, batch: &Batch, claim: &Claim, files: &mut Files) -> Result<(), BatchError> {
         let (mut last, mut failing) = (0, 0);
+        let is_late = batch.finalizing_at.is_some_and(|at| (claim.now)() >= at.plus_millis(UNREADABLE_MILLIS));
         loop {
             let page = batches::results(&self.store, &batch.id, last, PAGE, false).await?;
             let Some(end) = page.last() else { return Ok(()) };
             last = end.number;
             for result in page {
+                let (number, custom_id) = (result.number, result.custom_id.clone());
+                let result = match self.opened(batch, result) {
+                    Err(error) if is_late => {
+                        tracing::error!(?error, batch.id = %batch.id, "the result of line {number} is lost");
+                        OpenedResult::lost(number, custom_id)
+                    }
+                    opened => opened?,
+                };
                 let has_failed = result.outcome != LineOutcome::Succeeded;
-                let result = self.opened(batch, result)?;
                 if batch.endpoint.is_messages() {
                     self.append(&mut files.output, batch, claim, &result.message_line()).await?;
                     if !has_failed || failing == FAILING_MESSAGES {
@@ -179,7 +200,7 @@ impl BatchStorage {
         let scope = Scope::BatchResult { batch: &batch.id, line: &number.to_string() };
         let body = content.map(|content| self.content.open(scope, content)).transpose()?;
         let body = body.map_or_else(|| RawValue::NULL.to_owned(), |body| compact(&body));
-        Ok(OpenedResult { number, custom_id, outcome, status, body })
+        Ok(OpenedResult { number, custom_id, outcome, error: outcome.error(), status, body })
     }
 }
 
@@ -188,16 +209,24 @@ struct OpenedResult {
     number: u64,
     custom_id: String,
     outcome: LineOutcome,
+    /// The code and message of a line without a response.
+    error: Option<(&'static str, &'static str)>,
     status: u16,
     body: Box<RawValue>,
 }
 
 impl OpenedResult {
+    /// A result that cannot be read.
+    fn lost(number: u64, custom_id: String) -> Self {
+        let body = RawValue::NULL.to_owned();
+        Self { number, custom_id, outcome: LineOutcome::Failed, error: Some(LOST), status: 0, body }
+    }
+
     /// The line of an output or error file.
     fn output_line(&self, batch: &Batch) -> Vec<u8> {
         let request = batch.id.request_of(self.number);
         let unique = request.as_str().trim_start_matches("req_");
-        let error = self.outcome.error().map(|(code, message)| LineError { code, message });
+        let error = self.error.map(|(code, message)| LineError { code, message });
         let response = LineResponse { status_code: self.status, request_id: request.as_str(), body: &self.body };
         let response = error.is_none().then_some(response);
         encoded(&OutputLine { id: format!("batch_req_{unique}"), custom_id: &self.custom_id, response, error })
@@ -205,11 +234,17 @@ impl OpenedResult {
 
     /// The line of the results of a message batch.
     fn message_line(&self) -> Vec<u8> {
+        let own = self.error.map(|(code, message)| {
+            let r#type = if self.outcome == LineOutcome::TimedOut { "timeout_error" } else { "api_error" };
+            let error = json!({ "type": "error", "error": { "type": r#type, "code": code, "message": message } });
+            to_raw_value(&error).expect("an error has only text keys")
+        });
+        let error = own.as_ref().unwrap_or(&self.body);
         let result = match self.outcome {
             LineOutcome::Succeeded => MessageResult::Succeeded { message: &self.body },
-            LineOutcome::Failed => MessageResult::Errored { error: &self.body },
+            LineOutcome::Failed | LineOutcome::TimedOut => MessageResult::Errored { error },
             LineOutcome::Cancelled => MessageResult::Canceled,
-            LineOutcome::Expired | LineOutcome::TimedOut => MessageResult::Expired,
+            LineOutcome::Expired => MessageResult::Expired,
         };
         encoded(&MessageLine { custom_id: &self.custom_id, result })
     }
@@ -229,7 +264,7 @@ fn compact(body: &[u8]) -> Box<RawValue> {
     let text = String::from_utf8(line).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     RawValue::from_string(text).unwrap_or_else(|_| {
         let text = String::from_utf8_lossy(body);
-        serde_json::value::to_raw_value(&text).expect("a text is a value")
+        to_raw_value(&text).expect("a text is a value")
     })
 }
 

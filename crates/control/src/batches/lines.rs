@@ -1,6 +1,7 @@
 //! The lines of batches, as nodes take and end them.
 
 use super::{BatchError, BatchStorage};
+use crate::command_error::CommandError;
 use domain::batches::{Batch, LineOutcome};
 use domain::{BatchId, RunId, Timestamp};
 use store::StoreError;
@@ -24,7 +25,7 @@ impl BatchStorage {
         batches::open(&self.store, now).await
     }
 
-    /// Takes up to `limit` lines of a batch until `until`.
+    /// Takes up to `limit` lines of a batch until `until`, without those that cannot be opened, which are tried again then.
     pub async fn claim(
         &self,
         batch: &BatchId,
@@ -36,11 +37,24 @@ impl BatchStorage {
         let claimed = batches::claim(&mut tx, batch, run, (now, until), limit).await?;
         tx.commit().await?;
         let storage = self.clone();
-        let open = move || claimed.into_iter().map(|line| storage.open_line(line)).collect();
-        self.threads.run(open).await
+        let id = batch.clone();
+        let open = move || {
+            let mut opened = Vec::with_capacity(claimed.len());
+            for line in claimed {
+                let number = line.number;
+                match storage.open_line(line) {
+                    Ok(line) => opened.push(line),
+                    Err(error) => {
+                        tracing::warn!(?error, batch.id = %id, "line {number} of {id} cannot be read; it waits");
+                    }
+                }
+            }
+            opened
+        };
+        Ok(self.threads.run(open).await)
     }
 
-    fn open_line(&self, line: ClaimedLine) -> Result<RunnableLine, BatchError> {
+    fn open_line(&self, line: ClaimedLine) -> Result<RunnableLine, CommandError> {
         let ClaimedLine { batch, number, custom_id, content, attempts, last_code: _ } = line;
         let scope = Scope::BatchLine { batch: &batch, line: &number.to_string() };
         let body = self.content.open(scope, content)?;

@@ -171,8 +171,6 @@ async fn no_step_of_a_batch_needs_two_connections_at_once() {
 }
 
 #[tokio::test]
-async fn results_that_cannot_all_be_stored_take_no_room() {
-#[tokio::test]
 async fn a_line_that_cannot_be_read_does_not_keep_the_others() {
     on_both(async |_, store| {
         let storage = BatchStorage::new(store.clone(), Some(ContentKeys::single([1; 32])), BOUNDS, None);
@@ -209,7 +207,17 @@ async fn a_result_that_cannot_be_read_for_a_day_is_an_error_and_its_batch_ends()
 
     on_both(async |_, store| {
         let (storage, bucket) = start(&store).await;
-        let lines = [(LineOutcome::Failed, 3 << 19), (LineOutcome::Succeeded, 5 << 19)];
+#[tokio::test]
+async fn results_that_cannot_all_be_stored_take_no_room() {
+    fail_to_store_results([(LineOutcome::Failed, 3 << 19), (LineOutcome::Succeeded, 5 << 19)]).await;
+}
+
+#[tokio::test]
+async fn results_whose_ends_cannot_be_stored_take_no_room() {
+    fail_to_store_results([(LineOutcome::Failed, 3 << 19), (LineOutcome::Succeeded, 3 << 19)]).await;
+}
+
+async fn fail_to_store_results(lines: [(LineOutcome, usize); 2]) {
         let (batch, claim) = ended_batch(&storage, &store, &lines).await;
         bucket.set(Fault::FailLaterWrites);
         let error = storage.finalize(&batch, &claim).await.unwrap_err();
@@ -219,6 +227,8 @@ async fn a_result_that_cannot_be_read_for_a_day_is_an_error_and_its_batch_ends()
         drop(tx);
         bucket.set(Fault::None);
         let done = storage.finalize(&batch, &claim).await.unwrap();
+        let is_free = async |seconds: i64| storage.open(NOW.plus_millis(1_000 * seconds)).await.unwrap()[0].is_free;
+        assert_eq!((is_free(4).await, is_free(5).await), (false, true), "it is repeated soon, but not at once");
         let has_files = (done.output_file.is_some(), done.error_file.is_some());
         assert_eq!((done.status, has_files), (BatchStatus::Completed, (true, true)));
     })

@@ -82,7 +82,7 @@ named_enum! {
         Cancelled = "cancelled",
         /// The window of the batch ended first.
         Expired = "expired",
-        /// The window of the batch ended after the last attempt had timed out.
+        /// The engine of its last attempt has not responded in time.
         TimedOut = "timed_out",
     }
 }
@@ -104,9 +104,9 @@ impl LineOutcome {
 pub struct LineCounts {
     pub total: u64,
     pub succeeded: u64,
+    /// With those that timed out.
     pub failed: u64,
     pub cancelled: u64,
-    /// With those that timed out.
     pub expired: u64,
 }
 
@@ -123,9 +123,9 @@ impl LineCounts {
     pub fn count(&mut self, outcome: LineOutcome) {
         let count = match outcome {
             LineOutcome::Succeeded => &mut self.succeeded,
-            LineOutcome::Failed => &mut self.failed,
+            LineOutcome::Failed | LineOutcome::TimedOut => &mut self.failed,
             LineOutcome::Cancelled => &mut self.cancelled,
-            LineOutcome::Expired | LineOutcome::TimedOut => &mut self.expired,
+            LineOutcome::Expired => &mut self.expired,
         };
         *count += 1;
     }
@@ -235,6 +235,7 @@ mod tests {
         let mut counts = LineCounts { total: 5, ..LineCounts::default() };
         LineOutcome::ALL.into_iter().for_each(|outcome| counts.count(outcome));
         assert_eq!((counts.ended(), counts.succeeded, counts.unsuccessful()), (5, 1, 4));
+        assert_eq!((counts.failed, counts.expired), (2, 1), "a batch whose lines timed out is not an expired one");
         let codes: Vec<_> = LineOutcome::ALL.into_iter().filter_map(LineOutcome::error).map(|(code, _)| code).collect();
         assert_eq!(codes, ["batch_cancelled", "batch_expired", "request_timeout"]);
     }

@@ -17,6 +17,9 @@ use telemetry::metrics::CoreCalls;
 use telemetry::{LineRecorder, SettledLine};
 use tokio::sync::watch;
 
+/// The code of a call whose engine has not responded in time, so that there is no response to keep.
+const TIMEOUT_CODE: &str = "upstream_timeout";
+
 /// An attempt that has ended.
 pub(super) struct EndedAttempt {
     line: RunnableLine,
@@ -100,6 +103,9 @@ fn decide(batch: &BatchId, line: RunnableLine, end: AttemptEnd, settled: Option<
             {
                 AfterAttempt::Retry { after_millis } => deferred(after_millis, true),
                 AfterAttempt::Wait { after_millis } => deferred(after_millis, false),
+                AfterAttempt::Finish if code == TIMEOUT_CODE => {
+                    Some(Write::End(Box::new(FinishedLine { outcome: LineOutcome::TimedOut, ..finished })))
+                }
                 AfterAttempt::Finish => {
                     let is_good = (200..300).contains(&status);
                     let outcome = if is_good { LineOutcome::Succeeded } else { LineOutcome::Failed };

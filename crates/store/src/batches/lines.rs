@@ -175,15 +175,13 @@ pub async fn end_waiting(
     now: Timestamp,
 ) -> Result<bool, StoreError> {
     let text = format!(
-        "SELECT number, custom_id, last_code FROM batch_lines WHERE batch_id = $1 AND (run_id = '' OR available_at <= $2) \
+        "SELECT number, custom_id FROM batch_lines WHERE batch_id = $1 AND (run_id = '' OR available_at <= $2) \
          ORDER BY number LIMIT {LINES}{}",
         skip_locked(tx.engine())
     );
     let found = tx.rows(sqlx::query(AssertSqlSafe(text)).bind(batch.as_str()).bind(now.millis())).await?;
     let mut ended = Vec::with_capacity(found.len());
     for found in &found {
-        let timed_out = matches!(row::text(found, "last_code")?.as_str(), "request_timeout" | "upstream_timeout");
-        let outcome = if outcome == LineOutcome::Expired && timed_out { LineOutcome::TimedOut } else { outcome };
         let (number, custom_id) = (row::count(found, "number")?, row::text(found, "custom_id")?);
         ended.push(EndedLine::without_response(batch.clone(), number, custom_id, outcome));
     }

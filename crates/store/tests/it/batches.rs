@@ -381,7 +381,7 @@ async fn waiting_lines_end_with_their_batch_and_running_ones_with_their_lease() 
         assert!(!end_waiting(LineOutcome::Expired, 500).await);
         let found = batches::results(&store, &batch.id, 0, 10, false).await.unwrap();
         let outcomes: Vec<_> = found.iter().map(|result| (result.number, result.outcome)).collect();
-        assert_eq!(outcomes, [(2, LineOutcome::TimedOut), (3, LineOutcome::Expired)], "the first one runs");
+        assert_eq!(outcomes, [(2, LineOutcome::Expired), (3, LineOutcome::Expired)], "the first one runs");
         end_waiting(LineOutcome::Cancelled, 1_000).await;
         let counts = find(&store, &batch).await.counts;
         assert_eq!((counts.ended(), counts.expired, counts.cancelled), (3, 2, 1));

@@ -1,10 +1,11 @@
 //! Lines that wait for what they cannot begin without, and those that are repeated.
 
-use super::{calls_of_lines, content, create, ended, lines};
+use super::{batch, calls_of_lines, content, create, ended, lines};
 use crate::app::{TIMEOUT, TestApp, stream, wait_until};
 use domain::Month;
 use domain::usage::Certainty;
 use serde_json::json;
+use sqlx::{Connection as _, SqliteConnection};
 use testkit::fake_engine::Script;
 
 #[tokio::test]
@@ -25,6 +26,32 @@ async fn a_line_waits_for_quota_that_running_calls_have_only_reserved() {
     let done = ended(&client, &id).await;
     assert_eq!(done["request_counts"], json!({"total": 2, "completed": 2, "failed": 0}), "{done}");
     app.usage(3).await;
+}
+
+#[tokio::test]
+async fn lines_that_have_not_ended_with_the_window_expire() {
+    let app = TestApp::start().await;
+    let client = app.client();
+    app.engine().script(Script { stall_after: Some(0), ..Script::default() });
+    app.engine().push(Script::default());
+    let id = create(&client, &lines(20)).await;
+    wait_until("one line has ended, and others run", TIMEOUT, async || {
+        batch(&client, &id).await["request_counts"]["completed"] == 1 && app.engine().in_flight() >= 4
+    })
+    .await;
+    let file = app.forebay.data_dir.join("forebay.db");
+    let mut store = SqliteConnection::connect(&format!("sqlite:{}", file.display())).await.unwrap();
+    sqlx::query("UPDATE batches SET expires_at = created_at").execute(&mut store).await.unwrap();
+    let done = ended(&client, &id).await;
+    assert_eq!((&done["status"], done["expired_at"].is_i64()), (&json!("expired"), true), "{done}");
+    assert_eq!(done["request_counts"], json!({"total": 20, "completed": 1, "failed": 19}));
+    assert_eq!(content(&client, &done["output_file_id"]).await.len(), 1);
+    let errors = content(&client, &done["error_file_id"]).await;
+    assert_eq!(errors.len(), 19);
+    for line in errors.values() {
+        assert_eq!((&line["response"], &line["error"]["code"]), (&json!(null), &json!("batch_expired")), "{line}");
+    }
+    assert!(app.engine().wait_until_idle(TIMEOUT).await, "the engine is not used any more");
 }
 
 #[tokio::test]
@@ -54,9 +81,9 @@ async fn a_line_that_asks_for_more_than_an_engine_completes_in_time_runs_once_an
     assert_eq!(done["request_counts"], json!({"total": 1, "completed": 0, "failed": 1}), "{done}");
     assert_eq!(app.engine().calls().len(), 1);
     let errors = content(&client, &done["error_file_id"]).await;
-    let response = &errors["line-0"]["response"];
-    assert_eq!(response["status_code"], 408, "{errors:?}");
-    assert_eq!(response["body"]["error"]["code"], "upstream_timeout", "{errors:?}");
+    let line = &errors["line-0"];
+    assert_eq!((&line["response"], &line["error"]["code"]), (&json!(null), &json!("request_timeout")), "{line}");
+    assert_eq!(done["status"], "completed", "its window has not ended: {done}");
     let event = app.usage(1).await.remove(0);
     assert_eq!((event.status, event.certainty), (408, Certainty::Estimated));
     assert!(event.tokens.prompt > 0 && event.cost.nanos() > 0, "{event:?}");

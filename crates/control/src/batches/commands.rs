@@ -90,26 +90,15 @@ impl BatchStorage {
         // batch even if the file is gone.
         let checked = self.check_input(caller, &new, now).await;
         let mut tx = self.store.begin().await?;
-        let request =
-            idempotency.as_ref().map(|(key, fingerprint)| Request { workspace: &caller.workspace, key, fingerprint });
-        match request {
-            None => checked?,
-            Some(request) => match idempotency::claim(&mut tx, request, now).await? {
-                Claim::New => checked?,
-                Claim::Completed { response, .. } => {
-                    drop(tx);
-                    let id = BatchId::parse(&response).map_err(|_| BatchError::KeyReused)?;
-                    return self.find(&caller.workspace, &id).await;
-                }
-                Claim::Reused => return Err(BatchError::KeyReused),
-            },
+        let request = request_of(&caller.workspace, idempotency.as_ref());
+        if let Some(id) = made_before(&mut tx, request, now).await? {
+            drop(tx);
+            return self.find(&caller.workspace, &id).await;
         }
+        checked?;
         let batch = new.into_batch(caller, now);
         self.lock(&mut tx, &batch).await?;
-        self.insert(&mut tx, &batch).await?;
-        if let Some(request) = request {
-            idempotency::complete(&mut tx, request, "batch", batch.id.as_str()).await?;
-        }
+        self.insert(&mut tx, &batch, request).await?;
         self.record_creation(&mut tx, author, &batch).await?;
         tx.commit().await?;
         self.nudge.notify_one();
@@ -155,15 +144,22 @@ impl BatchStorage {
         if files::bytes_of(tx, &batch.workspace, batch.created_at).await? >= limit {
             return Err(BatchError::WorkspaceFull { limit });
         }
-        Ok(())
     }
 
-    pub(super) async fn insert(&self, tx: &mut Tx, batch: &Batch) -> Result<(), BatchError> {
+    pub(super) async fn insert(
+        &self,
+        tx: &mut Tx,
+        batch: &Batch,
+        request: Option<Request<'_>>,
+    ) -> Result<(), BatchError> {
         let limit = self.bounds.open_batches;
-        if batches::insert_open(tx, batch, limit).await? {
-            return Ok(());
+        if !batches::insert_open(tx, batch, limit).await? {
+            return Err(BatchError::TooManyBatches { limit });
         }
-        Err(BatchError::TooManyBatches { limit })
+        if let Some(request) = request {
+            idempotency::complete(tx, request, "batch", batch.id.as_str()).await?;
+        }
+        Ok(())
     }
 
     pub async fn find(&self, workspace: &WorkspaceId, id: &BatchId) -> Result<Batch, BatchError> {
@@ -286,6 +282,28 @@ pub async fn cancel(command: Command<'_>, id: &BatchId) -> Result<Batch, BatchEr
     command.record(&mut tx, AuditedChange::new("batch.cancel", Some(&batch.organization), id.as_str())).await?;
     tx.commit().await?;
     Ok(batch)
+}
+
+/// A request with an idempotency key and its digest.
+pub(super) fn request_of<'a>(
+    workspace: &'a WorkspaceId,
+    idempotency: Option<&'a (String, String)>,
+) -> Option<Request<'a>> {
+    idempotency.map(|(key, fingerprint)| Request { workspace, key, fingerprint })
+}
+
+/// The batch that the same request has made before. Its key is locked by the transaction if there is none.
+pub(super) async fn made_before(
+    tx: &mut Tx,
+    request: Option<Request<'_>>,
+    now: Timestamp,
+) -> Result<Option<BatchId>, BatchError> {
+    let Some(request) = request else { return Ok(None) };
+    match idempotency::claim(tx, request, now).await? {
+        Claim::New => Ok(None),
+        Claim::Completed { response, .. } => BatchId::parse(&response).map(Some).map_err(|_| BatchError::KeyReused),
+        Claim::Reused => Err(BatchError::KeyReused),
+    }
 }
 
 fn missing(id: &BatchId) -> BatchError {

@@ -1,6 +1,6 @@
 //! Message batches: their lines come with the request.
 
-use super::commands::blank;
+use super::commands::{blank, made_before, request_of};
 use super::{BatchError, BatchStorage};
 use crate::command::Author;
 use domain::batches::{Batch, BatchEndpoint, BatchStatus, LineCounts};
@@ -30,12 +30,14 @@ pub fn check_custom_id(id: &str) -> bool {
 }
 
 impl BatchStorage {
-    /// Creates a batch whose lines may run at once.
+    /// Creates a batch whose lines may run at once. The same idempotency key, with the digest of its request, returns the same
+    /// batch.
     pub async fn create_messages(
         &self,
         caller: &Caller,
         author: &Author,
         requests: Vec<MessageRequest>,
+        idempotency: Option<(String, String)>,
         now: Timestamp,
     ) -> Result<Batch, BatchError> {
         let invalid = |index: usize, member: &str, why: String| BatchError::Invalid {
@@ -84,12 +86,17 @@ impl BatchStorage {
         let lines = self.threads.run(seal).await;
         let _turn = self.storing.acquire().await;
         let mut tx = self.store.begin().await?;
+        let request = request_of(&caller.workspace, idempotency.as_ref());
+        if let Some(id) = made_before(&mut tx, request, now).await? {
+            drop(tx);
+            return self.find(&caller.workspace, &id).await;
+        }
         self.lock(&mut tx, &batch).await?;
         let limit = self.bounds.queued_lines;
         if batches::queued(&mut tx, &batch.workspace).await?.0 + total > limit {
             return Err(BatchError::TooManyQueued { limit });
         }
-        self.insert(&mut tx, &batch).await?;
+        self.insert(&mut tx, &batch, request).await?;
         for part in lines.chunks(256) {
             batches::insert_lines(&mut tx, &batch.id, part).await?;
         }

@@ -1,7 +1,9 @@
 //! Message batches: `/v1/messages/batches`.
 
 use crate::surface::EdgeResponse;
-use crate::surface::inference::{Exchange, InferenceError, on_store, query_pairs, send_file, send_view};
+use crate::surface::inference::{
+    Exchange, InferenceError, fingerprint, idempotency_key, on_store, query_pairs, send_file, send_view,
+};
 use bytes::Bytes;
 use control::batches::{BatchError, BatchStorage, MessageRequest};
 use dataplane::CallError;
@@ -125,13 +127,19 @@ impl MessageBatch {
 /// Create a batch of messages.
 #[utoipa::path(post, path = "/v1/messages/batches", operation_id = "createMessageBatch", tag = "inference",
     request_body = ref("#/components/schemas/MessageBatchRequest"),
+    params(("Idempotency-Key" = Option<String>, Header, description = "the same key and body return the same batch")),
     responses((status = 200, body = MessageBatch)))]
 pub(super) async fn create(exchange: &mut Exchange<'_>, caller: Arc<Caller>) -> Result<EdgeResponse, InferenceError> {
+    let key = idempotency_key(exchange)?;
     let WholeBody { bytes, memory } = exchange.read_body(&caller).await?;
-    let requests = exchange.surface.body_bounds.parse(bytes, &memory, |bytes: Bytes| parse(&bytes)).await?;
+    let read = |bytes: Bytes| {
+        let requests = parse(&bytes)?;
+        Ok::<_, CallError>((requests, key.map(|key| (key, fingerprint("POST /v1/messages/batches", &bytes)))))
+    };
+    let (requests, idempotency) = exchange.surface.body_bounds.parse(bytes, &memory, read).await?;
     let author = exchange.author(&caller);
     let create = |storage: BatchStorage, caller: Arc<Caller>| async move {
-        storage.create_messages(&caller, &author, requests, clock::now()).await
+        storage.create_messages(&caller, &author, requests, idempotency, clock::now()).await
     };
     let batch = on_store(exchange, &caller, create).await?;
     drop(memory);

@@ -50,8 +50,12 @@ const ERRORS: [ErrorDescription; 12] = [
     ("503", "`model_not_serving`, `request_quarantined`, `store_unavailable`", &["MessagesError"]),
 ];
 
-const BATCHES: [ErrorDescription; 11] = [
-    ("400", "`invalid_payload`, `missing_parameter`, `invalid_value`, `batch_not_ended`", &["MessagesError"]),
+const BATCHES: [ErrorDescription; 12] = [
+    (
+        "400",
+        "`invalid_payload`, `missing_parameter`, `invalid_value`, `batch_not_ended`, `idempotency_key_reused`",
+        &["MessagesError"],
+    ),
     ("401", "`invalid_api_key`", &["MessagesError"]),
     (
         "403",
@@ -60,6 +64,7 @@ const BATCHES: [ErrorDescription; 11] = [
     ),
     ("404", "`batch_not_found`, `file_not_found`", &["MessagesError"]),
     ("408", "`request_timeout`", &["MessagesError"]),
+    ("409", "`idempotency_in_progress`", &["MessagesError"]),
     ("413", "`payload_too_large`", &["MessagesError"]),
     ("415", "`unsupported_media_type`", &["MessagesError"]),
     ("429", "`rate_limit_exceeded`, `too_many_batches`, `too_many_lines`", &["MessagesError"]),

@@ -1,16 +1,18 @@
-//! What routes of files and batches share: work on the store, lists, and content that is sent as it is read.
+//! What routes of files and batches share: work on the store, idempotency keys, lists, and content that is sent as it is read.
 
 use super::{Exchange, InferenceError};
 use crate::surface::error::SurfaceError;
 use crate::surface::{Body, EdgeResponse, json};
 use bytes::Bytes;
 use control::batches::{BatchError, BatchStorage, FileReader};
+use dataplane::CallError;
 use domain::{Caller, FileId};
 use edge::memory_budget::{Holder, MemoryGrant};
 use edge::request_body::BodyError;
 use http::{HeaderValue, Response, StatusCode, header};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 use std::io;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -20,6 +22,9 @@ const AHEAD: usize = 1;
 /// What the content of a file takes while it is sent: a chunk that is being read, as it is stored and as it is sent, one that
 /// waits, and one on its way to the client.
 const MEMORY: u64 = 4 << 20;
+
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+const MAX_IDEMPOTENCY_KEY: usize = 255;
 
 /// A chunk of a file. The memory is returned with the last one.
 struct HeldChunk {
@@ -51,6 +56,22 @@ where
         Ok(result) => Ok(result?),
         Err(_panicked) => Err(SurfaceError::Internal.into()),
     }
+}
+
+/// The idempotency key of the request, if it has one.
+pub(in crate::surface) fn idempotency_key(exchange: &Exchange<'_>) -> Result<Option<String>, CallError> {
+    let key = exchange.headers.text(IDEMPOTENCY_KEY);
+    if key.is_some_and(|key| key.is_empty() || key.len() > MAX_IDEMPOTENCY_KEY) {
+        let (param, why) = ("Idempotency-Key".to_owned(), "must have 1 to 255 characters".to_owned());
+        return Err(CallError::Invalid { param, why });
+    }
+    Ok(key.map(ToOwned::to_owned))
+}
+
+/// A digest of a request.
+pub(in crate::surface) fn fingerprint(route: &str, body: &[u8]) -> String {
+    let digest = Sha256::new().chain_update(route).chain_update(b"\n").chain_update(body).finalize();
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Sends a record, which closes the record of the request.

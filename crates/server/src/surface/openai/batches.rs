@@ -2,7 +2,9 @@
 
 use super::files;
 use crate::surface::EdgeResponse;
-use crate::surface::inference::{Exchange, InferenceError, on_store, query_pairs, send_view};
+use crate::surface::inference::{
+    Exchange, InferenceError, fingerprint, idempotency_key, on_store, query_pairs, send_view,
+};
 use crate::view::BatchView;
 use control::batches::{BatchError, BatchStorage, NewBatch};
 use dataplane::CallError;
@@ -15,7 +17,6 @@ use edge::request_body::WholeBody;
 use node::clock;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -24,8 +25,6 @@ use utoipa::ToSchema;
 
 const LIMIT_RANGE: RangeInclusive<u32> = 1..=100;
 const DEFAULT_LIMIT: u32 = 20;
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
-const MAX_IDEMPOTENCY_KEY: usize = 255;
 /// The most characters of an id that an error repeats.
 const SHOWN_ID_LEN: usize = 100;
 
@@ -45,12 +44,9 @@ pub(super) struct BatchList {
     params(("Idempotency-Key" = Option<String>, Header, description = "the same key and body return the same batch")),
     responses((status = 200, body = BatchView)))]
 pub(super) async fn create(exchange: &mut Exchange<'_>, caller: Arc<Caller>) -> Result<EdgeResponse, InferenceError> {
-    let key = exchange.headers.text(IDEMPOTENCY_KEY).map(ToOwned::to_owned);
-    if key.as_ref().is_some_and(|key| key.is_empty() || key.len() > MAX_IDEMPOTENCY_KEY) {
-        return Err(invalid("Idempotency-Key", "must have 1 to 255 characters").into());
-    }
+    let key = idempotency_key(exchange)?;
     let WholeBody { bytes, memory: _memory } = exchange.read_body(&caller).await?;
-    let idempotency = key.map(|key| (key, fingerprint(&bytes)));
+    let idempotency = key.map(|key| (key, fingerprint("POST /v1/batches", &bytes)));
     let new = NewBatch { idempotency, ..parse(&bytes)? };
     let author = exchange.author(&caller);
     let create = |storage: BatchStorage, caller: Arc<Caller>| async move {
@@ -109,12 +105,6 @@ pub(super) async fn cancel(
     };
     let batch = on_store(exchange, &caller, cancel).await?;
     Ok(send_view(exchange, &BatchView::from(batch)))
-}
-
-/// A digest of the request.
-fn fingerprint(body: &[u8]) -> String {
-    let digest = Sha256::digest([b"POST /v1/batches\n", body].concat());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn parse_id(id: &str) -> Result<BatchId, BatchError> {

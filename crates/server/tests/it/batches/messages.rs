@@ -100,6 +100,39 @@ async fn messages_run_in_a_batch() {
 }
 
 #[tokio::test]
+async fn the_same_idempotency_key_creates_one_message_batch() {
+    let app = TestApp::start().await;
+    let client = client(&app);
+    let with_key = client.clone().header("idempotency-key", "one");
+    let first = create(&with_key, &[good("one")]).await;
+    assert_eq!(create(&with_key, &[good("one")]).await["id"], first["id"]);
+    let other = with_key.post_json("/messages/batches", json!({"requests": [good("two")]})).await;
+    assert_eq!(error_line(&other), "400 invalid_request_error idempotency_key_reused");
+    let long = client.clone().header("idempotency-key", &"x".repeat(256));
+    let long = long.post_json("/messages/batches", json!({"requests": [good("one")]})).await;
+    assert_eq!(error_line(&long), "400 invalid_request_error invalid_value Idempotency-Key");
+    assert_eq!(client.get("/messages/batches").await.json()["data"].as_array().unwrap().len(), 1);
+    ended(&client, text(&first["id"])).await;
+    app.usage(1).await;
+}
+
+#[tokio::test]
+async fn a_message_whose_engine_does_not_respond_in_time_is_an_error() {
+    let app = TestApp::setup().edge("first_byte_timeout = \"200ms\"").start().await;
+    app.engine().push(Script { delay_ms: 60_000, ..Script::default() });
+    let client = client(&app);
+    let id = text(&create(&client, &[good("one")]).await["id"]).to_owned();
+    let counts = json!({"processing": 0, "succeeded": 0, "errored": 1, "canceled": 0, "expired": 0});
+    assert_eq!(ended(&client, &id).await["request_counts"], counts);
+    let results = client.get(&format!("/messages/batches/{id}/results")).await.text();
+    let line: Value = serde_json::from_str(results.trim()).unwrap();
+    assert_eq!(line["result"]["type"], "errored", "{line}");
+    let error = &line["result"]["error"]["error"];
+    assert_eq!((&error["type"], &error["code"]), (&json!("timeout_error"), &json!("request_timeout")), "{line}");
+    app.usage(1).await;
+}
+
+#[tokio::test]
 async fn a_message_batch_is_cancelled() {
     let app = TestApp::start().await;
     let client = client(&app);

@@ -6,7 +6,7 @@
 use super::estimate::least_tokens;
 use super::prompts::MAX_PROMPTS;
 use super::written::WrittenRequest;
-use super::{ModelMember, Operation, ParsedRequest, TokenEstimate};
+use super::{ModelMember, Operation, OtherMembers, ParsedRequest, TokenEstimate};
 use bytes::Bytes;
 use domain::capabilities::Capability;
 use domain::model::RerankApi;
@@ -16,6 +16,8 @@ use std::ops::Range;
 
 /// The most fields of an object that are compared.
 const MAX_FIELDS: usize = 16;
+/// The member that makes a flex call.
+const TIER: &[u8] = b"service_tier";
 /// A string without text.
 const EMPTY: &str = "\"\"";
 
@@ -111,6 +113,7 @@ fn parse_rerank(body: Bytes, may_repeat: bool) -> Result<ParsedRequest, ParseErr
     let mut model = ModelMember::default();
     let (mut query, mut documents, mut fields) = (None, None, Vec::new());
     let (mut top, mut limit, mut repeats) = (0, None, false);
+    let mut tier = OtherMembers::default();
     read_members(&body, &RERANK_MEMBERS, |reader, name| {
         let checks = &mut checks;
         match name {
@@ -126,6 +129,9 @@ fn parse_rerank(body: Bytes, may_repeat: bool) -> Result<ParsedRequest, ParseErr
             b"max_tokens_per_doc" => limit = checks.integer(reader, &"max_tokens_per_doc", 1..=i64::MAX)?,
             b"return_documents" => repeats = checks.boolean(reader, &"return_documents")?.unwrap_or(false),
             b"rank_fields" => fields = read_fields(reader, checks)?,
+            TIER => {
+                tier.read(reader, name)?;
+            }
             // Unknown members do not reach the engine.
             _ => reader.skip()?,
         }
@@ -169,7 +175,8 @@ fn parse_rerank(body: Bytes, may_repeat: bool) -> Result<ParsedRequest, ParseErr
         limits_documents: limit.is_some(),
     };
     let (model, operation) = ((model, model_span), Operation::Rerank(options));
-    Ok(ParsedRequest::bare(body, model, prompt, operation, estimate, (invalid, Capability::Rerank)))
+    let bare = ParsedRequest::bare(body, model, prompt, operation, estimate, (invalid, Capability::Rerank));
+    Ok(ParsedRequest { others: tier, ..bare })
 }
 
 /// The elements of an array without blanks that begins at `start`, of these sizes.
@@ -204,6 +211,7 @@ pub fn parse_score(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let mut checks = Checks::default();
     let mut model = ModelMember::default();
     let mut sides: [Option<Side>; 2] = [None, None];
+    let mut tier = OtherMembers::default();
     read_members(&body, &SCORE_MEMBERS, |reader, name| {
         let known = SCORE_MEMBERS[1..].iter().copied().find(|known| known.as_bytes() == name);
         match known {
@@ -216,6 +224,9 @@ pub fn parse_score(body: Bytes) -> Result<ParsedRequest, ParseError> {
                 *side = found.or(side.take());
             }
             None if name == b"model" => model.read(reader, &mut checks)?,
+            None if name == TIER => {
+                tier.read(reader, name)?;
+            }
             None => reader.skip()?,
         }
         Ok(())
@@ -255,7 +266,8 @@ pub fn parse_score(body: Bytes) -> Result<ParsedRequest, ParseError> {
         limits_documents: false,
     };
     let (model, operation) = ((model, model_span), Operation::Rerank(options));
-    Ok(ParsedRequest::bare(body, model, prompt, operation, estimate, (invalid, Capability::Score)))
+    let bare = ParsedRequest::bare(body, model, prompt, operation, estimate, (invalid, Capability::Score));
+    Ok(ParsedRequest { others: tier, ..bare })
 }
 
 /// A text or several. `None` for null, which counts as absent.

@@ -93,6 +93,33 @@ async fn a_search_costs_a_fixed_amount_and_a_score_does_not() {
 }
 
 #[tokio::test]
+async fn flex_calls_pay_the_price_of_batches() {
+    let prices = "input_per_1m = \"2.00\"\nper_1k_searches = \"2.00\"\nbatch_discount = \"0.5\"";
+    let app = start_at("", prices).await;
+    for (path, members) in [
+        ("/v1/rerank", json!({"query": "q", "documents": ["a", "b"]})),
+        ("/v1/score", json!({"text_1": "a", "text_2": "b"})),
+    ] {
+        for tier in ["flex", "default"] {
+            let mut call = members.clone();
+            call["service_tier"] = json!(tier);
+            let response = compare(&app, path, call).await;
+            assert_eq!(response.status_line(), "200 OK", "{path}: {}", response.text());
+            let named = response.json().get("service_tier").cloned();
+            assert_eq!(named, (tier == "flex").then(|| json!("flex")), "{path}");
+        }
+    }
+    let costs = app.usage(4).await.into_iter().map(|event| {
+        let search = if event.origin.surface == Some(CallSurface::Rerank) { 2_000_000 } else { 0 };
+        let normal = 2_000 * i64::try_from(event.tokens.prompt).unwrap() + search;
+        assert!([normal, normal / 2].contains(&event.cost.nanos()), "{event:?}");
+        event.cost.nanos() < normal
+    });
+    assert_eq!(costs.filter(|is_cheaper| *is_cheaper).count(), 2);
+    assert!(app.engine().calls().iter().all(|call| call.json().get("service_tier").is_none()));
+}
+
+#[tokio::test]
 async fn a_budget_that_does_not_pay_for_one_search_rejects_it() {
     let app = start_at("", "per_1k_searches = \"2.00\"").await;
     let search = json!({"query": "q", "documents": ["a"]});

@@ -2,7 +2,7 @@
 //!
 //! The records are those of `/v1/batches` and `/v1/files`, where a session can also upload, create and download.
 
-use super::error::ConsoleError;
+use super::error::{self, ConsoleError};
 use super::extract::{Id, List, PageRequest, WorkspaceCaller};
 use crate::view::{BatchView, FileView};
 use axum::Json;
@@ -103,7 +103,8 @@ pub(crate) async fn show(caller: WorkspaceCaller, Id(id): Id<BatchId>) -> Result
 
 /// Cancel a batch. Lines that have ended keep their results.
 #[utoipa::path(post, path = "/api/workspaces/{workspaceId}/batches/{batchId}/cancel", tag = "workspaces",
-    responses((status = 200, body = WorkspaceBatchView)))]
+    responses((status = 200, body = WorkspaceBatchView),
+        (status = 409, description = "`batch_not_cancellable`", body = error::ErrorBody)))]
 pub(crate) async fn cancel(
     caller: WorkspaceCaller,
     Id(id): Id<BatchId>,
@@ -133,7 +134,7 @@ impl From<BatchError> for ConsoleError {
         match error {
             BatchError::Missing { noun, id } => CommandError::Missing { noun, id }.into(),
             BatchError::Command(error) => error.into(),
-            BatchError::NotCancellable { .. } => Self::invalid("status", "the batch has ended"),
+            BatchError::NotCancellable { .. } => Self::BatchEnded,
             other => CommandError::Internal { cause: Box::new(other) }.into(),
         }
     }

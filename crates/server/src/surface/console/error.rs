@@ -39,6 +39,8 @@ pub(crate) enum ConsoleError {
     /// With the current record.
     #[error("the record was changed by another user since it was read")]
     VersionConflict { current: Value },
+    #[error("the batch has ended")]
+    BatchEnded,
     #[error(transparent)]
     Command(#[from] CommandError),
     #[error(transparent)]
@@ -123,7 +125,7 @@ impl ConsoleError {
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::InvalidPayload { .. } => StatusCode::BAD_REQUEST,
             Self::InvalidValue { .. } => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::VersionConflict { .. } => StatusCode::CONFLICT,
+            Self::VersionConflict { .. } | Self::BatchEnded => StatusCode::CONFLICT,
             Self::Command(error) => match error.kind() {
                 CommandErrorKind::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
                 CommandErrorKind::Missing => StatusCode::NOT_FOUND,
@@ -162,6 +164,7 @@ impl ConsoleError {
             Self::InvalidPayload { .. } => "invalid_payload",
             Self::InvalidValue { .. } => "invalid_value",
             Self::VersionConflict { .. } => "version_conflict",
+            Self::BatchEnded => "batch_not_cancellable",
             Self::Command(error) => error.code(),
             Self::Weights(error) => match error {
                 WeightsError::Reference(_) | WeightsError::TooLarge { .. } => "invalid_value",

@@ -36,7 +36,9 @@ fn judge(model: &Model, records: &[&EngineRecord]) -> Option<Finding> {
         return None;
     }
     let version = last.version.as_ref().map(|version| format!(" ({version})")).unwrap_or_default();
-    let what = format!("{}{version} can {}; cannot {}", model.id, listed(known.present()), listed(known.missing()));
+    let batch = if known.missing().contains(model.modality.purpose()) { "" } else { ", batch" };
+    let (present, missing) = (listed(known.present()), listed(known.missing()));
+    let what = format!("{}{version} can {present}{batch}; cannot {missing}", model.id);
     let remedy = remedy(model, &known);
     Some(if remedy.is_empty() { Finding::ok(CHECK, what) } else { Finding::warning(CHECK, what, remedy) })
 }
@@ -82,7 +84,10 @@ mod tests {
             probed_at: Timestamp::from_millis(0),
         };
         let found = judge(&model, &[&record]).unwrap();
-        assert_eq!((found.level, &*found.what), (Level::Warning, "acme/x (0.32.0) can chat; cannot streamed_tools"));
+        assert_eq!(
+            (found.level, &*found.what),
+            (Level::Warning, "acme/x (0.32.0) can chat, batch; cannot streamed_tools")
+        );
         model.chat.gathers_tools = true;
         assert_eq!(judge(&model, &[&record]).unwrap().level, Level::Ok);
         assert_eq!(judge(&model, &[]), None);

@@ -8,6 +8,7 @@ use testkit::http::{Client, Response, Stream};
 use tokio::task::JoinSet;
 
 use crate::app::{CHAT, EMBEDDING, TIMEOUT, TestApp, chat, error_line, stream, stream_with_usage, wait_until};
+use crate::batches::{create, ended, lines};
 
 fn flex(mut body: Value) -> Value {
     body["service_tier"] = "flex".into();
@@ -38,9 +39,13 @@ fn flex_calls(app: &TestApp, count: usize) -> JoinSet<Response> {
 }
 
 async fn wait_until_waiting(app: &TestApp, calls: usize) {
-    let expected = format!("\nforebay_calls_waiting{{model=\"{CHAT}\",class=\"flex\"}} {calls}\n");
+    wait_until_class_waits(app, "flex", calls).await;
+}
+
+async fn wait_until_class_waits(app: &TestApp, class: &str, calls: usize) {
+    let expected = format!("\nforebay_calls_waiting{{model=\"{CHAT}\",class=\"{class}\"}} {calls}\n");
     let ops = Client::new(app.forebay.ops);
-    wait_until("flex calls wait", TIMEOUT, async || ops.get("/metrics").await.text().contains(&expected)).await;
+    wait_until("calls wait", TIMEOUT, async || ops.get("/metrics").await.text().contains(&expected)).await;
 }
 
 #[tokio::test]
@@ -111,6 +116,24 @@ async fn a_flex_call_waits_until_an_interactive_call_leaves_room() {
     wait_until_waiting(&app, 0).await;
     let events = app.usage(4).await;
     assert_eq!(events.iter().filter(|event| event.held_micros.is_some()).count(), 3, "{events:?}");
+}
+
+#[tokio::test]
+async fn flex_calls_are_served_before_lines_of_batches_that_came_first() {
+    let app = app_with_room_for(1).await;
+    let running = endless(&app, stream("one")).await;
+    let batch = create(&app.client(), &lines(2)).await;
+    wait_until_class_waits(&app, "batch", 2).await;
+    let mut calls = flex_calls(&app, 2);
+    wait_until_waiting(&app, 2).await;
+    drop(running);
+    while let Some(response) = calls.join_next().await {
+        assert_eq!(response.unwrap().status, 200);
+    }
+    assert_eq!(ended(&app.client(), &batch).await["request_counts"]["completed"], 2);
+    let calls = app.engine().calls();
+    let served: Vec<bool> = calls[1..].iter().map(|call| call.json()["messages"][0]["content"] == "hi").collect();
+    assert_eq!(served, [true, true, false, false]);
 }
 
 #[tokio::test]

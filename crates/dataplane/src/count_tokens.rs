@@ -4,6 +4,7 @@
 //! length of the prompt gives an estimate.
 
 use crate::error::CallError;
+use crate::quarantine::RunningAttempt;
 use crate::relay::AttemptError;
 use crate::request::ParsedRequest;
 use crate::resolve::Target;
@@ -18,6 +19,7 @@ use domain::limits::RateLimitStatus;
 use domain::model::{EngineKind, NativeApi};
 use fleet::Backend;
 use json::{JsonError, Reader, ValueKind};
+use std::time::Instant;
 
 /// How an engine counts the tokens of a chat.
 #[derive(Debug, Clone, Copy)]
@@ -66,10 +68,12 @@ impl Dataplane {
         let request = &call.request;
         let picked = target.route().pool.pick_for_side_request(|replica| counting(replica, request).is_some());
         let Ok(slot) = picked else { return Ok(None) };
-        self.within_timeout(slot.replica(), call, Box::pin(self.count_at(slot.replica(), call))).await
+        let attempt = self.running_attempt(call, slot.replica(), Instant::now());
+        self.within_timeout(&attempt, Box::pin(self.count_at(&attempt))).await
     }
 
-    async fn count_at(&self, replica: &Backend, call: &Call) -> Result<Option<u64>, AttemptError> {
+    async fn count_at(&self, attempt: &RunningAttempt<'_>) -> Result<Option<u64>, AttemptError> {
+        let (replica, call) = (attempt.replica, attempt.call);
         let request = &call.request;
         let Some(way) = counting(replica, request) else { return Ok(None) };
         let chat = || own_body(replica, request);
@@ -77,7 +81,7 @@ impl Dataplane {
         let mut memory = ResponseMemory::new(&*self.memory, &call.caller.organization);
         let counted = match way {
             Counting::Tokenize => {
-                let response = self.ask_for(replica, call, &tokenize(), chat(), &mut memory).await?;
+                let response = self.ask_for(attempt, &tokenize(), chat(), &mut memory).await?;
                 let Some(response) = response else { return Ok(None) };
                 self.read_response(call, response, |response| read_count(response, b"count")).await
             }
@@ -86,17 +90,17 @@ impl Dataplane {
                 let Some(native) = &request.native else { return Ok(None) };
                 let body = native.pieces(head);
                 let route = &replica.template.message_tokens;
-                let response = self.ask_for(replica, call, route, body, &mut memory).await?;
+                let response = self.ask_for(attempt, route, body, &mut memory).await?;
                 response.and_then(|response| read_count(&response, b"input_tokens"))
             }
             Counting::RenderAndTokenize => {
                 let template = replica.head_at_root("/apply-template");
-                let rendered = self.ask_for(replica, call, &template, chat(), &mut memory).await?;
+                let rendered = self.ask_for(attempt, &template, chat(), &mut memory).await?;
                 let Some(rendered) = rendered else { return Ok(None) };
                 let prompt = |rendered: &Bytes| raw_member(rendered, b"prompt", ValueKind::String);
                 let Some(text) = self.read_response(call, rendered, prompt).await else { return Ok(None) };
                 let mut memory = ResponseMemory::new(&*self.memory, &call.caller.organization);
-                let response = self.ask_for(replica, call, &tokenize(), text_body(true, text), &mut memory).await?;
+                let response = self.ask_for(attempt, &tokenize(), text_body(true, text), &mut memory).await?;
                 let Some(response) = response else { return Ok(None) };
                 self.read_response(call, response, |response| read_length(response, b"tokens")).await
             }

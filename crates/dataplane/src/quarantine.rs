@@ -15,8 +15,8 @@
 //!   does not reject it, however many replicas that call loses. Example: a monitor that repeats one chat while replicas
 //!   are replaced is served, lost at two of them, served. Only short prompts are remembered as served, unless they were
 //!   lost before.
-//! - A call whose client left while a replica had its prompt is lost with others if the replica is found down within
-//!   [`ABANDONED_FOR`]. Else a client could end engines without being seen, by never waiting for a response.
+//! - A call or a count whose client left while a replica had its prompt is lost with others if the replica is found down
+//!   within [`ABANDONED_FOR`]. Else a client could end engines without being seen, by never waiting for a response.
 //!
 //! A workspace that lost [`MAX_LOST_CALLS`] calls within the period, each after the one before, gets no second attempt for
 //! calls that were lost, and its tokens are estimated instead of counted by engines: it may change its prompt every time.
@@ -30,7 +30,7 @@ use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often a request may be lost in one call.
@@ -52,8 +52,11 @@ const SHORT_PROMPT: usize = 4 << 10;
 const SERVED_PROMPTS: usize = 1024;
 /// Engines that refuse connections are down at once, and health probes notice the end of others within a few seconds.
 const ABANDONED_FOR: Duration = Duration::from_secs(10);
-/// The most abandoned calls that are remembered; the oldest is forgotten first.
-const MAX_ABANDONED: usize = 256;
+/// The abandoned calls of a workspace that are remembered; its oldest is forgotten first. More than the default requests per
+/// minute, so that a client cannot hide a prompt behind others that it abandons.
+const MAX_ABANDONED_PER_WORKSPACE: usize = 1024;
+/// Those of all workspaces.
+const MAX_ABANDONED: usize = 16 * MAX_ABANDONED_PER_WORKSPACE;
 /// How often calls look whether replicas of abandoned calls are down.
 const LOOK_PERIOD: Duration = Duration::from_millis(100);
 
@@ -86,6 +89,8 @@ struct AbandonedCalls {
 /// A call whose client left before a response began, while a replica had its prompt.
 struct AbandonedCall {
     replica: Arc<Backend>,
+    /// Fingerprints.
+    workspace: u64,
     prompt: u64,
     /// When its attempt began.
     began: Instant,
@@ -95,26 +100,34 @@ struct AbandonedCall {
 /// A running attempt. One that is dropped before it has ended was abandoned by its client.
 pub(crate) struct RunningAttempt<'a> {
     dataplane: &'a Dataplane,
-    call: &'a Call,
-    replica: &'a Arc<Backend>,
-    began: Instant,
-    has_ended: bool,
+    pub(crate) call: &'a Call,
+    pub(crate) replica: &'a Arc<Backend>,
+    pub(crate) began: Instant,
+    /// The replica has the prompt of a side call. The tap does not know of it, because it costs nothing.
+    was_written: AtomicBool,
+    has_ended: AtomicBool,
 }
 
 impl RunningAttempt<'_> {
-    pub(crate) fn end(&mut self) {
-        self.has_ended = true;
+    pub(crate) fn side_call_was_written(&self) {
+        self.was_written.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn end(&self) {
+        self.has_ended.store(true, Ordering::Relaxed);
     }
 }
 
 impl Drop for RunningAttempt<'_> {
     fn drop(&mut self) {
-        if self.has_ended || !self.call.tap.is_prompt_sent() {
+        let was_written = *self.was_written.get_mut() || self.call.tap.is_prompt_sent();
+        if *self.has_ended.get_mut() || !was_written {
             return;
         }
         let quarantine = &self.dataplane.quarantine;
         quarantine.abandon(AbandonedCall {
             replica: Arc::clone(self.replica),
+            workspace: quarantine.workspace(self.call.caller.workspace.as_str()),
             prompt: self.dataplane.fingerprint(self.call),
             began: self.began,
             left: Instant::now(),
@@ -257,7 +270,10 @@ impl Quarantine {
 
     fn abandon(&self, call: AbandonedCall) {
         let calls = &mut self.shared.abandoned.lock().calls;
-        if calls.len() >= MAX_ABANDONED {
+        let is_own = |other: &AbandonedCall| other.workspace == call.workspace;
+        if calls.iter().filter(|other| is_own(other)).count() >= MAX_ABANDONED_PER_WORKSPACE {
+            calls.extract_if(.., |other| is_own(other)).next();
+        } else if calls.len() >= MAX_ABANDONED {
             calls.remove(0);
         }
         calls.push(call);
@@ -330,7 +346,8 @@ impl Dataplane {
         replica: &'a Arc<Backend>,
         began: Instant,
     ) -> RunningAttempt<'a> {
-        RunningAttempt { dataplane: self, call, replica, began, has_ended: false }
+        let (was_written, has_ended) = (AtomicBool::default(), AtomicBool::default());
+        RunningAttempt { dataplane: self, call, replica, began, was_written, has_ended }
     }
 
     /// Records that the call was lost, and not served in the end.
@@ -378,8 +395,8 @@ mod tests {
         Arc::new(Backend::new("r", Upstream::plain("http://127.0.0.1:1/v1", "m")).unwrap())
     }
 
-    fn abandoned(replica: &Arc<Backend>, left: Instant) -> AbandonedCall {
-        AbandonedCall { replica: Arc::clone(replica), prompt: 1, began: left, left }
+    fn abandoned(replica: &Arc<Backend>, workspace: u64, left: Instant) -> AbandonedCall {
+        AbandonedCall { replica: Arc::clone(replica), workspace, prompt: workspace, began: left, left }
     }
 
     fn is_rejected(quarantine: &Quarantine, fingerprint: u64, now: Instant) -> bool {
@@ -494,7 +511,7 @@ mod tests {
         let (quarantine, replica, start) = (Quarantine::default(), replica(), Instant::now());
         let after = |seconds| start + Duration::from_secs(seconds);
         for round in 0..3 {
-            quarantine.abandon(abandoned(&replica, after(10 * round)));
+            quarantine.abandon(abandoned(&replica, 1, after(10 * round)));
             quarantine.add_abandoned(after(10 * round + 1));
             assert!(!is_rejected(&quarantine, 1, after(10 * round + 1)), "{round}: the replica is up");
             replica.set_health(Health::Down);
@@ -508,14 +525,26 @@ mod tests {
     #[test]
     fn few_abandoned_calls_are_remembered_and_not_for_long() {
         let (quarantine, replica, start) = (Quarantine::default(), replica(), Instant::now());
-        for _ in 0..2 * MAX_ABANDONED {
-            quarantine.abandon(abandoned(&replica, start));
+        for number in 0..2 * MAX_ABANDONED {
+            quarantine.abandon(abandoned(&replica, number as u64 / 100, start));
         }
         assert_eq!(quarantine.shared.abandoned.lock().calls.len(), MAX_ABANDONED);
         quarantine.sweep(start + ABANDONED_FOR);
         replica.set_health(Health::Down);
         quarantine.sweep(start + 2 * ABANDONED_FOR);
         assert!(!quarantine.has_abandoned() && quarantine.is_empty(), "the replica ended too late");
+    }
+
+    #[test]
+    fn a_workspace_that_abandons_many_calls_hides_none_of_another() {
+        let (quarantine, replica, now) = (Quarantine::default(), replica(), Instant::now());
+        for workspace in [vec![1; 3], vec![2; 2 * MAX_ABANDONED_PER_WORKSPACE]].concat() {
+            quarantine.abandon(abandoned(&replica, workspace, now));
+        }
+        let count = |workspace| {
+            quarantine.shared.abandoned.lock().calls.iter().filter(|call| call.workspace == workspace).count()
+        };
+        assert_eq!((count(1), count(2)), (3, MAX_ABANDONED_PER_WORKSPACE));
     }
 
     #[test]

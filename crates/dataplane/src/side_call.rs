@@ -3,7 +3,7 @@
 
 use crate::admission::{ChargedCall, RunningCall, RunningCount, TooManyCallsError};
 use crate::error::CallError;
-use crate::quarantine::Losses;
+use crate::quarantine::{Losses, RunningAttempt};
 use crate::relay::{AttemptError, NORMALIZE_INLINE, record_failure};
 use crate::request::ParsedRequest;
 use crate::resolve::Target;
@@ -54,13 +54,12 @@ impl Dataplane {
     /// The response to a request with this head; `None` if the engine does not serve it, or there is no memory for it.
     pub(crate) async fn ask_for(
         &self,
-        replica: &Backend,
-        call: &Call,
+        attempt: &RunningAttempt<'_>,
         head: &[u8],
         body: Vec<Bytes>,
         memory: &mut ResponseMemory<'_>,
     ) -> Result<Option<Bytes>, AttemptError> {
-        let Some(mut exchange) = self.ask(replica, call, head, body).await? else { return Ok(None) };
+        let Some(mut exchange) = self.ask(attempt, head, body).await? else { return Ok(None) };
         let collected = exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, |bytes| memory.grow_for(bytes)).await;
         Ok(collected.ok())
     }
@@ -78,28 +77,28 @@ impl Dataplane {
         Box::pin(self.elsewhere(&call.caller.organization, move || read(&response))).await.ok()?
     }
 
-    /// The result of a side call at this replica, which ends after [`TIMEOUT`]. Records its failure.
+    /// The result of a side call, which ends after [`TIMEOUT`]. Records its failure.
     pub(crate) async fn within_timeout<T>(
         &self,
-        replica: &Backend,
-        call: &Call,
+        attempt: &RunningAttempt<'_>,
         asked: impl Future<Output = Result<T, AttemptError>>,
     ) -> Result<T, AttemptError> {
-        let began = Instant::now();
         let timed_out = CallError::UpstreamTimeout { limit: TIMEOUT };
         let asked = tokio::time::timeout(TIMEOUT, asked).await.unwrap_or(Err(AttemptError::Final(timed_out)));
+        attempt.end();
         if let Err(error) = &asked {
-            self.record_side_failure(replica, call, error, began);
+            self.record_side_failure(attempt, error);
         }
         asked
     }
 
     /// Records a failed side call. A prompt can end an engine here as well as in a call.
-    fn record_side_failure(&self, replica: &Backend, call: &Call, error: &AttemptError, began: Instant) {
+    fn record_side_failure(&self, attempt: &RunningAttempt<'_>, error: &AttemptError) {
+        let RunningAttempt { replica, call, began, .. } = attempt;
         record_failure(replica, error, &call.caller);
         if matches!(error, AttemptError::Crashed { .. }) {
             let mut losses = Losses::default();
-            losses.add(replica.lost(Instant::now()), began);
+            losses.add(replica.lost(Instant::now()), *began);
             self.note_losses(call, losses);
         }
     }

@@ -5,6 +5,7 @@
 
 use crate::count_tokens::{raw_member, read_length, read_member};
 use crate::error::CallError;
+use crate::quarantine::RunningAttempt;
 use crate::relay::{AttemptError, collect_error};
 use crate::request::Operation;
 use crate::resolve::{Target, note_model};
@@ -19,6 +20,7 @@ use domain::model::EngineKind;
 use fleet::backend::BackendId;
 use fleet::{Backend, Pool, Slot};
 use json::ValueKind;
+use std::time::Instant;
 
 /// How long a workspace that keeps ending engines has to wait.
 const RETRY_AFTER_SECS: u64 = 60;
@@ -158,20 +160,25 @@ impl Dataplane {
     }
 
     async fn ask_at(&self, slot: &Slot, question: Question<'_>) -> Result<Bytes, AttemptError> {
-        let asked = Box::pin(self.ask_tokenizer_of(slot.replica(), question));
-        self.within_timeout(slot.replica(), question.call, asked).await
+        let attempt = self.running_attempt(question.call, slot.replica(), Instant::now());
+        let asked = Box::pin(self.ask_tokenizer_of(&attempt, question));
+        self.within_timeout(&attempt, asked).await
     }
 
-    async fn ask_tokenizer_of(&self, replica: &Backend, question: Question<'_>) -> Result<Bytes, AttemptError> {
+    async fn ask_tokenizer_of(
+        &self,
+        attempt: &RunningAttempt<'_>,
+        question: Question<'_>,
+    ) -> Result<Bytes, AttemptError> {
         let Question { call, route, .. } = question;
-        let request = &call.request;
+        let (replica, request) = (attempt.replica, &call.request);
         let own = || own_body(replica, request);
         let (path, body) = match (route, replica.upstream.engine) {
             (TokenizerRoute::Detokenize, _) => ("/detokenize", own()),
             (TokenizerRoute::Tokenize, Some(EngineKind::LlamaServer)) => {
                 let text = match request.operation {
                     Operation::Chat { .. } => {
-                        let rendered = self.ask_route(replica, question, "/apply-template", own()).await?;
+                        let rendered = self.ask_route(attempt, question, "/apply-template", own()).await?;
                         let prompt = |rendered: &Bytes| raw_member(rendered, b"prompt", ValueKind::String);
                         let text = self.read_response(call, rendered, prompt).await;
                         text.ok_or_else(|| AttemptError::Bad("the rendered chat is not a text".into()))?
@@ -187,19 +194,19 @@ impl Dataplane {
             }
             (TokenizerRoute::Tokenize, None) => return Err(AttemptError::Bad("an unknown engine".into())),
         };
-        self.ask_route(replica, question, path, body).await
+        self.ask_route(attempt, question, path, body).await
     }
 
     async fn ask_route(
         &self,
-        replica: &Backend,
+        attempt: &RunningAttempt<'_>,
         Question { call, context_length, .. }: Question<'_>,
         path: &str,
         body: Vec<Bytes>,
     ) -> Result<Bytes, AttemptError> {
         let mut memory = ResponseMemory::new(&*self.memory, &call.caller.organization);
-        let head = replica.head_at_root(path);
-        let mut exchange = self.ask_or_reject(replica, call, &head, body, context_length).await?;
+        let head = attempt.replica.head_at_root(path);
+        let mut exchange = self.ask_or_reject(attempt, &head, body, context_length).await?;
         let grow = |bytes| memory.grow_for(bytes);
         let response = exchange.collect(MAX_RESPONSE_BYTES, self.timeouts.idle, grow).await.map_err(collect_error)?;
         Ok(memory.hold(response))

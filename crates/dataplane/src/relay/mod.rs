@@ -237,7 +237,7 @@ impl Dataplane {
     async fn attempt(&self, attempt: Attempt<'_>, began: Instant) -> Result<UpstreamResponse, AttemptError> {
         let limit = self.timeouts.first_byte;
         let mut exchange = pin!(self.exchange(attempt));
-        let mut running = self.running_attempt(attempt.call, attempt.replica, began);
+        let running = self.running_attempt(attempt.call, attempt.replica, began);
         let mut wait = Wait::new(&self.waits);
         let ended = poll_fn(|cx| {
             if let ended @ Poll::Ready(_) = exchange.as_mut().poll(cx) {

@@ -2,6 +2,7 @@
 
 use super::Attempt;
 use super::attempt_error::{AttemptError, connect_error, send_error, status_error};
+use crate::quarantine::RunningAttempt;
 use crate::request::{Operation, RerankOptions, ScoreForm};
 use crate::upstream::{Connection, Exchange};
 use crate::{Call, Dataplane};
@@ -47,12 +48,11 @@ impl Dataplane {
     /// Sends a request of our own about a call, which begins with `head`. `None` if the replica does not serve it.
     pub(crate) async fn ask(
         &self,
-        replica: &Backend,
-        call: &Call,
+        attempt: &RunningAttempt<'_>,
         head: &[u8],
         body: Vec<Bytes>,
     ) -> Result<Option<Exchange>, AttemptError> {
-        let (head, exchange) = self.write_side_call(replica, call, head, body).await?;
+        let (head, exchange) = self.write_side_call(attempt, head, body).await?;
         if head.status == StatusCode::INTERNAL_SERVER_ERROR {
             return Err(AttemptError::Bad("status 500".into()));
         }
@@ -62,13 +62,12 @@ impl Dataplane {
     /// Like [`Self::ask`], but a rejection by the engine is an error for the client.
     pub(crate) async fn ask_or_reject(
         &self,
-        replica: &Backend,
-        call: &Call,
+        attempt: &RunningAttempt<'_>,
         head: &[u8],
         body: Vec<Bytes>,
         context_length: u64,
     ) -> Result<Exchange, AttemptError> {
-        let (head, mut exchange) = self.write_side_call(replica, call, head, body).await?;
+        let (head, mut exchange) = self.write_side_call(attempt, head, body).await?;
         if head.status != StatusCode::OK {
             return Err(self.rejection(&head, &mut exchange, None, context_length).await);
         }
@@ -80,16 +79,17 @@ impl Dataplane {
 
     async fn write_side_call(
         &self,
-        replica: &Backend,
-        call: &Call,
+        attempt: &RunningAttempt<'_>,
         head: &[u8],
         body: Vec<Bytes>,
     ) -> Result<(ResponseHead, Exchange), AttemptError> {
+        let replica = attempt.replica;
         let mut start = self.connections.pool.take_buffer(HEAD_CAPACITY);
         start.extend_from_slice(head);
-        write_call_headers(call, body.iter().map(Bytes::len).sum(), &mut start);
+        write_call_headers(attempt.call, body.iter().map(Bytes::len).sum(), &mut start);
         let connection = self.connections.get(replica).await.map_err(|error| connect_error(&error))?;
-        self.write(replica, connection, Request { start, rest: body }, || ()).await
+        let on_written = || attempt.side_call_was_written();
+        self.write(replica, connection, Request { start, rest: body }, on_written).await
     }
 
     /// The meaning of a response with another status than 200.

@@ -1,6 +1,7 @@
 use super::{client, error_line, message};
 use crate::app::{TIMEOUT, TestApp, wait_until};
 use serde_json::json;
+use std::time::Duration;
 use testkit::fake_engine::Script;
 use tokio::task::JoinSet;
 
@@ -77,6 +78,44 @@ async fn a_prompt_that_ends_engines_is_not_counted_again() {
     assert_eq!(error_line(&count("poison").await), "503 overloaded_error request_quarantined");
     assert_eq!(error_line(&super::create(&app, message("poison")).await), "503 overloaded_error request_quarantined");
     assert_eq!(app.engine().calls().len(), 2);
+}
+
+/// Sends a count to an engine that never ends it, as its call of this number, and leaves.
+async fn leave_count(app: &TestApp, number: usize) {
+    app.engine().push(Script { delay_ms: 600_000, ..Script::default() });
+    let client = client(app);
+    tokio::select! {
+        counted = client.post_json("/messages/count_tokens", message("poison")) => panic!("{}", counted.text()),
+        arrived = app.engine().wait_for_calls(number, TIMEOUT) => assert!(arrived),
+    }
+    assert!(app.engine().wait_until_idle(TIMEOUT).await, "the gateway has noticed that its client left");
+}
+
+#[tokio::test]
+async fn a_prompt_whose_client_leaves_its_count_before_the_engine_ends_is_rejected_too() {
+    let mut app = TestApp::setup().upstream("engine = \"vllm\"").start().await;
+    for round in 0..3 {
+        leave_count(&app, round + 1).await;
+        app.engines[0].stop();
+        // The first call finds that the engine is down, so that the second one counts the loss.
+        for pause_millis in [0, 200] {
+            tokio::time::sleep(Duration::from_millis(pause_millis)).await;
+            assert_eq!(app.chat("other").await.status, 503);
+        }
+        app.engines[0].restart();
+        let is_back = async || app.model_status(crate::app::CHAT).await == "available";
+        wait_until("the engine is back", TIMEOUT, is_back).await;
+    }
+    let response = client(&app).post_json("/messages/count_tokens", message("poison")).await;
+    assert_eq!(error_line(&response), "503 overloaded_error request_quarantined");
+}
+
+#[tokio::test]
+async fn a_count_whose_client_leaves_costs_nothing() {
+    let app = TestApp::setup().upstream("engine = \"vllm\"").start().await;
+    leave_count(&app, 1).await;
+    assert_eq!(app.chat("hi").await.status_line(), "200 OK");
+    assert_eq!(app.usage(1).await[0].status, 200, "only the chat is billed");
 }
 
 #[tokio::test]

@@ -25,7 +25,7 @@ pub(crate) enum AttemptError {
     Lost(String),
     /// The connection broke after the request was written and before the response began, or a stream after its head: the
     /// request may have ended the engine, or the replica closed a connection from the pool just as it was taken.
-    Crashed { cause: String, on_reused: bool, after_head: bool },
+    Crashed { cause: String, on_reused: bool },
     /// The connection broke inside of the response.
     Cut(String),
     /// The replica returned a server error or an invalid response.
@@ -129,7 +129,7 @@ pub(super) fn send_error(error: &SendError, on_reused: bool) -> AttemptError {
     // Not an invalid response.
     let is_end = matches!(error.cause.kind(), UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe);
     if error.is_written && is_end {
-        AttemptError::Crashed { cause, on_reused, after_head: false }
+        AttemptError::Crashed { cause, on_reused }
     } else {
         AttemptError::Lost(cause)
     }

@@ -317,7 +317,7 @@ impl Dataplane {
                 // Engines send the head of a stream at once, so this is still prefill.
                 Some(Err(ExchangeError::Connection(error))) => {
                     let cause = error.to_string();
-                    return Err(AttemptError::Crashed { cause, on_reused: false, after_head: true });
+                    return Err(AttemptError::Crashed { cause, on_reused: false });
                 }
                 Some(Err(error)) => return Err(connection_error(&error)),
                 None => stream.end(),
@@ -384,11 +384,8 @@ pub(crate) fn record_failure(replica: &Backend, error: &AttemptError, caller: &C
                 tracing::warn!(replica.name = %replica.name, cause, "replica {} is unreachable", replica.name);
             }
         }
-        AttemptError::Lost(_) | AttemptError::Crashed { on_reused: false, after_head: false, .. } => {
-            replica.failed(Witness::Connection, Instant::now());
-        }
-        // Some requests make an engine close their connection and go on.
-        AttemptError::Crashed { after_head: true, .. }
+        AttemptError::Lost(_)
+        | AttemptError::Crashed { on_reused: false, .. }
         | AttemptError::Cut(_)
         | AttemptError::Bad(_)
         | AttemptError::TimedOutWhole { .. }
@@ -397,8 +394,6 @@ pub(crate) fn record_failure(replica: &Backend, error: &AttemptError, caller: &C
         }
         AttemptError::Untranslatable { .. } => replica.succeeded(),
         AttemptError::LocalFailure(cause) => tracing::error!(cause, "could not open a connection"),
-        AttemptError::Crashed { on_reused: true, after_head: false, .. }
-        | AttemptError::Busy { .. }
-        | AttemptError::Final(_) => {}
+        AttemptError::Crashed { on_reused: true, .. } | AttemptError::Busy { .. } | AttemptError::Final(_) => {}
     }
 }

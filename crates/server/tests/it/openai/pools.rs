@@ -226,7 +226,8 @@ fn workspace_in(app: &TestApp, organization: &str) -> Client {
 #[tokio::test]
 async fn one_organization_alone_does_not_shut_an_engine() {
     let cut = Script { cut_after: Some(0), no_role: true, ..Script::default() };
-    for (script, is_streamed) in [(failing(500), false), (cut.clone(), false), (cut, true)] {
+    let hang_up = Script { hang_up: true, ..Script::default() };
+    for (script, is_streamed) in [(failing(500), false), (hang_up, false), (cut.clone(), false), (cut, true)] {
         let body = if is_streamed { stream } else { chat };
         let app = TestApp::setup().engines(2).start().await;
         app.engines.iter().for_each(|engine| engine.script(script.clone()));

@@ -63,10 +63,11 @@ impl RequestError {
         Self::Unsupported { param: param.into(), reason: reason.into() }
     }
 
-    /// A text that would exhaust the stack of a tokenizer.
+    /// A text that would exhaust the stack of a tokenizer, or take it too long.
     pub(crate) fn long_run(param: impl Into<String>) -> Self {
-        let kinds = "without, or only of, white space, or that the tokenizer does not split";
-        Self::invalid(param, format!("has more than {MAX_RUN} characters in a row {kinds}"))
+        let run = "without white space, or of one kind";
+        let problem = format!("has more characters in a row, {run}, than the tokenizer takes (at most {MAX_RUN})");
+        Self::invalid(param, problem)
     }
 
     pub(crate) fn kind(&self) -> ErrorKind {

@@ -4,7 +4,7 @@ pub(crate) mod backend;
 pub(crate) mod constraint;
 pub(crate) mod template;
 
-use crate::long_text::{has_long_phrase, has_long_run};
+use crate::long_text::{RunLimit, has_long_run};
 use anyhow::{Context, anyhow};
 use constraint::Constraints;
 use llama_cpp_2::context::LlamaContext;
@@ -22,9 +22,6 @@ use template::ChatTemplate;
 
 /// Metadata key written by our converter: maximum input length, if shorter than the context length.
 pub(crate) const MAX_INPUT_KEY: &str = "forebay.max_input_tokens";
-
-/// The tokenizer whose words extend over the single spaces between them.
-const JOINS_WORDS: &str = "exaone-moe";
 
 /// Concurrency and memory limits.
 #[derive(Debug, Clone, Copy)]
@@ -71,8 +68,8 @@ pub(crate) struct Model {
     /// Maximum tokens of prompt and completion together, or of one embedding input.
     pub context_length: usize,
     pub template: ChatTemplate,
-    /// The tokenizer does not split between words and single spaces.
-    joins_words: bool,
+    /// `None` if its tokenizer has no limit of its own.
+    run_limit: Option<&'static RunLimit>,
     constraints: OnceLock<Option<Constraints>>,
 }
 
@@ -97,8 +94,8 @@ impl Model {
         let context_length = options.context.unwrap_or(usize::MAX).min(own_limit).min(trained);
         let template = template(&llama, options.chat_template);
         let template = template.with_context(|| format!("the chat template for {} is invalid", file.display()))?;
-        let joins_words = llama.meta_val_str("tokenizer.ggml.pre").is_ok_and(|splitter| splitter == JOINS_WORDS);
-        Ok(Self { backend, llama, purpose, context_length, template, joins_words, constraints: OnceLock::new() })
+        let run_limit = llama.meta_val_str("tokenizer.ggml.pre").ok().and_then(|name| RunLimit::of(&name));
+        Ok(Self { backend, llama, purpose, context_length, template, run_limit, constraints: OnceLock::new() })
     }
 
     pub(crate) fn llama(&self) -> &LlamaModel {
@@ -114,9 +111,9 @@ impl Model {
         LlamaToken(0)
     }
 
-    /// Whether the text has a run that is too long for the stack of its tokenizer.
+    /// Whether the text has a run that is too long for its tokenizer.
     pub(crate) fn has_long_run(&self, text: &str) -> bool {
-        has_long_run(text) || (self.joins_words && has_long_phrase(text))
+        has_long_run(text) || self.run_limit.is_some_and(|limit| limit.is_exceeded(text))
     }
 
     /// Tokenizes a rendered prompt. The BOS token occurs once, whether or not the template contains it.

@@ -21,6 +21,7 @@ mod models;
 mod pools;
 pub(crate) mod prefix_cache;
 mod proxies;
+mod quarantine;
 mod queues;
 mod rerank;
 mod responses;

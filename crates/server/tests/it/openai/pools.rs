@@ -8,7 +8,6 @@ use tokio::task::JoinSet;
 
 use crate::app::{CHAT, TIMEOUT, TestApp, chat, error_line, stream, text, wait_until};
 use crate::redis::Redis;
-use crate::wire::{Wire, post};
 
 /// Two probes and the period between them, on a busy machine.
 const NOTICED_WITHIN: Duration = Duration::from_secs(10);
@@ -17,12 +16,12 @@ fn failing(status: u16) -> Script {
     Script { status: Some(status), ..Script::default() }
 }
 
-fn call_counts(app: &TestApp) -> Vec<usize> {
+pub(super) fn call_counts(app: &TestApp) -> Vec<usize> {
     app.engines.iter().map(|engine| engine.calls().len()).collect()
 }
 
 /// Chats with different prefixes, so that they are spread over the pool.
-async fn chats_served(app: &TestApp, count: usize) -> usize {
+pub(super) async fn chats_served(app: &TestApp, count: usize) -> usize {
     let mut served = 0;
     for index in 0..count {
         served += usize::from(app.chat(&format!("{index} and so on")).await.status == 200);
@@ -77,108 +76,6 @@ async fn a_call_is_retried_only_once() {
     }
 }
 
-fn breaks_the_connection() -> [Script; 2] {
-    let in_stream = Script { cut_after: Some(0), no_role: true, ..Script::default() };
-    [Script { hang_up: true, ..Script::default() }, in_stream]
-}
-
-#[tokio::test]
-async fn a_request_that_ends_engines_reaches_two_of_them_and_is_then_rejected() {
-    for script in breaks_the_connection() {
-        let app = TestApp::setup().engines(3).start().await;
-        // Connections that were used before are replaced by fresh ones, which must not add to the tries.
-        assert_eq!(chats_served(&app, 20).await, 20);
-        app.engines.iter().for_each(|engine| engine.forget_calls());
-        app.engines.iter().for_each(|engine| engine.script(script.clone()));
-        let response = app.client().post_json("/chat/completions", stream("poison")).await;
-        assert_eq!(error_line(&response), "502 bad_gateway");
-        assert_eq!(call_counts(&app).iter().sum::<usize>(), 2, "{script:?}");
-
-        let mut again = stream("poison");
-        again["temperature"] = 1.into();
-        let response = app.client().post_json("/chat/completions", again).await;
-        assert_eq!(error_line(&response), "503 request_quarantined");
-        assert_eq!(response.header("x-should-retry"), Some("false"));
-        let seconds: u64 = response.header("retry-after").unwrap().parse().unwrap();
-        assert!((1..=60).contains(&seconds), "{seconds}");
-        assert_eq!(call_counts(&app).iter().sum::<usize>(), 2, "{script:?}");
-
-        app.engines.iter().for_each(|engine| engine.script(Script::default()));
-        assert_eq!(app.chat("harmless").await.status, 200);
-    }
-}
-
-#[tokio::test]
-async fn a_monitor_is_not_quarantined_while_replicas_are_replaced() {
-    let app = TestApp::setup().engines(2).start().await;
-    // After three lost calls a workspace gets no second attempt.
-    for round in 0..2 {
-        assert_eq!(app.chat("ping").await.status, 200, "round {round}");
-        // Both replicas end while they serve the call; those that replace them serve the next one.
-        app.engines.iter().for_each(|engine| engine.push(Script { hang_up: true, ..Script::default() }));
-        assert_eq!(error_line(&app.chat("ping").await), "502 bad_gateway", "round {round}");
-    }
-    let served = async || app.chat("ping").await.status == 200;
-    assert!(served().await && served().await);
-}
-
-#[tokio::test]
-async fn a_request_that_ends_the_only_engine_twice_is_rejected() {
-    for script in breaks_the_connection() {
-        let app = TestApp::start().await;
-        app.engine().script(script);
-        for expected in ["502 bad_gateway", "502 bad_gateway", "503 request_quarantined"] {
-            let response = app.client().post_json("/chat/completions", stream("poison")).await;
-            assert_eq!(error_line(&response), expected);
-        }
-        assert_eq!(app.engine().calls().len(), 2);
-    }
-}
-
-#[tokio::test]
-async fn bodies_that_arrive_slowly_do_not_hide_that_a_prompt_ends_engines() {
-    let app = TestApp::start().await;
-    app.engine().script(Script { hang_up: true, ..Script::default() });
-    let request = post(&app, "", stream("poison").to_string());
-    let (last, beginning) = request.split_last().unwrap();
-    let mut wires = Vec::new();
-    for _ in 0..3 {
-        let mut wire = Wire::open(app.forebay.public).await;
-        wire.send(beginning).await;
-        wires.push(wire);
-    }
-    assert!(wires[2].is_silent().await, "all heads have arrived before the first call is lost");
-    let mut errors = Vec::new();
-    for wire in &mut wires {
-        wire.send([*last]).await;
-        errors.push(wire.response().await.error_line());
-    }
-    assert_eq!(errors, ["502 bad_gateway", "502 bad_gateway", "503 request_quarantined"]);
-}
-
-#[tokio::test]
-async fn a_prompt_whose_client_leaves_before_its_engine_ends_is_rejected_too() {
-    let mut app = TestApp::start().await;
-    app.engine().script(Script { delay_ms: 600_000, ..Script::default() });
-    for round in 0..3 {
-        let client = app.client();
-        tokio::select! {
-            response = client.post_json("/chat/completions", stream("poison")) => panic!("{}", response.text()),
-            arrived = app.engine().wait_for_calls(round + 1, TIMEOUT) => assert!(arrived),
-        }
-        assert!(app.engine().wait_until_idle(TIMEOUT).await, "the gateway has noticed that its client left");
-        app.engines[0].stop();
-        // The first call finds that the engine is down, so that the second one counts the loss. A node looks ten times a second.
-        for pause_millis in [0, 200] {
-            tokio::time::sleep(Duration::from_millis(pause_millis)).await;
-            assert_eq!(error_line(&app.chat("other").await), "503 model_not_serving");
-        }
-        app.engines[0].restart();
-        wait_until("the engine is back", TIMEOUT, async || app.model_status(CHAT).await == "available").await;
-    }
-    assert_eq!(error_line(&app.ask(stream("poison")).await), "503 request_quarantined");
-}
-
 #[tokio::test]
 async fn a_rejected_request_is_not_retried() {
     let app = TestApp::setup().engines(2).start().await;
@@ -208,7 +105,7 @@ async fn a_stream_that_an_engine_refuses_is_rejected_and_no_failure_of_the_engin
 }
 
 /// A client of another workspace of the same organization.
-fn second_workspace(app: &TestApp) -> Client {
+pub(super) fn second_workspace(app: &TestApp) -> Client {
     workspace_in(app, text(&app.forebay.bootstrap()["organizationId"]))
 }
 
@@ -263,55 +160,6 @@ async fn counts_that_an_engine_does_not_end_are_its_failures() {
     }
     assert_eq!(app.engine().calls().len(), 5);
     assert_eq!(app.model_status(CHAT).await, "degraded");
-}
-
-#[tokio::test]
-async fn a_workspace_that_keeps_ending_engines_gets_no_second_attempt() {
-    let app = TestApp::setup().engines(3).start().await;
-    app.engines.iter().for_each(|engine| engine.script(Script { hang_up: true, ..Script::default() }));
-    for (number, calls) in [2, 4, 6, 7, 8].into_iter().enumerate() {
-        assert_eq!(error_line(&app.chat(&format!("{number}")).await), "502 bad_gateway");
-        assert_eq!(call_counts(&app).iter().sum::<usize>(), calls, "{number}");
-    }
-    let other = second_workspace(&app).post_json("/chat/completions", chat("hi")).await;
-    assert_eq!(error_line(&other), "502 bad_gateway");
-    assert_eq!(call_counts(&app).iter().sum::<usize>(), 10, "other workspaces do");
-}
-
-#[tokio::test]
-async fn a_prompt_that_is_served_between_lost_calls_is_never_quarantined() {
-    let app = TestApp::start().await;
-    for round in 0..4 {
-        // A call on a connection that was used before is lost twice, because it is sent again on a fresh one.
-        app.engine().script(Script { hang_up: true, ..Script::default() });
-        assert_eq!(error_line(&app.ask(stream("ping")).await), "502 bad_gateway", "{round}");
-        app.engine().script(Script::default());
-        assert_eq!(app.ask(stream("ping")).await.status_line(), "200 OK", "{round}");
-    }
-}
-
-#[tokio::test]
-async fn calls_that_were_lost_together_at_two_engines_are_served_afterwards() {
-    let mut app = TestApp::setup().engines(2).start().await;
-    app.engines.iter().for_each(|engine| engine.script(Script { delay_ms: 600_000, ..Script::default() }));
-    let mut calls = JoinSet::new();
-    for number in 0..6 {
-        let client = app.client();
-        calls.spawn(async move { client.post_json("/chat/completions", chat(&format!("{number}"))).await.status });
-    }
-    wait_until("each engine has some", TIMEOUT, async || call_counts(&app) == [3, 3]).await;
-    app.engines[0].stop();
-    wait_until("the second engine has all", TIMEOUT, async || call_counts(&app)[1] == 6).await;
-    app.engines[1].stop();
-    while let Some(status) = calls.join_next().await {
-        assert!(status.unwrap().is_server_error());
-    }
-    app.engines.iter_mut().for_each(FakeEngine::restart);
-    app.engines.iter().for_each(|engine| engine.script(Script::default()));
-    wait_until("an engine is back", TIMEOUT, async || app.model_status(CHAT).await != "unavailable").await;
-    for number in 0..6 {
-        assert_eq!(app.chat(&format!("{number}")).await.status_line(), "200 OK", "{number}");
-    }
 }
 
 #[tokio::test]

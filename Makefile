@@ -138,7 +138,6 @@ test-proxies: ## Cold starts of two minutes through nginx and HAProxy with their
 	@.cache/clients/python/bin/python -B tests/proxies/run.py
 
 test-caches: ## Every step that fills a cache, with empty caches, such as the build of Kubernetes and of mdBook (half an hour)
-	@scripts/system-packages test-caches
 	@$(XTASK) test-caches
 
 test-memory: ## Attack Forebay under a memory limit of 512 MiB; needs root (MEMORY_ARGS="--seconds 20" for a short run)

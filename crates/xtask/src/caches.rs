@@ -4,7 +4,8 @@
 //! The steps run in a copy of the repository without `.cache`, `data` and `target`, and with an empty folder for the
 //! caches of the user. `caches.txt` has the fingerprint of the files with which a step last passed; with `--changed`,
 //! only steps run whose files differ. It is in git, because CI starts from a clone. Cargo's downloads are kept. The
-//! previous release of `make test-upgrade` is not built: that takes half an hour, and a commit does not change.
+//! previous release of `make test-upgrade` is not built: that takes half an hour, and a commit does not change. Neither is
+//! the Go for other versions of Kubernetes unpacked, which the step of llama-server's script does for another package.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,6 +20,9 @@ use crate::repository::{Repository, Scratch, output};
 const RECORD: &str = "crates/xtask/caches.txt";
 const RECORD_HEAD: &str = "# The files with which each step of `cargo xtask test-caches` last passed. Written by it.\n";
 
+/// Installs what the steps need on the machine.
+const PACKAGES: &str = "scripts/system-packages test-caches";
+
 struct Step {
     name: &'static str,
     /// What decides how the cache is filled.
@@ -26,7 +30,7 @@ struct Step {
     commands: &'static [&'static str],
 }
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 12] = [
     Step {
         name: "tools",
         files: &["scripts/tool"],
@@ -81,6 +85,16 @@ const STEPS: [Step; 10] = [
         commands: &["scripts/fetch-models", "scripts/with-llama-server true"],
     },
     Step {
+        name: "vllm",
+        files: &["tests/engines/install_vllm.py"],
+        commands: &[
+            "scripts/fetch-models",
+            "tests/engines/install_vllm.py .cache/vllm \
+             data/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf",
+        ],
+    },
+    Step { name: "debian", files: &["scripts/test-packages"], commands: &["scripts/test-packages debian"] },
+    Step {
         name: "kubernetes",
         files: &["tests/cluster/kubernetes-build", "tests/cluster/kubernetes-control-plane"],
         commands: &[
@@ -91,10 +105,11 @@ const STEPS: [Step; 10] = [
 ];
 
 pub(crate) fn check(repository: &Repository, only_changed: bool) -> Result<Vec<String>> {
-    check_steps(repository, &STEPS, only_changed)
+    check_steps(repository, &[PACKAGES], &STEPS, only_changed)
 }
 
-fn check_steps(repository: &Repository, steps: &[Step], only_changed: bool) -> Result<Vec<String>> {
+/// Runs the steps that are due, after `first`.
+fn check_steps(repository: &Repository, first: &[&str], steps: &[Step], only_changed: bool) -> Result<Vec<String>> {
     let mut record = read_record(&fs::read_to_string(repository.path(RECORD)).unwrap_or_default());
     let mut due = Vec::new();
     for step in steps {
@@ -110,6 +125,7 @@ fn check_steps(repository: &Repository, steps: &[Step], only_changed: bool) -> R
     let scratch = Scratch::create("caches")?;
     let tree = scratch.folder.join("tree");
     repository.copy("", &tree)?;
+    run(first, &tree, &scratch.folder)?;
     let mut problems = Vec::new();
     for (step, fingerprint) in due {
         println!("==> {}, with empty caches", step.name);
@@ -171,24 +187,30 @@ mod tests {
         let (folder, mut repository) =
             Repository::sample(&[("good", ""), ("bad", ""), (RECORD, ""), (".cache/model", "")]);
         repository.files.retain(|file| !file.starts_with(".cache"));
-        let check = |only_changed| check_steps(&repository, &SAMPLE, only_changed).unwrap();
+        let check = |only_changed| check_steps(&repository, &["test -e good"], &SAMPLE, only_changed).unwrap();
         assert_eq!(check(true), ["hidden: `cat .cache/model` failed"]);
         let record = read_record(&repository.text(RECORD).unwrap());
         assert_eq!(record.keys().collect::<Vec<_>>(), ["good"]);
         // What has passed does not run again until one of its files changes.
-        assert_eq!(check_steps(&repository, &SAMPLE[..1], true).unwrap(), [] as [String; 0]);
+        assert_eq!(check_steps(&repository, &["false"], &SAMPLE[..1], true).unwrap(), [] as [String; 0]);
         assert_eq!(fingerprint(&repository, &["good"]).unwrap(), record["good"]);
         fs::write(folder.path().join("good"), "changed").unwrap();
         assert_ne!(fingerprint(&repository, &["good"]).unwrap(), record["good"]);
     }
 
     #[test]
-    fn every_tool_and_every_list_of_packages_is_in_a_step() {
+    fn every_tool_every_list_of_packages_and_every_script_that_installs_is_in_a_step() {
         let repository = Repository::open().unwrap();
         let files: Vec<&str> = STEPS.iter().flat_map(|step| step.files).copied().collect();
         let lists = ["package.json", "package-lock.json", "requirements.txt"];
-        for list in repository.files.iter().filter(|file| lists.iter().any(|list| file.ends_with(list))) {
-            assert!(files.contains(&list.as_str()), "{list} is in no step");
+        let installers = ["apt-get -q", "cargo install", "mmdebstrap --", "npm install", "pip\", \"", "-m venv"];
+        let installs = |file: &String| {
+            (file.starts_with("scripts/") || file.starts_with("tests/"))
+                && repository.text(file).is_ok_and(|text| installers.iter().any(|installer| text.contains(installer)))
+        };
+        let fills = |file: &String| lists.iter().any(|list| file.ends_with(list)) || installs(file);
+        for file in repository.files.iter().filter(|file| fills(file)) {
+            assert!(files.contains(&file.as_str()), "{file} is in no step");
         }
         let tools = repository.text("scripts/tool").unwrap();
         for (name, _) in tools.lines().filter_map(|line| line.split_once(") version=")) {

@@ -183,7 +183,7 @@ fuzz: ## Fuzz the parsers, guided by coverage (FUZZ_SECONDS=60 for each target, 
 # With a --target, the flags do not apply to build scripts and procedural macros.
 	FUZZ_SECONDS=$(FUZZ_SECONDS) RUSTFLAGS="$(FUZZ_FLAGS)" cargo test --quiet --profile checked \
 		--target "$$(rustc -vV | sed -n 's/^host: //p')" --target-dir "$(TARGET_DIR)/fuzz/build" --lib \
-		--package http1 --package json --package dataplane --package store --package control --package fleet --package weights -- --nocapture --test-threads 1 "fuzz_tests::$(FUZZ_TARGET)"
+		--package http1 --package json --package dataplane --package store --package control --package fleet --package weights --package server -- --nocapture --test-threads 1 "fuzz_tests::$(FUZZ_TARGET)"
 
 IN_VALGRIND := target."cfg(all())".runner = ["valgrind", "-q", "--error-exitcode=9"]
 test-valgrind: ## Tests of the parsers in Valgrind, which sees reads beyond the end of a buffer

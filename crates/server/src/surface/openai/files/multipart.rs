@@ -105,7 +105,8 @@ impl FormReader {
                         self.state = State::Content;
                         return Ok(Some(part));
                     }
-                    None if self.buffer.len() <= MAX_HEADERS => return Ok(None),
+                    // However the form is cut: an empty line that begins later is too late.
+                    None if self.buffer.len() < MAX_HEADERS + 4 => return Ok(None),
                     Some(_) | None => return Err(FormError("the headers of a part are too long")),
                 },
                 State::Content => {
@@ -198,22 +199,23 @@ mod tests {
         content-type: text/plain\r\ncontent-disposition: form-data; name=file; filename=\"dir/a \\\"1\\\".jsonl\"\r\n\r\n\
         {}\r\n--b\r\n\r\n--b0\r\nContent-Disposition: form-data; name=\"x\"\r\n\r\n\r\n--b0--\r\nepilogue";
 
+    /// The name of a part, the name of its file, and its content.
+    type Part = (String, Option<String>, Vec<u8>);
+
     /// The parts of a form that arrives in these pieces.
-    fn read<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Result<Vec<(String, Option<String>, String)>, FormError> {
+    pub(super) fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Part>, FormError> {
         let mut reader = FormReader::new("b0");
-        let mut parts: Vec<(String, Option<String>, String)> = Vec::new();
+        let mut parts: Vec<Part> = Vec::new();
         for piece in pieces {
             reader.push(piece);
             while let Some(event) = reader.next()? {
                 match event {
-                    FormEvent::Part { name, filename } => parts.push((name, filename, String::new())),
-                    FormEvent::Content(bytes) => {
-                        parts.last_mut().unwrap().2 += std::str::from_utf8(&bytes).unwrap();
-                    }
+                    FormEvent::Part { name, filename } => parts.push((name, filename, Vec::new())),
+                    FormEvent::Content(bytes) => parts.last_mut().unwrap().2.extend(bytes),
                     FormEvent::End => return Ok(parts),
                 }
             }
-            assert!(reader.buffer.len() <= MAX_HEADERS + piece.len());
+            assert!(reader.buffer.len() < MAX_HEADERS + 4);
         }
         Err(FormError("it does not end"))
     }
@@ -221,7 +223,7 @@ mod tests {
     #[test]
     fn a_form_is_read_however_it_is_cut() {
         let part = |name: &str, filename: Option<&str>, content: &str| {
-            (name.to_owned(), filename.map(str::to_owned), content.to_owned())
+            (name.to_owned(), filename.map(str::to_owned), content.as_bytes().to_vec())
         };
         let expected = vec![
             part("purpose", None, "batch"),
@@ -232,7 +234,7 @@ mod tests {
             assert_eq!(read(FORM.as_bytes().chunks(size)).as_ref(), Ok(&expected), "pieces of {size}");
         }
         let without_preamble = FORM.trim_start_matches("preamble\r\n");
-        assert_eq!(read([without_preamble.as_bytes()].into_iter()), Ok(expected));
+        assert_eq!(read([without_preamble.as_bytes()]), Ok(expected));
     }
 
     #[test]
@@ -246,10 +248,23 @@ mod tests {
             "--b0\r\nContent-Disposition: form-data\r\n\r\nx\r\n--b0--",
             "--b0\r\nContent-Disposition: form-data; name=\"a\r\n\r\nx\r\n--b0--",
         ] {
-            assert!(read([bad.as_bytes()].into_iter()).is_err(), "{bad:?}");
+            assert!(read([bad.as_bytes()]).is_err(), "{bad:?}");
         }
-        let long = format!("--b0\r\nx: {}\r\n\r\n", "x".repeat(MAX_HEADERS));
-        assert_eq!(read(long.as_bytes().chunks(100)), Err(FormError("the headers of a part are too long")));
+    }
+
+    #[test]
+    fn the_longest_headers_do_not_depend_on_how_the_form_is_cut() {
+        let disposition = "\r\nContent-Disposition: form-data; name=a\r\nx: ";
+        for (length, expected) in [
+            (MAX_HEADERS, Ok(vec![("a".to_owned(), None, Vec::new())])),
+            (MAX_HEADERS + 1, Err(FormError("the headers of a part are too long"))),
+        ] {
+            let filler = "x".repeat(length - disposition.len());
+            let form = format!("--b0{disposition}{filler}\r\n\r\n\r\n--b0--");
+            for size in [1, 100, form.len()] {
+                assert_eq!(read(form.as_bytes().chunks(size)), expected, "{length} in pieces of {size}");
+            }
+        }
     }
 
     #[test]
@@ -259,5 +274,36 @@ mod tests {
         for bad in ["", "multipart/form-data", "multipart/form-data; boundary=", "text/plain; boundary=x"] {
             assert_eq!(boundary(bad), None, "{bad}");
         }
+    }
+}
+
+#[cfg(test)]
+mod fuzz_tests {
+    use super::tests::read;
+    use fuzz::Fuzz;
+
+    const WORDS: &[&str] = &[
+        "\r\n",
+        "\r\n\r\n",
+        "\r\n--b0",
+        "--b0\r\n",
+        "--b0--",
+        "\r\n--b",
+        "Content-Disposition: form-data; name=\"a\"",
+        "content-disposition:",
+        "; filename=\"a/b.jsonl\"",
+        "name=",
+        ";",
+        "=",
+        ":",
+        "\\\"",
+        "\"",
+        "\u{e9}",
+    ];
+
+    /// A form has the same parts, or the same error, however it arrives.
+    #[test]
+    fn forms() {
+        Fuzz::new("form").words(WORDS).run(|bytes| assert_eq!(read(fuzz::pieces(bytes)), read([bytes]), "in pieces"));
     }
 }

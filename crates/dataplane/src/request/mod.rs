@@ -266,7 +266,8 @@ impl ParsedRequest {
             Operation::Chat { .. } => "messages",
             Operation::Completions(_) => "prompt",
             Operation::Embeddings(_) => "input",
-            Operation::Rerank(_) => "query",
+            Operation::Rerank(RerankOptions { form: ScoreForm::Rerank { .. }, .. }) => "query",
+            Operation::Rerank(RerankOptions { form: ScoreForm::Score, .. }) => "queries",
         };
         (least > context_length).then(|| PromptOverflow { param, tokens: self.estimate.likely_prompt().max(least) })
     }

@@ -7,6 +7,8 @@ use testkit::http::Event;
 
 use crate::app::{CHAT, EMBEDDING, TestApp, chat, content, error_line, shown, stream, text, wait_until};
 
+const RERANK: &str = "acme/rerank";
+
 fn failing(status: u16) -> Script {
     Script { status: Some(status), ..Script::default() }
 }
@@ -96,17 +98,23 @@ async fn a_prompt_above_the_context_length_has_its_own_code() {
 
 #[tokio::test]
 async fn a_prompt_that_cannot_fit_reaches_no_engine() {
-    let app = TestApp::setup().upstream("engine = \"vllm\"").start().await;
+    let upstream = "upstreams = [ { url = \"http://127.0.0.1:1/v1\", model = \"ranker\" } ]";
+    let ranker = format!("[[models]]\nid = \"{RERANK}\"\nmodality = \"rerank\"\ninput_per_1m = \"1.00\"\n{upstream}");
+    let app = TestApp::setup().upstream("engine = \"vllm\"").table(&ranker).start().await;
     // 256 bytes for each token of the context, and some more.
-    let long = "word ".repeat(210_000);
+    let (long, query) = ("word ".repeat(210_000), "word ".repeat(27_000));
     let many = vec![json!({"role": "user", "content": "x"}); 4_097];
     let messages = json!([{"role": "user", "content": long}]);
     let calls = [
         ("/chat/completions", chat(&long), "messages"),
         ("/chat/completions", stream(&long), "messages"),
         ("/chat/completions", json!({"model": CHAT, "messages": many}), "messages"),
-        ("/embeddings", json!({"model": EMBEDDING, "input": ["a", "word ".repeat(27_000)]}), "input"),
+        ("/completions", json!({"model": CHAT, "prompt": ["a", long]}), "prompt"),
+        ("/completions", json!({"model": CHAT, "prompt": vec![1; 4_097]}), "prompt"),
+        ("/embeddings", json!({"model": EMBEDDING, "input": ["a", query]}), "input"),
         ("/embeddings", json!({"model": EMBEDDING, "input": [vec![1; 513]]}), "input"),
+        ("/rerank", json!({"model": RERANK, "query": query, "documents": ["a"]}), "query"),
+        ("/score", json!({"model": RERANK, "queries": query, "documents": ["a", "b"]}), "queries"),
         ("/responses", json!({"model": CHAT, "input": long}), "messages"),
         ("/responses/input_tokens", json!({"model": CHAT, "input": long}), "messages"),
     ];

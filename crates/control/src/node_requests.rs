@@ -61,7 +61,8 @@ async fn wait(store: &Store, id: &str) -> Result<Option<String>, StoreError> {
 #[derive(Debug, Default)]
 pub struct Unwritten(BTreeMap<String, String>);
 
-/// Responds to the requests of one kind that other nodes still wait for.
+/// Responds to the requests of one kind that other nodes still wait for. One that fails does not delay the others: the
+/// first failure is returned after them.
 pub async fn respond<R, F>(
     store: &Store,
     node: &str,
@@ -76,17 +77,25 @@ where
     let timeout = i64::try_from(TIMEOUT.as_millis()).unwrap_or(i64::MAX);
     let open = node_requests::list_open(store, node, R::KIND, now.plus_millis(-timeout)).await?;
     unwritten.0.retain(|id, _| open.iter().any(|request| request.id == *id));
+    let mut failure = None;
     for NodeRequest { id, request, .. } in open {
         if !unwritten.0.contains_key(&id) {
             // A newer version may ask for what this one does not know.
             let Ok(request) = serde_json::from_str(&request) else { continue };
-            unwritten.0.insert(id.clone(), to_json(&carry_out(request).await?));
+            match carry_out(request).await {
+                Ok(response) => unwritten.0.insert(id.clone(), to_json(&response)),
+                Err(error) => {
+                    tracing::warn!(request.id = %id, request.kind = R::KIND, %error, "a request of another node failed");
+                    failure.get_or_insert(error);
+                    continue;
+                }
+            };
         }
         let mut tx = store.begin().await?;
         node_requests::respond(&mut tx, &id, &unwritten.0[&id]).await?;
         tx.commit().await?;
     }
-    Ok(())
+    failure.map_or(Ok(()), Err)
 }
 
 fn to_json(value: &impl Serialize) -> String {

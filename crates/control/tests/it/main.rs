@@ -16,6 +16,7 @@ mod endpoints;
 mod invitations;
 mod keys;
 mod members;
+mod node_requests;
 mod organizations;
 mod prices;
 mod reconciler;

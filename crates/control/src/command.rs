@@ -33,6 +33,11 @@ pub struct Command<'a> {
 }
 
 impl Command<'_> {
+    /// Like [`Self::record`], but only changes of users: programs make too many.
+    pub(crate) async fn record_of_user(&self, tx: &mut Tx, change: AuditedChange<'_>) -> Result<(), StoreError> {
+        if self.author.user().is_none() { Ok(()) } else { self.record(tx, change).await }
+    }
+
     /// Appends to the audit log, in the transaction of the change.
     pub(crate) async fn record(&self, tx: &mut Tx, change: AuditedChange<'_>) -> Result<(), StoreError> {
         let written = |value: Value| (!value.is_null()).then(|| value.to_string());

@@ -17,7 +17,7 @@ pub use items::{FoundItem, Item, ItemOrder, ItemPage, ItemQuery};
 pub use memory::{ContentMemory, NoContentMemory};
 pub use retention::{clear_all, clear_if_leading};
 
-use crate::command::{AuditedChange, Author, Command};
+use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
 use bytes::Bytes;
 use domain::{Caller, ResponseRetention, Timestamp, WorkspaceId};
@@ -58,7 +58,7 @@ pub struct ResponseStorage {
     keys: Option<ContentKeys>,
     bounds: Bounds,
     reading: ContentTurns,
-    /// Of their own, because a response that cannot be stored is lost.
+    /// Separate turns, because a response that cannot be stored is lost.
     writing: ContentTurns,
     /// The content of all responses in the store when it was last looked at.
     total: Arc<AtomicU64>,
@@ -133,6 +133,10 @@ impl ResponseStorage {
             failing: Arc::default(),
             not_stored: Arc::default(),
         }
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
     }
 
     /// Whether the caller's responses are stored.
@@ -278,21 +282,15 @@ impl ResponseStorage {
     }
 
     /// Deletes a response, and returns whether there was one. Deletions by people are recorded in the audit log.
-    pub async fn delete(
-        &self,
-        caller: &Caller,
-        author: &Author,
-        id: &str,
-        now: Timestamp,
-    ) -> Result<bool, CommandError> {
+    pub async fn delete(&self, command: Command<'_>, caller: &Caller, id: &str) -> Result<bool, CommandError> {
         let Some(access) = self.access(caller).filter(|_| id.len() <= MAX_ID_BYTES) else { return Ok(false) };
-        let since = access.retention.kept_from(now);
-        let mut tx = self.store.begin().await?;
+        let since = access.retention.kept_from(command.now);
+        let mut tx = command.store.begin().await?;
         let is_deleted = responses::delete(&mut tx, &caller.workspace, id, since).await?;
-        if is_deleted && author.user().is_some() {
+        if is_deleted {
             let change = AuditedChange::new("response.delete", Some(&caller.organization), id)
                 .before(json!({ "workspaceId": caller.workspace }));
-            Command { store: &self.store, author, now }.record(&mut tx, change).await?;
+            command.record_of_user(&mut tx, change).await?;
         }
         tx.commit().await?;
         Ok(is_deleted)

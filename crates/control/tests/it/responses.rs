@@ -5,7 +5,7 @@ use control::responses::{
     NotStored, ResponseStorage,
 };
 use control::workspaces::{self, Authority, Edit};
-use control::{Author, bootstrap};
+use control::{Author, Command, bootstrap};
 use domain::caller::Actor;
 use domain::workspace_edit::RetentionChange;
 use domain::{Caller, OrganizationId, ResponseRetention, Timestamp, UserId, Workspace, WorkspaceId};
@@ -113,7 +113,7 @@ async fn a_stored_response_is_encrypted_and_belongs_to_its_workspace() {
 
         let other = other_caller();
         assert_eq!(storage.find(&other, "resp_1", NOW, &mut unbounded()).await.unwrap(), None);
-        assert!(!storage.delete(&other, &Author::CommandLine, "resp_1", NOW).await.unwrap());
+        assert!(!storage.delete(command(&store), &other, "resp_1").await.unwrap());
         let query = ItemQuery { limit: 20, order: ItemOrder::OldestFirst, after: None };
         assert!(storage.input_items(&other, "resp_1", query.clone(), NOW, &mut unbounded()).await.unwrap().is_none());
         let rejected = history(&storage, &other, "resp_1").await.unwrap_err();
@@ -148,15 +148,17 @@ async fn a_conversation_is_continued_until_one_of_its_responses_is_deleted() {
         assert_eq!(items().await, 3);
 
         let author = Author::User { id: UserId::new(NOW, 1), address: "192.0.2.1".into() };
-        assert!(storage.delete(&caller, &author, "resp_1", NOW).await.unwrap());
-        assert!(!storage.delete(&caller, &author, "resp_1", NOW).await.unwrap());
+        let by_user = Command { author: &author, ..command(&store) };
+        assert!(storage.delete(by_user, &caller, "resp_1").await.unwrap());
+        assert!(!storage.delete(by_user, &caller, "resp_1").await.unwrap());
         let rejected = history(&storage, &caller, "resp_2").await.unwrap_err();
         assert!(matches!(rejected, ConversationError::NotFound { id } if id == "resp_1"), "the missing one is named");
         assert_eq!(items().await, 1, "only its own input is left");
         let filter = Filter { action: Some("response.delete".into()), ..Filter::default() };
         assert_eq!(audit::list(&store, &filter, 10).await.unwrap().len(), 1);
         let key = Author::Key { id: domain::KeyId::new(NOW, 1), address: "192.0.2.1".into() };
-        assert!(storage.delete(&caller, &key, "resp_2", NOW).await.unwrap());
+        let by_key = Command { author: &key, ..command(&store) };
+        assert!(storage.delete(by_key, &caller, "resp_2").await.unwrap());
         assert_eq!(audit::list(&store, &filter, 10).await.unwrap().len(), 1, "deletions by programs are not recorded");
     })
     .await;

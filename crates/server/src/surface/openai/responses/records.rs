@@ -7,6 +7,7 @@ use super::stored::{check_model, finished, memory_of};
 use crate::surface::inference::{Exchange, InferenceError};
 use crate::surface::response_memory::{ContentGrant, ResponseGrant};
 use crate::surface::{Body, EdgeResponse, Surface, json};
+use control::Command;
 use control::responses::{ConversationError, Item, ItemOrder, ItemPage, ItemQuery, ResponseStorage};
 use dataplane::response_memory::BodyGrant;
 use dataplane::{CallError, ResponseBody};
@@ -84,7 +85,8 @@ pub(in crate::surface::openai) async fn delete(
     let author = exchange.author(caller);
     let (storage, own, wanted) = (surface.context.responses.clone(), Arc::clone(caller), id.to_owned());
     let delete = async move {
-        let is_deleted = storage.delete(&own, &author, &wanted, clock::now()).await?;
+        let command = Command { store: storage.store(), author: &author, now: clock::now() };
+        let is_deleted = storage.delete(command, &own, &wanted).await?;
         Ok::<_, ConversationError>(is_deleted.then_some(()))
     };
     let deleted = |(), exchange: &mut Exchange<'_>| {

@@ -4,15 +4,10 @@ use crate::command::{AuditedChange, Author, Command};
 use crate::command_error::CommandError;
 use crate::keys::{self, KeyRequest};
 use crate::{entropy, passwords};
-use domain::end_user::EndUserSettings;
 use domain::key::NewKey;
-use domain::limits::OwnPerMinute;
 use domain::user::{Email, Membership, Role};
-use domain::workspace::{Limits, OwnLimits};
-use domain::{
-    ApiKey, MonthlyBudget, OnBudget, Organization, OrganizationId, QueueWeight, Timestamp, User, UserId, Workspace,
-    WorkspaceId,
-};
+use domain::workspace::Limits;
+use domain::{ApiKey, Organization, OrganizationId, Timestamp, User, UserId, Workspace, WorkspaceId};
 use store::{Store, organizations, users, workspaces};
 
 const NAME: &str = "Default";
@@ -37,34 +32,8 @@ pub async fn first_start(store: &Store, defaults: &Limits, now: Timestamp) -> Re
     }
     let password = entropy::password();
     let password_hash = passwords::hash(&password).await?;
-    let organization = Organization {
-        id: OrganizationId::new(now, entropy::for_id()),
-        name: NAME.to_owned(),
-        max_workspaces: None,
-        monthly_tokens: None,
-        max_stored_bytes: None,
-        requests_per_minute: None,
-        tokens_per_minute: None,
-        monthly_usd: MonthlyBudget::NONE,
-        on_budget: OnBudget::default(),
-        created_at: now,
-    };
-    let workspace = Workspace {
-        id: WorkspaceId::new(now, entropy::for_id()),
-        organization: organization.id.clone(),
-        name: NAME.to_owned(),
-        own: OwnLimits::default(),
-        lowered: OwnLimits::default(),
-        monthly_usd: MonthlyBudget::NONE,
-        on_budget: OnBudget::default(),
-        end_users: EndUserSettings::default(),
-        organization_has_budget: false,
-        organization_per_minute: OwnPerMinute::default(),
-        response_retention: None,
-        weight: QueueWeight::default(),
-        version: 1,
-        created_at: now,
-    };
+    let organization = Organization::new(OrganizationId::new(now, entropy::for_id()), NAME, now);
+    let workspace = Workspace::new(WorkspaceId::new(now, entropy::for_id()), organization.id.clone(), NAME, now);
     let user = User {
         id: UserId::new(now, entropy::for_id()),
         email: Email::parse(EMAIL)?,

@@ -278,21 +278,10 @@ pub(crate) async fn create_in(
     defaults: &Limits,
 ) -> Result<CreatedKey, CommandError> {
     let text = entropy::new_key();
+    let id = KeyId::new(command.now, entropy::for_id());
     let key = ApiKey {
-        id: KeyId::new(command.now, entropy::for_id()),
-        workspace: workspace.id.clone(),
-        organization: workspace.organization.clone(),
-        name: check_name(request.name)?.to_owned(),
-        segment: text.segment,
-        hash: text.hash,
-        dies_at: None,
-        overlap_until: None,
-        created_at: command.now,
         created_by: command.author.user().cloned(),
         expires_at: request.expires_at,
-        last_used_at: None,
-        revoked_at: None,
-        disabled_at: None,
         requests_per_minute: request.requests_per_minute,
         tokens_per_minute: request.tokens_per_minute,
         limits: request.limits,
@@ -300,6 +289,7 @@ pub(crate) async fn create_in(
         restrictions: request.restrictions,
         labels: request.labels,
         budgets: request.budgets,
+        ..ApiKey::new(id, workspace, check_name(request.name)?, &text, command.now)
     };
     api_keys::insert_within(tx, &key, workspace.limits(defaults).max_api_keys).await?;
     let change = AuditedChange::new("key.create", Some(&key.organization), key.id.as_str()).after(snapshot::key(&key));

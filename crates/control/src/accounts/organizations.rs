@@ -15,21 +15,8 @@ use store::{Listing, Page, Store, spend, workspaces};
 
 /// Creates an organization.
 pub async fn create(command: Command<'_>, name: &str) -> Result<Organization, CommandError> {
-    let name = check_name(name)?.to_owned();
     let id = OrganizationId::new(command.now, entropy::for_id());
-    let created_at = command.now;
-    let new = Organization {
-        id,
-        name,
-        max_workspaces: None,
-        monthly_tokens: None,
-        max_stored_bytes: None,
-        requests_per_minute: None,
-        tokens_per_minute: None,
-        monthly_usd: MonthlyBudget::NONE,
-        on_budget: OnBudget::default(),
-        created_at,
-    };
+    let new = Organization::new(id, check_name(name)?, command.now);
     let mut tx = command.store.begin().await?;
     organizations::insert(&mut tx, &new).await?;
     let change =

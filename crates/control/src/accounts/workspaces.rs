@@ -5,13 +5,10 @@ use crate::command_error::CommandError;
 use crate::keys::{self, DisabledKeys};
 use crate::{end_users, entropy, gpu_costs, snapshot};
 use domain::end_user::EndUserSettings;
-use domain::limits::OwnPerMinute;
 use domain::monthly_budget::BudgetChange;
 use domain::workspace::{Limits, OwnLimits, check_name};
 use domain::workspace_edit::{self, LimitChanges, OperatorOnlyError, RetentionChange};
-use domain::{
-    Month, MonthlyBudget, OnBudget, OrganizationId, QueueWeight, ResponseRetention, UserId, Workspace, WorkspaceId,
-};
+use domain::{Month, OnBudget, OrganizationId, QueueWeight, ResponseRetention, UserId, Workspace, WorkspaceId};
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
 use store::holds::Owner;
@@ -23,7 +20,7 @@ use store::{Conflict, ContentKeys, Page, Store, Tx, api_keys, organizations, spe
 pub struct Edit<'a> {
     pub name: Option<&'a str>,
     pub limits: LimitChanges,
-    /// Of the amount that belongs to the author's authority.
+    /// The change of the amount that belongs to the author's authority.
     pub monthly_usd: BudgetChange,
     pub on_budget: Option<OnBudget>,
     /// `None` keeps them.
@@ -117,22 +114,8 @@ fn new_workspace(
     name: &str,
     own: OwnLimits,
 ) -> Result<Workspace, CommandError> {
-    Ok(Workspace {
-        id: WorkspaceId::new(command.now, entropy::for_id()),
-        organization: organization.clone(),
-        name: check_name(name)?.to_owned(),
-        own,
-        lowered: OwnLimits::default(),
-        monthly_usd: MonthlyBudget::NONE,
-        on_budget: OnBudget::default(),
-        end_users: EndUserSettings::default(),
-        organization_has_budget: false,
-        organization_per_minute: OwnPerMinute::default(),
-        response_retention: None,
-        weight: QueueWeight::default(),
-        version: 1,
-        created_at: command.now,
-    })
+    let id = WorkspaceId::new(command.now, entropy::for_id());
+    Ok(Workspace { own, ..Workspace::new(id, organization.clone(), check_name(name)?, command.now) })
 }
 
 /// Makes the creator a member.

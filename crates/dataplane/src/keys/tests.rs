@@ -1,11 +1,9 @@
 //! The key directory on a real store.
 
 use super::*;
-use domain::budget::Budgets;
-use domain::endpoint::labels::Labels;
 use domain::key::NewKey;
 use domain::workspace::OwnLimits;
-use domain::{KeyId, KeyRestrictions, MonthlyBudget, Organization, OrganizationId, Workspace};
+use domain::{KeyId, KeyRestrictions, Organization, OrganizationId, Workspace};
 use store::organizations;
 use tempfile::TempDir;
 
@@ -24,18 +22,7 @@ impl Node {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open("sqlite:forebay.db", folder.path()).await.unwrap();
         store.migrate().await.unwrap();
-        let organization = Organization {
-            id: OrganizationId::new(NOW, 1),
-            name: "Acme".into(),
-            max_workspaces: None,
-            monthly_tokens: None,
-            max_stored_bytes: None,
-            requests_per_minute: None,
-            tokens_per_minute: None,
-            on_budget: domain::OnBudget::default(),
-            monthly_usd: MonthlyBudget::NONE,
-            created_at: NOW,
-        };
+        let organization = Organization::new(OrganizationId::new(NOW, 1), "Acme", NOW);
         let mut tx = store.begin().await.unwrap();
         organizations::insert(&mut tx, &organization).await.unwrap();
         tx.commit().await.unwrap();
@@ -44,22 +31,7 @@ impl Node {
     }
 
     async fn workspace(&self, number: u128) -> Workspace {
-        let workspace = Workspace {
-            id: WorkspaceId::new(NOW, number),
-            organization: self.organization.id.clone(),
-            name: "Research".into(),
-            own: OwnLimits::default(),
-            lowered: OwnLimits::default(),
-            monthly_usd: MonthlyBudget::NONE,
-            organization_has_budget: false,
-            on_budget: domain::OnBudget::default(),
-            end_users: domain::end_user::EndUserSettings::default(),
-            organization_per_minute: domain::limits::OwnPerMinute::default(),
-            response_retention: None,
-            weight: domain::QueueWeight::default(),
-            version: 1,
-            created_at: NOW,
-        };
+        let workspace = Workspace::new(WorkspaceId::new(NOW, number), self.organization.id.clone(), "Research", NOW);
         let mut tx = self.store.begin().await.unwrap();
         workspaces::insert(&mut tx, &workspace).await.unwrap();
         tx.commit().await.unwrap();
@@ -78,29 +50,7 @@ impl Node {
         restrictions: KeyRestrictions,
     ) -> (KeyId, String) {
         let new = NewKey::from_entropy(&[number; NewKey::ENTROPY]);
-        let key = ApiKey {
-            id: KeyId::new(NOW, number.into()),
-            workspace: workspace.id.clone(),
-            organization: workspace.organization.clone(),
-            name: "ci".into(),
-            segment: new.segment,
-            hash: new.hash,
-            dies_at: None,
-            overlap_until: None,
-            created_at: NOW,
-            created_by: None,
-            expires_at: None,
-            last_used_at: None,
-            revoked_at: None,
-            disabled_at: None,
-            requests_per_minute: None,
-            tokens_per_minute: None,
-            limits: domain::KeyLimits::none(),
-            trusts_end_user: false,
-            restrictions,
-            labels: Labels::new(),
-            budgets: Budgets::default(),
-        };
+        let key = ApiKey { restrictions, ..ApiKey::new(KeyId::new(NOW, number.into()), workspace, "ci", &new, NOW) };
         let mut tx = self.store.begin().await.unwrap();
         api_keys::insert_within(&mut tx, &key, 100).await.unwrap();
         tx.commit().await.unwrap();

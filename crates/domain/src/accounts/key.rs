@@ -8,6 +8,7 @@ use crate::budget::Budgets;
 use crate::endpoint::labels::Labels;
 use crate::ids::{KeyId, OrganizationId, UserId, WorkspaceId};
 use crate::time::Timestamp;
+use crate::workspace::Workspace;
 use crate::{named_enum, shown_as_text};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -179,6 +180,33 @@ pub struct ApiKey {
 }
 
 impl ApiKey {
+    /// A key without an end, limits and restrictions.
+    pub fn new(id: KeyId, workspace: &Workspace, name: &str, text: &NewKey, created_at: Timestamp) -> Self {
+        Self {
+            id,
+            workspace: workspace.id.clone(),
+            organization: workspace.organization.clone(),
+            name: name.to_owned(),
+            segment: text.segment,
+            hash: text.hash,
+            dies_at: None,
+            overlap_until: None,
+            created_at,
+            created_by: None,
+            expires_at: None,
+            last_used_at: None,
+            revoked_at: None,
+            disabled_at: None,
+            requests_per_minute: None,
+            tokens_per_minute: None,
+            limits: KeyLimits::none(),
+            trusts_end_user: false,
+            restrictions: KeyRestrictions::default(),
+            labels: Labels::new(),
+            budgets: Budgets::default(),
+        }
+    }
+
     /// The state at `now`. Revoked takes precedence over disabled, disabled over expired.
     pub fn state(&self, now: Timestamp) -> KeyState {
         if self.revoked_at.is_some() {
@@ -240,29 +268,10 @@ mod tests {
     #[test]
     fn revoked_wins_over_disabled_and_disabled_over_expired() {
         let now = Timestamp::from_millis(1_000);
-        let mut key = ApiKey {
-            id: KeyId::new(now, 1),
-            workspace: WorkspaceId::new(now, 1),
-            organization: OrganizationId::new(now, 1),
-            name: "test".into(),
-            segment: Segment::parse("abcdefghijkl").unwrap(),
-            hash: SecretHash::of("secret"),
-            dies_at: None,
-            overlap_until: None,
-            created_at: now,
-            created_by: None,
-            expires_at: Some(now),
-            last_used_at: None,
-            revoked_at: None,
-            disabled_at: None,
-            requests_per_minute: None,
-            tokens_per_minute: None,
-            limits: KeyLimits::none(),
-            trusts_end_user: false,
-            restrictions: KeyRestrictions::default(),
-            labels: Labels::new(),
-            budgets: Budgets::default(),
-        };
+        let workspace = Workspace::new(WorkspaceId::new(now, 1), OrganizationId::new(now, 1), "test", now);
+        let text = NewKey::from_entropy(&[0; NewKey::ENTROPY]);
+        let mut key = ApiKey::new(KeyId::new(now, 1), &workspace, "test", &text, now);
+        key.expires_at = Some(now);
         assert_eq!(key.state(Timestamp::from_millis(999)), KeyState::Active);
         assert_eq!(key.state(now), KeyState::Expired);
         key.disabled_at = Some(now);

@@ -17,10 +17,10 @@ pub struct Organization {
     pub monthly_tokens: Option<u64>,
     /// The most bytes of stored responses of all its workspaces; `None` follows the configured default.
     pub max_stored_bytes: Option<u64>,
-    /// Of all its workspaces together, set by the operator; `None` bounds each workspace alone.
+    /// The requests of all its workspaces together, set by the operator; `None` bounds each workspace alone.
     pub requests_per_minute: Option<u64>,
     pub tokens_per_minute: Option<u64>,
-    /// Of all its workspaces together.
+    /// The budget of all its workspaces together.
     pub monthly_usd: MonthlyBudget,
     /// Set by administrators.
     pub on_budget: OnBudget,
@@ -28,6 +28,22 @@ pub struct Organization {
 }
 
 impl Organization {
+    /// An organization without bounds of its own.
+    pub fn new(id: OrganizationId, name: &str, created_at: Timestamp) -> Self {
+        Self {
+            id,
+            name: name.to_owned(),
+            max_workspaces: None,
+            monthly_tokens: None,
+            max_stored_bytes: None,
+            requests_per_minute: None,
+            tokens_per_minute: None,
+            monthly_usd: MonthlyBudget::NONE,
+            on_budget: OnBudget::default(),
+            created_at,
+        }
+    }
+
     pub const fn per_minute(&self) -> OwnPerMinute {
         OwnPerMinute { requests: self.requests_per_minute, tokens: self.tokens_per_minute }
     }

@@ -86,6 +86,26 @@ pub struct Workspace {
 }
 
 impl Workspace {
+    /// A workspace with the default limits.
+    pub fn new(id: WorkspaceId, organization: OrganizationId, name: &str, created_at: Timestamp) -> Self {
+        Self {
+            id,
+            organization,
+            name: name.to_owned(),
+            own: OwnLimits::default(),
+            lowered: OwnLimits::default(),
+            monthly_usd: MonthlyBudget::NONE,
+            on_budget: OnBudget::default(),
+            end_users: EndUserSettings::default(),
+            organization_has_budget: false,
+            organization_per_minute: OwnPerMinute::default(),
+            response_retention: None,
+            weight: QueueWeight::default(),
+            version: 1,
+            created_at,
+        }
+    }
+
     /// The operator's limits, or the defaults if unset.
     pub fn ceiling(&self, defaults: &Limits) -> Limits {
         self.own.over(defaults)

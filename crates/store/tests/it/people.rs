@@ -1,14 +1,13 @@
 //! Records to put into a store.
 
-use domain::budget::Budgets;
 use domain::endpoint::labels::Labels;
 use domain::key::NewKey;
 use domain::key_restrictions::allowed_models;
 use domain::user::{Email, Membership, Role};
 use domain::workspace::OwnLimits;
 use domain::{
-    ApiKey, KeyId, KeyRestrictions, MonthlyBudget, Organization, OrganizationId, Permission, Timestamp, User, UserId,
-    Workspace, WorkspaceId,
+    ApiKey, KeyId, KeyRestrictions, Organization, OrganizationId, Permission, Timestamp, User, UserId, Workspace,
+    WorkspaceId,
 };
 use store::{Store, api_keys, organizations, users, workspaces};
 
@@ -23,37 +22,12 @@ pub(crate) fn entropy() -> u128 {
 }
 
 pub(crate) fn new_organization() -> Organization {
-    Organization {
-        id: OrganizationId::new(NOW, entropy()),
-        name: "Acme".into(),
-        max_workspaces: None,
-        monthly_tokens: None,
-        max_stored_bytes: None,
-        requests_per_minute: None,
-        tokens_per_minute: None,
-        on_budget: domain::OnBudget::default(),
-        monthly_usd: MonthlyBudget::NONE,
-        created_at: NOW,
-    }
+    Organization::new(OrganizationId::new(NOW, entropy()), "Acme", NOW)
 }
 
 pub(crate) fn new_workspace(organization: &Organization) -> Workspace {
-    Workspace {
-        id: WorkspaceId::new(NOW, entropy()),
-        organization: organization.id.clone(),
-        name: "Research".into(),
-        own: OwnLimits { monthly_tokens: Some(5_000), ..OwnLimits::default() },
-        lowered: OwnLimits::default(),
-        monthly_usd: MonthlyBudget::NONE,
-        organization_has_budget: false,
-        on_budget: domain::OnBudget::default(),
-        end_users: domain::end_user::EndUserSettings::default(),
-        organization_per_minute: domain::limits::OwnPerMinute::default(),
-        response_retention: None,
-        weight: domain::QueueWeight::default(),
-        version: 1,
-        created_at: NOW,
-    }
+    let own = OwnLimits { monthly_tokens: Some(5_000), ..OwnLimits::default() };
+    Workspace { own, ..Workspace::new(WorkspaceId::new(NOW, entropy()), organization.id.clone(), "Research", NOW) }
 }
 
 pub(crate) fn new_user(email: &str, organization: &Organization, role: Role) -> User {
@@ -76,31 +50,14 @@ pub(crate) fn new_key(workspace: &Workspace) -> ApiKey {
     getrandom::fill(&mut bytes).unwrap();
     let text = NewKey::from_entropy(&bytes);
     ApiKey {
-        id: KeyId::new(NOW, entropy()),
-        workspace: workspace.id.clone(),
-        organization: workspace.organization.clone(),
-        name: "ci".into(),
-        segment: text.segment,
-        hash: text.hash,
-        dies_at: None,
-        overlap_until: None,
-        created_at: NOW,
-        created_by: None,
-        expires_at: None,
-        last_used_at: None,
-        revoked_at: None,
-        disabled_at: None,
         requests_per_minute: Some(60),
-        tokens_per_minute: None,
-        limits: domain::KeyLimits::none(),
-        trusts_end_user: false,
         restrictions: KeyRestrictions {
             permissions: Some(vec![Permission::Inference]),
             allowed_models: Some(allowed_models(&["acme/*"]).unwrap()),
             ..KeyRestrictions::default()
         },
         labels: Labels::from([("team".into(), "search".into())]),
-        budgets: Budgets::default(),
+        ..ApiKey::new(KeyId::new(NOW, entropy()), workspace, "ci", &text, NOW)
     }
 }
 

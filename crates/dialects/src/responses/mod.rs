@@ -74,6 +74,9 @@ impl ResponseOptions {
     }
 }
 
+/// What follows the response in the event that ends a stream.
+const AFTER_RESPONSE: &[u8] = b"}\n\n";
+
 /// The final response, as JSON, once it has been written. Shared with the code that stores it.
 #[derive(Debug, Clone, Default)]
 pub struct FinishedResponse(Arc<OnceLock<Bytes>>);
@@ -89,6 +92,12 @@ impl FinishedResponse {
         let mut members: BTreeMap<&str, &RawValue> = serde_json::from_slice(self.get()?).ok()?;
         members.insert("store", RawValue::FALSE);
         serde_json::to_vec(&members).ok().map(Bytes::from)
+    }
+
+    /// The end of a stream as it reads if the response could not be stored; `None` if `events` are an earlier part.
+    pub fn unstored_events(&self, events: &[u8]) -> Option<Bytes> {
+        let before = events.strip_suffix(AFTER_RESPONSE)?.strip_suffix(&self.get()?[..])?;
+        Some([before, &self.unstored()?[..], AFTER_RESPONSE].concat().into())
     }
 
     /// A response ends once.

@@ -291,8 +291,12 @@ fn the_final_response_is_handed_over() {
     let options = options_if_stored(json!({}), Some(finished.clone()));
     let text = engine_stream(&[json!({"content": "Hi"})], "stop");
     let (text, _) = pass(options, &[text.as_bytes()]);
-    let stored: Value = serde_json::from_slice(finished.get().unwrap()).unwrap();
+    let mut stored: Value = serde_json::from_slice(finished.get().unwrap()).unwrap();
     assert_eq!(stored, read_events(&text)["response"]);
+    let unstored = finished.unstored_events(text.as_bytes()).unwrap();
+    stored["store"] = json!(false);
+    assert_eq!(stored, read_events(str::from_utf8(&unstored).unwrap())["response"]);
+    assert_eq!(finished.unstored_events(text.split_inclusive("\n\n").next().unwrap().as_bytes()), None);
 
     let finished = FinishedResponse::default();
     let options = options_if_stored(json!({}), Some(finished.clone()));

@@ -11,7 +11,6 @@ use domain::Caller;
 use edge::memory_budget::MemoryGrant;
 use edge::request_body::BodyBounds;
 use http_body::{Body, Frame, SizeHint};
-use memchr::memmem;
 use node::clock;
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -115,14 +114,14 @@ impl StoringBody {
                         self.state = State::Stored;
                         return Poll::Ready(Some(held));
                     }
-                    let held = unstored(held, &finished);
+                    let held = finished.unstored_events(&held).unwrap_or(held);
                     self.state = State::Unstored(finished);
                     return Poll::Ready(Some(held));
                 }
                 State::Stored => return poll_body(&mut self.body, cx),
                 State::Unstored(finished) => {
                     let bytes = ready!(poll_body(&mut self.body, cx));
-                    return Poll::Ready(bytes.map(|bytes| unstored(bytes, finished)));
+                    return Poll::Ready(bytes.map(|bytes| finished.unstored_events(&bytes).unwrap_or(bytes)));
                 }
             }
         }
@@ -131,15 +130,6 @@ impl StoringBody {
 
 fn poll_body(body: &mut ModelBody, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
     Pin::new(body).poll_frame(cx).map(|frame| frame.map(|Ok(frame)| frame.into_data().unwrap_or_default()))
-}
-
-/// The same events with another final response.
-fn unstored(events: Bytes, finished: &FinishedResponse) -> Bytes {
-    let Some((stored, unstored)) = finished.get().zip(finished.unstored()) else { return events };
-    match memmem::rfind(&events, stored) {
-        Some(start) => [&events[..start], &unstored[..], &events[start + stored.len()..]].concat().into(),
-        None => events,
-    }
 }
 
 impl Body for StoringBody {

@@ -295,9 +295,57 @@ fn some_unless_empty(args: &[String]) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::model::{Checks, Found, model_of};
+    use crate::catalogue::table;
     use crate::{Config, Exported, write_definitions};
     use serde_json::{Value, json};
     use std::path::Path;
+    use utoipa::PartialSchema as _;
+
+    fn snake_case(name: &str) -> String {
+        let letters = name.chars().map(|letter| match letter.is_ascii_uppercase() {
+            true => format!("_{}", letter.to_ascii_lowercase()),
+            false => letter.to_string(),
+        });
+        letters.collect()
+    }
+
+    /// The schema can have literals only.
+    #[test]
+    fn the_schema_has_the_ranges_that_are_checked() {
+        let table_of = |prefix: &str, members: Value| match prefix {
+            "upstreams[0]." => json!({ "upstreams": [members] }),
+            "engine." => json!({ "engine": members }),
+            "flavors[0]." => json!({ "flavors": [members] }),
+            _ => members,
+        };
+        for (prefix, schema) in [
+            ("", CatalogueEntry::schema()),
+            ("upstreams[0].", UpstreamEntry::schema()),
+            ("engine.", EngineEntry::schema()),
+            ("flavors[0].", FlavorEntry::schema()),
+        ] {
+            let schema = serde_json::to_value(schema).unwrap();
+            for (name, member) in schema["properties"].as_object().unwrap() {
+                if member["minimum"].is_null() && !member["type"].to_string().contains("integer") {
+                    continue;
+                }
+                let (key, range) = (snake_case(name), ["minimum", "maximum"].map(|end| member[end].as_i64()));
+                let [Some(least), Some(most)] = range else { panic!("{name} has no range: {member}") };
+                for (value, is_valid) in [(least - 1, false), (least, true), (most, true), (most + 1, false)] {
+                    let Value::Object(table) = table_of(prefix, json!({ key.as_str(): value })) else {
+                        panic!("{key}")
+                    };
+                    let (entry, invalid) = table::read(table);
+                    let found = Found::new(invalid);
+                    model_of(None, &entry, &Checks::new(&found));
+                    let path = format!("{prefix}{key}");
+                    let is_reported = found.all().iter().any(|problem| problem.path == path);
+                    assert_eq!(is_reported, !is_valid, "{path} = {value}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_server_of_openai_has_its_own_name_of_the_token_limit() {

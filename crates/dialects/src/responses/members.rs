@@ -1,6 +1,7 @@
 //! Reads, checks and copies single members of a Responses request.
 
 use super::request::ResponsesRequest;
+use super::wire::{ReasoningEcho, RequestEcho, TextEcho, ToolEcho};
 use crate::raw_text::checked;
 use crate::writer::write_member;
 use json::{Checks, ParseError, Path, RawStr, Reader, ValueKind};
@@ -123,8 +124,44 @@ impl ResponsesRequest {
         Ok(includes)
     }
 
+    /// What the response repeats of the request.
+    pub(super) fn request_echo(
+        &self,
+        id: String,
+        created_at: i64,
+        tools: Vec<ToolEcho>,
+        parallel_tool_calls: bool,
+        text: TextEcho,
+        reasoning: ReasoningEcho,
+    ) -> RequestEcho {
+        RequestEcho {
+            id,
+            object: "response",
+            created_at,
+            model: self.model.clone(),
+            previous_response_id: self.echo("previous_response_id", "null"),
+            instructions: self.echo("instructions", "null"),
+            max_output_tokens: self.echo("max_output_tokens", "null"),
+            max_tool_calls: self.echo("max_tool_calls", "null"),
+            user: self.echo("user", "null"),
+            safety_identifier: self.echo("safety_identifier", "null"),
+            prompt_cache_key: self.echo("prompt_cache_key", "null"),
+            temperature: self.echo("temperature", "1"),
+            top_p: self.echo("top_p", "1"),
+            metadata: self.echo("metadata", "{}"),
+            presence_penalty: self.echo("presence_penalty", "0"),
+            frequency_penalty: self.echo("frequency_penalty", "0"),
+            top_logprobs: self.echo("top_logprobs", "0"),
+            tools,
+            tool_choice: self.echo("tool_choice", "\"auto\""),
+            parallel_tool_calls,
+            text,
+            reasoning,
+        }
+    }
+
     /// The value of a member as the client wrote it, or else the default.
-    pub(super) fn echo(&self, name: &str, default: &str) -> Box<RawValue> {
+    fn echo(&self, name: &str, default: &str) -> Box<RawValue> {
         let value = self.value(name);
         checked(if value.is_empty() { default.as_bytes() } else { value })
     }

@@ -9,7 +9,6 @@ use super::item::Item;
 use super::reasoning::{ReasoningRequest, ReasoningSeal};
 use super::tool_choice::ToolChoice;
 use super::tools::ToolSet;
-use super::wire::RequestEcho;
 use super::{FinishedResponse, ResponseOptions};
 use crate::request_members::{Member, RequestMembers, kept_back, passed_on};
 use crate::writer::Output;
@@ -95,7 +94,7 @@ pub struct ResponseContext {
     /// Seconds since 1970.
     pub now: fn() -> i64,
     pub history: History,
-    /// Of the caller's workspace.
+    /// The seal of the caller's workspace.
     pub seal: Arc<dyn ReasoningSeal>,
     /// Receives the final response; `None` if it is not stored.
     pub stored: Option<FinishedResponse>,
@@ -213,30 +212,8 @@ impl ResponsesRequest {
         out.put(b"}");
 
         let (table, tool_echoes, left_out_tools) = tools.into_parts();
-        let echo = RequestEcho {
-            id: format!("resp_{unique}"),
-            object: "response",
-            created_at: now(),
-            model: self.model.clone(),
-            previous_response_id: self.echo("previous_response_id", "null"),
-            instructions: self.echo("instructions", "null"),
-            max_output_tokens: self.echo("max_output_tokens", "null"),
-            max_tool_calls: self.echo("max_tool_calls", "null"),
-            user: self.echo("user", "null"),
-            safety_identifier: self.echo("safety_identifier", "null"),
-            prompt_cache_key: self.echo("prompt_cache_key", "null"),
-            temperature: self.echo("temperature", "1"),
-            top_p: self.echo("top_p", "1"),
-            metadata: self.echo("metadata", "{}"),
-            presence_penalty: self.echo("presence_penalty", "0"),
-            frequency_penalty: self.echo("frequency_penalty", "0"),
-            top_logprobs: self.echo("top_logprobs", "0"),
-            tools: tool_echoes,
-            tool_choice: self.echo("tool_choice", "\"auto\""),
-            parallel_tool_calls: is_parallel,
-            text: format.echo(),
-            reasoning: reasoning.echo(),
-        };
+        let id = format!("resp_{unique}");
+        let echo = self.request_echo(id, now(), tool_echoes, is_parallel, format.echo(), reasoning.echo());
         let remote_media = checks.take_remote_media();
         let is_native = traits.is_native && !needs_translation && left_out_tools.is_empty();
         let native = is_native.then(|| self.native());

@@ -77,12 +77,7 @@ pub(super) fn parse_apart(body: Bytes) -> Result<(ParsedRequest, Option<InvalidP
         match name {
             b"model" => model.read(reader, checks)?,
             b"messages" => prompt = messages::check(reader, checks, &mut estimate, &mut reasoning_names)?,
-            b"stream" => {
-                reader.kind()?;
-                let start = reader.position();
-                stream = checks.boolean(reader, &"stream")?.unwrap_or(false);
-                stream_options.switch = start..reader.position();
-            }
+            b"stream" => stream = stream_options.read_switch(reader, checks)?,
             b"stream_options" => stream_options.read(reader, checks)?,
             b"temperature" => checks.number(reader, &"temperature", 0.0..=2.0)?,
             b"top_p" => checks.number(reader, &"top_p", 0.0..=1.0)?,

@@ -36,6 +36,8 @@ fn every_documented_range_is_checked_with_its_path() {
         (r#""frequency_penalty":3"#, "422 frequency_penalty"),
         (r#""seed":9223372036854775807"#, "fine"),
         (r#""seed":9223372036854775808"#, "422 seed"),
+        (r#""seed":-1"#, "fine"),
+        (r#""seed":1.5"#, "422 seed"),
         (r#""stop":"end""#, "fine"),
         (r#""stop":["a","b","c","d","e"]"#, "422 stop"),
         (r#""stop":[]"#, "422 stop"),
@@ -45,13 +47,17 @@ fn every_documented_range_is_checked_with_its_path() {
         (r#""stream_options":{"include_usage":1}"#, "422 stream_options.include_usage"),
         (r#""stream_options":{"Include_Usage":false}"#, "422 stream_options.Include_Usage"),
         (r#""logprobs":true,"top_logprobs":20"#, "fine"),
+        (r#""logprobs":1"#, "422 logprobs"),
         (r#""top_logprobs":5"#, "422 top_logprobs"),
         (r#""logprobs":true,"top_logprobs":21"#, "422 top_logprobs"),
         (r#""logit_bias":{"50256":-100}"#, "fine"),
         (r#""logit_bias":{"50256":-101}"#, "422 logit_bias.50256"),
         (r#""logit_bias":{"word":1}"#, "422 logit_bias.word"),
         (r#""tools":[{"type":"function","function":{"name":"get_weather"}}]"#, "fine"),
+        (r#""tools":{}"#, "422 tools"),
         (r#""tools":["x"]"#, "422 tools[0]"),
+        (r#""tools":[{"type":"custom"}]"#, "fine"),
+        (r#""tools":[{"type":"magic"}]"#, "422 tools[0].type"),
         (r#""tools":[{"type":"function"}]"#, "400 tools[0].function"),
         (r#""tools":[{"type":"function","function":{"name":"a b"}}]"#, "422 tools[0].function.name"),
         (r#""tools":[{"type":"function","function":{}}]"#, "400 tools[0].function.name"),
@@ -67,6 +73,11 @@ fn every_documented_range_is_checked_with_its_path() {
         (r#""verbosity":"loud""#, "422 verbosity"),
         (r#""service_tier":"gold""#, "422 service_tier"),
         (r#""top_k":-1,"min_p":"anything""#, "fine"),
+        (
+            r#""top_p":null,"n":null,"stop":null,"stream":null,"stream_options":null,"logit_bias":null,"seed":null"#,
+            "fine",
+        ),
+        (r#""tools":null,"tool_choice":null,"response_format":null,"user":null,"max_tokens":null"#, "fine"),
     ] {
         assert_eq!(verdict(&format!("{{{HEAD},{member}}}")), expected, "{member}");
     }
@@ -86,9 +97,12 @@ fn messages_are_checked_with_their_path() {
         (r#"[{"role":"user","content":5}]"#, "422 messages[0].content"),
         (r#"[{"role":"user","content":[{"type":"text","text":"hi"}]}]"#, "fine"),
         (r#"[{"role":"user","content":[{"type":"text"}]}]"#, "400 messages[0].content[0].text"),
+        (r#"[{"role":"user","content":[{"type":"text","text":1}]}]"#, "422 messages[0].content[0].text"),
         (r#"[{"role":"user","content":[{"text":"hi"}]}]"#, "400 messages[0].content[0].type"),
         (r#"[{"role":"user","content":[{"type":"video_url","video_url":{}}]}]"#, "fine"),
         (r#"[{"role":"assistant","content":null,"tool_calls":[]}]"#, "fine"),
+        (r#"[{"role":"assistant","refusal":"no"}]"#, "fine"),
+        (r#"[{"role":"assistant","tool_calls":{}}]"#, "422 messages[0].tool_calls"),
         (
             r#"[{"role":"assistant","tool_calls":[{"function":{"arguments":{}}}]}]"#,
             "422 messages[0].tool_calls[0].function.arguments",
@@ -148,19 +162,25 @@ fn parameters_of_tools_have_a_bound_if_one_must_be_called() {
 fn missing_members_are_reported_before_invalid_values() {
     assert_eq!(verdict(r#"{"temperature":9,"messages":[{"role":"user","content":"x"}]}"#), "400 model");
     assert_eq!(verdict(r#"{"temperature":9,"model":"a/b"}"#), "400 messages");
+    assert_eq!(verdict(r#"{"model":null,"messages":[{"role":"user","content":"x"}]}"#), "400 model");
     assert_eq!(verdict(r#"{"model":7,"messages":[{"role":"user","content":"x"}]}"#), "422 model");
 }
 
 #[test]
 fn unreadable_bodies_are_rejected() {
     let body = |extra: &str| format!("{{{HEAD}{extra}}}");
-    for bad in ["", "[]", "nul", "{", &body(",\"temperature\":NaN"), &body(",\"model\":\"b\""), &(body("") + "x")] {
+    let deep = format!(",\"x\":{}{}", "[".repeat(20_000), "]".repeat(20_000));
+    for bad in ["", " ", "[]", "\"hi\"", "null", "nul", "{", "{'model':1}", &(body("") + " x"), &(body("") + &body(""))]
+    {
         assert_eq!(verdict(bad), "400", "{bad}");
+    }
+    for bad in [",", ",\"temperature\":NaN", ",\"a\":01", ",\"model\":\"b\"", &deep] {
+        assert_eq!(verdict(&body(bad)), "400", "{}", &bad[..bad.len().min(40)]);
     }
     assert_eq!(verdict(&body(r#","user":"\ud800""#)), "400");
     assert_eq!(verdict(&body(r#","mod\u0065l":"x""#)), "400");
     assert_eq!(verdict(&body(r#","x":{"a":1,"a":2},"y":"\u0000""#)), "fine");
-    assert_eq!(verdict(&format!("\u{feff}{}", body(""))), "fine");
+    assert_eq!(sent(&format!("\u{feff}{}", body("")), false)["model"], "up\"stream", "engines get no byte order mark");
     assert_eq!(
         parse(Bytes::from_static(b"{\"a\":\"\xFF\"}")).err(),
         Some(ParseError::Unreadable("the body is not UTF-8".into()))
@@ -183,9 +203,10 @@ fn a_duplicate_is_found_among_many_members() {
 
 #[test]
 fn a_known_name_in_other_letters_is_rejected() {
-    for (name, expected) in [("Model", "400 Model"), ("\u{17f}tream", "400 \u{17f}tream"), ("Top_K", "fine")] {
-        assert_eq!(verdict(&format!(r#"{{{HEAD},"{name}":1}}"#)), expected);
+    for name in ["Model", "MESSAGES", "Max_Tokens", "N", "\u{17f}tream", "max_to\u{212a}ens"] {
+        assert_eq!(verdict(&format!(r#"{{{HEAD},"{name}":1}}"#)), format!("400 {name}"));
     }
+    assert_eq!(verdict(&format!(r#"{{{HEAD},"Top_K":1}}"#)), "fine");
 }
 
 /// A member that is read, but missing in the list, could be sent in capital letters.

@@ -7,10 +7,9 @@ use super::{
     CacheMembers, FingerprintMembers, ModelMember, Operation, OtherMembers, ParsedRequest, StreamOptions, TokenEstimate,
 };
 use bytes::Bytes;
-use domain::capabilities::{Capability, CapabilitySet};
+use domain::capabilities::Capability;
 use domain::model::EngineKind;
 use json::{Checks, InvalidParam, ParseError, read_members, without_bom};
-use std::sync::OnceLock;
 
 /// The most choices of a response, over all prompts: in a stream, each has a state.
 const MAX_STREAMED_CHOICES: u64 = 128;
@@ -59,7 +58,7 @@ pub(crate) struct CompletionOptions {
 /// The prompts with which the texts of a response begin.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EchoedPrompts {
-    /// Of each prompt once.
+    /// The size of the prompts, each counted once.
     pub(super) bytes: u64,
     pub(super) prompts: u64,
 }
@@ -141,12 +140,7 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
                     Ok(())
                 })?;
             }
-            b"stream" => {
-                reader.kind()?;
-                let start = reader.position();
-                stream = checks.boolean(reader, &"stream")?.unwrap_or(false);
-                stream_options.switch = start..reader.position();
-            }
+            b"stream" => stream = stream_options.read_switch(reader, checks)?,
             b"stream_options" => stream_options.read(reader, checks)?,
             b"temperature" => checks.number(reader, &"temperature", 0.0..=2.0)?,
             b"top_p" => checks.number(reader, &"top_p", 0.0..=1.0)?,
@@ -202,25 +196,10 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let invalid = checks.finish()?;
     let mut estimate = estimate.with_prompts(&prompts, options.best_of.max(options.choices));
     estimate.echoes = options.echo;
-    Ok(ParsedRequest {
-        body,
-        model,
-        model_span,
-        prompt: prompts.span,
-        reasoning_names: Vec::new(),
-        operation: Operation::Completions(options),
-        estimate,
-        cache,
-        others,
-        remote_media: None,
-        fingerprint_members,
-        fingerprint: OnceLock::new(),
-        invalid,
-        native: None,
-        hidden: Vec::new(),
-        continues_message: false,
-        needs: CapabilitySet::EMPTY.with(Capability::Completions),
-    })
+    let (model, operation) = ((model, model_span), Operation::Completions(options));
+    let checked = (invalid, Capability::Completions);
+    let bare = ParsedRequest::bare(body, model, prompts.span, operation, estimate, checked);
+    Ok(ParsedRequest { cache, others, fingerprint_members, ..bare })
 }
 
 #[cfg(test)]

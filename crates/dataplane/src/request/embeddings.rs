@@ -2,13 +2,10 @@
 
 use super::estimate::least_tokens;
 use super::prompts;
-use super::{
-    CacheMembers, FingerprintMembers, ModelMember, Operation, OtherMembers, ParsedRequest, TokenEstimate, media,
-};
+use super::{CacheMembers, ModelMember, Operation, OtherMembers, ParsedRequest, TokenEstimate, media};
 use bytes::Bytes;
-use domain::capabilities::{Capability, CapabilitySet};
+use domain::capabilities::Capability;
 use json::{Checks, ParseError, read_members, without_bom};
-use std::sync::OnceLock;
 
 /// The encoding of vectors that the client requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -97,25 +94,9 @@ pub fn parse(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let least = prompts.least_tokens.max(least_tokens(other_bytes - media_bytes));
     let mut estimate = TokenEstimate::embeddings(other_bytes, inputs, least);
     estimate.add_prompts(&prompts);
-    Ok(ParsedRequest {
-        body,
-        model,
-        model_span,
-        prompt: prompts.span,
-        reasoning_names: Vec::new(),
-        operation,
-        estimate,
-        cache,
-        others,
-        remote_media,
-        fingerprint_members: FingerprintMembers::default(),
-        fingerprint: OnceLock::new(),
-        invalid,
-        native: None,
-        hidden: Vec::new(),
-        continues_message: false,
-        needs: CapabilitySet::EMPTY.with(Capability::Embeddings),
-    })
+    let (model, checked) = ((model, model_span), (invalid, Capability::Embeddings));
+    let bare = ParsedRequest::bare(body, model, prompts.span, operation, estimate, checked);
+    Ok(ParsedRequest { cache, others, remote_media, ..bare })
 }
 
 #[cfg(test)]
@@ -154,6 +135,7 @@ mod tests {
             (r#""input":[1.5]"#, "input[0]"),
             (r#""input":{}"#, "input"),
             (r#""input":null"#, "missing input"),
+            (r#""input":"a","Input":"b""#, "bad Input"),
             (r#""input":"x","dimensions":0"#, "dimensions"),
             (r#""input":"x","encoding_format":"int8""#, "encoding_format"),
             (r#""input":"x","encoding_format":null,"dimensions":null"#, "fine"),

@@ -28,6 +28,16 @@ struct OptionsMember {
 }
 
 impl StreamOptions {
+    /// The value of `stream`.
+    pub(super) fn read_switch(&mut self, reader: &mut Reader<'_>, checks: &mut Checks) -> Result<bool, JsonError> {
+        reader.kind()?;
+        let start = reader.position();
+        let is_on = checks.boolean(reader, &"stream")?.unwrap_or(false);
+        self.switch = start..reader.position();
+        Ok(is_on)
+    }
+
+    /// The value of `stream_options`.
     pub(super) fn read(&mut self, reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), JsonError> {
         reader.kind()?;
         let start = reader.position();

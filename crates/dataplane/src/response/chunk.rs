@@ -44,7 +44,7 @@ pub(super) struct ChunkNormalizer {
     called: u128,
     /// Parts of tool calls in the current chunk, over all choices.
     tool_parts: usize,
-    /// Of reasoning in the current chunk.
+    /// The budget of reasoning in the current chunk.
     repeat_budget: RepeatBudget,
     tool_calls: ToolCalls,
     /// The choice of the current chunk; the last one if there are several.
@@ -76,7 +76,7 @@ pub(super) struct ChunkNormalizer {
 struct ChunkChoice {
     index: u32,
     delta: Option<Delta>,
-    /// Of a completion.
+    /// Whether the choice of a completion has text.
     has_text: bool,
     finish: Option<(Range<usize>, FinishReason)>,
     finished: bool,
@@ -401,16 +401,10 @@ impl ChunkNormalizer {
             self.has_news = true;
         }
         if self.has_texts {
-            let is_prompt = self.repeats_prompts && self.roles & bit == 0;
-            if choice.has_text {
-                self.roles |= bit;
-            }
-            if choice.has_text && !is_prompt {
-                meter.piece(choice.index);
-            }
             if !has_delta {
                 edits.insert(open + 1, &b"\"text\":\"\","[..]);
             }
+            self.count_completion(&choice, meter);
             return Ok(());
         }
         if let Some(delta) = choice.delta.as_ref().filter(|delta| delta.has_text) {
@@ -421,6 +415,18 @@ impl ChunkNormalizer {
         self.roles |= bit;
         normalize_role(choice.delta, is_first, open, chunk, edits);
         Ok(())
+    }
+
+    /// Counts a piece of a completion, unless it repeats the prompt.
+    fn count_completion(&mut self, choice: &ChunkChoice, meter: &mut TokenMeter) {
+        let bit = 1_u128 << choice.index;
+        let is_prompt = self.repeats_prompts && self.roles & bit == 0;
+        if choice.has_text {
+            self.roles |= bit;
+        }
+        if choice.has_text && !is_prompt {
+            meter.piece(choice.index);
+        }
     }
 
     /// Keeps the text for another replica, and drops the part of it that the client has from an earlier one.

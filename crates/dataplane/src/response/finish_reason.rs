@@ -40,3 +40,25 @@ impl FinishReason {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_engines_are_those_that_clients_know() {
+        for (word, client_sees) in [
+            ("stop", None),
+            ("length", None),
+            ("content_filter", None),
+            ("abort", Some("\"length\"")),
+            ("max_tokens", Some("\"length\"")),
+            ("tool_use", Some("\"tool_calls\"")),
+            ("eos", Some("\"stop\"")),
+        ] {
+            let text = format!("\"{word}\"");
+            let reason = read_finish_reason(json::Reader::new(text.as_bytes()).string().unwrap());
+            assert_eq!(reason.correction(false), client_sees, "{word}");
+        }
+    }
+}

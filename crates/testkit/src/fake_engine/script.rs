@@ -72,7 +72,6 @@ pub struct Script {
     /// Pings between events: `event: ping`, alternately without and with `data: {}`.
     pub event_lines: bool,
     pub no_role: bool,
-    pub role_every_chunk: bool,
     /// Increase `created` with each chunk.
     pub created_per_chunk: bool,
     pub finish_reason: String,
@@ -139,7 +138,6 @@ impl Default for Script {
             id_lines: false,
             event_lines: false,
             no_role: false,
-            role_every_chunk: false,
             created_per_chunk: false,
             finish_reason: "stop".to_owned(),
             no_done: false,

@@ -111,8 +111,7 @@ impl<'a> Stream<'a> {
             self.role(index);
         }
         if sent < count {
-            let role = if script.role_every_chunk { r#""role":"assistant","# } else { "" };
-            let delta = format!(r#"{role}"content":{}"#, json_text(script.content(sent)));
+            let delta = format!(r#""content":{}"#, json_text(script.content(sent)));
             let is_end = sent + 1 == count;
             if script.usage_on_last_content_chunk && is_end && index + 1 == self.request.choices {
                 let usage = usage(script, completion_tokens(script, self.request)).to_string();

@@ -145,26 +145,6 @@ async fn a_streaming_request_reaches_the_engine_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn deviations_of_engines_are_normalized() {
-    let app = TestApp::start().await;
-    for script in [
-        Script { no_role: true, ..Script::default() },
-        Script { role_every_chunk: true, ..Script::default() },
-        Script { created_per_chunk: true, ..Script::default() },
-        Script { no_role: true, created_per_chunk: true, usage_every_chunk: true, ..Script::default() },
-    ] {
-        let events = app.events(script.clone(), stream("hi")).await;
-        check_chunks(&chunks(&events));
-        assert_eq!(content(&events), "Hello Hello Hello ", "{script:?}");
-    }
-    for (engine_sends, client_sees) in [("length", "length"), ("abort", "length"), ("eos", "stop")] {
-        let script = Script { finish_reason: engine_sends.to_owned(), ..Script::default() };
-        let chunks = chunks(&app.events(script, stream("hi")).await);
-        assert_eq!(chunks.last().unwrap()["choices"][0]["finish_reason"], client_sees);
-    }
-}
-
-#[tokio::test]
 async fn every_choice_of_a_stream_has_one_role_and_one_finish_reason() {
     let app = TestApp::start().await;
     let mut body = stream("hi");
@@ -176,20 +156,6 @@ async fn every_choice_of_a_stream_has_one_role_and_one_finish_reason() {
         assert_eq!(choices.iter().filter(|choice| choice["delta"]["role"] == "assistant").count(), 1);
         assert_eq!(choices.iter().filter(|choice| choice["finish_reason"] == "stop").count(), 1);
     }
-}
-
-#[tokio::test]
-async fn tool_calls_without_an_index_get_one() {
-    let app = TestApp::start().await;
-    let chunk =
-        |choice: &str| format!(r#"{{"id":"x","object":"chat.completion.chunk","created":1,"choices":[{choice}]}}"#);
-    let call = r#"{"index":0,"delta":{"tool_calls":[{"id":"c","type":"function","function":{"name":"f"}}]}}"#;
-    let end = r#"{"index":0,"delta":null,"finish_reason":"tool_calls"}"#;
-    let script = Script { raw_events: Some(vec![chunk(call), chunk(end)]), ..Script::default() };
-    let chunks = chunks(&app.events(script, stream("hi")).await);
-    check_chunks(&chunks);
-    assert_eq!(chunks[0]["choices"][0]["delta"]["tool_calls"][0]["index"], 0);
-    assert_eq!(chunks[1]["choices"][0]["finish_reason"], "tool_calls");
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ mod responses;
 #[cfg(test)]
 mod schema_tests;
 #[cfg(test)]
-mod scripted_engine;
+pub(crate) mod scripted_engine;
 
 use dialects::responses::ReasoningSeal;
 

@@ -12,7 +12,11 @@ use serde_json::{Value, json};
 pub(super) fn pass(model: &str, dialect: &Dialect, pieces: &[&[u8]]) -> (String, Result<(), BadUpstreamResponse>) {
     let mut streaming = StreamOptions::default();
     streaming.usage = true;
-    let mut stream = ChatStream::new(model, &streaming, 1, 10, dialect.stream());
+    pass_through(&mut ChatStream::new(model, &streaming, 1, 10, dialect.stream()), pieces)
+}
+
+/// The output for a stream that arrives in these pieces, and how it ended.
+pub(crate) fn pass_through(stream: &mut ChatStream, pieces: &[&[u8]]) -> (String, Result<(), BadUpstreamResponse>) {
     let mut out = Vec::new();
     let mut run = || {
         for piece in pieces {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::dialect_tests::scripted_engine::pass_through as pass;
 use crate::request::StreamOptions;
 use domain::usage::{Certainty, Tokens};
 use expect_test::expect;
@@ -8,21 +9,6 @@ fn stream(usage: bool) -> ChatStream {
     let mut streaming = StreamOptions::default();
     streaming.usage = usage;
     ChatStream::new("acme/tiny", &streaming, 1, 10, None)
-}
-
-/// The output for a stream that arrives in these pieces, and how it ended.
-fn pass(stream: &mut ChatStream, pieces: &[&[u8]]) -> (String, Result<(), BadUpstreamResponse>) {
-    let mut out = Vec::new();
-    let mut run = || {
-        for piece in pieces {
-            out.extend_from_slice(&stream.pass(Bytes::copy_from_slice(piece))?);
-        }
-        out.extend_from_slice(&stream.end()?);
-        Ok(())
-    };
-    let result = run();
-    out.extend_from_slice(&stream.take_written());
-    (String::from_utf8(out).unwrap(), result)
 }
 
 const CLEAN: &str = concat!(

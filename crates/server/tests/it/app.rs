@@ -315,9 +315,7 @@ impl TestApp {
     /// Reads a whole chat stream, with the engine following the script.
     pub(crate) async fn events(&self, script: Script, body: Value) -> Vec<Event> {
         self.engine().push(script);
-        let (events, clean) = self.open_stream(body).await.rest().await;
-        assert!(clean, "the connection broke after {events:#?}");
-        events
+        events_of(&self.client(), "/chat/completions", body).await
     }
 
     /// The status of a model in `GET /v1/models`.
@@ -394,6 +392,22 @@ pub(crate) fn stream_with_usage(text: &str) -> Value {
     let mut body = stream(text);
     body["stream_options"] = json!({"include_usage": true});
     body
+}
+
+/// Opens a stream and reads all of it.
+pub(crate) async fn events_of(client: &Client, path: &str, body: Value) -> Vec<Event> {
+    let stream = client.open_stream(path, body).await;
+    assert_eq!(stream.status, 200);
+    let (events, is_clean) = stream.rest().await;
+    assert!(is_clean, "the connection broke after {events:#?}");
+    events
+}
+
+/// The types of events, with repeated ones once.
+pub(crate) fn types(events: &[Event]) -> Vec<String> {
+    let mut types: Vec<String> = events.iter().map(|event| text(&event.json()["type"]).to_owned()).collect();
+    types.dedup();
+    types
 }
 
 /// The concatenated text of a stream.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use testkit::fake_engine::{ErrorBody, FakeEngine, Script};
 use testkit::http::{Client, Event};
 
-use crate::app::{CHAT, CONTENT_KEY, Setup, TIMEOUT, TestApp, UPSTREAM_NAME, text, wait_until};
+use crate::app::{CHAT, CONTENT_KEY, Setup, TIMEOUT, TestApp, UPSTREAM_NAME, events_of, text, types, wait_until};
 use crate::openai::stored_responses::{continuing, keep_for_days};
 
 const MESSAGES: &str = "/messages";
@@ -37,17 +37,7 @@ fn streamed(path: &str) -> Value {
 
 async fn events(app: &TestApp, path: &str, script: Script) -> Vec<Event> {
     app.engine().push(script);
-    let stream = client(app).open_stream(path, streamed(path)).await;
-    assert_eq!(stream.status, 200);
-    let (events, is_clean) = stream.rest().await;
-    assert!(is_clean, "the connection broke after {events:#?}");
-    events
-}
-
-fn types(events: &[Event]) -> Vec<String> {
-    let mut types: Vec<String> = events.iter().map(|event| text(&event.json()["type"]).to_owned()).collect();
-    types.dedup();
-    types
+    events_of(&client(app), path, streamed(path)).await
 }
 
 /// `status code certainty prompt+completion(cached)` of the one call.

@@ -1,5 +1,5 @@
-use super::{client, create, error_line, events, message, types};
-use crate::app::{CHAT, TestApp, UPSTREAM_NAME, headers_but_ids};
+use super::{client, create, error_line, events, message};
+use crate::app::{CHAT, TestApp, UPSTREAM_NAME, headers_but_ids, types};
 use domain::usage::{CallOrigin, CallSurface, Certainty, Tokens};
 use expect_test::expect;
 use serde_json::{Value, json};

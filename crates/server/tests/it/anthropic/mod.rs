@@ -5,7 +5,7 @@ mod errors;
 mod messages;
 mod models;
 
-use crate::app::{CHAT, TestApp, text};
+use crate::app::{CHAT, TestApp, events_of, text};
 use serde_json::{Value, json};
 use testkit::fake_engine::Script;
 use testkit::http::{Client, Event, Response};
@@ -28,18 +28,7 @@ async fn events(app: &TestApp, script: Script) -> Vec<Event> {
     app.engine().push(script);
     let mut body = message("hi");
     body["stream"] = json!(true);
-    let stream = client(app).open_stream("/messages", body).await;
-    assert_eq!(stream.status, 200);
-    let (events, is_clean) = stream.rest().await;
-    assert!(is_clean, "the connection broke after {events:#?}");
-    events
-}
-
-/// The types of events, with repeated ones once.
-fn types(events: &[Event]) -> Vec<String> {
-    let mut types: Vec<String> = events.iter().map(|event| text(&event.json()["type"]).to_owned()).collect();
-    types.dedup();
-    types
+    events_of(&client(app), "/messages", body).await
 }
 
 /// `status type code param` of an error; also checks the envelope.

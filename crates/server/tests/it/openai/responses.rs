@@ -1,6 +1,6 @@
 //! Responses, over engines that only speak chat.
 
-use crate::app::{CHAT, EMBEDDING, TestApp, UPSTREAM_NAME, error_line, text};
+use crate::app::{CHAT, EMBEDDING, TestApp, UPSTREAM_NAME, error_line, events_of, text, types};
 use domain::usage::{CallOrigin, CallSurface, Certainty, Tokens};
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -25,18 +25,7 @@ async fn create(app: &TestApp, body: Value) -> Response {
 /// The events of a stream, with the engine following the script.
 async fn events(app: &TestApp, script: Script) -> Vec<Event> {
     app.engine().push(script);
-    let stream = app.client().open_stream("/responses", with("stream", json!(true))).await;
-    assert_eq!(stream.status, 200);
-    let (events, is_clean) = stream.rest().await;
-    assert!(is_clean, "the connection broke after {events:#?}");
-    events
-}
-
-/// The types of events, with repeated ones once.
-fn types(events: &[Event]) -> Vec<String> {
-    let mut types: Vec<String> = events.iter().map(|event| text(&event.json()["type"]).to_owned()).collect();
-    types.dedup();
-    types
+    events_of(&app.client(), "/responses", with("stream", json!(true))).await
 }
 
 #[tokio::test]

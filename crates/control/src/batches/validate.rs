@@ -495,8 +495,8 @@ mod tests {
             (line("b", "[]"), "invalid_value", Some("body")),
             (line("b", "{}"), "missing_parameter", Some("body.model")),
             (line("b", r#"{"model":"other/x"}"#), "model_not_found", Some("body.model")),
-            (line("b", r#"{"model":"acme/a","stream":true}"#), "invalid_value", Some("body.stream")),
             (line("b", r#"{"model":"acme/embedding"}"#), "invalid_value", Some("body.model")),
+            (line("b", r#"{"model":"acme/a","stream":true}"#), "invalid_value", Some("body.stream")),
             (line("b", &format!(r#"{{"model":"acme/a","x":"{}"}}"#, "x".repeat(1_000))), "payload_too_large", None),
         ] {
             let parsed = parse(&format!("{good}\n\n{bad}\n"));

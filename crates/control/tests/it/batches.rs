@@ -13,10 +13,11 @@ use domain::model::Modality;
 use domain::usage::Actor;
 use domain::{Caller, FileId, KeyId, OrganizationId, RunId, StoredFile, Timestamp, WorkspaceId};
 use fleet::Connector;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use store::{PoolSizes, Store, files, leader};
+use store::batches::{self, NewLine, StoredContent};
+use store::{ContentKeys, PoolSizes, Store, files, leader};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -181,7 +182,8 @@ async fn a_line_that_cannot_be_read_does_not_keep_the_others() {
         batches::insert_lines(&mut tx, &batch.id, &[sealed]).await.unwrap();
         tx.commit().await.unwrap();
         let claimed = storage.claim(&batch.id, &claim.run, (NOW, NOW.plus_millis(MINUTE)), 10).await.unwrap();
-        assert_eq!(claimed.iter().map(|line| line.number).collect::<Vec<_>>(), [1, 2]);
+        let numbers: BTreeSet<u64> = claimed.iter().map(|line| line.number).collect();
+        assert_eq!(numbers, BTreeSet::from([1, 2]));
     })
     .await;
 }
@@ -205,8 +207,6 @@ async fn a_result_that_cannot_be_read_for_a_day_is_an_error_and_its_batch_ends()
     .await;
 }
 
-    on_both(async |_, store| {
-        let (storage, bucket) = start(&store).await;
 #[tokio::test]
 async fn results_that_cannot_all_be_stored_take_no_room() {
     fail_to_store_results([(LineOutcome::Failed, 3 << 19), (LineOutcome::Succeeded, 5 << 19)]).await;
@@ -218,6 +218,8 @@ async fn results_whose_ends_cannot_be_stored_take_no_room() {
 }
 
 async fn fail_to_store_results(lines: [(LineOutcome, usize); 2]) {
+    on_both(async |_, store| {
+        let (storage, bucket) = start(&store).await;
         let (batch, claim) = ended_batch(&storage, &store, &lines).await;
         bucket.set(Fault::FailLaterWrites);
         let error = storage.finalize(&batch, &claim).await.unwrap_err();
@@ -225,10 +227,10 @@ async fn fail_to_store_results(lines: [(LineOutcome, usize); 2]) {
         let mut tx = store.begin().await.unwrap();
         assert_eq!(files::bytes_of(&mut tx, &batch.workspace, NOW).await.unwrap(), 1 << 10, "only the input is left");
         drop(tx);
-        bucket.set(Fault::None);
-        let done = storage.finalize(&batch, &claim).await.unwrap();
         let is_free = async |seconds: i64| storage.open(NOW.plus_millis(1_000 * seconds)).await.unwrap()[0].is_free;
         assert_eq!((is_free(4).await, is_free(5).await), (false, true), "it is repeated soon, but not at once");
+        bucket.set(Fault::None);
+        let done = storage.finalize(&batch, &claim).await.unwrap();
         let has_files = (done.output_file.is_some(), done.error_file.is_some());
         assert_eq!((done.status, has_files), (BatchStatus::Completed, (true, true)));
     })

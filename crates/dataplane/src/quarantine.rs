@@ -55,7 +55,7 @@ const ABANDONED_FOR: Duration = Duration::from_secs(10);
 /// The abandoned calls of a workspace that are remembered; its oldest is forgotten first. More than the default requests per
 /// minute, so that a client cannot hide a prompt behind others that it abandons.
 const MAX_ABANDONED_PER_WORKSPACE: usize = 1024;
-/// Those of all workspaces.
+/// The bound of all workspaces together.
 const MAX_ABANDONED: usize = 16 * MAX_ABANDONED_PER_WORKSPACE;
 /// How often calls look whether replicas of abandoned calls are down.
 const LOOK_PERIOD: Duration = Duration::from_millis(100);

@@ -69,14 +69,14 @@ pub struct Backend {
     pub template: Template,
     health: AtomicU8,
     in_flight: AtomicU32,
-    /// Those of them that yield to interactive calls.
+    /// Calls that yield to interactive ones.
     yielding: AtomicU32,
     created_at: Instant,
     /// When an interactive call last began, in seconds after `created_at`.
     interactive_secs: AtomicU64,
     /// The first of the calls that wait for room sleeps.
     is_awaited: AtomicBool,
-    /// That of its pool.
+    /// The queue of its pool.
     queue: Mutex<Weak<Queue>>,
     probe: CapacityProbe,
     prompt_load: PromptLoad,

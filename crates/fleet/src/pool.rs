@@ -209,7 +209,7 @@ impl Pool {
         Capabilities::of_all(known.iter().map(|one| &**one))
     }
 
-    /// Those of `needed` that every replica lacks.
+    /// The part of `needed` that every replica lacks.
     pub fn lacking(&self, needed: CapabilitySet) -> CapabilitySet {
         let mut lacking = if self.replicas.is_empty() { CapabilitySet::EMPTY } else { needed };
         for replica in &self.replicas {

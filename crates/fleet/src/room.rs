@@ -26,14 +26,14 @@ const USUAL_WEIGHT: u32 = 16;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Occupancy {
     pub(crate) max_in_flight: Option<u32>,
-    /// That of a replica without `max_in_flight`.
+    /// The capacity of a replica without `max_in_flight`.
     pub(crate) probed_capacity: u32,
     pub(crate) share: BatchShare,
     /// Since an interactive call has begun.
     pub(crate) quiet_secs: u64,
     /// Calls of all classes.
     pub(crate) in_flight: u32,
-    /// Those of them that yield.
+    /// Calls that yield.
     pub(crate) yielding: u32,
     /// Calls in the queue of the engine; `None` if it does not report them.
     pub(crate) queued: Option<u64>,

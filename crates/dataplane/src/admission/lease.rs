@@ -28,7 +28,7 @@ pub(super) enum LeasedAccount {
         key: KeyId,
         period: BudgetPeriod,
     },
-    /// Of an end user of the workspace.
+    /// The budget of an end user of the workspace.
     EndUser {
         workspace: WorkspaceId,
         end_user: EndUserId,

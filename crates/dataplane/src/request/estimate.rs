@@ -254,7 +254,7 @@ impl TokenEstimate {
     }
 
     /// The tokens of everything that becomes the prompt, estimated from the length of its text and the dimensions of images.
-    /// Those of token ids are known.
+    /// The tokens of prompts that are token ids are known.
     pub(crate) fn likely_prompt(&self) -> u64 {
         let counted = self.media_tokens.saturating_add(self.token_ids.unwrap_or(0));
         self.text_bytes().div_ceil(BYTES_PER_TOKEN).saturating_add(counted)

@@ -52,7 +52,7 @@ named_enum! {
         Completions = "/v1/completions",
         Responses = "/v1/responses",
         Rerank = "/v1/rerank",
-        /// Of a message batch, in the format of Anthropic's API.
+        /// Lines of a message batch, in the format of Anthropic's API.
         Messages = "/v1/messages",
     }
 }
@@ -63,7 +63,7 @@ impl BatchEndpoint {
         matches!(self, Self::Messages)
     }
 
-    /// That of the models that serve it.
+    /// The modality of the models that serve it.
     pub const fn modality(self) -> Modality {
         match self {
             Self::Chat | Self::Completions | Self::Responses | Self::Messages => Modality::Chat,
@@ -182,7 +182,8 @@ pub struct Batch {
     /// `None` for message batches, whose lines come with the request.
     pub input_file: Option<FileId>,
     pub output_file: Option<FileId>,
-    /// Of a message batch, all results are in the output file, and the first of those that are errors also in this one.
+    /// The lines that failed. A message batch has all results in the output file, and the first that are errors also in
+    /// this one.
     pub error_file: Option<FileId>,
     /// `None` for the retention of all files.
     pub output_expiry: Option<OutputExpiry>,

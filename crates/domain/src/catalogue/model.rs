@@ -111,7 +111,7 @@ pub struct Model {
     pub name: String,
     pub modality: Modality,
     pub context_length: u64,
-    /// That of interactive calls; see [`Self::price_of`].
+    /// The price of interactive calls; see [`Self::price_of`].
     pub price: Price,
     /// What 1,000 rerank calls cost beside their tokens; see [`Self::search_price_of`].
     pub per_1k_searches: NanoUsd,
@@ -229,10 +229,10 @@ named_enum! {
     /// An API that compares a text with others.
     #[derive(Default)]
     pub enum RerankApi {
-        /// That of vLLM, which is Cohere's.
+        /// The API of vLLM, which is Cohere's.
         #[default]
         Vllm = "vllm",
-        /// That of Hugging Face's Text Embeddings Inference, which Forebay does not start.
+        /// The API of Hugging Face's Text Embeddings Inference, which Forebay does not start.
         Tei = "tei",
     }
 }
@@ -326,7 +326,7 @@ pub struct Flavor {
     pub precision: String,
     pub driver: DriverKind,
     pub launch: Launch,
-    /// Of a known engine; a custom command has its own.
+    /// The options of a known engine; a custom command has its own.
     pub options: EngineOptions,
     /// The container image; `None` for the default image of the engine.
     pub image: Option<String>,

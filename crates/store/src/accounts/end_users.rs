@@ -213,7 +213,7 @@ pub(crate) async fn note<'a>(
     Ok(noted.into_iter().map(|(named, _)| named).collect())
 }
 
-/// Those of these end users that have a row.
+/// Finds which of these end users have a row.
 async fn known(tx: &mut Tx, named: &[Named<'_>]) -> Result<HashSet<(String, EndUserId)>, StoreError> {
     let mut known = HashSet::with_capacity(named.len());
     for chunk in chunks(named) {

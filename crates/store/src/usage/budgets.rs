@@ -65,7 +65,7 @@ macro_rules! account {
 }
 
 const KEY_ACCOUNT: &str = account!("usage_days WHERE actor");
-/// Of an end user, of the workspace `$6`.
+/// The account of an end user of the workspace `$6`.
 const END_USER_ACCOUNT: &str = account!("usage_end_users WHERE workspace_id = $6 AND end_user");
 
 /// Identifies a lease of a budget of an end user.

@@ -47,7 +47,7 @@ struct Accounts {
 }
 
 impl Accounts {
-    /// Those of a deleted workspace.
+    /// The accounts of a deleted workspace.
     const EMPTY: Self =
         Self { own: EMPTY, shared: Account { owner: AccountOwner::Organization, ..EMPTY }, workspaces: 0, written: 0 };
 

@@ -12,6 +12,7 @@
 mod attempt;
 mod held;
 mod jobs;
+mod shares;
 mod window;
 mod writing;
 
@@ -21,10 +22,11 @@ use attempt::{EndedAttempt, attempt};
 use control::CommandError;
 use control::batches::{BatchError, BatchStorage, Claim, LineWriter, RunnableLine};
 use domain::batches::{Batch, BatchStatus, LineOutcome};
-use domain::{BatchId, Caller, RunId, WorkspaceId};
+use domain::{BatchId, Caller, OrganizationId, RunId, WorkspaceId};
 use held::HeldLines;
 use jobs::{JobParts, caller_of, give_up_validation, validate};
 use node::clock;
+use shares::{Sharer, share_of};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,7 +52,7 @@ const MAX_RUNNING: usize = 256;
 const MAX_CLAIMED: usize = 64;
 /// No lines are claimed while those that run have more bytes.
 const MAX_RUNNING_BYTES: usize = 64 << 20;
-/// Validations and the like that a node does at the same time; of one workspace it does one.
+/// Validations and the like that a node does at the same time; of one organization it does half of them, and of one workspace one.
 const MAX_JOBS: usize = 4;
 /// How long what the creator of a batch may do is remembered.
 const CALLER_TTL: Duration = Duration::from_secs(2);
@@ -127,8 +129,8 @@ struct Runner {
     lines: HashMap<Id, RunningLine>,
     /// Validations, and all that is done after the last line.
     jobs: JoinSet<()>,
-    /// The batch of each job.
-    busy: HashMap<Id, (BatchId, WorkspaceId)>,
+    /// Whose batch each job is about.
+    busy: HashMap<Id, (OrganizationId, WorkspaceId)>,
     results: mpsc::Sender<Write>,
     held: HeldLines,
     is_failing: bool,
@@ -308,9 +310,13 @@ impl Runner {
         JobParts { surface: Arc::clone(&self.surface), storage: self.storage.clone(), owner: self.owner() }
     }
 
-    /// Begins a job of a batch, unless one of its workspace runs, or too many do. The next round tries again.
+    /// Begins a job of a batch, unless one of its workspace runs, or too many of its organization or of all do. The next round
+    /// tries again.
     fn begin_job(&mut self, batch: &Batch, job: impl Future<Output = Result<(), BatchError>> + Send + 'static) {
-        if self.busy.len() >= MAX_JOBS || self.busy.values().any(|(_, workspace)| *workspace == batch.workspace) {
+        let of_organization =
+            self.busy.values().filter(|(organization, _)| *organization == batch.organization).count();
+        let is_busy = self.busy.values().any(|(_, workspace)| *workspace == batch.workspace);
+        if is_busy || of_organization >= MAX_JOBS / 2 || self.busy.len() >= MAX_JOBS {
             return;
         }
         let id = batch.id.clone();
@@ -326,19 +332,12 @@ impl Runner {
             }
         };
         let spawned = self.jobs.spawn_on(job, &self.background);
-        self.busy.insert(spawned.id(), (batch.id.clone(), batch.workspace.clone()));
+        self.busy.insert(spawned.id(), (batch.organization.clone(), batch.workspace.clone()));
     }
 
-    /// How many lines of a batch may run here. Batches share the lines of their workspace, and workspaces those of the node, of
-    /// which none gets more than half, so that one that comes later finds room at once.
     fn share_of(&self, id: &BatchId) -> usize {
-        let Some(active) = self.active.get(id) else { return 0 };
-        let owners: HashSet<_> = self.active.values().map(|active| &active.batch.workspace).collect();
-        let own = self.active.values().filter(|other| other.batch.workspace == active.batch.workspace);
-        let (batches, running) = own.fold((0, 0), |(batches, running), own| (batches + 1, running + own.running));
-        let of_owner = (MAX_RUNNING / owners.len().max(1)).clamp(window::LEAST, MAX_RUNNING / 2);
-        let left = of_owner.saturating_sub(running) + active.running;
-        (of_owner / batches).max(window::LEAST).min(left)
+        let all: Vec<_> = self.active.values().map(Active::sharer).collect();
+        self.active.get(id).map_or(0, |active| share_of(&active.sharer(), &all))
     }
 
     /// Claims lines of a batch and runs them.
@@ -434,5 +433,10 @@ impl Active {
             next_look: now,
             end: watch::Sender::new(None),
         }
+    }
+
+    fn sharer(&self) -> Sharer<'_> {
+        let Batch { organization, workspace, .. } = &self.batch;
+        Sharer { organization, workspace, running: self.running }
     }
 }

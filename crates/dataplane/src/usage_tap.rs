@@ -282,9 +282,9 @@ impl UsageTap {
     }
 
     /// Keeps the permit and settles it together with the tap.
-    pub(crate) fn keep(&mut self, permit: Permit) {
+    pub(crate) fn keep(&mut self, permit: Box<Permit>) {
         if let Some(call) = &mut self.0 {
-            call.permit = Some(Box::new(permit));
+            call.permit = Some(permit);
         }
     }
 

@@ -71,7 +71,7 @@ impl Admission {
         model: &Model,
         estimate: &TokenEstimate,
         AskedCall { request, class, is_counted, now, search_price, end_user }: AskedCall,
-    ) -> Result<Permit, CallError> {
+    ) -> Result<Box<Permit>, CallError> {
         let limits = caller.workspace_limits.over(&self.defaults);
         let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
         let average = self.averages.of(&caller.workspace, &model.id);

@@ -48,7 +48,8 @@ impl UnbilledWork {
     }
 }
 
-/// Settles on [`Permit::settle`], or on drop as if the call had used nothing.
+/// Settles on [`Permit::settle`], or on drop as if the call had used nothing. Boxed when it is made, because it moves with
+/// the call.
 pub(crate) struct Permit {
     rate_limits: Option<RateLimitStatus>,
     limit: Option<u64>,
@@ -84,8 +85,8 @@ impl Permit {
         rate_limits: RateLimitStatus,
         limit: Option<u64>,
         charged_completion: u64,
-    ) -> Self {
-        Self {
+    ) -> Box<Self> {
+        Box::new(Self {
             rate_limits: Some(rate_limits),
             limit,
             charged_completion,
@@ -96,13 +97,13 @@ impl Permit {
             _visit: None,
             _running: None,
             _room: None,
-        }
+        })
     }
 
     /// For calls to dedicated endpoints, which have neither limits nor quota.
-    pub(crate) fn unmetered(visit: OpenCall, limit: Option<u64>) -> Self {
+    pub(crate) fn unmetered(visit: OpenCall, limit: Option<u64>) -> Box<Self> {
         let charged_completion = u64::MAX - 1;
-        Self {
+        Box::new(Self {
             rate_limits: None,
             limit,
             charged_completion,
@@ -113,10 +114,10 @@ impl Permit {
             _visit: Some(visit),
             _running: None,
             _room: None,
-        }
+        })
     }
 
-    pub(crate) fn counting(mut self, running: Option<RunningCall>, room: JournalRoom) -> Self {
+    pub(crate) fn counting(mut self: Box<Self>, running: Option<RunningCall>, room: JournalRoom) -> Box<Self> {
         self._running = running;
         self._room = Some(room);
         self
@@ -124,7 +125,7 @@ impl Permit {
 
     /// The engine generates this many choices and up to `most` tokens. Of a stream, each chunk says how many they are; else
     /// all are unseen until the end.
-    pub(crate) fn generating(mut self, choices: u64, most: u64, is_stream: bool) -> Self {
+    pub(crate) fn generating(mut self: Box<Self>, choices: u64, most: u64, is_stream: bool) -> Box<Self> {
         self.choices = choices.max(1);
         let granted = self.limit.unwrap_or(u64::MAX).saturating_mul(self.choices);
         self.most_completion = most.min(granted);
@@ -182,7 +183,7 @@ impl Permit {
         self.charged_completion.saturating_add(1)
     }
 
-    pub(crate) fn settle(mut self, used: UsedTokens, now: Instant) {
+    pub(crate) fn settle(mut self: Box<Self>, used: UsedTokens, now: Instant) {
         self.close(used, now);
     }
 

@@ -415,7 +415,7 @@ async fn any_number_of_generated_tokens_is_charged_at_once() {
 }
 
 /// A call with a limit of 128,000 tokens, to a model that has room for them.
-async fn agents_call(node: &Node) -> Permit {
+async fn agents_call(node: &Node) -> Box<Permit> {
     let body = r#"{"model":"a/b","max_tokens":128000,"messages":[{"role":"user","content":"hi"}]}"#;
     let estimate = chat::parse(body.into()).unwrap().estimate;
     let model = Model { context_length: 200_000, ..model() };

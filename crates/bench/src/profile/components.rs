@@ -68,7 +68,7 @@ const MODULES: [(&str, Component); 44] = [
     ("server", Component("surface")),
 ];
 
-/// Libraries, by a part of the path of their sources.
+/// Libraries with a task of their own, by a part of the path of their sources.
 const LIBRARIES: [(&str, Component); 6] = [
     ("/tokio-", RUNTIME),
     ("/mio-", RUNTIME),
@@ -76,6 +76,29 @@ const LIBRARIES: [(&str, Component); 6] = [
     ("/libsqlite3-sys-", DATABASE),
     ("sqlite3.c", DATABASE),
     ("/sha2-", HASHES),
+];
+
+/// Libraries that serve any part of a call. Only functions whose names do not say whom they serve are attributed to them.
+const TOOLS: [(&str, Component); 19] = [
+    ("/httparse-", Component("HTTP heads")),
+    ("/http-", Component("HTTP heads")),
+    ("/bytes-", Component("buffers (bytes)")),
+    ("/hashbrown-", Component("hash maps")),
+    ("/foldhash-", Component("hash maps")),
+    ("/ahash-", Component("hash maps")),
+    ("library/std/src/collections/hash", Component("hash maps")),
+    ("library/core/src/hash", Component("hash maps")),
+    ("/crc32fast-", Component("checksums")),
+    ("/memchr-", Component("string search and UTF-8")),
+    ("/simdutf8-", Component("string search and UTF-8")),
+    ("library/core/src/str", Component("string search and UTF-8")),
+    ("/itoa-", Component("numbers as text")),
+    ("library/core/src/num", Component("numbers as text")),
+    ("library/core/src/fmt", Component("numbers as text")),
+    ("/parking_lot", Component("locks")),
+    ("/arc-swap-", Component("locks")),
+    ("library/std/src/sync", Component("locks")),
+    ("library/alloc/src", Component("vectors and strings")),
 ];
 
 impl Component {
@@ -92,8 +115,10 @@ impl Component {
         if let Some(component) = module_of_file(file).as_deref().and_then(of_module) {
             return component;
         }
-        let by_file = LIBRARIES.iter().find(|(part, _)| file.contains(part)).map(|(_, component)| *component);
-        by_file.or_else(|| of_function(function)).unwrap_or(OTHER)
+        let by_file = |libraries: &[(&str, Self)]| {
+            libraries.iter().find(|(part, _)| file.contains(part)).map(|(_, component)| *component)
+        };
+        by_file(&LIBRARIES).or_else(|| of_function(function)).or_else(|| by_file(&TOOLS)).unwrap_or(OTHER)
     }
 }
 
@@ -144,7 +169,8 @@ mod tests {
             ("crates/json/src/scan.rs", "dataplane::request::chat::parse", "JSON scanner"),
             ("/rustc/1/library/core/src/option.rs", "<fleet::pool::Pool>::pick", "routing"),
             ("/registry/tokio-1.40/src/runtime/mod.rs", "edge::workers::Core::serve", "runtime (tokio)"),
-            ("/registry/bytes-1.1/src/bytes.rs", "bytes::Bytes::split_to", "other libraries"),
+            ("/registry/bytes-1.1/src/bytes.rs", "bytes::Bytes::split_to", "buffers (bytes)"),
+            ("/registry/bytes-1.1/src/bytes.rs", "http1::server::serve", "client connections"),
             ("/registry/json_lines/src/lib.rs", "json_lines::go", "other libraries"),
             ("???", "malloc", "memory allocation"),
             ("./string/../memmove-vec-unaligned-erms.S", "__memcpy_avx_unaligned_erms", "copies of memory"),

@@ -51,13 +51,17 @@ pub async fn run(options: Options) -> anyhow::Result<()> {
     };
     let expected = options.check.as_ref().map(read).transpose()?;
     let workloads = Workloads::start(&options, cores, scratch.path()).await?;
-    let mut counted = Vec::new();
+    let (mut counted, mut unexplained) = (Vec::new(), Vec::new());
     for workload in Workload::ALL {
         let enough = expected.as_ref().and_then(|expected| expected.most(workload.name()));
         let counts = workloads.count(workload, enough).await.with_context(|| workload.name().to_owned())?;
         println!("{}", table::summary(workload, &counts));
         if options.sample {
-            println!("{}", table::by_component(&counts, &workloads.sample(workload).await?));
+            let samples = workloads.sample(workload).await?;
+            println!("{}", table::by_component(&counts, &samples));
+            if samples.is_some_and(|samples| !samples.add_up()) {
+                unexplained.push(workload.name());
+            }
         }
         counted.push((workload, counts.serving));
     }
@@ -68,6 +72,9 @@ pub async fn run(options: Options) -> anyhow::Result<()> {
     let grown = expected.map(|expected| measured.grown_over(&expected)).unwrap_or_default();
     if !grown.is_empty() {
         bail!("{}\nIf this is worth it, `make instructions-update` writes the new numbers.", grown.join("\n"));
+    }
+    if !unexplained.is_empty() {
+        bail!("the parts of {} differ from its CPU time by more than 10 %", unexplained.join(", "));
     }
     Ok(())
 }

@@ -11,6 +11,8 @@ use testkit::process::Launch;
 use crate::proxy_bench::setup::process_stat::CpuTime;
 
 const SAMPLES_PER_SECOND: u32 = 4_000;
+/// The sum of the parts may differ from the CPU time by this part of it.
+const MAX_DIFFERENCE: f64 = 0.1;
 /// Until perf has attached itself to all threads.
 const ATTACH: Duration = Duration::from_millis(500);
 /// The threads that serve calls are named so, with a number.
@@ -25,6 +27,17 @@ pub(super) struct Samples {
     pub(super) others: Vec<(String, f64)>,
     /// As the kernel accounts it, without sampling.
     pub(super) measured: f64,
+}
+
+impl Samples {
+    /// The sum of the parts, as a part of what was measured.
+    pub(super) fn share(&self) -> f64 {
+        (self.user + self.others.iter().map(|(_, cost)| cost).sum::<f64>()) / self.measured
+    }
+
+    pub(super) fn add_up(&self) -> bool {
+        (self.share() - 1.0).abs() <= MAX_DIFFERENCE
+    }
 }
 
 /// Runs a load, which returns its number of calls or events, and samples the process meanwhile. `None` without perf.
@@ -96,6 +109,14 @@ fn system_call(symbol: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_parts_of_a_call_add_up_within_a_tenth() {
+        for (kernel, add_up) in [(2.0, false), (3.1, true), (4.9, true), (5.1, false)] {
+            let samples = Samples { user: 6.0, others: vec![("kernel: sendto".into(), kernel)], measured: 10.0 };
+            assert_eq!(samples.add_up(), add_up, "{kernel}");
+        }
+    }
 
     #[test]
     fn samples_belong_to_a_system_call_to_user_code_or_to_another_thread() {

@@ -32,12 +32,13 @@ pub(super) fn by_component(counts: &Counts, samples: &Option<Samples>) -> String
     }
     let rest: f64 = small.iter().map(|(_, cost)| cost).sum();
     row("smaller ones", &format!("{rest:.0}"), &micros(rest));
-    let Some(Samples { user, others, measured }) = samples else { return text };
+    let Some(samples) = samples else { return text };
+    let Samples { others, measured, .. } = samples;
     for (name, cost) in others {
         row(name, "", &format!("{cost:.2}"));
     }
-    let sum = user + others.iter().map(|(_, cost)| cost).sum::<f64>();
-    row("sum", &format!("{all:.0}"), &format!("{sum:.2}"));
-    row("measured without sampling", "", &format!("{measured:.2} ({:.0} %)", sum / measured * 100.0));
+    let share = samples.share();
+    row("sum", &format!("{all:.0}"), &format!("{:.2}", share * measured));
+    row("measured without sampling", "", &format!("{measured:.2} ({:.0} %)", share * 100.0));
     text
 }

@@ -60,8 +60,8 @@ struct Figure {
     label: String,
     baseline: f64,
     forebay: f64,
-    /// The ratio to the baseline, or the difference.
-    compared: f64,
+    /// The ratio to the baseline, or the difference. `None` if the baseline is zero.
+    compared: Option<f64>,
 }
 
 impl Figure {
@@ -72,8 +72,12 @@ impl Figure {
             label: format!("{} ({})", text("figure"), text("unit")),
             baseline: number("baseline").unwrap(),
             forebay: number("forebay").unwrap(),
-            compared: number("ratio").or_else(|| number("added")).unwrap(),
+            compared: number("ratio").or_else(|| number("added")),
         }
+    }
+
+    fn ratio(&self) -> f64 {
+        self.compared.unwrap_or_else(|| panic!("{} is not compared", self.label))
     }
 }
 
@@ -106,8 +110,10 @@ fn published_figures_are_those_of_the_newest_measurement() {
     let (_, newest) = page.split_once("\n## Gateway against nginx\n").unwrap();
     for figure in &figures {
         let cells = row(newest, &format!("| {} |", figure.label));
-        let shown = [cells[1], cells[2], cells[3]].map(number);
-        assert_eq!(shown, [figure.baseline, figure.forebay, figure.compared], "{}", figure.label);
+        let shown = [cells[1], cells[2]].map(number);
+        assert_eq!(shown, [figure.baseline, figure.forebay], "{}", figure.label);
+        let compared = if cells[3] == "-" { None } else { Some(number(cells[3])) };
+        assert_eq!(compared, figure.compared, "{}", figure.label);
     }
     let [unary, medium, large, event] =
         ["unary, 1 KiB prompt", "unary, 32 KiB prompt", "unary, 256 KiB prompt", "SSE event, 20 ms paced"]
@@ -116,12 +122,12 @@ fn published_figures_are_those_of_the_newest_measurement() {
     let cells = row(&page, "| **Forebay**, everything on |");
     for (cell, figure) in [cells[1], cells[3], cells[4], cells[5]].into_iter().zip([unary, event, medium, large]) {
         let (forebay, ratio) = cell.strip_suffix(')').unwrap().split_once(" (").unwrap();
-        assert_eq!([forebay, ratio].map(number), [figure.forebay, figure.compared], "{}", figure.label);
+        assert_eq!([forebay, ratio].map(number), [figure.forebay, figure.ratio()], "{}", figure.label);
     }
 
     let readme = read("README.md");
     for (start, figure) in [("| CPU per small call", unary), ("| CPU per streamed event", event)] {
-        assert_eq!(row(&readme, start)[1], format!("**{:.2}**", figure.compared), "README.md: {start}");
+        assert_eq!(row(&readme, start)[1], format!("**{:.2}**", figure.ratio()), "README.md: {start}");
     }
 
     let sizing = format!(

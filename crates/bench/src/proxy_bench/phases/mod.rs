@@ -132,7 +132,8 @@ impl Bench<'_> {
 
     async fn embeddings(&mut self) -> anyhow::Result<()> {
         let count = self.amounts.small_prompts / 2 / TURNS;
-        let costs = self.costs(Calls { request: requests::embedding, count, status: 200 }).await?;
+        let load = Calls { request: requests::embedding, connections: CONNECTIONS, count, status: 200 };
+        let costs = self.costs(load).await?;
         self.add_costs(figures::EMBEDDING, costs);
         Ok(())
     }
@@ -219,19 +220,21 @@ pub(crate) async fn in_turn(gateway: &Gateway, requests: &[Bytes], count: usize)
 }
 
 fn chats(prompt_bytes: usize, count: usize) -> Calls<impl Fn(&Gateway) -> Bytes> {
-    Calls { request: move |gateway: &Gateway| requests::chat(gateway, prompt_bytes), count, status: 200 }
+    let request = move |gateway: &Gateway| requests::chat(gateway, prompt_bytes);
+    Calls { request, connections: CONNECTIONS, count, status: 200 }
 }
 
 /// Repeats one call, which must return the status.
 pub(crate) struct Calls<R> {
     pub(crate) request: R,
+    pub(crate) connections: usize,
     pub(crate) count: usize,
     pub(crate) status: u16,
 }
 
 impl<R: Fn(&Gateway) -> Bytes> Load for Calls<R> {
     async fn connect(&self, gateway: &Gateway) -> anyhow::Result<Vec<Connection>> {
-        warm_connections(gateway, CONNECTIONS, &(self.request)(gateway), self.status).await
+        warm_connections(gateway, self.connections, &(self.request)(gateway), self.status).await
     }
 
     async fn run(&self, gateway: &Gateway, connections: Vec<Connection>) -> anyhow::Result<u64> {

@@ -3,7 +3,7 @@
 use crate::proxy_bench::load::closed_loop::cost_of;
 use crate::proxy_bench::load::connection::Connection;
 use crate::proxy_bench::load::requests;
-use crate::proxy_bench::phases::{Bench, Calls, served};
+use crate::proxy_bench::phases::{Bench, CONNECTIONS, Calls, served};
 use crate::proxy_bench::report::figures;
 
 const KIB: usize = 1024;
@@ -17,7 +17,7 @@ impl Bench<'_> {
         let count = self.amounts.small_prompts / 2;
         let served = served(gateway, KIB, count).await?.microseconds_each;
         let unknown_key = requests::chat_with_unknown_key(gateway, KIB);
-        let rejected = Calls { request: |_: &_| unknown_key.clone(), count, status: 401 };
+        let rejected = Calls { request: |_: &_| unknown_key.clone(), connections: CONNECTIONS, count, status: 401 };
         let unknown_key = cost_of(gateway, &rejected).await?.microseconds_each;
         self.figures.add(figures::REJECTED_401, served, unknown_key);
         let request = requests::chat(&limited, KIB);
@@ -28,8 +28,8 @@ impl Bench<'_> {
             self.figures.note("429 was not measured: a second call within the minute was not rejected.".into());
             return Ok(());
         }
-        let over_limit =
-            cost_of(&limited, &Calls { request: |_: &_| request.clone(), count, status: 429 }).await?.microseconds_each;
+        let rejected = Calls { request: |_: &_| request.clone(), connections: CONNECTIONS, count, status: 429 };
+        let over_limit = cost_of(&limited, &rejected).await?.microseconds_each;
         self.figures.add(figures::REJECTED_429, served, over_limit);
         Ok(())
     }

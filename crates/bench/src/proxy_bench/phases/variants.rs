@@ -3,10 +3,10 @@
 
 use testkit::fake_engine::Script;
 
-use crate::proxy_bench::load::closed_loop::{cost_of, costs_of};
+use crate::proxy_bench::load::closed_loop::{Load, cost_of, costs_of};
 use crate::proxy_bench::load::requests;
 use crate::proxy_bench::options::Amounts;
-use crate::proxy_bench::phases::{Bench, TURNS, UnpacedStreams, chats, unpaced};
+use crate::proxy_bench::phases::{Bench, Calls, TURNS, UnpacedStreams, chats, unpaced};
 use crate::proxy_bench::report::figures::{self, FigureKind};
 use crate::proxy_bench::setup::gateways::Gateway;
 use crate::proxy_bench::setup::redis::Redis;
@@ -14,6 +14,8 @@ use crate::proxy_bench::setup::redis::Redis;
 const KIB: usize = 1024;
 /// A conversation of 12,000 tokens.
 const LONG_PROMPT: usize = 48 * KIB;
+/// More than one call at a time at each of eight upstreams.
+const MANY_CONNECTIONS: usize = 64;
 
 impl Bench<'_> {
     pub(crate) async fn variants(&mut self) -> anyhow::Result<()> {
@@ -35,12 +37,14 @@ impl Bench<'_> {
             self.translated(&baseline).await?;
             eprintln!("variants, round {} of {}", round + 1, self.amounts.rounds);
             let Amounts { small_prompts, medium_prompts, .. } = self.amounts;
-            self.compare(figures::UPSTREAMS_8, [&baseline, &eight], KIB, small_prompts).await?;
-            self.compare(figures::UPSTREAMS_8_LARGE, [&baseline, &eight], LONG_PROMPT, medium_prompts).await?;
-            self.compare(figures::UPSTREAMS_64, [&baseline, &more], KIB, medium_prompts).await?;
-            self.compare(figures::UPSTREAMS_256, [&baseline, &most], KIB, medium_prompts).await?;
+            let small = chats(KIB, medium_prompts / TURNS);
+            let large = Calls { connections: MANY_CONNECTIONS, ..chats(LONG_PROMPT, medium_prompts / TURNS) };
+            self.compare(figures::UPSTREAMS_8, [&baseline, &eight], &chats(KIB, small_prompts / TURNS)).await?;
+            self.compare(figures::UPSTREAMS_8_LARGE, [&baseline, &eight], &large).await?;
+            self.compare(figures::UPSTREAMS_64, [&baseline, &more], &small).await?;
+            self.compare(figures::UPSTREAMS_256, [&baseline, &most], &small).await?;
             if let Some((_, gateway)) = &limits {
-                self.compare(figures::LIMITS_IN_REDIS, [&baseline, gateway], KIB, medium_prompts).await?;
+                self.compare(figures::LIMITS_IN_REDIS, [&baseline, gateway], &small).await?;
             }
         }
         self.figures.note(
@@ -53,14 +57,8 @@ impl Bench<'_> {
 
     /// Unary calls on both gateways, alternating, because a difference of microseconds is less than what the speed of the
     /// machine changes within seconds.
-    async fn compare(
-        &mut self,
-        kind: FigureKind,
-        gateways: [&Gateway; 2],
-        prompt_bytes: usize,
-        count: usize,
-    ) -> anyhow::Result<()> {
-        let costs = costs_of(gateways, TURNS, &chats(prompt_bytes, count / TURNS)).await?;
+    async fn compare(&mut self, kind: FigureKind, gateways: [&Gateway; 2], load: &impl Load) -> anyhow::Result<()> {
+        let costs = costs_of(gateways, TURNS, load).await?;
         let [baseline, variant] = costs.map(|cost| cost.microseconds_each);
         self.figures.add(kind, baseline, variant);
         Ok(())

@@ -48,19 +48,21 @@ pub(crate) fn render(figures: &Figures, conditions: &Conditions) -> String {
     let Conditions { date, machine, version } = conditions;
     let rounds = figures.rounds();
     let head = format!("\ndate = {date:?}\nmachine = {machine:?}\nversion = {version:?}\nrounds = {rounds}\n");
-    let tables = figures.all.iter().filter(|figure| figure.ratio().is_finite()).map(table);
+    let is_measured = |figure: &&Figure| figure.baseline().is_finite() && figure.contender().is_finite();
+    let tables = figures.all.iter().filter(is_measured).map(table);
     [HEAD.to_owned(), head].into_iter().chain(tables).collect()
 }
 
 fn table(figure: &Figure) -> String {
     let mut text = format!("\n[[figures]]\nfigure = {:?}\nunit = {:?}\n", figure.kind.label, figure.kind.unit);
-    let (compared, difference) = match figure.kind.judgement {
-        Judgement::Added => ("added", format!("{:.3}", figure.added())),
-        Judgement::Ratio | Judgement::Value | Judgement::None => ("ratio", format!("{:.2}", figure.ratio())),
+    let compared = match figure.kind.judgement {
+        Judgement::Added => Some(("added", format!("{:.3}", figure.added()))),
+        // An idle nginx uses no CPU.
+        _ if !figure.ratio().is_finite() => None,
+        Judgement::Ratio | Judgement::Value | Judgement::None => Some(("ratio", format!("{:.2}", figure.ratio()))),
     };
-    let values =
-        [("baseline", number(figure.baseline())), ("forebay", number(figure.contender())), (compared, difference)];
-    for (name, value) in values {
+    let values = [("baseline", number(figure.baseline())), ("forebay", number(figure.contender()))];
+    for (name, value) in values.into_iter().chain(compared) {
         // What the table shows, as a float.
         let value = value.replace(',', "");
         let point = if value.contains('.') { "" } else { ".0" };
@@ -72,7 +74,7 @@ fn table(figure: &Figure) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proxy_bench::report::figures::{LATENCY_P50, THROUGHPUT, UNARY};
+    use crate::proxy_bench::report::figures::{CPU_IDLE, LATENCY_P50, THROUGHPUT, UNARY};
 
     #[test]
     fn a_measurement_is_written_as_the_table_shows_it() {
@@ -80,6 +82,7 @@ mod tests {
         figures.add(UNARY, 20.04, 30.06);
         figures.add(THROUGHPUT, 42_991.4, 35_732.0);
         figures.add(LATENCY_P50, 0.1374, 0.1736);
+        figures.add(CPU_IDLE, 0.0, 0.333);
         let conditions = Conditions {
             date: "2026-11-17".into(),
             machine: machine("processor\t: 0\nmodel name\t: Xeon\nprocessor\t: 1\nmodel name\t: Xeon\n"),
@@ -114,6 +117,12 @@ mod tests {
             baseline = 0.137
             forebay = 0.174
             added = 0.036
+
+            [[figures]]
+            figure = "CPU of an idle node"
+            unit = "% core"
+            baseline = 0.000
+            forebay = 0.333
         "#]]
         .assert_eq(data);
     }

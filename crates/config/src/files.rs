@@ -22,6 +22,8 @@ pub struct FilesConfig {
     pub max_lines_per_file: u64,
     /// The files of a workspace.
     pub max_bytes_per_workspace: u64,
+    /// The files of all workspaces.
+    pub max_total_bytes: u64,
     pub retention: Duration,
     pub max_open_batches_per_workspace: u64,
     pub max_queued_lines_per_workspace: u64,
@@ -35,6 +37,7 @@ impl FilesConfig {
             max_file_bytes: section.size("max_file_bytes", FILE_RANGE).unwrap_or(200 << 20),
             max_lines_per_file: count("max_lines_per_file", 50_000),
             max_bytes_per_workspace: section.size("max_bytes_per_workspace", RESPONSES_RANGE).unwrap_or(2 << 30),
+            max_total_bytes: section.size("max_total_bytes", RESPONSES_RANGE).unwrap_or(32 << 30),
             retention: section.duration("retention", KEPT_RANGE).unwrap_or(30 * DAY),
             max_open_batches_per_workspace: count("max_open_batches_per_workspace", 100),
             max_queued_lines_per_workspace: count("max_queued_lines_per_workspace", 500_000),

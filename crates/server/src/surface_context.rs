@@ -22,6 +22,7 @@ use node::doctor::ResidentDoctor;
 use node::downloads::DownloadCommands;
 use std::net::IpAddr;
 use std::sync::Arc;
+use store::stored_bytes::MaxBytes;
 use store::{ContentKeys, Store};
 use tokio::runtime::Handle;
 
@@ -109,7 +110,11 @@ impl SurfaceContext {
         let batch_bounds = BatchBounds {
             file_bytes: config.files.max_file_bytes,
             file_lines: config.files.max_lines_per_file,
-            workspace_bytes: config.files.max_bytes_per_workspace,
+            max_bytes: MaxBytes {
+                workspace: config.files.max_bytes_per_workspace,
+                organization: config.store.responses_organization_bytes,
+                total: config.files.max_total_bytes,
+            },
             retention: config.files.retention,
             open_batches: config.files.max_open_batches_per_workspace,
             queued_lines: config.files.max_queued_lines_per_workspace,

@@ -24,6 +24,7 @@ mod migrate;
 mod page;
 pub mod responses;
 mod row;
+pub mod stored_bytes;
 pub mod usage;
 mod values;
 

@@ -51,6 +51,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 32, script: include_str!("../migrations/0032_usage_classes.sql") },
     Migration { version: 33, script: include_str!("../migrations/0033_files_in_a_bucket.sql") },
     Migration { version: 34, script: include_str!("../migrations/0034_classes_of_calls.sql") },
+    Migration { version: 35, script: include_str!("../migrations/0035_totals_of_files.sql") },
 ];
 
 /// Migrations that only add, each with the newest migration that a version must know to work with it. All others require
@@ -82,6 +83,7 @@ const ADDING: &[(i64, i64)] = &[
     (32, 9),
     (33, 9),
     (34, 9),
+    (35, 9),
 ];
 
 const SERVES_SINCE: &str = "SELECT MAX(serves_since) AS serves_since FROM schema_version";

@@ -2,10 +2,12 @@
 
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
-use crate::{row, values, workspaces};
+use crate::{row, stored_bytes, values, workspaces};
 use domain::{ResponseRetention, Timestamp, WorkspaceId};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
+
+pub use crate::stored_bytes::MaxBytes;
 
 /// Responses that one transaction deletes. Few, because their content may be large.
 pub const BATCH: u64 = 100;
@@ -14,10 +16,6 @@ pub const MAX_CHAIN: usize = 1_000;
 /// The most items that one lookup finds.
 pub const MAX_ITEMS: usize = 256;
 
-/// The bound and the content of the organization of a workspace.
-const ORGANIZATION_BYTES: &str = "SELECT o.max_stored_bytes, CAST(COALESCE((SELECT SUM(t.bytes) \
-     FROM workspaces w JOIN stored_response_totals t ON t.workspace_id = w.id WHERE w.organization_id = o.id), 0) AS BIGINT) \
-     AS bytes FROM workspaces own JOIN organizations o ON o.id = own.organization_id WHERE own.id = $1";
 /// The content of all workspaces.
 const TOTAL_BYTES: &str = "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes FROM stored_response_totals";
 
@@ -49,17 +47,6 @@ pub struct NewResponse {
     pub response: Vec<u8>,
     /// The ids of its output items.
     pub items: Vec<String>,
-}
-
-/// The most bytes of stored responses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MaxBytes {
-    pub workspace: u64,
-    /// Of an organization for which the operator has set no other number. Like for all, responses of other workspaces
-    /// that are being stored at the same moment are not seen.
-    pub organization: u64,
-    /// Of all workspaces.
-    pub total: u64,
 }
 
 /// A stored response, as far as it is readable without its key.
@@ -111,12 +98,8 @@ pub async fn insert(tx: &mut Tx, new: &NewResponse, max: MaxBytes) -> Result<Ins
     if total > max.workspace {
         return Ok(Insert::Full);
     }
-    let of_organization = sqlx::query(ORGANIZATION_BYTES).bind(new.workspace.as_str());
-    if let Some(found) = tx.row(of_organization).await? {
-        let bound = row::optional_count(&found, "max_stored_bytes")?.unwrap_or(max.organization);
-        if row::count(&found, "bytes")? > bound {
-            return Ok(Insert::Full);
-        }
+    if stored_bytes::exceeded(tx, &new.workspace, 0, max.organization).await?.is_some() {
+        return Ok(Insert::Full);
     }
     if tx.count(sqlx::query(TOTAL_BYTES), "bytes").await? > max.total {
         return Ok(Insert::StoreFull);

@@ -59,6 +59,7 @@ fn no_file_gives_the_defaults() {
     assert_eq!((config.edge.hold_timeout, config.edge.keep_alive), (Duration::from_secs(300), None));
     assert_eq!(config.edge.body_limit, 16 << 20);
     assert_eq!((config.files.max_file_bytes, config.files.max_bytes_per_workspace), (200 << 20, 2 << 30));
+    assert_eq!(config.files.max_total_bytes, 32 << 30);
     assert_eq!((config.files.max_lines_per_file, config.files.max_queued_lines_per_workspace), (50_000, 500_000));
     assert_eq!(config.edge.body_read_timeout, Duration::from_secs(30));
     assert_eq!(config.edge.first_byte_timeout, Duration::from_secs(600));

@@ -140,9 +140,9 @@ impl BatchStorage {
     /// are stored whatever their size.
     pub(super) async fn lock(&self, tx: &mut Tx, batch: &Batch) -> Result<(), BatchError> {
         workspaces::lock(tx, &batch.workspace).await?;
-        let limit = self.bounds.workspace_bytes;
-        if files::bytes_of(tx, &batch.workspace, batch.created_at).await? >= limit {
-            return Err(BatchError::WorkspaceFull { limit });
+        match files::full(tx, &batch.workspace, 1, self.bounds.max_bytes, batch.created_at).await? {
+            Some(full) => Err(BatchError::Full(full)),
+            None => Ok(()),
         }
     }
 

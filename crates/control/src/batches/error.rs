@@ -2,6 +2,7 @@
 
 use crate::command_error::CommandError;
 use store::StoreError;
+use store::files::{FileBound, FullStorage};
 
 /// Why a command on a file or a batch failed. `Display` is safe to show to clients.
 #[derive(Debug, thiserror::Error)]
@@ -12,10 +13,8 @@ pub enum BatchError {
     FileTooLarge { limit: u64 },
     #[error("a file may have at most {limit} lines")]
     TooManyLines { limit: u64 },
-    #[error(
-        "the files of a workspace may have at most {limit} bytes; delete some of them, or wait until those that were deleted are gone"
-    )]
-    WorkspaceFull { limit: u64 },
+    #[error("{}", full(.0))]
+    Full(FullStorage),
     #[error("the workspace already has {limit} batches that have not ended")]
     TooManyBatches { limit: u64 },
     #[error("the workspace may have at most {limit} lines that have not ended")]
@@ -35,6 +34,18 @@ pub enum BatchError {
     NotOwned,
     #[error(transparent)]
     Command(#[from] CommandError),
+}
+
+fn full(FullStorage { bound, limit }: &FullStorage) -> String {
+    let (what, remedy) = match bound {
+        FileBound::Workspace => ("the files of a workspace", "delete some of them"),
+        FileBound::Organization => (
+            "the files and stored responses of an organization",
+            "delete some of them; they count until they are removed, which takes a few minutes",
+        ),
+        FileBound::Total => ("the files of all workspaces", "only the operator can change that"),
+    };
+    format!("{what} may have at most {limit} bytes: {remedy}")
 }
 
 impl From<StoreError> for BatchError {

@@ -8,6 +8,7 @@ use store::Tx;
 use store::batches::{self, files};
 use store::content_keys::Scope;
 use store::files::{Append, NewFile, RENEW_MILLIS};
+use store::stored_bytes::MaxBytes;
 
 /// The content of a chunk.
 pub(super) const CHUNK_BYTES: usize = 1 << 20;
@@ -23,8 +24,8 @@ pub struct FileWriter {
     created_at: Timestamp,
     /// When the store last learned that this writer lives.
     renewed_at: Timestamp,
-    /// The most bytes of the files of the workspace.
-    max_total: u64,
+    /// `None` for results.
+    max_bytes: Option<MaxBytes>,
     /// The batch whose results it has, and the node that writes them.
     owner: Option<(BatchId, Claim)>,
     buffer: Vec<u8>,
@@ -52,11 +53,11 @@ impl FileWriter {
         workspace: WorkspaceId,
         now: fn() -> Timestamp,
     ) -> Result<Self, BatchError> {
-        let max_total = storage.bounds.workspace_bytes;
-        Self::begin(storage, workspace, FilePurpose::Batch, (true, max_total), None, now).await
+        let max_bytes = Some(storage.bounds.max_bytes);
+        Self::begin(storage, workspace, FilePurpose::Batch, (true, max_bytes), None, now).await
     }
 
-    /// A file of results. They are stored even if the workspace has no room.
+    /// A file of results. They are stored even if there is no room.
     pub(super) async fn results(
         storage: &BatchStorage,
         workspace: WorkspaceId,
@@ -64,14 +65,14 @@ impl FileWriter {
         owner: (BatchId, Claim),
     ) -> Result<Self, BatchError> {
         let now = owner.1.now;
-        Self::begin(storage, workspace, FilePurpose::BatchOutput, (is_listed, u64::MAX), Some(owner), now).await
+        Self::begin(storage, workspace, FilePurpose::BatchOutput, (is_listed, None), Some(owner), now).await
     }
 
     async fn begin(
         storage: &BatchStorage,
         workspace: WorkspaceId,
         purpose: FilePurpose,
-        (is_listed, max_total): (bool, u64),
+        (is_listed, max_bytes): (bool, Option<MaxBytes>),
         owner: Option<(BatchId, Claim)>,
         now: fn() -> Timestamp,
     ) -> Result<Self, BatchError> {
@@ -85,7 +86,7 @@ impl FileWriter {
             now,
             created_at,
             renewed_at: created_at,
-            max_total,
+            max_bytes,
             owner,
             buffer: Vec::new(),
             chunks: 0,
@@ -188,9 +189,9 @@ impl FileWriter {
         let mut tx = self.storage.store.begin().await?;
         self.check_owner(&mut tx).await?;
         let now = (self.now)();
-        match files::append(&mut tx, self.new_file(), self.chunks, &chunk, bytes, (self.max_total, now)).await? {
+        match files::append(&mut tx, self.new_file(), self.chunks, &chunk, bytes, (self.max_bytes, now)).await? {
             Append::Done => {}
-            Append::Full => return Err(BatchError::WorkspaceFull { limit: self.max_total }),
+            Append::Full(full) => return Err(BatchError::Full(full)),
         }
         tx.commit().await?;
         if let Some(object) = object {

@@ -37,8 +37,10 @@ use content::Content;
 use domain::RunId;
 use objects::ChunkObjects;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use store::{ContentKeys, Store};
+use store::stored_bytes::MaxBytes;
+use store::{ContentKeys, Store, StoreError, files};
 use tokio::sync::{Notify, Semaphore};
 
 /// A node that reads an input or writes results renews its claim in every transaction; none takes nearly as long.
@@ -51,8 +53,8 @@ const _: () =
 pub struct BatchBounds {
     pub file_bytes: u64,
     pub file_lines: u64,
-    /// The files of a workspace, results included.
-    pub workspace_bytes: u64,
+    /// All files, results included.
+    pub max_bytes: MaxBytes,
     /// How long files are kept unless their owner says less.
     pub retention: Duration,
     pub open_batches: u64,
@@ -74,6 +76,8 @@ pub struct BatchStorage {
     threads: LowPriorityThreads,
     /// Message batches are stored one at a time: each may have 50,000 lines, and writes them in one transaction.
     storing: Arc<Semaphore>,
+    /// The bytes of all files when they were last counted.
+    total: Arc<AtomicU64>,
 }
 
 impl BatchStorage {
@@ -87,7 +91,19 @@ impl BatchStorage {
             nudge: Arc::default(),
             threads: LowPriorityThreads::new(1),
             storing: Arc::new(Semaphore::new(1)),
+            total: Arc::default(),
         }
+    }
+
+    /// The bytes of all files, when they were last counted.
+    pub fn total(&self) -> u64 {
+        self.total.load(Ordering::Relaxed)
+    }
+
+    /// Counts what is stored, on all nodes.
+    pub async fn count_total(&self) -> Result<(), StoreError> {
+        self.total.store(files::total_bytes(&self.store).await?, Ordering::Relaxed);
+        Ok(())
     }
 
     pub fn bounds(&self) -> &BatchBounds {

@@ -436,12 +436,13 @@ mod tests {
     use super::*;
     use domain::Timestamp;
     use std::time::Duration;
+    use store::stored_bytes::MaxBytes;
 
     fn parser(endpoint: BatchEndpoint) -> LineParser {
         let bounds = BatchBounds {
             file_bytes: 1 << 20,
             file_lines: 1_000,
-            workspace_bytes: 1 << 30,
+            max_bytes: MaxBytes { workspace: 1 << 30, organization: 1 << 30, total: 1 << 30 },
             retention: Duration::from_secs(1),
             open_batches: 1,
             queued_lines: 1,

@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use store::batches::{self, NewLine, StoredContent};
+use store::stored_bytes::MaxBytes;
 use store::{ContentKeys, PoolSizes, Store, files, leader};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -27,7 +28,7 @@ const NODE: &str = "node-a";
 const BOUNDS: BatchBounds = BatchBounds {
     file_bytes: 10 << 20,
     file_lines: 100,
-    workspace_bytes: 20 << 20,
+    max_bytes: MaxBytes { workspace: 20 << 20, organization: 100 << 20, total: 100 << 20 },
     retention: Duration::from_secs(3_600),
     open_batches: 1,
     queued_lines: 2,

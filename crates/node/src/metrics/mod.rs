@@ -6,6 +6,7 @@ mod rows;
 pub use rows::{REFRESH_PERIOD, Rows};
 
 use crate::health::Health;
+use control::batches::BatchStorage;
 use control::bill_check::Monitor;
 use control::reconciler;
 use control::responses::ResponseStorage;
@@ -43,6 +44,7 @@ pub struct Metrics {
     pub peers: Arc<PeerTable>,
     pub connections: Arc<ConnectionFigures>,
     pub responses: ResponseStorage,
+    pub batches: BatchStorage,
     pub tracer: Option<Arc<Tracer>>,
     /// Most label sets per family.
     pub max_label_sets: usize,
@@ -149,6 +151,8 @@ impl Metrics {
         self.responses.not_stored().iter().for_each(|(reason, count)| samples.whole(&[reason], *count));
         page.whole(&families::STORED_RESPONSES, self.responses.total());
         page.whole(&families::STORED_RESPONSES_MAX, self.responses.max_total());
+        page.whole(&families::STORED_FILES, self.batches.total());
+        page.whole(&families::STORED_FILES_MAX, self.batches.bounds().max_bytes.total);
         page.whole(&families::CONNECTIONS_REJECTED, self.peers.rejected());
         page.flag(&families::STORE_UP, seen.store_away_for.is_none());
         let mut samples = page.family(&families::CLOCK_SKEW);

@@ -31,7 +31,7 @@ pub(super) enum OrganizationCommand {
         /// Most tokens that all its workspaces may use in a month, or `default` for no bound.
         #[arg(long, value_name = "N", value_parser = parse_limit)]
         monthly_tokens: Option<LimitChange>,
-        /// Most bytes of stored responses of all its workspaces, or `default`.
+        /// Most bytes of stored responses and files of all its workspaces, or `default`.
         #[arg(long, value_name = "N", value_parser = parse_limit)]
         max_stored_bytes: Option<LimitChange>,
         /// Most requests that all its workspaces may make in a minute, or `default` for no bound.

@@ -173,7 +173,10 @@ fn keep_state(parts: &Parts, loops: &Tasks) {
     }));
     let (storage, node) = (parts.context.batches.clone(), parts.node.id().to_owned());
     let batches = loops.every("files and batches", STORED_RESPONSES_PERIOD);
-    loops.spawn(batches.run(async move || control::batches::clear_if_leading(&storage, &node, clock::now()).await));
+    loops.spawn(batches.run(async move || {
+        control::batches::clear_if_leading(&storage, &node, clock::now()).await?;
+        storage.count_total().await
+    }));
     let (rejections, store) = (Arc::clone(&parts.rejections), parts.store.clone());
     let rejected_calls = loops.every("rejected calls", rejections::FLUSH_PERIOD);
     loops.spawn(rejected_calls.run(async move || rejections.flush(&store).await));
@@ -256,6 +259,7 @@ fn report(parts: &Parts, loops: &Tasks, tracer: Option<Arc<Tracer>>, listener: T
         peers: Arc::clone(&parts.peers),
         connections: Arc::clone(&parts.connection_figures),
         responses: parts.context.responses.clone(),
+        batches: parts.context.batches.clone(),
         tracer,
         max_label_sets,
     };

@@ -19,7 +19,7 @@ pub(crate) struct OrganizationView {
     max_workspaces: u64,
     /// The tokens that all its workspaces may use in a month; null if only each workspace is bounded.
     monthly_tokens: Option<u64>,
-    /// The most bytes of stored responses of all its workspaces.
+    /// The most bytes of stored responses and files of all its workspaces.
     max_stored_bytes: u64,
     /// What all its workspaces may use in a minute; null if only each workspace is bounded.
     requests_per_minute: Option<u64>,

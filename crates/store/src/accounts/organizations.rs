@@ -23,7 +23,7 @@ pub async fn list(store: &Store, page: Page<'_>) -> Result<Vec<Organization>, St
     store.rows(query.bind(page.cursor()).bind(page.limit())).await?.iter().map(organization).collect()
 }
 
-/// An organization, the number of its workspaces and members, and the bytes of its stored responses.
+/// An organization, the number of its workspaces and members, and the bytes of its stored responses and files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountedOrganization {
     pub organization: Organization,
@@ -39,9 +39,9 @@ macro_rules! select_counted {
              o.own_monthly_usd, o.requests_per_minute, o.tokens_per_minute, o.on_budget, o.created_at, \
              (SELECT COUNT(*) FROM workspaces w WHERE w.organization_id = o.id) AS workspaces, \
              (SELECT COUNT(*) FROM organization_members m WHERE m.organization_id = o.id) AS members, \
-             (SELECT CAST(COALESCE(SUM(t.bytes), 0) AS BIGINT) FROM workspaces w \
-             JOIN stored_response_totals t ON t.workspace_id = w.id WHERE w.organization_id = o.id) AS stored_bytes \
-             FROM organizations o ",
+             ",
+            crate::stored_bytes::of_organization!(),
+            " AS stored_bytes FROM organizations o ",
             $rest
         )
     };

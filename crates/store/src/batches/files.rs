@@ -5,6 +5,7 @@
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
 use crate::row;
+use crate::stored_bytes::{self, MaxBytes};
 use domain::batches::FilePurpose;
 use domain::{FileId, StoredFile, Timestamp, WorkspaceId};
 use sqlx::AssertSqlSafe;
@@ -67,8 +68,26 @@ pub struct Deletion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Append {
     Done,
-    /// The files of the workspace would have too many bytes.
-    Full,
+    Full(FullStorage),
+}
+
+/// A bound that leaves no room for files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FullStorage {
+    pub bound: FileBound,
+    /// In bytes.
+    pub limit: u64,
+}
+
+/// Whose bytes a bound counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileBound {
+    /// Of the files of a workspace.
+    Workspace,
+    /// Of the files and stored responses of an organization.
+    Organization,
+    /// Of the files of all workspaces.
+    Total,
 }
 
 /// Which files of a workspace are listed.
@@ -83,9 +102,8 @@ pub struct FileQuery<'a> {
 
 /// So that the number of files is bounded, too.
 const LEAST_BYTES: u64 = 1 << 10;
-/// Files that were deleted, have expired or were cut off take room until their chunks are gone. With them, a workspace may have
-/// this many times its bytes, so that uploading and deleting does not fill the disk.
-const WITH_DELETED: u64 = 3;
+/// The bytes of all files.
+const TOTAL_BYTES: &str = "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes FROM stored_file_totals";
 const COLUMNS: &str = "id, workspace_id, purpose, filename, bytes, created_at, expires_at";
 
 /// Begins a file without content, which is not listed yet.
@@ -101,25 +119,30 @@ pub async fn begin(tx: &mut Tx, new: NewFile<'_>) -> Result<(), StoreError> {
     .bind(i64::from(new.is_in_bucket))
     .bind(new.created_at.millis())
     .bind(given_up_at(new.created_at));
-    tx.execute(insert).await.map(drop)
+    tx.execute(insert).await?;
+    add(tx, new.workspace, LEAST_BYTES).await
 }
 
-/// Adds a chunk of `bytes` bytes of content, which is empty here if it goes to a bucket, unless the files of the workspace would have
-/// more than `max_bytes`, or [`WITH_DELETED`] times as many with those that are still to be removed.
+/// Adds a chunk of `bytes` bytes of content, which is empty here if it goes to a bucket, unless there would be more than `max`.
 pub async fn append(
     tx: &mut Tx,
     file: NewFile<'_>,
     number: u64,
     chunk: &StoredContent,
     bytes: u64,
-    (max_bytes, now): (u64, Timestamp),
+    (max, now): (Option<MaxBytes>, Timestamp),
 ) -> Result<Append, StoreError> {
-    let grow = sqlx::query("UPDATE files SET bytes = bytes + $2, expires_at = $3 WHERE id = $1 AND state = 'writing'");
+    let grow = sqlx::query(
+        "UPDATE files SET bytes = bytes + $2, expires_at = $3 WHERE id = $1 AND state = 'writing' RETURNING bytes",
+    );
     let grow = grow.bind(file.id.as_str()).bind(row::to_number(bytes)).bind(given_up_at(now));
-    tx.execute_one(grow, "file", file.id.as_str()).await?;
-    let Stored { kept, all } = stored(tx, file.workspace, now).await?;
-    if kept > max_bytes || all > max_bytes.saturating_mul(WITH_DELETED) {
-        return Ok(Append::Full);
+    let grown = tx.row(grow).await?.ok_or_else(|| StoreError::missing("file", file.id.as_str()))?;
+    let total = row::count(&grown, "bytes")?;
+    add(tx, file.workspace, counted(total) - counted(total.saturating_sub(bytes))).await?;
+    if let Some(max) = max
+        && let Some(full) = full(tx, file.workspace, 0, max, now).await?
+    {
+        return Ok(Append::Full(full));
     }
     let insert = sqlx::query("INSERT INTO file_chunks (file_id, number, content_key, content) VALUES ($1, $2, $3, $4)");
     let insert = insert.bind(file.id.as_str()).bind(row::to_number(number));
@@ -137,28 +160,55 @@ const fn given_up_at(written_at: Timestamp) -> i64 {
     written_at.plus_millis(WRITING_MILLIS).millis()
 }
 
+/// The bound that `more` bytes of files of a workspace would exceed. Files that were deleted, have expired or were cut off count for
+/// the organization and for all until their chunks are removed, so that uploading and deleting does not fill the disk.
+pub async fn full(
+    tx: &mut Tx,
+    workspace: &WorkspaceId,
+    more: u64,
+    max: MaxBytes,
+    now: Timestamp,
+) -> Result<Option<FullStorage>, StoreError> {
+    let full = |bound, limit| Ok(Some(FullStorage { bound, limit }));
+    if bytes_of(tx, workspace, now).await? + more > max.workspace {
+        return full(FileBound::Workspace, max.workspace);
+    }
+    if let Some(limit) = stored_bytes::exceeded(tx, workspace, more, max.organization).await? {
+        return full(FileBound::Organization, limit);
+    }
+    if tx.count(sqlx::query(TOTAL_BYTES), "bytes").await? + more > max.total {
+        return full(FileBound::Total, max.total);
+    }
+    Ok(None)
+}
+
 /// The bytes of all files of a workspace. A file counts for at least [`LEAST_BYTES`], until it expires or is given up.
 pub async fn bytes_of(tx: &mut Tx, workspace: &WorkspaceId, now: Timestamp) -> Result<u64, StoreError> {
-    Ok(stored(tx, workspace, now).await?.kept)
-}
-
-/// The bytes of the files of a workspace.
-struct Stored {
-    kept: u64,
-    /// With those that are still to be removed.
-    all: u64,
-}
-
-async fn stored(tx: &mut Tx, workspace: &WorkspaceId, now: Timestamp) -> Result<Stored, StoreError> {
     let text = format!(
-        "SELECT CAST(COALESCE(SUM(CASE WHEN state <> 'deleted' AND expires_at > $2 THEN counted ELSE 0 END), 0) AS BIGINT) \
-         AS kept, CAST(COALESCE(SUM(counted), 0) AS BIGINT) AS all_bytes \
-         FROM (SELECT state, expires_at, CASE WHEN bytes < {LEAST_BYTES} THEN {LEAST_BYTES} ELSE bytes END AS counted \
-         FROM files WHERE workspace_id = $1) AS own"
+        "SELECT CAST(COALESCE(SUM(CASE WHEN bytes < {LEAST_BYTES} THEN {LEAST_BYTES} ELSE bytes END), 0) AS BIGINT) \
+         AS bytes FROM files WHERE workspace_id = $1 AND state <> 'deleted' AND expires_at > $2"
     );
-    let query = sqlx::query(AssertSqlSafe(text)).bind(workspace.as_str()).bind(now.millis());
-    let found = tx.row(query).await?.ok_or_else(|| row::corrupt("files"))?;
-    Ok(Stored { kept: row::count(&found, "kept")?, all: row::count(&found, "all_bytes")? })
+    tx.count(sqlx::query(AssertSqlSafe(text)).bind(workspace.as_str()).bind(now.millis()), "bytes").await
+}
+
+/// The bytes of the files of all workspaces, with those that are still to be removed.
+pub async fn total_bytes(store: &Store) -> Result<u64, StoreError> {
+    store.count(sqlx::query(TOTAL_BYTES), "bytes").await
+}
+
+/// What a file of this size takes of the bounds.
+fn counted(bytes: u64) -> u64 {
+    bytes.max(LEAST_BYTES)
+}
+
+/// Adds to the total of a workspace. Its row is locked after that of the file, here and in [`remove`].
+async fn add(tx: &mut Tx, workspace: &WorkspaceId, bytes: u64) -> Result<(), StoreError> {
+    let add = sqlx::query(
+        "INSERT INTO stored_file_totals (workspace_id, organization_id, bytes) \
+         VALUES ($1, (SELECT organization_id FROM workspaces WHERE id = $1), $2) ON CONFLICT (workspace_id) \
+         DO UPDATE SET bytes = stored_file_totals.bytes + excluded.bytes",
+    );
+    tx.execute(add.bind(workspace.as_str()).bind(row::to_number(bytes))).await.map(drop)
 }
 
 /// Ends a file: from now on it can be read.
@@ -273,9 +323,20 @@ pub async fn remove(store: &Store, deletion: &Deletion) -> Result<(), StoreError
         tx.execute(remove.bind(id).bind(row::to_number(*number))).await?;
     }
     if (deletion.chunks.len() as u64) < CHUNKS {
-        tx.execute(sqlx::query("DELETE FROM files WHERE id = $1").bind(id)).await?;
+        let remove = sqlx::query("DELETE FROM files WHERE id = $1 RETURNING workspace_id, bytes");
+        if let Some(removed) = tx.row(remove.bind(id)).await? {
+            subtract(&mut tx, &row::text(&removed, "workspace_id")?, counted(row::count(&removed, "bytes")?)).await?;
+        }
     }
     tx.commit().await
+}
+
+/// A workspace without files has no total.
+async fn subtract(tx: &mut Tx, workspace: &str, bytes: u64) -> Result<(), StoreError> {
+    let update = sqlx::query("UPDATE stored_file_totals SET bytes = bytes - $2 WHERE workspace_id = $1");
+    tx.execute(update.bind(workspace).bind(row::to_number(bytes))).await?;
+    let remove = sqlx::query("DELETE FROM stored_file_totals WHERE workspace_id = $1 AND bytes <= 0");
+    tx.execute(remove.bind(workspace)).await.map(drop)
 }
 
 /// Lets other files be deleted before one whose objects cannot be.

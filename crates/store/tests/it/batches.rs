@@ -7,12 +7,14 @@ use domain::usage::Actor;
 use domain::{BatchId, FileId, KeyId, NanoUsd, RunId, Timestamp, Workspace, WorkspaceId};
 use std::collections::BTreeMap;
 use store::batches::{self, BatchQuery, Deferral, EndedLine, NewLine, StoredContent};
-use store::files::{self, Append, Deletion, FilePart, FileQuery, NewFile};
+use store::files::{self, Append, Deletion, FileBound, FilePart, FileQuery, FullStorage, NewFile};
+use store::stored_bytes::MaxBytes;
 use store::{Store, Tx};
 
 const ALL: FileQuery<'static> = FileQuery { purpose: None, after: None, newest_first: true, limit: 100 };
+const MAX: MaxBytes = MaxBytes { workspace: 20_000, organization: 30_000, total: 30_000 };
 
-fn content(text: &str) -> StoredContent {
+pub(crate) fn content(text: &str) -> StoredContent {
     StoredContent { key: Some("k1".to_owned()), bytes: text.as_bytes().to_vec() }
 }
 
@@ -46,7 +48,7 @@ fn new_batch(workspace: &Workspace, number: u128) -> Batch {
     }
 }
 
-async fn change<T>(store: &Store, change: impl AsyncFnOnce(&mut Tx) -> T) -> T {
+pub(crate) async fn change<T>(store: &Store, change: impl AsyncFnOnce(&mut Tx) -> T) -> T {
     let mut tx = store.begin().await.unwrap();
     let done = change(&mut tx).await;
     tx.commit().await.unwrap();
@@ -98,7 +100,7 @@ async fn find(store: &Store, batch: &Batch) -> Batch {
 }
 
 /// Deletes what is to be deleted in the store, and returns in how many steps.
-async fn clear(store: &Store, now: Timestamp) -> usize {
+pub(crate) async fn clear(store: &Store, now: Timestamp) -> usize {
     let mut steps = 0;
     while let Some(deletion) = files::next_deletion(store, false, now).await.unwrap() {
         files::remove(store, &deletion).await.unwrap();
@@ -107,7 +109,7 @@ async fn clear(store: &Store, now: Timestamp) -> usize {
     steps
 }
 
-fn input_file<'a>(id: &'a FileId, workspace: &'a WorkspaceId) -> NewFile<'a> {
+pub(crate) fn input_file<'a>(id: &'a FileId, workspace: &'a WorkspaceId) -> NewFile<'a> {
     let purpose = FilePurpose::Batch;
     NewFile { id, workspace, purpose, created_at: NOW, is_listed: true, is_in_bucket: false }
 }
@@ -121,12 +123,14 @@ async fn a_file_is_seen_once_it_is_complete_and_until_it_expires() {
         change(&store, async |tx| files::begin(tx, new).await.unwrap()).await;
         for number in 0..20 {
             let added = change(&store, async |tx| {
-                files::append(tx, new, number, &content(&number.to_string()), 1_000, (20_000, NOW)).await.unwrap()
+                files::append(tx, new, number, &content(&number.to_string()), 1_000, (Some(MAX), NOW)).await.unwrap()
             });
             assert_eq!(added.await, Append::Done);
         }
         let mut full = store.begin().await.unwrap();
-        assert_eq!(files::append(&mut full, new, 20, &content("x"), 1, (20_000, NOW)).await.unwrap(), Append::Full);
+        let expected = FullStorage { bound: FileBound::Workspace, limit: MAX.workspace };
+        let added = files::append(&mut full, new, 20, &content("x"), 1, (Some(MAX), NOW)).await.unwrap();
+        assert_eq!(added, Append::Full(expected));
         drop(full);
         assert_eq!(files::find(&store, &own, &id, NOW).await.unwrap(), None, "not complete");
         change(&store, async |tx| files::complete(tx, &id, "a.jsonl", later(100)).await.unwrap()).await;
@@ -161,7 +165,7 @@ async fn a_file_that_is_not_completed_is_given_up() {
         change(&store, async |tx| files::begin(tx, new).await.unwrap()).await;
         let append = async |number, at| {
             let mut tx = store.begin().await.unwrap();
-            files::append(&mut tx, new, number, &content("x"), 5_000, (20_000, later(at))).await?;
+            files::append(&mut tx, new, number, &content("x"), 5_000, (Some(MAX), later(at))).await?;
             tx.commit().await
         };
         append(0, HOUR).await.unwrap();
@@ -177,33 +181,6 @@ async fn a_file_that_is_not_completed_is_given_up() {
 }
 
 #[tokio::test]
-async fn deleted_files_take_room_until_their_chunks_are_gone() {
-    on_both(async |_, store| {
-        let own = people::workspace(&store).await.id;
-        let upload_and_delete = async || {
-            let id = FileId::new(NOW, entropy());
-            let new = input_file(&id, &own);
-            let mut tx = store.begin().await.unwrap();
-            files::begin(&mut tx, new).await.unwrap();
-            let added = files::append(&mut tx, new, 0, &content("x"), 4_000, (5_000, NOW)).await.unwrap();
-            if added == Append::Done {
-                files::complete(&mut tx, &id, "a.jsonl", later(100)).await.unwrap();
-                assert!(files::delete(&mut tx, &own, &id, NOW).await.unwrap());
-                tx.commit().await.unwrap();
-            }
-            added
-        };
-        for _ in 0..3 {
-            assert_eq!(upload_and_delete().await, Append::Done);
-        }
-        assert_eq!(upload_and_delete().await, Append::Full, "three times 5,000 bytes");
-        assert_eq!(clear(&store, NOW).await, 3);
-        assert_eq!(upload_and_delete().await, Append::Done);
-    })
-    .await;
-}
-
-#[tokio::test]
 async fn rows_of_objects_remain_until_the_objects_are_deleted() {
     const MINUTE: i64 = 60_000;
     on_both(async |_, store| {
@@ -214,7 +191,7 @@ async fn rows_of_objects_remain_until_the_objects_are_deleted() {
             let new = NewFile { is_in_bucket: true, ..input_file(id, &own) };
             change(&store, async |tx| {
                 files::begin(tx, new).await.unwrap();
-                files::append(tx, new, 0, &content(""), 7, (20_000, NOW)).await.unwrap();
+                files::append(tx, new, 0, &content(""), 7, (Some(MAX), NOW)).await.unwrap();
             })
             .await;
         }

@@ -13,6 +13,7 @@ mod catalogue;
 mod changes;
 mod databases;
 mod endpoints;
+mod files;
 mod fleets;
 mod holds;
 mod invitations;

@@ -143,6 +143,10 @@ families! {
         "Stored responses of all workspaces, as this node counted them within the last minute";
     STORED_RESPONSES_MAX: Gauge "forebay_stored_response_max_bytes" []
         "The most bytes of stored responses of all workspaces";
+    STORED_FILES: Gauge "forebay_stored_file_bytes" []
+        "Files of all workspaces, as this node counted them within the last minute";
+    STORED_FILES_MAX: Gauge "forebay_stored_file_max_bytes" []
+        "The most bytes of files of all workspaces";
     CONNECTIONS_REJECTED: Counter "forebay_connections_rejected_total" []
         "Connections of client addresses that had too many";
     STORE_UP: Gauge "forebay_store_up" []

@@ -34,7 +34,7 @@ impl FailedBatchRequest {
     pub(crate) fn status(&self) -> StatusCode {
         match &self.0 {
             BatchError::Missing { .. } => StatusCode::NOT_FOUND,
-            BatchError::FileTooLarge { .. } | BatchError::TooManyLines { .. } | BatchError::WorkspaceFull { .. } => {
+            BatchError::FileTooLarge { .. } | BatchError::TooManyLines { .. } | BatchError::Full(_) => {
                 StatusCode::PAYLOAD_TOO_LARGE
             }
             BatchError::TooManyBatches { .. } | BatchError::TooManyQueued { .. } => StatusCode::TOO_MANY_REQUESTS,
@@ -54,7 +54,7 @@ impl FailedBatchRequest {
             BatchError::Missing { noun, .. } if *noun == BATCH => "batch_not_found",
             BatchError::Missing { .. } => "file_not_found",
             BatchError::FileTooLarge { .. } | BatchError::TooManyLines { .. } => "payload_too_large",
-            BatchError::WorkspaceFull { .. } => "storage_full",
+            BatchError::Full(_) => "storage_full",
             BatchError::TooManyBatches { .. } => "too_many_batches",
             BatchError::TooManyQueued { .. } => "too_many_lines",
             BatchError::Invalid { .. } => "invalid_value",
@@ -75,9 +75,7 @@ impl FailedBatchRequest {
     pub(crate) fn param(&self) -> &str {
         match &self.0 {
             BatchError::Missing { noun: "input file", .. } => "input_file_id",
-            BatchError::FileTooLarge { .. } | BatchError::TooManyLines { .. } | BatchError::WorkspaceFull { .. } => {
-                "file"
-            }
+            BatchError::FileTooLarge { .. } | BatchError::TooManyLines { .. } | BatchError::Full(_) => "file",
             BatchError::Invalid { param, .. } => param,
             _ => "",
         }

@@ -2,6 +2,7 @@
 
 use super::{start, try_upload, upload};
 use crate::app::{CONTENT_KEY, TestApp, error_line, text};
+use crate::console::person::Person;
 use serde_json::json;
 use testkit::http::form::{BOUNDARY, form, form_client};
 
@@ -89,6 +90,31 @@ async fn files_have_bounds() {
     assert_eq!(upload(&of(3)).await.status, 200, "what was rejected takes no room");
     assert_eq!(error_line(&upload(&of(3)).await), "413 storage_full file");
     assert_eq!(upload(&of(2)).await.status, 200);
+}
+
+#[tokio::test]
+async fn files_of_an_organization_and_of_all_have_bounds() {
+    let app = TestApp::setup().table("[files]\nmax_total_bytes = \"4MiB\"").start().await;
+    let organization = text(&app.forebay.bootstrap()["organizationId"]).to_owned();
+    let workspace = app.admin(&format!("workspaces create --organization {organization} --name other"));
+    let key = app.admin(&format!("keys create --workspace {} --name other", text(&workspace["id"])));
+    let (first, second) = (app.client(), app.client_with(text(&key["key"])));
+    let bound = |bytes: &str| app.admin(&format!("organizations set {organization} --max-stored-bytes {bytes}"));
+    let (purpose, of) = ([("purpose", "batch")], |mebibytes: usize| "x".repeat(mebibytes << 20));
+    bound("3145728");
+    assert_eq!(try_upload(&first, &purpose, &of(2)).await.status, 200);
+    let path = format!("/api/operator/organizations/{organization}");
+    let operator = Person::operator(&app).await;
+    assert_eq!(operator.read(&path).await["storedBytes"], 2 << 20, "the operator sees what is compared");
+    let rejected = try_upload(&second, &purpose, &of(2)).await;
+    assert_eq!(error_line(&rejected), "413 storage_full file");
+    let why = "the files and stored responses of an organization may have at most 3145728 bytes";
+    assert!(rejected.text().contains(why), "{}", rejected.text());
+    bound("default");
+    let rejected = try_upload(&second, &purpose, &of(3)).await;
+    assert_eq!(error_line(&rejected), "413 storage_full file");
+    let why = "the files of all workspaces may have at most 4194304 bytes";
+    assert!(rejected.text().contains(why), "{}", rejected.text());
 }
 
 #[tokio::test]

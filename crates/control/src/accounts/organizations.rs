@@ -6,11 +6,11 @@ use crate::{entropy, gpu_costs, snapshot};
 use domain::monthly_budget::BudgetChange;
 use domain::workspace::check_name;
 use domain::workspace_edit::LimitChange;
-use domain::{MonthlyBudget, OnBudget, Organization, OrganizationId, Timestamp};
+use domain::{Month, MonthlyBudget, OnBudget, Organization, OrganizationId, Timestamp};
 use std::collections::{BTreeMap, HashMap};
 use store::holds::Owner;
 use store::organizations::{self, CountedOrganization, OrganizationColumn};
-use store::usage::recent::{self, Recent};
+use store::usage::recent::{self, MonthUse, Recent};
 use store::{Listing, Page, Store, spend, workspaces};
 
 /// Creates an organization.
@@ -65,6 +65,15 @@ pub async fn used_per_minute(
     now: Timestamp,
 ) -> Result<HashMap<OrganizationId, Recent>, CommandError> {
     Ok(recent::of_organizations(store, organizations, now.plus_millis(-MINUTE_MILLIS)).await?)
+}
+
+/// What organizations have used and reserved of their limits of this month.
+pub async fn used_per_month(
+    store: &Store,
+    organizations: &[&OrganizationId],
+    now: Timestamp,
+) -> Result<HashMap<OrganizationId, MonthUse>, CommandError> {
+    Ok(recent::month_of_organizations(store, organizations, Month::of(now)).await?)
 }
 
 /// The members to change.

@@ -1,12 +1,13 @@
-//! What organizations have used in the last moments, against their limits per minute.
+//! What organizations have used of their limits per minute and per month.
 
+use super::spend;
 use crate::db::Store;
 use crate::error::StoreError;
 use crate::row;
 use crate::values::{chunks, places};
 use domain::model_ref::DEDICATED;
 use domain::usage::CallSurface;
-use domain::{OrganizationId, Timestamp};
+use domain::{Month, NanoUsd, OrganizationId, Timestamp};
 use sqlx::AssertSqlSafe;
 use std::collections::HashMap;
 
@@ -40,6 +41,54 @@ pub async fn of_organizations(
         for found in store.rows(chunk.iter().fold(query, |query, id| query.bind(id.as_str()))).await? {
             let organization = row::parsed(&found, "organization_id", |text| OrganizationId::parse(text).ok())?;
             let used = Recent { requests: row::count(&found, "requests")?, tokens: row::count(&found, "tokens")? };
+            all.insert(organization, used);
+        }
+    }
+    Ok(all)
+}
+
+/// What the accounts of a month have, which calls are compared with: usage of deleted workspaces, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MonthUse {
+    pub tokens: u64,
+    /// Leased by nodes and not yet written as used.
+    pub reserved_tokens: u64,
+    /// With GPU-hours if a budget bounds them.
+    pub cost: NanoUsd,
+    pub reserved_cost: NanoUsd,
+}
+
+/// The accounts of organizations in a month. Those without calls are absent.
+pub async fn month_of_organizations(
+    store: &Store,
+    organizations: &[&OrganizationId],
+    month: Month,
+) -> Result<HashMap<OrganizationId, MonthUse>, StoreError> {
+    let mut all = HashMap::new();
+    for chunk in chunks(organizations) {
+        // One statement, because events that are counted at the same moment move amounts from reserved to used.
+        let text = format!(
+            "SELECT m.organization_id, CAST(SUM(m.used) AS BIGINT) AS tokens, \
+             CAST(SUM(m.cost + m.gpu_cost) AS BIGINT) AS cost, \
+             CAST(COALESCE(SUM((SELECT SUM(CASE WHEN l.granted > l.written THEN l.granted - l.written ELSE 0 END) \
+              FROM quota_leases l WHERE l.workspace_id = m.workspace_id AND l.month = m.month)), 0) AS BIGINT) \
+             AS reserved_tokens, \
+             CAST(COALESCE(SUM((SELECT SUM(CASE WHEN l.granted > l.written THEN l.granted - l.written ELSE 0 END) \
+              FROM budget_leases l WHERE l.account = m.workspace_id AND l.kind = $2 AND l.starts_at = $3)), 0) AS BIGINT) \
+             AS reserved_cost \
+             FROM quota_months m WHERE m.month = $1 AND m.organization_id IN ({}) GROUP BY m.organization_id",
+            places(4, chunk.len())
+        );
+        let query = sqlx::query(AssertSqlSafe(text)).bind(i64::from(month.number())).bind(spend::KIND);
+        let query = query.bind(month.start().millis());
+        for found in store.rows(chunk.iter().fold(query, |query, id| query.bind(id.as_str()))).await? {
+            let organization = row::parsed(&found, "organization_id", |text| OrganizationId::parse(text).ok())?;
+            let used = MonthUse {
+                tokens: row::count(&found, "tokens")?,
+                reserved_tokens: row::count(&found, "reserved_tokens")?,
+                cost: row::money(&found, "cost")?,
+                reserved_cost: row::money(&found, "reserved_cost")?,
+            };
             all.insert(organization, used);
         }
     }

@@ -2,13 +2,14 @@ use crate::databases::on_both;
 use crate::{fleets, people};
 use domain::budget::ReservedIn;
 use domain::quota::{AccountOwner, LeaseRequest};
-use domain::{Month, MonthlyBudget, NanoUsd, Organization, ReplicaId, UsageEvent, Workspace, WorkspaceId};
+use domain::{ModelId, Month, MonthlyBudget, NanoUsd, Organization, ReplicaId, UsageEvent, Workspace, WorkspaceId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::holds::{self, NewHold};
 use store::leases::LeaseState;
 use store::spend::{self, GpuCost, SpendLeaseKey};
 use store::usage::UsageWriter;
+use store::usage::recent::{self, MonthUse};
 use store::{Store, budgets, organizations, quota, workspaces};
 use tokio::task::JoinSet;
 
@@ -118,6 +119,41 @@ async fn calls_and_gpu_hours_spend_one_budget() {
         bound(&store, &workspace, MonthlyBudget::NONE, MonthlyBudget::NONE, NanoUsd::ZERO).await;
         assert!(!is_bounded(&store, &workspace.id).await);
         assert_eq!(spend::tightest_account(&store, &workspace.id, month()).await.unwrap(), None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_month_of_an_organization_is_what_its_limits_compare() {
+    on_both(async |_, store| {
+        let first = people::workspace(&store).await;
+        let second = Workspace { id: WorkspaceId::new(people::NOW, 702), ..first.clone() };
+        let mut tx = store.begin().await.unwrap();
+        workspaces::insert(&mut tx, &second).await.unwrap();
+        tx.commit().await.unwrap();
+        bound(&store, &first, MonthlyBudget::NONE, usd(145), NanoUsd::from_nanos(15)).await;
+        let event = |workspace, number| UsageEvent {
+            cost: NanoUsd::from_nanos(30),
+            ..crate::usage_events::event(workspace, number)
+        };
+        let tokens = event(&first, 1).tokens.total();
+        let dedicated = UsageEvent { model: ModelId::parse("dedicated/chat").unwrap(), ..event(&first, 3) };
+        write(&store, "run_a", &[event(&first, 1), event(&second, 2), dedicated]).await;
+        let mut tx = store.begin().await.unwrap();
+        workspaces::delete(&mut tx, &second.id, people::NOW).await.unwrap();
+        tx.commit().await.unwrap();
+        assert!(ask(&store, &first, "run_a", 0, 50).await.added);
+        let ids = [&first.organization];
+        let found = recent::month_of_organizations(&store, &ids, month()).await.unwrap();
+        let expected = MonthUse {
+            tokens: 2 * tokens,
+            reserved_tokens: 0,
+            cost: NanoUsd::from_nanos(75),
+            reserved_cost: NanoUsd::from_nanos(50),
+        };
+        assert_eq!(found[&first.organization], expected, "with the deleted workspace, without dedicated calls");
+        let next = recent::month_of_organizations(&store, &ids, month().next()).await.unwrap();
+        assert!(next.is_empty());
     })
     .await;
 }

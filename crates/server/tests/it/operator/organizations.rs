@@ -60,7 +60,14 @@ async fn the_operator_sees_what_organizations_use_of_their_bounds() {
     let shown = |one: &Value| json!([one["onBudget"], one["storedBytes"], one["usedPerMinute"]]);
     assert_eq!(shown(&listed[0]), json!(["suspend", 0, {"requests": 1, "tokens": tokens}]), "{listed}");
     assert_eq!(shown(&listed[1]), json!(["continue", 0, {"requests": 0, "tokens": 0}]), "{listed}");
-    assert_eq!(operator.read(&format!("/api/operator/organizations/{id}")).await, listed[0]);
+    let path = format!("/api/operator/organizations/{id}");
+    assert_eq!(operator.read(&path).await, listed[0]);
+
+    let of_month = |one: &Value| json!([one["usedPerMonth"]["tokens"], one["usedPerMonth"]["usd"]]);
+    assert_eq!(of_month(&listed[0]), json!([tokens, null]), "what the monthly tokens are compared with");
+    assert_eq!(of_month(&listed[1]), json!([0, null]));
+    let bounded = operator.patch(&path, json!({"monthlyUsd": "9.00"})).await.json();
+    assert!(bounded["usedPerMonth"]["usd"].is_string(), "costs with GPU-hours are counted for a budget: {bounded}");
 }
 
 #[tokio::test]

@@ -1,9 +1,8 @@
 import { Button, Modal, SimpleGrid, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useApiForm } from '../../../api/form'
-import { organizationUsageQuery } from '../../../api/operator/installation'
 import { boundOrganization, type OperatorOrganization, refreshOrganizations } from '../../../api/operator/organizations'
 import { DialogButtons } from '../../../ui/DialogButtons'
 import { ErrorPanel } from '../../../ui/ErrorPanel'
@@ -11,15 +10,13 @@ import { Panel } from '../../../ui/Panel'
 import { UseBar } from '../../../ui/UseBar'
 import { onBudgetLabel } from '../../settings/on-budget'
 import { BoundFields } from './BoundFields'
-import { monthStart, usageOf } from './month-usage'
 import { type BoundUse, boundsEdit, boundsOf, usesOf } from './organization-bounds'
 
 /** What the organization may have at most, over all its workspaces, and what is used of it. */
 export function Bounds({ organization }: { organization: OperatorOrganization }) {
-  const usage = useQuery(organizationUsageQuery(organization.id, monthStart()))
   const [isChanging, setChanging] = useState(false)
   const close = () => setChanging(false)
-  const uses = usesOf(organization, usage.data && (usageOf(usage.data, organization.id) ?? null))
+  const uses = usesOf(organization)
   return (
     <Panel
       title="Limits of the organization"
@@ -57,7 +54,7 @@ function Use({ use, organization }: { use: BoundUse; organization: OperatorOrgan
       </Text>
       {share === undefined ? (
         <Text size="sm" c="dimmed">
-          {used ? `${used}, ${note}` : '…'}
+          {`${used}, ${note}`}
         </Text>
       ) : (
         <UseBar label={label} share={share} used={used} note={note} />

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import type { Consumer } from '../../../api/operator/installation'
 import type { OperatorOrganization } from '../../../api/operator/organizations'
 import { boundsEdit, boundsOf, NO_BOUNDS, usesOf } from './organization-bounds'
 
@@ -16,11 +15,11 @@ const organization: OperatorOrganization = {
   maxStoredBytes: 1_610_612_736,
   storedBytes: 1_024,
   usedPerMinute: { requests: 3, tokens: 30_000 },
+  usedPerMonth: { tokens: 1_234, reservedTokens: 100, usd: '2.5', reservedUsd: '0' },
   onBudget: 'continue',
   members: 1,
   allotments: [],
 }
-const usage = (costUsd: string) => ({ costUsd, promptTokens: 1_200, completionTokens: 34 }) as Consumer
 
 describe('bounds of an organization', () => {
   it('are sent if they were changed, and as null if they were emptied', () => {
@@ -41,9 +40,12 @@ describe('bounds of an organization', () => {
   })
 
   it('say what is used of them, and what is left', () => {
-    const used = (usage: Consumer | null | undefined, change: Partial<OperatorOrganization> = {}) =>
-      Object.fromEntries(usesOf({ ...organization, ...change }, usage).map(({ name, ...use }) => [name, use]))
-    expect(used(usage('2.5'))).toEqual({
+    const used = (change: Partial<OperatorOrganization> = {}) =>
+      Object.fromEntries(usesOf({ ...organization, ...change }).map(({ name, ...use }) => [name, use]))
+    const spent = (usd: string | null, reservedUsd = usd && '0') => ({
+      usedPerMonth: { ...organization.usedPerMonth, usd, reservedUsd },
+    })
+    expect(used()).toEqual({
       monthlyUsd: { label: 'USD per month', share: 2.5 / 9, used: '$2.50 of $9.00 used (28%)', note: '$6.50 left' },
       maxWorkspaces: { label: 'Workspaces', share: 0.1, used: '2 of 20 used (10%)', note: '18 left' },
       monthlyTokens: { label: 'Tokens per month', used: '1,234 used', note: 'no limit' },
@@ -55,15 +57,22 @@ describe('bounds of an organization', () => {
         note: '30,000 left',
       },
       maxStoredBytes: {
-        label: 'Stored responses',
+        label: 'Stored responses and files',
         share: 1_024 / 1_610_612_736,
         used: '1 KiB of 1.5 GiB used (<0.01%)',
         note: '1.5 GiB left',
       },
     })
-    expect(used(usage('12')).monthlyUsd).toMatchObject({ share: 12 / 9, note: '$0.00 left' })
-    expect(used(usage('12'), { monthlyUsd: null }).monthlyUsd).toMatchObject({ used: '$12.00 used', note: 'no limit' })
-    expect(used(null).monthlyTokens).toMatchObject({ used: '0 used' })
-    expect(used(undefined).monthlyUsd).toEqual({ label: 'USD per month' })
+    expect(used(spent('12')).monthlyUsd).toMatchObject({ share: 12 / 9, note: '$0.00 left' })
+    expect(used(spent('2.5', '0.5')).monthlyUsd).toMatchObject({
+      used: '$2.50 of $9.00 used (28%), $0.50 reserved',
+      note: '$6.50 left',
+    })
+    expect(used({ ...spent('12'), monthlyUsd: null }).monthlyUsd).toMatchObject({ used: '$12.00 used' })
+    expect(used({ ...spent(null), monthlyUsd: null }).monthlyUsd).toMatchObject({ used: 'not counted' })
+    expect(used({ monthlyTokens: 5_000 }).monthlyTokens).toMatchObject({
+      used: '1,234 of 5,000 used (25%), 100 reserved',
+      note: '3,766 left',
+    })
   })
 })

@@ -1,10 +1,8 @@
 /** Bounds of an organization as form values, and what is used of them. */
 
-import type { Consumer } from '../../../api/operator/installation'
 import type { OperatorOrganization, OrganizationEdit } from '../../../api/operator/organizations'
-import { formatBytes, formatCount, formatMoney, formatNano, formatShare } from '../../../ui/format'
+import { formatBytes, formatCount, formatMoney, formatNano, formatShare, nanoUsd } from '../../../ui/format'
 import { leftOfUsd, shareOf, shareOfUsd } from '../../../ui/use-share'
-import { tokensOf } from './month-usage'
 
 const GIB = 2 ** 30
 
@@ -14,7 +12,7 @@ export const BOUNDS = [
   { name: 'monthlyTokens', label: 'Tokens per month', unbounded: 'No limit', unit: 1 },
   { name: 'requestsPerMinute', label: 'Requests per minute', unbounded: 'No limit', unit: 1 },
   { name: 'tokensPerMinute', label: 'Tokens per minute', unbounded: 'No limit', unit: 1 },
-  { name: 'maxStoredBytes', label: 'Stored responses, GiB', unbounded: 'Platform default', unit: GIB },
+  { name: 'maxStoredBytes', label: 'Stored responses and files, GiB', unbounded: 'Platform default', unit: GIB },
 ] as const
 
 export type BoundName = (typeof BOUNDS)[number]['name']
@@ -51,25 +49,27 @@ export function boundsEdit(before: Bounds, bounds: Bounds): OrganizationEdit {
   return edit
 }
 
-/** A bound and what is used of it. Without `share` there is no bound; without `used` it is not loaded yet. */
-export type BoundUse = { name: keyof Bounds; label: string; used?: string; note?: string; share?: number }
+/** A bound and what is used of it. Without `share` there is no bound. */
+export type BoundUse = { name: keyof Bounds; label: string; used: string; note: string; share?: number }
 
-type Use = { used: number | undefined; bound: number | null | undefined; format?: (value: number) => string }
+/** Nodes reserve some of what is left for their calls. */
+type Use = { used: number; reserved?: number; bound: number | null | undefined; format?: (value: number) => string }
 
-/** What is used of each bound; `usage` is that of this month, undefined until it is loaded, null if there is none. */
-export function usesOf(organization: OperatorOrganization, usage: Consumer | null | undefined): BoundUse[] {
-  const { usedPerMinute } = organization
+/** What is used of each bound. */
+export function usesOf(organization: OperatorOrganization): BoundUse[] {
+  const { usedPerMinute, usedPerMonth } = organization
   const uses: Record<BoundName, Use> = {
     maxWorkspaces: { used: organization.workspaces, bound: organization.maxWorkspaces },
     monthlyTokens: {
-      used: usage === undefined ? undefined : usage ? tokensOf(usage) : 0,
+      used: usedPerMonth.tokens,
+      reserved: usedPerMonth.reservedTokens,
       bound: organization.monthlyTokens,
     },
     requestsPerMinute: { used: usedPerMinute.requests, bound: organization.requestsPerMinute },
     tokensPerMinute: { used: usedPerMinute.tokens, bound: organization.tokensPerMinute },
     maxStoredBytes: { used: organization.storedBytes, bound: organization.maxStoredBytes, format: formatBytes },
   }
-  const spent = { name: 'monthlyUsd' as const, label: 'USD per month', ...spentOf(usage, organization.monthlyUsd) }
+  const spent = { name: 'monthlyUsd' as const, label: 'USD per month', ...spentOf(organization) }
   return [
     spent,
     ...BOUNDS.map(({ name, label }) => ({ name, label: label.split(',')[0] ?? label, ...shown(uses[name]) })),
@@ -78,23 +78,21 @@ export function usesOf(organization: OperatorOrganization, usage: Consumer | nul
 
 const UNBOUNDED = 'no limit'
 
-function shown({ used, bound, format = formatCount }: Use): Omit<BoundUse, 'name' | 'label'> {
-  if (used === undefined) return {}
+function shown({ used, reserved = 0, bound, format = formatCount }: Use): Omit<BoundUse, 'name' | 'label'> {
   if (bound == null) return { used: `${format(used)} used`, note: UNBOUNDED }
   const share = shareOf(used, bound)
-  const text = `${format(used)} of ${format(bound)} used (${formatShare(share)})`
+  const ofNodes = reserved ? `, ${format(reserved)} reserved` : ''
+  const text = `${format(used)} of ${format(bound)} used (${formatShare(share)})${ofNodes}`
   return { share, used: text, note: `${format(Math.max(0, bound - used))} left` }
 }
 
-/** What was used of the budget this month, and what is left. */
-function spentOf(
-  usage: Consumer | null | undefined,
-  monthlyUsd: string | null | undefined,
-): Omit<BoundUse, 'name' | 'label'> {
-  if (usage === undefined) return {}
-  const usedUsd = usage?.costUsd ?? '0'
+/** What was used of the budget this month, and what is left. Without any budget it is not counted. */
+function spentOf({ usedPerMonth, monthlyUsd }: OperatorOrganization): Omit<BoundUse, 'name' | 'label'> {
+  const { usd: usedUsd, reservedUsd } = usedPerMonth
+  if (usedUsd == null) return { used: 'not counted', note: UNBOUNDED }
   if (!monthlyUsd) return { used: `${formatMoney(usedUsd)} used`, note: UNBOUNDED }
   const share = shareOfUsd(usedUsd, monthlyUsd)
-  const text = `${formatMoney(usedUsd)} of ${formatMoney(monthlyUsd)} used (${formatShare(share)})`
+  const reserved = reservedUsd && nanoUsd(reservedUsd) ? `, ${formatMoney(reservedUsd)} reserved` : ''
+  const text = `${formatMoney(usedUsd)} of ${formatMoney(monthlyUsd)} used (${formatShare(share)})${reserved}`
   return { share, used: text, note: `${formatNano(leftOfUsd(usedUsd, monthlyUsd))} left` }
 }

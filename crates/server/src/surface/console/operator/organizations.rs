@@ -36,7 +36,7 @@ pub(crate) struct OperatorOrganizationView {
     max_workspaces: u64,
     /// The tokens that all its workspaces may use in a month; null if only each workspace is bounded.
     monthly_tokens: Option<u64>,
-    /// The most bytes of stored responses of all its workspaces.
+    /// The most bytes of stored responses and files of all its workspaces.
     max_stored_bytes: u64,
     /// What all its workspaces may use in a minute; null if only each workspace is bounded.
     requests_per_minute: Option<u64>,
@@ -46,10 +46,12 @@ pub(crate) struct OperatorOrganizationView {
     monthly_usd: Option<NanoUsd>,
     /// What happens to running endpoints of all its workspaces when the budget is spent.
     on_budget: OnBudgetView,
-    /// The bytes of stored responses of all its workspaces.
+    /// The bytes of stored responses and files of all its workspaces. Files count until their content is removed.
     stored_bytes: u64,
     /// What calls of the last minute have used of the limits per minute, also if there are none.
     used_per_minute: UsedPerMinute,
+    /// What the limits of this month are compared with.
+    used_per_month: UsedPerMonth,
     /// The number of members.
     members: u64,
     /// Allotted and committed GPUs, by type.
@@ -63,6 +65,20 @@ struct UsedPerMinute {
     tokens: u64,
 }
 
+/// Usage of all workspaces, of those that were deleted, too. Tokens of dedicated endpoints do not count.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct UsedPerMonth {
+    tokens: u64,
+    /// What nodes have reserved for calls.
+    reserved_tokens: u64,
+    /// With GPU-hours; null without a budget of the organization, because they are not counted then.
+    #[schema(value_type = Option<String>, example = "120.00")]
+    usd: Option<NanoUsd>,
+    #[schema(value_type = Option<String>, example = "0.50")]
+    reserved_usd: Option<NanoUsd>,
+}
+
 /// What is not in the rows of organizations is read for all of them at once.
 async fn views(
     caller: &Caller,
@@ -72,10 +88,13 @@ async fn views(
     let ids: Vec<&OrganizationId> = found.iter().map(|one| &one.organization.id).collect();
     let mut ledgers = allotments::list_of(&context.store, &ids, &context.allotment_defaults).await?;
     let used = organizations::used_per_minute(&context.store, &ids, caller.now()).await?;
+    let months = organizations::used_per_month(&context.store, &ids, caller.now()).await?;
     let defaults = context.organization_defaults;
     let view = |one: CountedOrganization| {
         let CountedOrganization { organization, workspaces, members, stored_bytes } = one;
         let used = used.get(&organization.id).copied().unwrap_or_default();
+        let month = months.get(&organization.id).copied().unwrap_or_default();
+        let is_bounded = organization.monthly_usd.cap().is_some();
         let ledgers = ledgers.remove(&organization.id).unwrap_or_default();
         OperatorOrganizationView {
             id: organization.id.to_string(),
@@ -91,6 +110,12 @@ async fn views(
             on_budget: organization.on_budget.into(),
             stored_bytes,
             used_per_minute: UsedPerMinute { requests: used.requests, tokens: used.tokens },
+            used_per_month: UsedPerMonth {
+                tokens: month.tokens,
+                reserved_tokens: month.reserved_tokens,
+                usd: is_bounded.then_some(month.cost),
+                reserved_usd: is_bounded.then_some(month.reserved_cost),
+            },
             members,
             allotments: ledgers.into_iter().map(AllotmentView::from).collect(),
         }
@@ -144,7 +169,7 @@ pub(crate) struct OrganizationEdit {
     #[serde(default, deserialize_with = "workspace_edits::null_or_value")]
     #[schema(value_type = Option<u64>, maximum = 1_000_000_000_000_000_u64)]
     monthly_tokens: Option<Option<u64>>,
-    /// The most bytes of stored responses of all its workspaces; null follows the configured default. Existing ones stay.
+    /// The most bytes of stored responses and files of all its workspaces; null follows the configured default. Existing ones stay.
     #[serde(default, deserialize_with = "workspace_edits::null_or_value")]
     #[schema(value_type = Option<u64>, maximum = 1_000_000_000_000_000_u64)]
     max_stored_bytes: Option<Option<u64>>,

@@ -6,10 +6,10 @@ use super::quota::QuotaError;
 use super::tests::{NOW, Node, wait_until};
 use super::*;
 use domain::budget::{Budget, BudgetPeriod, BudgetRaise, BudgetWindow, Budgets};
-use domain::endpoint::labels::Labels;
+use domain::key::NewKey;
 use domain::quota::{Account, LeaseRequest, TokenBound};
 use domain::usage::{Actor, Tokens};
-use domain::{ApiKey, KeyRestrictions, NanoUsd, Price, SecretHash, Segment};
+use domain::{ApiKey, NanoUsd, Price, Workspace};
 use std::time::{Duration, Instant};
 use store::api_keys;
 use store::leases::LeaseState;
@@ -28,29 +28,9 @@ fn budget(window: BudgetWindow, nanos: i64) -> Budget {
 
 async fn save(node: &Node, budgets: &Budgets) -> ApiKey {
     let Actor::Key(id) = &node.caller.actor else { panic!("a key") };
-    let key = ApiKey {
-        id: id.clone(),
-        workspace: node.caller.workspace.clone(),
-        organization: node.caller.organization.clone(),
-        name: "test".into(),
-        segment: Segment::parse("abcdefghijkl").unwrap(),
-        hash: SecretHash::of("secret"),
-        dies_at: None,
-        overlap_until: None,
-        created_at: NOW,
-        created_by: None,
-        expires_at: None,
-        last_used_at: None,
-        revoked_at: None,
-        disabled_at: None,
-        requests_per_minute: None,
-        tokens_per_minute: None,
-        limits: domain::KeyLimits::none(),
-        trusts_end_user: false,
-        restrictions: KeyRestrictions::default(),
-        labels: Labels::new(),
-        budgets: budgets.clone(),
-    };
+    let workspace = Workspace::new(node.caller.workspace.clone(), node.caller.organization.clone(), "test", NOW);
+    let text = NewKey::from_entropy(&[0; NewKey::ENTROPY]);
+    let key = ApiKey { budgets: budgets.clone(), ..ApiKey::new(id.clone(), &workspace, "test", &text, NOW) };
     let mut tx = node.store.begin().await.unwrap();
     api_keys::insert_within(&mut tx, &key, 10).await.unwrap();
     tx.commit().await.unwrap();

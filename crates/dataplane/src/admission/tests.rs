@@ -9,8 +9,7 @@ use domain::limits::LimitStatus;
 use domain::model::Model;
 use domain::quota::{Account, TokenBound};
 use domain::usage::{Actor, Certainty, Tokens};
-use domain::workspace::OwnLimits;
-use domain::{KeyId, ModelId, Month, MonthlyBudget, Organization, OrganizationId, RunId, Workspace, WorkspaceId};
+use domain::{KeyId, ModelId, Month, Organization, OrganizationId, RunId, Workspace, WorkspaceId};
 use fleet::{Pool, Route};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -43,34 +42,8 @@ impl Node {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open("sqlite:forebay.db", folder.path()).await.unwrap();
         store.migrate().await.unwrap();
-        let organization = Organization {
-            id: OrganizationId::new(NOW, 1),
-            name: "Acme".into(),
-            max_workspaces: None,
-            monthly_tokens: None,
-            max_stored_bytes: None,
-            requests_per_minute: None,
-            tokens_per_minute: None,
-            on_budget: domain::OnBudget::default(),
-            monthly_usd: MonthlyBudget::NONE,
-            created_at: NOW,
-        };
-        let workspace = Workspace {
-            id: WorkspaceId::new(NOW, 2),
-            organization: organization.id.clone(),
-            name: "Research".into(),
-            own: OwnLimits::default(),
-            lowered: OwnLimits::default(),
-            monthly_usd: MonthlyBudget::NONE,
-            organization_has_budget: false,
-            on_budget: domain::OnBudget::default(),
-            end_users: domain::end_user::EndUserSettings::default(),
-            organization_per_minute: domain::limits::OwnPerMinute::default(),
-            response_retention: None,
-            weight: domain::QueueWeight::default(),
-            version: 1,
-            created_at: NOW,
-        };
+        let organization = Organization::new(OrganizationId::new(NOW, 1), "Acme", NOW);
+        let workspace = Workspace::new(WorkspaceId::new(NOW, 2), organization.id.clone(), "Research", NOW);
         let mut tx = store.begin().await.unwrap();
         organizations::insert(&mut tx, &organization).await.unwrap();
         workspaces::insert(&mut tx, &workspace).await.unwrap();

@@ -1,7 +1,7 @@
 //! Commands on files and batches.
 
 use super::{BatchError, BatchStorage};
-use crate::command::{AuditedChange, Author, Command};
+use crate::command::{AuditedChange, Command};
 use crate::entropy;
 use domain::batches::{
     Batch, BatchEndpoint, BatchStatus, COMPLETION_WINDOW_MILLIS, FilePurpose, LineCounts, LineUsage, OutputExpiry,
@@ -9,11 +9,10 @@ use domain::batches::{
 use domain::{BatchId, Caller, FileId, NanoUsd, StoredFile, Timestamp, WorkspaceId};
 use serde_json::json;
 use std::collections::BTreeMap;
-use store::Tx;
 use store::batches::{self, BatchQuery};
 use store::files::{self, FileQuery};
 use store::idempotency::{self, Claim, Request};
-use store::workspaces;
+use store::{StoreError, Tx, workspaces};
 
 /// A batch of a file.
 #[derive(Debug, Clone)]
@@ -78,18 +77,12 @@ pub(super) fn blank(caller: &Caller, endpoint: BatchEndpoint, now: Timestamp) ->
 
 impl BatchStorage {
     /// Creates a batch. The same idempotency key returns the same batch.
-    pub async fn create(
-        &self,
-        caller: &Caller,
-        author: &Author,
-        new: NewBatch,
-        now: Timestamp,
-    ) -> Result<Batch, BatchError> {
-        let idempotency = new.idempotency.clone();
+    pub async fn create(&self, command: Command<'_>, caller: &Caller, new: NewBatch) -> Result<Batch, BatchError> {
+        let (idempotency, now) = (new.idempotency.clone(), command.now);
         // Before the transaction: many that wait for a second connection would keep all of them. A request that is repeated gets its
         // batch even if the file is gone.
         let checked = self.check_input(caller, &new, now).await;
-        let mut tx = self.store.begin().await?;
+        let mut tx = command.store.begin().await?;
         let request = request_of(&caller.workspace, idempotency.as_ref());
         if let Some(id) = made_before(&mut tx, request, now).await? {
             drop(tx);
@@ -99,30 +92,10 @@ impl BatchStorage {
         let batch = new.into_batch(caller, now);
         self.lock(&mut tx, &batch).await?;
         self.insert(&mut tx, &batch, request).await?;
-        self.record_creation(&mut tx, author, &batch).await?;
+        record_creation(command, &mut tx, &batch).await?;
         tx.commit().await?;
         self.nudge.notify_one();
         Ok(batch)
-    }
-
-    /// Records a change in the audit log if a person has made it.
-    async fn record(
-        &self,
-        tx: &mut Tx,
-        author: &Author,
-        now: Timestamp,
-        change: AuditedChange<'_>,
-    ) -> Result<(), BatchError> {
-        if author.user().is_some() {
-            Command { store: &self.store, author, now }.record(tx, change).await?;
-        }
-        Ok(())
-    }
-
-    pub(super) async fn record_creation(&self, tx: &mut Tx, author: &Author, batch: &Batch) -> Result<(), BatchError> {
-        let after = json!({ "workspaceId": batch.workspace, "endpoint": batch.endpoint.as_str() });
-        let change = AuditedChange::new("batch.create", Some(&batch.organization), batch.id.as_str()).after(after);
-        self.record(tx, author, batch.created_at, change).await
     }
 
     async fn check_input(&self, caller: &Caller, new: &NewBatch, now: Timestamp) -> Result<(), BatchError> {
@@ -194,16 +167,15 @@ impl BatchStorage {
     /// Begins to cancel a batch. One that is being cancelled already is returned as it is.
     pub async fn cancel(
         &self,
-        author: &Author,
+        command: Command<'_>,
         workspace: &WorkspaceId,
         id: &BatchId,
-        now: Timestamp,
     ) -> Result<Batch, BatchError> {
-        let mut tx = self.store.begin().await?;
-        let batch = batches::cancel(&mut tx, Some(workspace), id, now).await?.ok_or_else(|| missing(id))?;
-        if batch.cancelling_at == Some(now) {
+        let mut tx = command.store.begin().await?;
+        let batch = batches::cancel(&mut tx, Some(workspace), id, command.now).await?.ok_or_else(|| missing(id))?;
+        if batch.cancelling_at == Some(command.now) {
             let change = AuditedChange::new("batch.cancel", Some(&batch.organization), id.as_str());
-            self.record(&mut tx, author, now, change.after(json!({ "workspaceId": workspace }))).await?;
+            command.record_of_user(&mut tx, change.after(json!({ "workspaceId": workspace }))).await?;
         }
         tx.commit().await?;
         self.nudge.notify_one();
@@ -214,23 +186,17 @@ impl BatchStorage {
     }
 
     /// Deletes a batch that has ended, with its hidden results.
-    pub async fn delete(
-        &self,
-        author: &Author,
-        workspace: &WorkspaceId,
-        id: &BatchId,
-        now: Timestamp,
-    ) -> Result<(), BatchError> {
+    pub async fn delete(&self, command: Command<'_>, workspace: &WorkspaceId, id: &BatchId) -> Result<(), BatchError> {
         let batch = self.find(workspace, id).await?;
-        let mut tx = self.store.begin().await?;
+        let mut tx = command.store.begin().await?;
         if !batches::delete(&mut tx, workspace, id).await? {
             return Err(BatchError::NotEnded);
         }
         let change = AuditedChange::new("batch.delete", Some(&batch.organization), id.as_str());
-        self.record(&mut tx, author, now, change.before(json!({ "workspaceId": workspace }))).await?;
+        command.record_of_user(&mut tx, change.before(json!({ "workspaceId": workspace }))).await?;
         if batch.endpoint.is_messages() {
             for results in batch.output_file.iter().chain(&batch.error_file) {
-                files::discard(&mut tx, results, now).await?;
+                files::discard(&mut tx, results, command.now).await?;
             }
         }
         Ok(tx.commit().await?)
@@ -255,21 +221,21 @@ impl BatchStorage {
         Ok(FilePage { files, has_more })
     }
 
-    pub async fn delete_file(
-        &self,
-        caller: &Caller,
-        author: &Author,
-        id: &FileId,
-        now: Timestamp,
-    ) -> Result<(), BatchError> {
-        let mut tx = self.store.begin().await?;
-        if !files::delete(&mut tx, &caller.workspace, id, now).await? {
+    pub async fn delete_file(&self, command: Command<'_>, caller: &Caller, id: &FileId) -> Result<(), BatchError> {
+        let mut tx = command.store.begin().await?;
+        if !files::delete(&mut tx, &caller.workspace, id, command.now).await? {
             return Err(BatchError::Missing { noun: "file", id: id.to_string() });
         }
         let change = AuditedChange::new("file.delete", Some(&caller.organization), id.as_str());
-        self.record(&mut tx, author, now, change.before(json!({ "workspaceId": caller.workspace }))).await?;
+        command.record_of_user(&mut tx, change.before(json!({ "workspaceId": caller.workspace }))).await?;
         Ok(tx.commit().await?)
     }
+}
+
+pub(super) async fn record_creation(command: Command<'_>, tx: &mut Tx, batch: &Batch) -> Result<(), StoreError> {
+    let after = json!({ "workspaceId": batch.workspace, "endpoint": batch.endpoint.as_str() });
+    let change = AuditedChange::new("batch.create", Some(&batch.organization), batch.id.as_str()).after(after);
+    command.record_of_user(tx, change).await
 }
 
 /// Begins to cancel a batch of any workspace, for the operator.

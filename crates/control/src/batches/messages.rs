@@ -1,10 +1,10 @@
 //! Message batches: their lines come with the request.
 
-use super::commands::{blank, made_before, request_of};
+use super::commands::{blank, made_before, record_creation, request_of};
 use super::{BatchError, BatchStorage};
-use crate::command::Author;
+use crate::command::Command;
+use domain::Caller;
 use domain::batches::{Batch, BatchEndpoint, BatchStatus, LineCounts};
-use domain::{Caller, Timestamp};
 use std::collections::HashSet;
 use store::batches::{self, NewLine};
 use store::content_keys::Scope;
@@ -34,11 +34,10 @@ impl BatchStorage {
     /// batch.
     pub async fn create_messages(
         &self,
+        command: Command<'_>,
         caller: &Caller,
-        author: &Author,
         requests: Vec<MessageRequest>,
         idempotency: Option<(String, String)>,
-        now: Timestamp,
     ) -> Result<Batch, BatchError> {
         let invalid = |index: usize, member: &str, why: String| BatchError::Invalid {
             param: format!("requests.{index}.{member}"),
@@ -70,10 +69,10 @@ impl BatchStorage {
         let model = requests.iter().all(|request| request.model == first).then_some(first);
         let batch = Batch {
             status: BatchStatus::InProgress,
-            in_progress_at: Some(now),
+            in_progress_at: Some(command.now),
             model,
             counts: LineCounts { total, ..LineCounts::default() },
-            ..blank(caller, BatchEndpoint::Messages, now)
+            ..blank(caller, BatchEndpoint::Messages, command.now)
         };
         let (content, id) = (self.content.clone(), batch.id.clone());
         let seal = move || {
@@ -85,9 +84,9 @@ impl BatchStorage {
         };
         let lines = self.threads.run(seal).await;
         let _turn = self.storing.acquire().await;
-        let mut tx = self.store.begin().await?;
+        let mut tx = command.store.begin().await?;
         let request = request_of(&caller.workspace, idempotency.as_ref());
-        if let Some(id) = made_before(&mut tx, request, now).await? {
+        if let Some(id) = made_before(&mut tx, request, command.now).await? {
             drop(tx);
             return self.find(&caller.workspace, &id).await;
         }
@@ -100,7 +99,7 @@ impl BatchStorage {
         for part in lines.chunks(256) {
             batches::insert_lines(&mut tx, &batch.id, part).await?;
         }
-        self.record_creation(&mut tx, author, &batch).await?;
+        record_creation(command, &mut tx, &batch).await?;
         tx.commit().await?;
         self.nudge.notify_one();
         Ok(batch)

@@ -1,13 +1,13 @@
 //! Content of files: read while it is deleted, and in a bucket that fails. Batches: how they use connections and files.
 
 use crate::databases::on_both;
-use crate::{DEFAULTS, NOW};
+use crate::{DEFAULTS, NOW, command};
 use bucket::{Bucket, BucketConfig, BucketCredentials, BucketLocation};
 use control::batches::{
     BatchBounds, BatchError, BatchStorage, Claim, FileReader, FileWriter, FindModel, FinishedLine, LineWriter,
     NewBatch, clear_if_leading,
 };
-use control::{Author, CommandError, bootstrap};
+use control::{CommandError, bootstrap};
 use domain::batches::{Batch, BatchEndpoint, BatchStatus, LineOutcome};
 use domain::model::Modality;
 use domain::usage::Actor;
@@ -80,9 +80,8 @@ async fn empty_lines_of_a_file_are_not_counted() {
 
 async fn delete(storage: &BatchStorage, file: &FileId) {
     let key = KeyId::new(NOW, 1);
-    let caller = Caller::new(OrganizationId::new(NOW, 1), workspace(), Actor::Key(key.clone()));
-    let author = Author::Key { id: key, address: "127.0.0.1".to_owned() };
-    storage.delete_file(&caller, &author, file, NOW).await.unwrap();
+    let caller = Caller::new(OrganizationId::new(NOW, 1), workspace(), Actor::Key(key));
+    storage.delete_file(command(storage.store()), &caller, file).await.unwrap();
 }
 
 async fn read(storage: &BatchStorage, file: &FileId) -> Result<Vec<u8>, BatchError> {
@@ -111,8 +110,7 @@ async fn a_file_that_is_deleted_while_it_is_read_is_an_error_and_no_shorter_file
 async fn started_batch(storage: &BatchStorage, store: &Store, lines: usize) -> (Batch, Claim) {
     let workspace = bootstrap::first_start(store, &DEFAULTS, NOW).await.unwrap().unwrap().workspace;
     let key = KeyId::new(NOW, 1);
-    let caller = Caller::new(workspace.organization, workspace.id.clone(), Actor::Key(key.clone()));
-    let author = Author::Key { id: key, address: "127.0.0.1".to_owned() };
+    let caller = Caller::new(workspace.organization, workspace.id.clone(), Actor::Key(key));
     let line = |number: usize| {
         format!(
             r#"{{"custom_id":"{number}","method":"POST","url":"/v1/chat/completions","body":{{"model":"acme/a"}}}}"#
@@ -126,8 +124,8 @@ async fn started_batch(storage: &BatchStorage, store: &Store, lines: usize) -> (
         metadata: None,
         idempotency: Some(("nightly".to_owned(), "digest".to_owned())),
     };
-    let batch = storage.create(&caller, &author, new.clone(), NOW).await.unwrap();
-    assert_eq!(storage.create(&caller, &author, new, NOW).await.unwrap().id, batch.id, "the same key");
+    let batch = storage.create(command(store), &caller, new.clone()).await.unwrap();
+    assert_eq!(storage.create(command(store), &caller, new).await.unwrap().id, batch.id, "the same key");
     let claim = Claim { run: RunId::new(NOW, 1), now: || NOW };
     let find_model: FindModel = Arc::new(|model| model.starts_with("acme/").then_some(Modality::Chat));
     let input = storage.read_input(&batch, &claim, find_model).await.unwrap().unwrap();

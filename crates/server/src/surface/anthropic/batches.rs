@@ -5,6 +5,7 @@ use crate::surface::inference::{
     Exchange, InferenceError, fingerprint, idempotency_key, on_store, query_pairs, send_file, send_view,
 };
 use bytes::Bytes;
+use control::Command;
 use control::batches::{BatchError, BatchStorage, MessageRequest};
 use dataplane::CallError;
 use domain::batches::BatchStatus;
@@ -139,7 +140,8 @@ pub(super) async fn create(exchange: &mut Exchange<'_>, caller: Arc<Caller>) -> 
     let (requests, idempotency) = exchange.surface.body_bounds.parse(bytes, &memory, read).await?;
     let author = exchange.author(&caller);
     let create = |storage: BatchStorage, caller: Arc<Caller>| async move {
-        storage.create_messages(&caller, &author, requests, idempotency, clock::now()).await
+        let command = Command { store: storage.store(), author: &author, now: clock::now() };
+        storage.create_messages(command, &caller, requests, idempotency).await
     };
     let batch = on_store(exchange, &caller, create).await?;
     drop(memory);
@@ -209,7 +211,8 @@ pub(super) async fn cancel(
     let (wanted, author) = (parse_id(id), exchange.author(&caller));
     let cancel = |storage: BatchStorage, caller: Arc<Caller>| async move {
         let batch = storage.find_of_messages(&caller.workspace, &wanted?).await?;
-        storage.cancel(&author, &caller.workspace, &batch.id, clock::now()).await
+        let command = Command { store: storage.store(), author: &author, now: clock::now() };
+        storage.cancel(command, &caller.workspace, &batch.id).await
     };
     let batch = on_store(exchange, &caller, cancel).await?;
     Ok(send(exchange, &batch))
@@ -226,7 +229,8 @@ pub(super) async fn delete(
     let (wanted, author) = (parse_id(id), exchange.author(&caller));
     let delete = |storage: BatchStorage, caller: Arc<Caller>| async move {
         let batch = storage.find_of_messages(&caller.workspace, &wanted?).await?;
-        storage.delete(&author, &caller.workspace, &batch.id, clock::now()).await?;
+        let command = Command { store: storage.store(), author: &author, now: clock::now() };
+        storage.delete(command, &caller.workspace, &batch.id).await?;
         Ok(batch.id)
     };
     let id = on_store(exchange, &caller, delete).await?.as_messages_id();

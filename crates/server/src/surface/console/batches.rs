@@ -109,9 +109,8 @@ pub(crate) async fn cancel(
     caller: WorkspaceCaller,
     Id(id): Id<BatchId>,
 ) -> Result<Json<WorkspaceBatchView>, ConsoleError> {
-    let now = clock::now();
-    let batch = storage(&caller).cancel(&caller.author, &caller.workspace.id, &id, now).await?;
-    Ok(Json(WorkspaceBatchView::new(batch, now)))
+    let batch = storage(&caller).cancel(caller.command(), &caller.workspace.id, &id).await?;
+    Ok(Json(WorkspaceBatchView::new(batch, caller.now())))
 }
 
 /// The files of a workspace, the newest first.

@@ -6,6 +6,7 @@ use crate::surface::inference::{
     Exchange, InferenceError, fingerprint, idempotency_key, on_store, query_pairs, send_view,
 };
 use crate::view::BatchView;
+use control::Command;
 use control::batches::{BatchError, BatchStorage, NewBatch};
 use dataplane::CallError;
 use domain::batches::{
@@ -50,7 +51,8 @@ pub(super) async fn create(exchange: &mut Exchange<'_>, caller: Arc<Caller>) -> 
     let new = NewBatch { idempotency, ..parse(&bytes)? };
     let author = exchange.author(&caller);
     let create = |storage: BatchStorage, caller: Arc<Caller>| async move {
-        storage.create(&caller, &author, new, clock::now()).await
+        let command = Command { store: storage.store(), author: &author, now: clock::now() };
+        storage.create(command, &caller, new).await
     };
     let batch = on_store(exchange, &caller, create).await?;
     Ok(send_view(exchange, &BatchView::from(batch)))
@@ -101,7 +103,8 @@ pub(super) async fn cancel(
     let (wanted, author) = (parse_id(id), exchange.author(&caller));
     let cancel = |storage: BatchStorage, caller: Arc<Caller>| async move {
         let batch = storage.find_of_files(&caller.workspace, &wanted?).await?;
-        storage.cancel(&author, &caller.workspace, &batch.id, clock::now()).await
+        let command = Command { store: storage.store(), author: &author, now: clock::now() };
+        storage.cancel(command, &caller.workspace, &batch.id).await
     };
     let batch = on_store(exchange, &caller, cancel).await?;
     Ok(send_view(exchange, &BatchView::from(batch)))

@@ -6,6 +6,7 @@ pub(super) mod upload;
 use crate::surface::EdgeResponse;
 use crate::surface::inference::{Exchange, InferenceError, on_store, query_pairs, send_file, send_view};
 use crate::view::FileView;
+use control::Command;
 use control::batches::{BatchError, BatchStorage};
 use dataplane::CallError;
 use domain::batches::FilePurpose;
@@ -102,7 +103,8 @@ pub(super) async fn delete(
     let (wanted, author) = (parse(id), exchange.author(&caller));
     let delete = |storage: BatchStorage, caller: Arc<Caller>| async move {
         let id = wanted?;
-        storage.delete_file(&caller, &author, &id, clock::now()).await?;
+        let command = Command { store: storage.store(), author: &author, now: clock::now() };
+        storage.delete_file(command, &caller, &id).await?;
         Ok(id)
     };
     let id = on_store(exchange, &caller, delete).await?.to_string();

@@ -9,10 +9,10 @@ use domain::WorkspaceId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MaxBytes {
     pub workspace: u64,
-    /// Of both, for an organization without a bound of its own. As in `total`, what other workspaces store at the same moment is
-    /// not seen.
+    /// The bound of both together, for an organization without one of its own. As in `total`, what other workspaces store at
+    /// the same moment is not seen.
     pub organization: u64,
-    /// Of all workspaces.
+    /// The bound of all workspaces together.
     pub total: u64,
 }
 

@@ -59,6 +59,9 @@ const PHRASES: [(&str, &str, &str, &str); 34] = [
     ),
 ];
 
+/// Beginnings of doc comments that need the name of the item in front of them. A line may continue with `of`.
+const DOC_OPENINGS: [&str; 3] = ["/// Of ", "/// That of ", "/// Those of "];
+
 struct Phrase {
     cue: &'static str,
     pattern: Regex,
@@ -135,12 +138,17 @@ fn normalize(text: &str) -> String {
 }
 
 fn check_text(file: &str, text: &str, phrases: &[Phrase], allowed: &[Allowed]) -> Vec<String> {
+    let mut hits = Vec::new();
+    for (number, line) in text.lines().map(str::trim_start).enumerate() {
+        if DOC_OPENINGS.iter().any(|opening| line.starts_with(opening)) {
+            hits.push(format!("{file}:{}: \"{line}\" -> begin with what the item is: `The price of …`", number + 1));
+        }
+    }
     let mut text = normalize(text);
     for rule in allowed.iter().filter(|rule| rule.file == "*" || rule.file == file) {
         text = text.replace(&rule.text, "");
     }
     let phrases: Vec<&Phrase> = phrases.iter().filter(|phrase| text.contains(phrase.cue)).collect();
-    let mut hits = Vec::new();
     for (number, line) in text.lines().enumerate() {
         for phrase in &phrases {
             if let Some(found) = phrase.find(line) {
@@ -201,6 +209,16 @@ mod tests {
         for (sample, (cue, ..)) in samples.iter().zip(&PHRASES) {
             let found = hits(sample);
             assert!(normalize(sample).contains(cue) && !found.is_empty(), "`{sample}` is not found: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_doc_comment_begins_with_what_the_item_is() {
+        for bad in ["    /// Of each class.", "/// That of its pool.", "/// Those of replicas."] {
+            assert_eq!(hits(bad).len(), 1, "{bad}");
+        }
+        for good in ["/// The price\n/// of a call.", "/// Offers of the pool.", "// Of two, one wins."] {
+            assert_eq!(hits(good), [] as [String; 0], "{good}");
         }
     }
 

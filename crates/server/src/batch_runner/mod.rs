@@ -141,7 +141,7 @@ struct RunningLine {
     batch: BatchId,
     /// Without its body.
     line: RunnableLine,
-    /// Of its body.
+    /// The size of its body.
     bytes: usize,
 }
 

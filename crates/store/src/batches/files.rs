@@ -82,11 +82,11 @@ pub struct FullStorage {
 /// Whose bytes a bound counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileBound {
-    /// Of the files of a workspace.
+    /// The bytes of the files of a workspace.
     Workspace,
-    /// Of the files and stored responses of an organization.
+    /// The bytes of the files and stored responses of an organization.
     Organization,
-    /// Of the files of all workspaces.
+    /// The bytes of the files of all workspaces.
     Total,
 }
 

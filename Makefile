@@ -166,7 +166,7 @@ campaign: ## Three nodes under load and faults, and a check of all that happened
 	@$(CAMPAIGN) --seconds $(CAMPAIGN_SECONDS) $(if $(CAMPAIGN_SEED),--seed $(CAMPAIGN_SEED)) \
 		--results $(TARGET_DIR)/campaign $(CAMPAIGN_ARGS)
 
-test-upgrade: ## Upgrade from 0.1.0 under load, go back, and upgrade again; needs root (PREVIOUS=COMMIT for another commit)
+test-upgrade: ## Upgrade from 0.2.0 under load, go back, and upgrade again; needs root (PREVIOUS=COMMIT for another commit)
 	@scripts/system-packages campaign
 	@scripts/fetch-models
 	@echo "==> Building the binaries"

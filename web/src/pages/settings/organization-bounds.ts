@@ -20,7 +20,7 @@ export function boundsOf(organization: Organization, workspaces: number): Bound[
     { label: 'Tokens per month', value: count(organization.monthlyTokens) },
     { label: 'Requests per minute', value: count(organization.requestsPerMinute) },
     { label: 'Tokens per minute', value: count(organization.tokensPerMinute) },
-    { label: 'Stored responses', value: formatBytes(organization.maxStoredBytes) },
+    { label: 'Stored responses and files', value: formatBytes(organization.maxStoredBytes) },
     { label: 'USD per month', value: usd ? formatMoney(usd) : NONE },
   ]
 }

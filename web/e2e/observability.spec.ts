@@ -76,6 +76,7 @@ test('the log finds a call by its id and its duration, and shows all its figures
 })
 
 test('the live tail shows a call as soon as it is in the log', async ({ page, request, forebay }) => {
+  test.slow() // waits for a call to be booked
   await page.goto('/observability?tab=requests&span=30d')
   await loaded(page)
   await page.getByRole('switch', { name: 'Live tail' }).check()

@@ -356,6 +356,7 @@ test('the operator sees load and largest users once calls have arrived, instead 
   page,
   forebay,
 }) => {
+  test.slow() // waits for calls to be booked
   await page.request.post(`${forebay.url}/v1/chat/completions`, {
     headers: { authorization: `Bearer ${forebay.apiKey}` },
     data: {

@@ -70,11 +70,17 @@ export async function dragOver(page: Page, chart: Locator) {
   if (!box) throw new Error('the chart is not visible')
   const y = box.y + box.height / 2
   await page.mouse.move(box.x + box.width * 0.4, y)
+  await nextFrames(page)
   await page.mouse.down()
   await page.mouse.move(box.x + box.width * 0.6, y, { steps: 2 })
   await page.mouse.move(box.x + box.width * 0.8, y, { steps: 2 })
+  await nextFrames(page)
   await page.mouse.up()
 }
+
+/** Charts follow the pointer a frame later, but a button at once. */
+const nextFrames = (page: Page) =>
+  page.evaluate(() => new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown))))
 
 async function fillInEndpoint(page: Page, most: string) {
   await page.getByRole('textbox', { name: 'Name' }).fill('chat-eu')

@@ -10,7 +10,9 @@ export function Command({ model, flavor }: { model: OperatorModel; flavor?: stri
       <Text component="summary" size="sm" c="dimmed">
         Command
       </Text>
-      <Code block>{command.argv.join(' ')}</Code>
+      <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+        {command.argv.join(' ')}
+      </Code>
       <Text size="sm" c="dimmed" mt="xs">
         With the environment variables {command.environment.join(', ')}
       </Text>

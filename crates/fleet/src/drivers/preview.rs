@@ -26,7 +26,10 @@ pub fn preview(model: &Model, flavor: &Flavor, cluster: Option<&kubernetes::Sett
 /// The command of the engines of a serverless pool; `None` if the model has none.
 pub fn preview_pool(model: &Model, cluster: Option<&kubernetes::Settings>) -> Option<CommandPreview> {
     let Serving::Engine(pool) = &model.serving else { return None };
-    let Some(flavor) = &pool.flavor else { return Some(engine_pools::preview(model, pool)) };
+    let Some(flavor) = &pool.flavor else {
+        let (argv, environment) = engine_pools::preview(model, pool);
+        return Some(CommandPreview { argv, environment });
+    };
     let (replica, name) = (ReplicaName::parse("preview").ok()?, (model.id.clone(), model.modality));
     let spec = ReplicaSpec::of_flavor(replica, name, flavor, model.context_length, Some(&pool.weights));
     preview_spec(&spec, cluster)

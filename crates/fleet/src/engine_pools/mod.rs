@@ -11,7 +11,6 @@ mod logs;
 pub use logs::{EngineLogs, KeptLog};
 
 use crate::backend::Backend;
-use crate::drivers::CommandPreview;
 use crate::engine::{Family, environment};
 use crate::health::{self, ProbeOutcome};
 use crate::routes::Routes;
@@ -94,8 +93,8 @@ impl EngineSpec {
     }
 }
 
-/// How an engine of a pool is started, as operators read it before. What is not known yet is in braces.
-pub(crate) fn preview(model: &Model, pool: &EnginePool) -> CommandPreview {
+/// The arguments of an engine of a pool and the names of its variables. What is not known yet is in braces.
+pub(crate) fn preview(model: &Model, pool: &EnginePool) -> (Vec<String>, Vec<String>) {
     let spec = EngineSpec::new(model, pool, 1);
     let folder = Path::new("{dataDir}");
     let arguments = child::arguments(&spec, &folder.join("engines/{engine}.address"), &folder.join("cache"));
@@ -103,7 +102,7 @@ pub(crate) fn preview(model: &Model, pool: &EnginePool) -> CommandPreview {
     let argv = iter::once("forebay-engine".to_owned()).chain(arguments.into_iter().map(text)).collect();
     let passed: BTreeSet<_> = environment::allowed(std::env::vars_os()).map(|(name, _)| text(name)).collect();
     let key = Family::ForebayEngine.key_variable().to_owned();
-    CommandPreview { argv, environment: passed.into_iter().chain([key]).collect() }
+    (argv, passed.into_iter().chain([key]).collect())
 }
 
 /// Keeps the engines of the catalogue running until it is stopped.

@@ -97,6 +97,12 @@ impl FileWriter {
         let mut tx = storage.store.begin().await?;
         writer.check_owner(&mut tx).await?;
         files::begin(&mut tx, writer.new_file()).await?;
+        // A file counts even if it stays empty.
+        if let Some(max) = max_bytes
+            && let Some(full) = files::full(&mut tx, &writer.workspace, 0, max, created_at).await?
+        {
+            return Err(BatchError::Full(full));
+        }
         tx.commit().await?;
         Ok(writer)
     }

@@ -78,6 +78,26 @@ async fn empty_lines_of_a_file_are_not_counted() {
     .await;
 }
 
+#[tokio::test]
+async fn empty_files_are_bounded_too() {
+    on_both(async |_, store| {
+        let max_bytes = MaxBytes { workspace: 3 << 10, ..BOUNDS.max_bytes };
+        let storage = BatchStorage::new(store.clone(), None, BatchBounds { max_bytes, ..BOUNDS }, None);
+        for _ in 0..3 {
+            upload_of(&storage, workspace(), b"").await.unwrap();
+        }
+        let full = FileWriter::upload(&storage, workspace(), || NOW).await.err();
+        assert!(matches!(full, Some(BatchError::Full(_))), "before anything is read: {full:?}");
+        let mut tx = store.begin().await.unwrap();
+        assert_eq!(
+            files::bytes_of(&mut tx, &workspace(), NOW).await.unwrap(),
+            3 << 10,
+            "what was rejected takes no room"
+        );
+    })
+    .await;
+}
+
 async fn delete(storage: &BatchStorage, file: &FileId) {
     let key = KeyId::new(NOW, 1);
     let caller = Caller::new(OrganizationId::new(NOW, 1), workspace(), Actor::Key(key));

@@ -86,7 +86,7 @@ pub enum FileBound {
     Workspace,
     /// The bytes of the files and stored responses of an organization.
     Organization,
-    /// The bytes of the files of all workspaces.
+    /// The bytes of the files of all workspaces, where an organization counts for at most its own bound.
     Total,
 }
 
@@ -104,6 +104,11 @@ pub struct FileQuery<'a> {
 const LEAST_BYTES: u64 = 1 << 10;
 /// The bytes of all files.
 const TOTAL_BYTES: &str = "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes FROM stored_file_totals";
+/// The same for the bound of all. Results are stored past every bound, so an organization counts for at most its own: what it has
+/// beyond leaves the others their room. $1 is the bound of one without its own.
+const BOUNDED_BYTES: &str = "SELECT CAST(COALESCE(SUM(CASE WHEN t.bytes > t.bound THEN t.bound ELSE t.bytes END), 0) AS BIGINT) \
+     AS bytes FROM (SELECT SUM(f.bytes) AS bytes, COALESCE(MAX(o.max_stored_bytes), $1) AS bound FROM stored_file_totals f \
+     LEFT JOIN organizations o ON o.id = f.organization_id GROUP BY f.organization_id) AS t";
 const COLUMNS: &str = "id, workspace_id, purpose, filename, bytes, created_at, expires_at";
 
 /// Begins a file without content, which is not listed yet.
@@ -176,7 +181,8 @@ pub async fn full(
     if let Some(limit) = stored_bytes::exceeded(tx, workspace, more, max.organization).await? {
         return full(FileBound::Organization, limit);
     }
-    if tx.count(sqlx::query(TOTAL_BYTES), "bytes").await? + more > max.total {
+    let bounded = sqlx::query(BOUNDED_BYTES).bind(row::to_number(max.organization));
+    if tx.count(bounded, "bytes").await? + more > max.total {
         return full(FileBound::Total, max.total);
     }
     Ok(None)

@@ -15,11 +15,20 @@ const MAX: MaxBytes = MaxBytes { workspace: 8_000, organization: 10_000, total: 
 
 /// Stores a file with one chunk, unless a bound is full.
 async fn upload(store: &Store, workspace: &WorkspaceId, bytes: u64) -> Result<FileId, FullStorage> {
+    write(store, workspace, bytes, Some(MAX)).await
+}
+
+async fn write(
+    store: &Store,
+    workspace: &WorkspaceId,
+    bytes: u64,
+    max: Option<MaxBytes>,
+) -> Result<FileId, FullStorage> {
     let id = FileId::new(NOW, entropy());
     let new = input_file(&id, workspace);
     let mut tx = store.begin().await.unwrap();
     files::begin(&mut tx, new).await.unwrap();
-    match files::append(&mut tx, new, 0, &content("x"), bytes, (Some(MAX), NOW)).await.unwrap() {
+    match files::append(&mut tx, new, 0, &content("x"), bytes, (max, NOW)).await.unwrap() {
         Append::Done => {}
         Append::Full(full) => return Err(full),
     }
@@ -92,6 +101,18 @@ async fn workspaces_of_an_organization_share_its_bound_of_files_and_responses() 
         assert_eq!(upload(&store, &stranger, 4_000).await, full(FileBound::Total, 14_000));
         upload(&store, &stranger, 3_900).await.unwrap();
         assert_eq!(files::total_bytes(&store).await.unwrap(), 13_924);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn results_past_the_bound_of_their_organization_leave_others_their_room() {
+    on_both(async |_, store| {
+        let (busy, other) = (people::workspace(&store).await.id, people::workspace(&store).await.id);
+        write(&store, &busy, 20_000, None).await.unwrap();
+        assert_eq!(upload(&store, &other, 4_001).await, full(FileBound::Total, 14_000), "it counts for 10,000");
+        upload(&store, &other, 4_000).await.unwrap();
+        assert_eq!(files::total_bytes(&store).await.unwrap(), 24_000, "the operator sees all");
     })
     .await;
 }

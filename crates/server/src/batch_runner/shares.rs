@@ -23,11 +23,11 @@ pub(super) fn share_of(batch: &Sharer<'_>, all: &[Sharer<'_>]) -> usize {
     let batches = siblings.iter().filter(|one| one.workspace == batch.workspace);
     let (batches, running) = batches.fold((0_usize, 0), |(batches, running), one| (batches + 1, running + one.running));
     let of_organization = (MAX_RUNNING / organizations.len().max(1)).clamp(LEAST, MAX_RUNNING / 2);
-    let of_workspace = (of_organization / workspaces.len().max(1)).max(LEAST);
+    let of_workspace = (of_organization / workspaces.len().max(1)).max(1);
     let left_of = |share: usize, running: usize| share.saturating_sub(running) + batch.running;
     let left =
         left_of(of_workspace, running).min(left_of(of_organization, siblings.iter().map(|one| one.running).sum()));
-    (of_workspace / batches.max(1)).max(LEAST).min(left)
+    (of_workspace / batches.max(1)).max(1).min(left)
 }
 
 #[cfg(test)]
@@ -57,9 +57,11 @@ mod tests {
         let crowd = |running| (1..=40).map(move |workspace| (2, workspace, running));
         let beside: Vec<_> = std::iter::once((1, 100, 0)).chain(crowd(0)).collect();
         assert_eq!(share(&beside), MAX_RUNNING / 2, "however many workspaces another organization has");
-        assert_eq!(share(&crowd(0).collect::<Vec<_>>()), LEAST);
-        let full: Vec<_> = std::iter::once((2, 100, 0)).chain(crowd(LEAST)).collect();
-        assert_eq!(share(&full), 0, "least shares do not add up to more than that of the organization");
+        assert_eq!(share(&crowd(0).collect::<Vec<_>>()), 3);
+        let mut full: Vec<_> = std::iter::once((2, 100, 0)).chain(crowd(4)).collect();
+        assert_eq!(share(&full), 0, "shares do not add up to more than that of the organization");
+        full.rotate_left(1);
+        assert_eq!(share(&full), 3, "those that run end some of their lines, which makes room");
     }
 
     #[test]

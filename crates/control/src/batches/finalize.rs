@@ -13,9 +13,7 @@ use store::content_keys::Scope;
 
 /// The most results that are read at once.
 const PAGE: u32 = 64;
-/// A result may not be readable because the key that has sealed it is not configured. It is given up after this time.
-const UNREADABLE_MILLIS: i64 = 24 * 3_600_000;
-/// The error of such a result.
+/// The error of a result that was given up.
 const LOST: (&str, &str) = ("internal_error", "The result of this request cannot be read.");
 /// A message batch has all results in one file, so that those of its first failing lines are in another one, for the console.
 const FAILING_MESSAGES: u64 = 100;
@@ -89,7 +87,7 @@ impl BatchStorage {
         let mut tx = self.store.begin().await?;
         batches::start_finalizing(&mut tx, &batch.id, (claim.now)()).await?;
         tx.commit().await?;
-        self.write_results(batch, claim, files).await?;
+        let lost = self.write_results(batch, claim, files).await?;
         let output = match &mut files.output {
             Some(writer) => Some(writer.finish().await?),
             None => None,
@@ -118,23 +116,25 @@ impl BatchStorage {
             let expires_at = expires_at(written.created_at);
             ids.1 = Some(written.complete(&mut tx, &name, expires_at).await?.id);
         }
-        batches::finish(&mut tx, &batch.id, (ids.0.as_ref(), ids.1.as_ref()), status, now).await?;
+        batches::finish(&mut tx, &batch.id, (ids.0.as_ref(), ids.1.as_ref()), status, lost, now).await?;
         Ok(tx)
     }
 
-    /// Writes the results of all lines, in the order of the input.
-    async fn write_results(&self, batch: &Batch, claim: &Claim, files: &mut Files) -> Result<(), BatchError> {
-        let (mut last, mut failing) = (0, 0);
-        let is_late = batch.finalizing_at.is_some_and(|at| (claim.now)() >= at.plus_millis(UNREADABLE_MILLIS));
+    /// Writes the results of all lines, in the order of the input. Returns how many lines that succeeded have failed now: a result
+    /// whose key is not configured is given up when its file would have expired.
+    async fn write_results(&self, batch: &Batch, claim: &Claim, files: &mut Files) -> Result<u64, BatchError> {
+        let (mut last, mut failing, mut lost) = (0, 0, 0);
+        let is_late = batch.finalizing_at.is_some_and(|at| (claim.now)() >= self.expiry(at, None));
         loop {
             let page = batches::results(&self.store, &batch.id, last, PAGE, false).await?;
-            let Some(end) = page.last() else { return Ok(()) };
+            let Some(end) = page.last() else { return Ok(lost) };
             last = end.number;
             for result in page {
-                let (number, custom_id) = (result.number, result.custom_id.clone());
+                let (number, custom_id, outcome) = (result.number, result.custom_id.clone(), result.outcome);
                 let result = match self.opened(batch, result) {
                     Err(error) if is_late => {
                         tracing::error!(?error, batch.id = %batch.id, "the result of line {number} is lost");
+                        lost += u64::from(outcome == LineOutcome::Succeeded);
                         OpenedResult::lost(number, custom_id)
                     }
                     opened => opened?,

@@ -208,7 +208,7 @@ async fn a_line_that_cannot_be_read_does_not_keep_the_others() {
 }
 
 #[tokio::test]
-async fn a_result_that_cannot_be_read_for_a_day_is_an_error_and_its_batch_ends() {
+async fn a_result_that_cannot_be_read_until_its_file_would_expire_is_an_error_and_its_batch_ends() {
     on_both(async |_, store| {
         let storage = |key| BatchStorage::new(store.clone(), Some(ContentKeys::single([key; 32])), BOUNDS, None);
         let (batch, claim) = ended_batch(&storage(1), &store, &[(LineOutcome::Succeeded, 1)]).await;
@@ -216,9 +216,12 @@ async fn a_result_that_cannot_be_read_for_a_day_is_an_error_and_its_batch_ends()
         let error = other.finalize(&batch, &claim).await.unwrap_err();
         assert!(matches!(error, BatchError::Command(CommandError::Internal { .. })), "{error:?}");
         let batch = other.find(&batch.workspace, &batch.id).await.unwrap();
-        let claim = Claim { now: || NOW.plus_millis(24 * 60 * MINUTE), ..claim };
+        let claim = Claim { now: || NOW.plus_millis(59 * MINUTE), ..claim };
+        other.finalize(&batch, &claim).await.unwrap_err();
+        let claim = Claim { now: || NOW.plus_millis(60 * MINUTE), ..claim };
         let done = other.finalize(&batch, &claim).await.unwrap();
         assert_eq!((done.status, done.output_file), (BatchStatus::Completed, None));
+        assert_eq!((done.counts.succeeded, done.counts.failed), (0, 1), "as the files have it");
         let file = FileReader::new(&other, done.error_file.unwrap()).next().await.unwrap().unwrap();
         let line: serde_json::Value = serde_json::from_slice(&file).unwrap();
         assert!(line["response"].is_null() && line["error"]["code"] == "internal_error", "{line}");

@@ -222,12 +222,13 @@ pub async fn start_finalizing(tx: &mut Tx, id: &BatchId, now: Timestamp) -> Resu
     tx.execute(update.bind(id.as_str()).bind(now.millis())).await.map(drop)
 }
 
-/// The results are written.
+/// The results are written. `lost` lines that had succeeded count as failed.
 pub async fn finish(
     tx: &mut Tx,
     id: &BatchId,
     (output, error): (Option<&FileId>, Option<&FileId>),
     status: BatchStatus,
+    lost: u64,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let column = match status {
@@ -237,10 +238,11 @@ pub async fn finish(
     };
     let text = format!(
         "UPDATE batches SET status = $2, is_open = 0, {column} = $3, output_file_id = $4, error_file_id = $5, \
-         run_id = '', run_until = 0 WHERE id = $1"
+         succeeded = succeeded - $6, failed = failed + $6, run_id = '', run_until = 0 WHERE id = $1"
     );
     let update = sqlx::query(AssertSqlSafe(text)).bind(id.as_str()).bind(status.as_str()).bind(now.millis());
-    tx.execute(update.bind(output.map(FileId::as_str)).bind(error.map(FileId::as_str))).await.map(drop)
+    let update = update.bind(output.map(FileId::as_str)).bind(error.map(FileId::as_str));
+    tx.execute(update.bind(row::to_number(lost))).await.map(drop)
 }
 
 /// Deletes a batch that has ended, and returns whether there was one. Rows of its lines are removed before.

@@ -382,7 +382,7 @@ async fn one_run_owns_a_batch_until_it_is_done_or_its_claim_ends() {
         let output = FileId::new(NOW, 9);
         change(&store, async |tx| {
             batches::start_finalizing(tx, &batch.id, later(160)).await.unwrap();
-            batches::finish(tx, &batch.id, (Some(&output), None), BatchStatus::Completed, later(170)).await.unwrap();
+            batches::finish(tx, &batch.id, (Some(&output), None), BatchStatus::Completed, 0, later(170)).await.unwrap();
         })
         .await;
         let done = find(&store, &batch).await;

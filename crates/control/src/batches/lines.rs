@@ -39,15 +39,15 @@ impl BatchStorage {
         let storage = self.clone();
         let id = batch.clone();
         let open = move || {
-            let mut opened = Vec::with_capacity(claimed.len());
+            let (mut opened, mut unreadable) = (Vec::with_capacity(claimed.len()), Vec::new());
             for line in claimed {
-                let number = line.number;
                 match storage.open_line(line) {
                     Ok(line) => opened.push(line),
-                    Err(error) => {
-                        tracing::warn!(?error, batch.id = %id, "line {number} of {id} cannot be read; it waits");
-                    }
+                    Err(error) => unreadable.push(error),
                 }
+            }
+            if let Some(error) = unreadable.first() {
+                tracing::warn!(?error, batch.id = %id, "{} lines of {id} cannot be read; they wait", unreadable.len());
             }
             opened
         };

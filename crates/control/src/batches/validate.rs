@@ -3,7 +3,7 @@
 use super::content::Content;
 use super::file_reader::FileReader;
 use super::{BatchBounds, BatchError, BatchStorage, CLAIM_MILLIS, Claim};
-use crate::command_error::CommandErrorKind;
+use crate::command_error::CommandError;
 use domain::BatchId;
 use domain::batches::{Batch, BatchEndpoint, BatchProblem, MAX_PROBLEMS};
 use domain::model::Modality;
@@ -31,7 +31,7 @@ const SHOWN: usize = 100;
 /// The modality of the model of this name, if the creator of a batch may call it.
 pub type FindModel = Arc<dyn Fn(&str) -> Option<Modality> + Send + Sync>;
 
-/// How soon work is repeated that failed because the store or the bucket could not be reached.
+/// How soon work is repeated that failed because the store could not be reached.
 const REPEAT_MILLIS: i64 = 5_000;
 
 /// An input without problems, whose lines are stored.
@@ -220,9 +220,10 @@ impl BatchStorage {
         Ok(tx.commit().await?)
     }
 
-    /// After a failure that may pass, lets any node repeat the work soon. Otherwise that waits until the claim ends.
+    /// After a failure of the store, lets any node repeat the work soon. Otherwise that waits until the claim ends: a bucket that
+    /// is away may take long to come back, and each attempt would write all results again.
     pub(super) async fn repeat_soon(&self, batch: &BatchId, claim: &Claim, error: &BatchError) {
-        if !matches!(error, BatchError::Command(error) if error.kind() == CommandErrorKind::Unavailable) {
+        if !matches!(error, BatchError::Command(CommandError::StoreUnavailable { .. })) {
             return;
         }
         let renew = async {

@@ -9,11 +9,11 @@ use store::node_requests::NodeRequest;
 async fn a_request_that_fails_does_not_delay_the_others() {
     on_both(async |_, store| {
         let mut tx = store.begin().await.unwrap();
-        for id in ["1", "2", "3"] {
+        for (at, id) in (0..).zip(["1", "2", "3"]) {
             let part = LogPart { name: id.to_owned(), max_bytes: 1, search: String::new() };
             let request = serde_json::to_string(&part).unwrap();
             let request = NodeRequest { id: id.to_owned(), kind: LogPart::KIND.to_owned(), request };
-            store::node_requests::ask(&mut tx, "node_a", &request, NOW).await.unwrap();
+            store::node_requests::ask(&mut tx, "node_a", &request, NOW.plus_millis(at)).await.unwrap();
         }
         tx.commit().await.unwrap();
         let read = |part: LogPart| async move {

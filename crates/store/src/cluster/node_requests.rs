@@ -39,7 +39,7 @@ pub async fn list_open(
 ) -> Result<Vec<NodeRequest>, StoreError> {
     let query = sqlx::query(
         "SELECT id, kind, request FROM node_requests \
-         WHERE node = $1 AND kind = $2 AND requested_at >= $3 AND response IS NULL ORDER BY requested_at LIMIT $4",
+         WHERE node = $1 AND kind = $2 AND requested_at >= $3 AND response IS NULL ORDER BY requested_at, id LIMIT $4",
     );
     let query = query.bind(node).bind(kind).bind(since.millis()).bind(MAX_AT_ONCE);
     store.rows(query).await?.iter().map(request).collect()

@@ -261,7 +261,8 @@ fn judge_reasoning(evidence: &Evidence, found: &mut Capabilities) {
         let has = |member: &str| message[member].as_str().is_some_and(|text| !text.is_empty());
         if let Some(name) = ["reasoning_content", "reasoning"].into_iter().find(|name| has(name)) {
             let has_response = has("content") || !list(&message["tool_calls"]).is_empty();
-            let is_all = choice["finish_reason"] == "stop" && !has_response;
+            // A grammar leaves no room for the end of thoughts, so that a right parser takes its JSON for them.
+            let is_all = call != ProbeCall::Schema && choice["finish_reason"] == "stop" && !has_response;
             found.set(Capability::Reasoning, if is_all { Support::No } else { Support::Yes });
             found.note(Capability::Reasoning, if is_all { TEXT_AS_THOUGHTS } else { name });
             // A response that was cut leaves it to the next one.

@@ -222,6 +222,8 @@ const THOUGHT: &str =
 const THOUGHT_AND_TEXT: &str =
     r#"{"choices":[{"message":{"content":"4","reasoning":"A dog has four"},"finish_reason":"stop"}]}"#;
 const SWALLOWED: &str = r#"{"choices":[{"message":{"content":null,"reasoning":"Hello!"},"finish_reason":"stop"}]}"#;
+const SCHEMA_SWALLOWED: &str =
+    r#"{"choices":[{"message":{"content":null,"reasoning":"{\"number\":4}"},"finish_reason":"stop"}]}"#;
 const NO_PARSER: &str = r#"{"error":{"message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","type":"BadRequestError","code":400}}"#;
 const LOST: &str = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"get_weather\",\"arguments\":\"{\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\n";
 const OTHER_CALL: &str = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{\\\"city\\\":\\\"Par\\\"}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\n";
@@ -262,12 +264,19 @@ fn single_capabilities_are_judged_by_what_disproves_them() {
         // A parser that takes all text for thoughts, also if the first response was cut.
         (C::Reasoning, No, &[(ProbeCall::Schema, 200, THOUGHT), (Prompt, 200, SWALLOWED)]),
         (C::Reasoning, Yes, &[(ProbeCall::Schema, 200, THOUGHT_AND_TEXT), (Prompt, 200, SWALLOWED)]),
+        // A right parser does so with the JSON of a grammar.
+        (C::Reasoning, Yes, &[(Chat, 200, THOUGHT), (ProbeCall::Schema, 200, SCHEMA_SWALLOWED)]),
         (C::ReasoningRead, Yes, &[(WithReasoning, 200, UNCACHED), (WithoutReasoning, 200, HELLO)]),
         (C::ReasoningRead, No, &[(WithReasoning, 200, HELLO), (WithoutReasoning, 200, HELLO)]),
         (C::ReasoningRead, Unknown, &[(WithReasoning, 200, HELLO), (WithoutReasoning, 400, "{}")]),
         (C::JsonSchema, No, &[(ProbeCall::Schema, 400, "{}")]),
         (C::JsonSchema, Unknown, &[(ProbeCall::Schema, 200, HELLO)]),
         (C::JsonSchema, Yes, &[(ProbeCall::Schema, 200, THOUGHT), (PlainSchema, 200, SCHEMA)]),
+        (
+            C::JsonSchema,
+            Yes,
+            &[(Chat, 200, THOUGHT), (ProbeCall::Schema, 200, SCHEMA_SWALLOWED), (PlainSchema, 200, SCHEMA)],
+        ),
         (C::JsonSchemaThinking, Unknown, &[(ProbeCall::Schema, 200, THOUGHT), (PlainSchema, 200, SCHEMA)]),
         // An engine that ignores the member is not rejected for it.
         (C::Logprobs, Unknown, &[(Logprobs, 200, HELLO)]),

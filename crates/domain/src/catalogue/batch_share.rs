@@ -13,6 +13,7 @@ pub struct BatchShareError;
 
 impl BatchShare {
     const WHOLE: u16 = 1_000;
+    const DEFAULT: u16 = Self::WHOLE / 2;
 
     pub fn from_thousandths(thousandths: u16) -> Result<Self, BatchShareError> {
         if thousandths <= Self::WHOLE { Ok(Self(thousandths)) } else { Err(BatchShareError) }
@@ -32,10 +33,10 @@ impl BatchShare {
     }
 
     /// Their share of a replica that has no interactive calls: a quarter of what it otherwise leaves remains, for the first
-    /// of those.
+    /// of those. A share below the default was set to keep room, and stays as it is.
     #[must_use]
     pub const fn alone(self) -> Self {
-        Self(Self::WHOLE - (Self::WHOLE - self.0) / 4)
+        if self.0 < Self::DEFAULT { self } else { Self(Self::WHOLE - (Self::WHOLE - self.0) / 4) }
     }
 
     /// The share of this many calls, but at least one, so that yielding calls are served where one call fits.
@@ -47,7 +48,7 @@ impl BatchShare {
 
 impl Default for BatchShare {
     fn default() -> Self {
-        Self(Self::WHOLE / 2)
+        Self(Self::DEFAULT)
     }
 }
 
@@ -76,10 +77,18 @@ mod tests {
     }
 
     #[test]
-    fn alone_they_leave_a_quarter_of_the_rest() {
-        for (share, capacity, expected) in
-            [(0.5, 1, 1), (0.5, 2, 1), (0.5, 8, 7), (0.5, 64, 56), (0.0, 8, 6), (1.0, 8, 8)]
-        {
+    fn alone_they_leave_a_quarter_of_the_rest_unless_the_share_was_lowered() {
+        for (share, capacity, expected) in [
+            (0.5, 1, 1),
+            (0.5, 2, 1),
+            (0.5, 8, 7),
+            (0.5, 64, 56),
+            (0.8, 100, 95),
+            (1.0, 8, 8),
+            (0.499, 100, 49),
+            (0.1, 64, 6),
+            (0.0, 8, 1),
+        ] {
             assert_eq!(BatchShare::new(share).unwrap().alone().of_calls(capacity), expected, "{share} of {capacity}");
         }
     }

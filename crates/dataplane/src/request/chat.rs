@@ -128,12 +128,7 @@ pub(super) fn parse_apart(body: Bytes) -> Result<(ParsedRequest, Option<InvalidP
                 &["none", "minimal", "low", "medium", "high", "xhigh", "max"],
             )?,
             b"verbosity" => checks.one_of(reader, &"verbosity", &["low", "medium", "high"])?,
-            b"service_tier" => {
-                if let Some(tier) = checks.text(reader, &"service_tier")? {
-                    checks.word(tier, &"service_tier", &["auto", "default", "flex", "scale", "priority", "fast"]);
-                    others.is_flex = tier.is("flex");
-                }
-            }
+            b"service_tier" => others.read_tier(reader, checks)?,
             b"cache_salt" => cache.read_salt(reader, checks)?,
             b"cache_prompt" => cache.read_prompt(reader)?,
             _ => {

@@ -71,6 +71,15 @@ impl OtherMembers {
         Ok((reader.position() - start) as u64)
     }
 
+    /// Reads `service_tier`, of which only `flex` has an effect.
+    pub(super) fn read_tier(&mut self, reader: &mut Reader<'_>, checks: &mut Checks) -> Result<(), JsonError> {
+        if let Some(tier) = checks.text(reader, &"service_tier")? {
+            checks.word(tier, &"service_tier", &["auto", "default", "flex", "scale", "priority", "fast"]);
+            self.is_flex = tier.is("flex");
+        }
+        Ok(())
+    }
+
     /// Adds members that the gateway knows, each with whether the request asks for it.
     pub(super) fn add_costly<const N: usize>(&mut self, members: [(&'static str, bool); N]) {
         self.costly.extend(members.into_iter().filter_map(|(name, is_asked)| is_asked.then_some(name)));

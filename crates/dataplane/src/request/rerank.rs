@@ -16,8 +16,6 @@ use std::ops::Range;
 
 /// The most fields of an object that are compared.
 const MAX_FIELDS: usize = 16;
-/// The member that makes a flex call.
-const TIER: &[u8] = b"service_tier";
 /// A string without text.
 const EMPTY: &str = "\"\"";
 
@@ -104,8 +102,8 @@ pub fn parse_v2(body: Bytes) -> Result<ParsedRequest, ParseError> {
     parse_rerank(body, false)
 }
 
-const RERANK_MEMBERS: [&str; 7] =
-    ["model", "query", "documents", "top_n", "max_tokens_per_doc", "return_documents", "rank_fields"];
+const RERANK_MEMBERS: [&str; 8] =
+    ["model", "query", "documents", "top_n", "max_tokens_per_doc", "return_documents", "rank_fields", "service_tier"];
 
 fn parse_rerank(body: Bytes, may_repeat: bool) -> Result<ParsedRequest, ParseError> {
     let body = without_bom(body);
@@ -129,9 +127,7 @@ fn parse_rerank(body: Bytes, may_repeat: bool) -> Result<ParsedRequest, ParseErr
             b"max_tokens_per_doc" => limit = checks.integer(reader, &"max_tokens_per_doc", 1..=i64::MAX)?,
             b"return_documents" => repeats = checks.boolean(reader, &"return_documents")?.unwrap_or(false),
             b"rank_fields" => fields = read_fields(reader, checks)?,
-            TIER => {
-                tier.read(reader, name)?;
-            }
+            b"service_tier" => tier.read_tier(reader, checks)?,
             // Unknown members do not reach the engine.
             _ => reader.skip()?,
         }
@@ -191,7 +187,8 @@ fn elements(body: &Bytes, start: usize, sizes: &[u64]) -> Vec<Bytes> {
     sizes.iter().map(element).collect()
 }
 
-const SCORE_MEMBERS: [&str; 8] = ["model", "queries", "documents", "items", "data_1", "data_2", "text_1", "text_2"];
+const SCORE_MEMBERS: [&str; 9] =
+    ["model", "service_tier", "queries", "documents", "items", "data_1", "data_2", "text_1", "text_2"];
 
 /// Members that belong together: one text or several, and those that they are compared with.
 const SCORE_PAIRS: [(&str, &str); 4] =
@@ -213,19 +210,17 @@ pub fn parse_score(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let mut sides: [Option<Side>; 2] = [None, None];
     let mut tier = OtherMembers::default();
     read_members(&body, &SCORE_MEMBERS, |reader, name| {
-        let known = SCORE_MEMBERS[1..].iter().copied().find(|known| known.as_bytes() == name);
-        match known {
+        let checks = &mut checks;
+        match SCORE_MEMBERS.into_iter().find(|known| known.as_bytes() == name) {
+            Some("model") => model.read(reader, checks)?,
+            Some("service_tier") => tier.read_tier(reader, checks)?,
             Some(known) => {
                 let side = &mut sides[usize::from(!matches!(known, "queries" | "data_1" | "text_1"))];
-                let found = read_side(reader, &mut checks, known)?;
+                let found = read_side(reader, checks, known)?;
                 if side.is_some() && found.is_some() {
                     checks.invalid(&known, || "has the same meaning as a member before it".into());
                 }
                 *side = found.or(side.take());
-            }
-            None if name == b"model" => model.read(reader, &mut checks)?,
-            None if name == TIER => {
-                tier.read(reader, name)?;
             }
             None => reader.skip()?,
         }
@@ -417,6 +412,7 @@ mod tests {
         match parsed {
             Ok(request) => request.invalid.map_or_else(|| "fine".into(), |invalid| invalid.param),
             Err(ParseError::Missing { param }) => format!("missing {param}"),
+            Err(ParseError::BadName { param, .. }) => format!("bad name {param}"),
             Err(other) => format!("{other:?}"),
         }
     }
@@ -490,6 +486,9 @@ mod tests {
             (r#""query":"q","documents":["a",{"title":"b"}]"#, "documents[1]"),
             (r#""query":"q","documents":["a",1]"#, "documents[1]"),
             (r#""query":"q","documents":["a"],"top_n":-1"#, "top_n"),
+            (r#""query":"q","documents":["a"],"service_tier":"auto""#, "fine"),
+            (r#""query":"q","documents":["a"],"service_tier":"gold""#, "service_tier"),
+            (r#""query":"q","documents":["a"],"Service_Tier":"flex""#, "bad name Service_Tier"),
         ] {
             assert_eq!(rerank(members), expected, "{members}");
         }
@@ -503,6 +502,9 @@ mod tests {
             (r#""queries":"q","documents":[null]"#, "documents[0]"),
             (r#""text_1":"q","documents":["a"]"#, "documents"),
             (r#""queries":"q","text_2":"a""#, "text_2"),
+            (r#""service_tier":"auto","queries":"q","items":"a""#, "fine"),
+            (r#""service_tier":"gold","queries":"q","items":"a""#, "service_tier"),
+            (r#""Service_Tier":"flex","queries":"q","items":"a""#, "bad name Service_Tier"),
         ] {
             assert_eq!(score(members), expected, "{members}");
         }

@@ -232,11 +232,17 @@ async fn new_end_users_of_a_full_workspace_are_rejected_by_a_read() {
     assert!(set(eve, 10).await.added, "it is not full any more");
     assert!(set(eve, 11).await.added, "is known");
 
-    let lease = LocalLease::new(LeasedAccount::EndUser { workspace: workspace.clone(), end_user: bob.clone(), period });
-    let mut state = lease.state();
-    let change = state.begin_change();
-    state.granted(change, &nothing, began + Duration::from_secs(60));
-    assert!(state.is_empty(), "the node forgets it, too");
+    let quota = &node.admission.quota;
+    let account = LeasedAccount::EndUser { workspace: workspace.clone(), end_user: bob.clone(), period };
+    let lease = quota.end_user_leases().get_or_insert(bob, |_| false, || LocalLease::new(account));
+    let change = lease.state().begin_change();
+    lease.state().granted(change, &nothing, began + Duration::from_secs(60));
+    drop(lease);
+    let mut busy = node.store.begin().await.unwrap();
+    store::end_users::delete(&mut busy, workspace, bob, NOW).await.unwrap();
+    let ended = quota.end_idle_budgets(Instant::now());
+    tokio::time::timeout(Duration::from_secs(2), ended).await.expect("the store has nothing to delete");
+    assert!(quota.end_user_leases().all().is_empty(), "the node forgets it, too");
 }
 
 #[tokio::test]

@@ -85,6 +85,8 @@ pub(super) struct LeaseState {
     last_call: Option<(u64, Timestamp)>,
     /// The store may hold more than the book: a request failed, or a free amount was given up only here.
     is_unsure: bool,
+    /// The store may have a row of the lease, which it writes with the first grant.
+    has_row: bool,
 }
 
 /// A request to the store to change a lease.
@@ -169,7 +171,7 @@ impl LeaseState {
 
     /// The request may have changed the lease in the store, or not.
     pub(super) fn failed(&mut self) {
-        self.is_unsure = true;
+        (self.is_unsure, self.has_row) = (true, true);
     }
 
     pub(super) fn is_unsure(&self) -> bool {
@@ -179,6 +181,10 @@ impl LeaseState {
     /// Starts again after the lease has ended in the store.
     pub(super) fn reset(&mut self) {
         *self = Self { minute: self.minute, ..Self::default() };
+    }
+
+    pub(super) fn has_row(&self) -> bool {
+        self.has_row
     }
 
     /// Whether it holds nothing.
@@ -202,6 +208,7 @@ impl LeaseState {
     /// Records the lease as the store has it now. What was asked for under another cap is not used.
     pub(super) fn granted(&mut self, change: LeaseChange, stored: &StoredLease, valid_until: Instant) {
         self.book.set_granted(stored.granted);
+        self.has_row |= stored.granted > 0;
         self.near_cap = stored.near_cap;
         self.low_mark = if stored.near_cap { 0 } else { (stored.granted - change.believed) / 2 };
         // The store does not keep a lease that was never granted anything.

@@ -446,11 +446,15 @@ impl Quota {
     }
 
     /// Ends the leases of budgets whose keys and workspaces make no calls any more, here and in the store.
-    async fn end_idle_budgets(&self, now: Instant) {
+    pub(super) async fn end_idle_budgets(&self, now: Instant) {
         let (store, run, node) = (&self.inner.store, self.inner.run.as_str(), self.inner.node.as_str());
         let budgets = self.inner.of_keys.all().into_iter().chain(self.inner.of_spend.all());
         for lease in budgets.chain(self.inner.of_end_users.all()) {
-            if !lease.state().is_over(now, IDLE_TIMEOUT) {
+            let must_end = {
+                let state = lease.state();
+                state.has_row() && state.is_over(now, IDLE_TIMEOUT)
+            };
+            if !must_end {
                 continue;
             }
             let _lock = lease.store_lock.lock().await;

@@ -525,7 +525,7 @@ mod tests {
     #[test]
     fn few_abandoned_calls_are_remembered_and_not_for_long() {
         let (quarantine, replica, start) = (Quarantine::default(), replica(), Instant::now());
-        for number in 0..2 * MAX_ABANDONED {
+        for number in 0..MAX_ABANDONED + 100 {
             quarantine.abandon(abandoned(&replica, number as u64 / 100, start));
         }
         assert_eq!(quarantine.shared.abandoned.lock().calls.len(), MAX_ABANDONED);

@@ -6,7 +6,8 @@
 //!
 //! Some requests make any engine fail, or close their connection and go on. So failures open the breaker only if several
 //! organizations saw them: an organization can have many workspaces. Those of a single one make it suspect, and then a single
-//! bad response to a health probe takes the backend down. A failed trial leaves the next trial to the next call, until the
+//! bad response to a health probe takes the backend down; where only one organization calls, nothing else does, and each call
+//! that fails is tried at another backend. A failed trial leaves the next trial to the next call, until the
 //! trial of another organization fails as well; and a trial without any result keeps others from one for 30 s at most.
 
 use domain::OrganizationId;

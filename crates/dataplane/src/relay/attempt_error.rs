@@ -128,11 +128,7 @@ pub(super) fn send_error(error: &SendError, on_reused: bool) -> AttemptError {
     let cause = format!("no response: {error}");
     // Not an invalid response.
     let is_end = matches!(error.cause.kind(), UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe);
-    if error.is_written && is_end {
-        AttemptError::Crashed { cause, on_reused }
-    } else {
-        AttemptError::Lost(cause)
-    }
+    if error.is_written && is_end { AttemptError::Crashed { cause, on_reused } } else { AttemptError::Lost(cause) }
 }
 
 pub(super) fn connection_error(error: &ExchangeError) -> AttemptError {

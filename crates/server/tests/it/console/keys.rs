@@ -311,13 +311,18 @@ async fn an_administrator_revokes_the_keys_of_removed_members_together() {
         assert_eq!(error_of(&refused), format!("422 invalid_value {field}"));
     }
 
+    // A disabled key of Ben's ends with the others (SPEC 7.3), so that it cannot be enabled later.
+    let disabled = ben.make(&keys(&app), json!({"name": "off"})).await["id"].clone();
+    let of_disabled = format!("{}/{}", keys(&app), text(&disabled));
+    assert_eq!(admin.act(&format!("{of_disabled}/disable")).await.status, 200);
     // Without an option the keys keep working; with it they end together with the membership.
     assert_eq!(admin.delete(&format!("{organization}/members/{}", ann.id().await)).await.status, 204);
     let removal = format!("{organization}/members/{}?revokeKeys=true", ben.id().await);
     assert_eq!(admin.delete(&removal).await.status, 204);
     assert!(works(&app, text(&of_ann["key"])).await && !works(&app, text(&of_ben["key"])).await);
+    assert_eq!(admin.read(&of_disabled).await["state"], "revoked");
     let removed = admin.read(&format!("{all}?removedMembers=true")).await;
-    assert_eq!(ids(&removed), [of_ann["id"].clone(), of_ben["id"].clone()]);
+    assert_eq!(ids(&removed), [of_ann["id"].clone(), of_ben["id"].clone(), disabled]);
 
     let revoke = format!("{all}/revoke");
     for (body, expected) in [

@@ -41,10 +41,7 @@ impl Masks {
     #[inline]
     pub(super) fn is_plain(block: &[u8; BLOCK]) -> bool {
         let (parts, _) = block.as_chunks::<PART>();
-        let special = parts.iter().fold(u8x16::ZERO, |special, part| {
-            let part = u8x16::new(*part);
-            special | part | part.simd_eq(u8x16::splat(b'"')) | part.simd_eq(u8x16::splat(b'\\')) | is_control(part)
-        });
+        let special = parts.iter().fold(u8x16::ZERO, |all, part| all | special(u8x16::new(*part)));
         special.to_bitmask() == 0
     }
 
@@ -73,6 +70,21 @@ impl Masks {
         let [low, high] = bytemuck::cast(*block);
         avx2::is_plain(low, high)
     }
+}
+
+/// The end of a plain string of fewer than 32 bytes, such as a name. Most strings of events are.
+#[inline]
+pub(super) fn end_of_short(bytes: &[u8], start: usize) -> Option<usize> {
+    let mut at = start;
+    for part in bytes[start..].as_chunks::<PART>().0.iter().take(2) {
+        let special = special(u8x16::new(*part)).to_bitmask();
+        if special != 0 {
+            at += special.trailing_zeros() as usize;
+            return (bytes[at] == b'"').then_some(at);
+        }
+        at += PART;
+    }
+    None
 }
 
 /// The blocks of the text after the first byte, each with the block that begins one byte earlier.
@@ -212,6 +224,12 @@ fn bits(parts: [u8x16; BLOCK / PART]) -> u64 {
 fn is_letter(part: u8x16) -> u8x16 {
     let is = |byte| part.simd_eq(u8x16::splat(byte));
     is(b'n') | is(b'r') | is(b't')
+}
+
+/// The bytes that end or change plain text.
+#[inline]
+fn special(part: u8x16) -> u8x16 {
+    part | part.simd_eq(u8x16::splat(b'"')) | part.simd_eq(u8x16::splat(b'\\')) | is_control(part)
 }
 
 #[inline]

@@ -71,6 +71,9 @@ macro_rules! scan {
 
 /// Finds the closing quote of the string whose content begins at `start`.
 pub(super) fn end(bytes: &[u8], start: usize) -> Result<StringEnd, JsonError> {
+    if let Some(at) = block::end_of_short(bytes, start) {
+        return Ok(StringEnd { at, is_ascii: true });
+    }
     #[cfg(target_arch = "x86_64")]
     #[expect(unsafe_code, reason = "the features of the processor are only known at run time")]
     if std::arch::is_x86_feature_detected!("avx2") {

@@ -24,9 +24,9 @@ const KIB: usize = 1024;
 const WARM_UP: usize = 30;
 /// Repetitions, of which the least counts: timers, and data that arrives in two pieces, can only add instructions.
 const COUNTS: usize = 12;
-const COUNTED_EVENTS: usize = 100;
-/// Longer than Callgrind takes for an event on a busy machine, so that each is read by itself.
-const COUNTED_PACE_MS: u64 = 10;
+const COUNTED_EVENTS: usize = 40;
+/// Longer than Callgrind takes for an event on a busy machine: events that are read together cost less.
+const COUNTED_PACE_MS: u64 = 50;
 const SAMPLED_CALLS: usize = 60_000;
 const SAMPLED_STREAMS: usize = 200;
 const SAMPLED_EVENTS: usize = 100;

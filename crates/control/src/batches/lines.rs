@@ -55,7 +55,7 @@ impl BatchStorage {
     }
 
     fn open_line(&self, line: ClaimedLine) -> Result<RunnableLine, CommandError> {
-        let ClaimedLine { batch, number, custom_id, content, attempts, last_code: _ } = line;
+        let ClaimedLine { batch, number, custom_id, content, attempts } = line;
         let scope = Scope::BatchLine { batch: &batch, line: &number.to_string() };
         let body = self.content.open(scope, content)?;
         Ok(RunnableLine { number, custom_id, body, attempts })

@@ -34,15 +34,13 @@ pub struct ClaimedLine {
     pub content: StoredContent,
     /// Attempts before this one.
     pub attempts: u32,
-    /// The code of the last one; empty if there was none.
-    pub last_code: String,
 }
 
 /// Why and until when a line waits after an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deferral {
     pub available_at: Timestamp,
-    /// The code of the attempt.
+    /// The code of the attempt. For operators who read the table; no code reads it.
     pub code: String,
     /// Whether the attempt counts as one.
     pub counts: bool,
@@ -114,7 +112,7 @@ pub async fn claim(
     }
     let text = format!(
         "UPDATE batch_lines SET run_id = $2, available_at = $3 WHERE batch_id = $1 AND number IN ({}) \
-         RETURNING batch_id, number, custom_id, content_key, content, attempts, last_code",
+         RETURNING batch_id, number, custom_id, content_key, content, attempts",
         listed(&numbers)
     );
     let update = sqlx::query(AssertSqlSafe(text)).bind(batch.as_str()).bind(run.as_str()).bind(until.millis());
@@ -196,6 +194,5 @@ fn claimed(found: &AnyRow) -> Result<ClaimedLine, StoreError> {
         custom_id: row::text(found, "custom_id")?,
         content: content(found)?,
         attempts: row::small(found, "attempts")?,
-        last_code: row::text(found, "last_code")?,
     })
 }

@@ -287,7 +287,7 @@ async fn a_line_is_claimed_by_one_run_until_its_lease_ends() {
             let mut tx = store.begin().await.unwrap();
             let again = batches::claim(&mut tx, &batch.id, &one, (later(at), later(at + 500)), 1).await.unwrap();
             tx.commit().await.unwrap();
-            assert_eq!((again[0].attempts, again[0].last_code.as_str()), (1, "bad_gateway"));
+            assert_eq!(again[0].attempts, 1);
             deferred(&one, at + 100, false).await;
         }
     })

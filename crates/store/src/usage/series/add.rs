@@ -3,7 +3,7 @@
 //! SQL cannot add to a sketch. So a transaction reads its rows, merges and writes them back. On PostgreSQL it creates and locks
 //! them first, in the same order everywhere: a concurrent transaction waits for the locks and sees the result.
 
-use super::gather::{self, Added, Gathered, Rejections, SeriesKey};
+use super::gather::{self, Gathered, Rejections, SeriesKey, SeriesRow};
 use super::read::counts_of;
 use super::{COUNTS, KEY, SKETCHES};
 use crate::db::{Engine, Query, Tx};
@@ -43,7 +43,7 @@ async fn write(tx: &mut Tx, gathered: Gathered<'_>) -> Result<(), StoreError> {
 }
 
 /// What is stored of these rows so far, in their order. No other transaction changes them until this one ends.
-async fn stored(tx: &mut Tx, rows: &[Added<'_, '_>]) -> Result<Vec<Tally>, StoreError> {
+async fn stored(tx: &mut Tx, rows: &[SeriesRow<'_, '_>]) -> Result<Vec<Tally>, StoreError> {
     match tx.engine() {
         Engine::Sqlite => find(tx, rows).await,
         Engine::Postgres => lock(tx, rows).await,
@@ -51,7 +51,7 @@ async fn stored(tx: &mut Tx, rows: &[Added<'_, '_>]) -> Result<Vec<Tally>, Store
 }
 
 /// SQLite has one writer at a time, so there is nothing to lock.
-async fn find(tx: &mut Tx, rows: &[Added<'_, '_>]) -> Result<Vec<Tally>, StoreError> {
+async fn find(tx: &mut Tx, rows: &[SeriesRow<'_, '_>]) -> Result<Vec<Tally>, StoreError> {
     let same_key = KEY.map(|column| format!("series.{column} = wanted.{column}")).join(" AND ");
     // SQLite joins the tables of a CROSS JOIN in their order.
     let text = format!(
@@ -73,7 +73,7 @@ async fn find(tx: &mut Tx, rows: &[Added<'_, '_>]) -> Result<Vec<Tally>, StoreEr
 }
 
 /// Locks the rows, creating missing ones.
-async fn lock(tx: &mut Tx, rows: &[Added<'_, '_>]) -> Result<Vec<Tally>, StoreError> {
+async fn lock(tx: &mut Tx, rows: &[SeriesRow<'_, '_>]) -> Result<Vec<Tally>, StoreError> {
     let text = insert_text(tx.engine(), "series", &KEY.join(", "), rows.len());
     let columns = [&KEY[..], &COUNTS, &SKETCHES].concat().join(", ");
     let text =
@@ -87,7 +87,7 @@ async fn lock(tx: &mut Tx, rows: &[Added<'_, '_>]) -> Result<Vec<Tally>, StoreEr
 }
 
 /// Writes the sum of what was stored and what is added.
-async fn overwrite(tx: &mut Tx, rows: &[Added<'_, '_>], before: Vec<Tally>) -> Result<(), StoreError> {
+async fn overwrite(tx: &mut Tx, rows: &[SeriesRow<'_, '_>], before: Vec<Tally>) -> Result<(), StoreError> {
     let written = [&COUNTS[..], &SKETCHES].concat();
     let columns = [&KEY[..], &written].concat().join(", ");
     let text = insert_text(tx.engine(), "series", &columns, rows.len());

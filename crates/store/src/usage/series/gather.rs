@@ -5,7 +5,7 @@ use domain::usage::{Actor, CallSurface};
 use domain::{ModelId, Timestamp, UsageEvent, WorkspaceId};
 use std::collections::{BTreeMap, HashMap};
 
-/// The key of a row. The order of the fields is the order in which every transaction locks its rows.
+/// The key of a row. The order of the fields, which `roll_up` repeats, is the order in which every transaction locks its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct SeriesKey<'a> {
     pub(super) workspace: &'a str,
@@ -38,20 +38,20 @@ pub(super) struct Gathered<'a> {
 }
 
 /// A row, and the tallies to add to it.
-pub(super) struct Added<'g, 'a> {
+pub(super) struct SeriesRow<'g, 'a> {
     pub(super) key: SeriesKey<'a>,
     tallies: &'g [Tally],
     parts: &'g [(SeriesKey<'a>, usize)],
 }
 
 impl<'a> Gathered<'a> {
-    pub(super) fn rows(&self) -> Vec<Added<'_, 'a>> {
+    pub(super) fn rows(&self) -> Vec<SeriesRow<'_, 'a>> {
         let parts = self.rows.chunk_by(|one, next| one.0 == next.0);
-        parts.map(|parts| Added { key: parts[0].0, tallies: &self.tallies, parts }).collect()
+        parts.map(|parts| SeriesRow { key: parts[0].0, tallies: &self.tallies, parts }).collect()
     }
 }
 
-impl Added<'_, '_> {
+impl SeriesRow<'_, '_> {
     pub(super) fn add_to(&self, tally: &mut Tally) {
         for (_, part) in self.parts {
             tally.merge(&self.tallies[*part]);
@@ -147,6 +147,7 @@ fn roll_up<'a>(tallies: HashMap<Base<'a>, Tally>, codes: &HashMap<(Base<'a>, &'a
     let mut rows = Vec::with_capacity(tallies.len());
     for (part, (base, tally)) in tallies.into_iter().enumerate() {
         for key in keys(base) {
+            // The order of the fields of SeriesKey, with places instead of texts.
             let order = (
                 places[key.workspace],
                 (key.resolution, key.level, key.starts_at),

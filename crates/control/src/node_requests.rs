@@ -85,7 +85,7 @@ where
             match carry_out(request).await {
                 Ok(response) => unwritten.0.insert(id.clone(), to_json(&response)),
                 Err(error) => {
-                    tracing::warn!(request.id = %id, request.kind = R::KIND, %error, "a request of another node failed");
+                    tracing::debug!(request.id = %id, request.kind = R::KIND, %error, "a request of another node failed");
                     failure.get_or_insert(error);
                     continue;
                 }

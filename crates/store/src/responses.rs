@@ -2,12 +2,11 @@
 
 use crate::db::{Store, Tx};
 use crate::error::StoreError;
-use crate::{row, stored_bytes, values, workspaces};
+use crate::stored_bytes::{self, MaxBytes};
+use crate::{row, values, workspaces};
 use domain::{ResponseRetention, Timestamp, WorkspaceId};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
-
-pub use crate::stored_bytes::MaxBytes;
 
 /// Responses that one transaction deletes. Few, because their content may be large.
 pub const BATCH: u64 = 100;

@@ -27,7 +27,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use store::content_keys::{ContentKeys, Scope};
-use store::responses::{self, Insert, MaxBytes, NewResponse, SealedResponse};
+use store::responses::{self, Insert, NewResponse, SealedResponse};
+use store::stored_bytes::MaxBytes;
 use store::{Store, StoreError};
 use turns::ContentTurns;
 

@@ -1,7 +1,8 @@
 use crate::databases::on_both;
 use crate::people::{self, NOW, later};
 use domain::{ResponseRetention, Timestamp, Workspace, WorkspaceId};
-use store::responses::{self, BATCH, Insert, MaxBytes, NewResponse, Total};
+use store::responses::{self, BATCH, Insert, NewResponse, Total};
+use store::stored_bytes::MaxBytes;
 use store::{Store, workspaces};
 
 const DAY: i64 = 86_400_000;

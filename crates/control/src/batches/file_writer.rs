@@ -1,11 +1,11 @@
 //! Writes a file in chunks.
 
-use super::{BatchError, BatchStorage, CLAIM_MILLIS, Claim};
+use super::{BatchError, BatchStorage, Claim};
 use crate::entropy;
 use domain::batches::FilePurpose;
 use domain::{BatchId, FileId, StoredFile, Timestamp, WorkspaceId};
 use store::Tx;
-use store::batches::{self, files};
+use store::batches::files;
 use store::content_keys::Scope;
 use store::files::{Append, NewFile, RENEW_MILLIS};
 use store::stored_bytes::MaxBytes;
@@ -94,8 +94,7 @@ impl FileWriter {
             lines: 0,
             is_in_line: false,
         };
-        let mut tx = storage.store.begin().await?;
-        writer.check_owner(&mut tx).await?;
+        let mut tx = writer.begin_tx().await?;
         files::begin(&mut tx, writer.new_file()).await?;
         // A file counts even if it stays empty.
         if let Some(max) = max_bytes
@@ -119,13 +118,12 @@ impl FileWriter {
         }
     }
 
-    async fn check_owner(&self, tx: &mut Tx) -> Result<(), BatchError> {
-        let Some((batch, claim)) = &self.owner else { return Ok(()) };
-        let now = (claim.now)();
-        if batches::own(tx, batch, &claim.run, now, now.plus_millis(CLAIM_MILLIS)).await? {
-            return Ok(());
+    /// Begins a transaction, in which this run owns the batch of the results.
+    async fn begin_tx(&self) -> Result<Tx, BatchError> {
+        match &self.owner {
+            Some((batch, claim)) => self.storage.begin_owned(batch, claim).await,
+            None => Ok(self.storage.store.begin().await?),
         }
-        Err(BatchError::NotOwned)
     }
 
     /// Writes more of the content. If that fails, the file is removed.
@@ -192,8 +190,7 @@ impl FileWriter {
         let chunk = self.storage.content.seal(scope, content);
         // The row is written before the object, so that no object is forgotten.
         let (chunk, object) = self.storage.objects.split(chunk);
-        let mut tx = self.storage.store.begin().await?;
-        self.check_owner(&mut tx).await?;
+        let mut tx = self.begin_tx().await?;
         let now = (self.now)();
         match files::append(&mut tx, self.new_file(), self.chunks, &chunk, bytes, (self.max_bytes, now)).await? {
             Append::Done => {}

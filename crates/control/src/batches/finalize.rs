@@ -2,7 +2,7 @@
 
 use super::file_reader::FileReader;
 use super::file_writer::FileWriter;
-use super::{BatchError, BatchStorage, CLAIM_MILLIS, Claim};
+use super::{BatchError, BatchStorage, Claim};
 use domain::batches::{Batch, LineOutcome};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -99,12 +99,8 @@ impl BatchStorage {
         // Before the transaction, which must not wait for another connection. The last line has ended.
         let current = batches::find_any(&self.store, &batch.id).await?;
         let status = current.as_ref().unwrap_or(batch).final_status();
-        let now = (claim.now)();
         let expires_at = |created_at| self.expiry(created_at, batch.output_expiry.map(|expiry| expiry.seconds));
-        let mut tx = self.store.begin().await?;
-        if !batches::own(&mut tx, &batch.id, &claim.run, now, now.plus_millis(CLAIM_MILLIS)).await? {
-            return Err(BatchError::NotOwned);
-        }
+        let mut tx = self.begin_owned(&batch.id, claim).await?;
         let mut ids = (None, None);
         if let Some(written) = output {
             let name = format!("{}_output.jsonl", batch.id);
@@ -116,7 +112,7 @@ impl BatchStorage {
             let expires_at = expires_at(written.created_at);
             ids.1 = Some(written.complete(&mut tx, &name, expires_at).await?.id);
         }
-        batches::finish(&mut tx, &batch.id, (ids.0.as_ref(), ids.1.as_ref()), status, lost, now).await?;
+        batches::finish(&mut tx, &batch.id, (ids.0.as_ref(), ids.1.as_ref()), status, lost, (claim.now)()).await?;
         Ok(tx)
     }
 

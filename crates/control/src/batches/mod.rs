@@ -3,11 +3,13 @@
 //! - `file_writer`, `file_reader`: content in chunks, sealed where it is stored.
 //! - `objects`: chunks in a bucket instead of the store.
 //! - `commands`: creates, finds and cancels batches.
+//! - `claim`: makes one node at a time work on a batch.
 //! - `validate`: reads the input of a batch and makes its lines.
 //! - `write_results`: ends lines together with their usage events.
 //! - `finalize`: writes the results into files.
 //! - `retention`: deletes what has expired.
 
+mod claim;
 mod commands;
 mod content;
 mod error;
@@ -21,6 +23,7 @@ mod retention;
 mod validate;
 mod write_results;
 
+pub use claim::Claim;
 pub use commands::{BatchPage, FilePage, NewBatch, cancel};
 pub use error::BatchError;
 pub use file_reader::FileReader;
@@ -34,7 +37,6 @@ pub use write_results::{DeferredLine, FinishedLine, LineWriter};
 use background::LowPriorityThreads;
 use bucket::Bucket;
 use content::Content;
-use domain::RunId;
 use objects::ChunkObjects;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,11 +44,6 @@ use std::time::Duration;
 use store::stored_bytes::MaxBytes;
 use store::{ContentKeys, Store, StoreError, files};
 use tokio::sync::{Notify, Semaphore};
-
-/// A node that reads an input or writes results renews its claim in every transaction; none takes nearly as long.
-pub(crate) const CLAIM_MILLIS: i64 = 60_000;
-const _: () =
-    assert!(bucket::MAX_REQUEST.as_millis() < CLAIM_MILLIS as u128, "a chunk is written between two renewals");
 
 /// The bounds of files and batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,11 +115,4 @@ impl BatchStorage {
     pub fn nudge(&self) -> Arc<Notify> {
         Arc::clone(&self.nudge)
     }
-}
-
-/// The claim of a run on a batch whose input it reads, or whose results it writes.
-#[derive(Debug, Clone)]
-pub struct Claim {
-    pub run: RunId,
-    pub now: fn() -> domain::Timestamp,
 }

@@ -2,8 +2,7 @@
 
 use super::content::Content;
 use super::file_reader::FileReader;
-use super::{BatchBounds, BatchError, BatchStorage, CLAIM_MILLIS, Claim};
-use crate::command_error::CommandError;
+use super::{BatchBounds, BatchError, BatchStorage, Claim};
 use domain::BatchId;
 use domain::batches::{Batch, BatchEndpoint, BatchProblem, MAX_PROBLEMS};
 use domain::model::Modality;
@@ -30,9 +29,6 @@ const SHOWN: usize = 100;
 
 /// The modality of the model of this name, if the creator of a batch may call it.
 pub type FindModel = Arc<dyn Fn(&str) -> Option<Modality> + Send + Sync>;
-
-/// How soon work is repeated that failed because the store could not be reached.
-const REPEAT_MILLIS: i64 = 5_000;
 
 /// An input without problems, whose lines are stored.
 #[derive(Debug)]
@@ -162,11 +158,7 @@ impl BatchStorage {
                     bytes += line.content.bytes.len();
                     part.push(line);
                 }
-                let mut tx = self.store.begin().await?;
-                let now = (claim.now)();
-                if !batches::own(&mut tx, &batch.id, &claim.run, now, now.plus_millis(CLAIM_MILLIS)).await? {
-                    return Err(BatchError::NotOwned);
-                }
+                let mut tx = self.begin_owned(&batch.id, claim).await?;
                 batches::insert_lines(&mut tx, &batch.id, &part).await?;
                 tx.commit().await?;
             }
@@ -180,23 +172,15 @@ impl BatchStorage {
     /// Fails a batch whose lines cannot run.
     pub async fn fail(&self, batch: &Batch, claim: &Claim, problems: Vec<BatchProblem>) -> Result<(), BatchError> {
         self.clear_lines(batch, claim).await?;
-        let mut tx = self.store.begin().await?;
-        let now = (claim.now)();
-        if !batches::own(&mut tx, &batch.id, &claim.run, now, now.plus_millis(CLAIM_MILLIS)).await? {
-            return Err(BatchError::NotOwned);
-        }
-        batches::fail(&mut tx, &batch.id, &problems, now).await?;
+        let mut tx = self.begin_owned(&batch.id, claim).await?;
+        batches::fail(&mut tx, &batch.id, &problems, (claim.now)()).await?;
         Ok(tx.commit().await?)
     }
 
     /// Lets the lines of a batch run.
     pub async fn start(&self, batch: &Batch, claim: &Claim, input: ValidInput) -> Result<(), BatchError> {
         let ValidInput { model, lines } = input;
-        let now = (claim.now)();
-        let mut tx = self.store.begin().await?;
-        if !batches::own(&mut tx, &batch.id, &claim.run, now, now.plus_millis(CLAIM_MILLIS)).await? {
-            return Err(BatchError::NotOwned);
-        }
+        let mut tx = self.begin_owned(&batch.id, claim).await?;
         let limit = self.bounds.queued_lines;
         if batches::queued(&mut tx, &batch.workspace).await?.0 + lines > limit {
             drop(tx);
@@ -204,46 +188,15 @@ impl BatchStorage {
             let problem = BatchProblem { code: "too_many_lines".to_owned(), line: None, message, param: None };
             return self.fail(batch, claim, vec![problem]).await;
         }
-        batches::start(&mut tx, &batch.id, model.as_deref(), lines, now).await?;
+        batches::start(&mut tx, &batch.id, model.as_deref(), lines, (claim.now)()).await?;
         tx.commit().await?;
         self.nudge.notify_one();
         Ok(())
     }
 
-    /// Makes this run the owner of the batch.
-    pub(super) async fn own(&self, batch: &BatchId, claim: &Claim) -> Result<(), BatchError> {
-        let now = (claim.now)();
-        let mut tx = self.store.begin().await?;
-        if !batches::own(&mut tx, batch, &claim.run, now, now.plus_millis(CLAIM_MILLIS)).await? {
-            return Err(BatchError::NotOwned);
-        }
-        Ok(tx.commit().await?)
-    }
-
-    /// After a failure of the store, lets any node repeat the work soon. Otherwise that waits until the claim ends: a bucket that
-    /// is away may take long to come back, and each attempt would write all results again.
-    pub(super) async fn repeat_soon(&self, batch: &BatchId, claim: &Claim, error: &BatchError) {
-        if !matches!(error, BatchError::Command(CommandError::StoreUnavailable { .. })) {
-            return;
-        }
-        let renew = async {
-            let mut tx = self.store.begin().await?;
-            let now = (claim.now)();
-            batches::own(&mut tx, batch, &claim.run, now, now.plus_millis(REPEAT_MILLIS)).await?;
-            tx.commit().await
-        };
-        if let Err(error) = renew.await {
-            tracing::debug!(?error, "work on {batch} is repeated when its claim ends");
-        }
-    }
-
     async fn clear_lines(&self, batch: &Batch, claim: &Claim) -> Result<(), BatchError> {
         loop {
-            let mut tx = self.store.begin().await?;
-            let now = (claim.now)();
-            if !batches::own(&mut tx, &batch.id, &claim.run, now, now.plus_millis(CLAIM_MILLIS)).await? {
-                return Err(BatchError::NotOwned);
-            }
+            let mut tx = self.begin_owned(&batch.id, claim).await?;
             let is_left = batches::clear_lines(&mut tx, &batch.id).await?;
             tx.commit().await?;
             if !is_left {

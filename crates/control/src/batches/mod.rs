@@ -4,7 +4,7 @@
 //! - `objects`: chunks in a bucket instead of the store.
 //! - `commands`: creates, finds and cancels batches.
 //! - `claim`: makes one node at a time work on a batch.
-//! - `validate`: reads the input of a batch and makes its lines.
+//! - `validate`: reads the input of a batch and makes its lines, which `line_parser` checks.
 //! - `write_results`: ends lines together with their usage events.
 //! - `finalize`: writes the results into files.
 //! - `retention`: deletes what has expired.
@@ -16,6 +16,7 @@ mod error;
 mod file_reader;
 mod file_writer;
 mod finalize;
+mod line_parser;
 mod lines;
 mod messages;
 mod objects;
@@ -28,10 +29,11 @@ pub use commands::{BatchPage, FilePage, NewBatch, cancel};
 pub use error::BatchError;
 pub use file_reader::FileReader;
 pub use file_writer::{FileWriter, WrittenFile};
+pub use line_parser::FindModality;
 pub use lines::RunnableLine;
 pub use messages::{MessageRequest, check_custom_id};
 pub use retention::clear_if_leading;
-pub use validate::{FindModel, ValidInput};
+pub use validate::ValidInput;
 pub use write_results::{DeferredLine, FinishedLine, LineWriter};
 
 use background::LowPriorityThreads;

@@ -4,7 +4,7 @@ use crate::databases::on_both;
 use crate::{DEFAULTS, NOW, command};
 use bucket::{Bucket, BucketConfig, BucketCredentials, BucketLocation};
 use control::batches::{
-    BatchBounds, BatchError, BatchStorage, Claim, FileReader, FileWriter, FindModel, FinishedLine, LineWriter,
+    BatchBounds, BatchError, BatchStorage, Claim, FileReader, FileWriter, FindModality, FinishedLine, LineWriter,
     NewBatch, clear_if_leading,
 };
 use control::{CommandError, bootstrap};
@@ -147,8 +147,8 @@ async fn started_batch(storage: &BatchStorage, store: &Store, lines: usize) -> (
     let batch = storage.create(command(store), &caller, new.clone()).await.unwrap();
     assert_eq!(storage.create(command(store), &caller, new).await.unwrap().id, batch.id, "the same key");
     let claim = Claim { run: RunId::new(NOW, 1), now: || NOW };
-    let find_model: FindModel = Arc::new(|model| model.starts_with("acme/").then_some(Modality::Chat));
-    let input = storage.read_input(&batch, &claim, find_model).await.unwrap().unwrap();
+    let find_modality: FindModality = Arc::new(|model| model.starts_with("acme/").then_some(Modality::Chat));
+    let input = storage.read_input(&batch, &claim, find_modality).await.unwrap().unwrap();
     storage.start(&batch, &claim, input).await.unwrap();
     (batch, claim)
 }

@@ -3,7 +3,7 @@
 use crate::surface::Surface;
 use control::CommandError;
 use control::access;
-use control::batches::{BatchError, BatchStorage, Claim, FindModel};
+use control::batches::{BatchError, BatchStorage, Claim, FindModality};
 use dataplane::CallError;
 use domain::Caller;
 use domain::batches::{Batch, BatchProblem};
@@ -27,10 +27,11 @@ pub(super) async fn validate(parts: JobParts, batch: Batch) -> Result<(), BatchE
         let problem = BatchProblem { code: "invalid_api_key".to_owned(), line: None, message, param: None };
         return storage.fail(&batch, &owner, vec![problem]).await;
     };
-    let (finder, callers) = (Arc::clone(&surface), Arc::clone(&caller));
-    let find_model: FindModel =
-        Arc::new(move |model| Some(finder.dataplane.route(&callers, model).ok()??.model.modality));
-    let Some(input) = storage.read_input(&batch, &owner, find_model).await? else { return Ok(()) };
+    let find_modality: FindModality = {
+        let (surface, caller) = (Arc::clone(&surface), Arc::clone(&caller));
+        Arc::new(move |model| Some(surface.dataplane.route(&caller, model).ok()??.model.modality))
+    };
+    let Some(input) = storage.read_input(&batch, &owner, find_modality).await? else { return Ok(()) };
     // Lines that name several models find out one by one.
     if let Some(model) = &input.model
         && let Err(CallError::BudgetExceeded { message, .. }) =

@@ -28,7 +28,7 @@ pub(crate) use charge::ChargedCall;
 use charge::{Charge, Debit, Settlement};
 use domain::budget::{BudgetPeriod, BudgetWindow};
 use domain::limits::{Exceeded, PerMinute, RateLimitStatus};
-use domain::quota::AccountOwner;
+use domain::quota::{AccountOwner, TokenBound};
 use domain::workspace::Limits;
 use domain::{CallClass, CallPrice, Caller, EndUserId, Model, NanoUsd, RequestId, Timestamp};
 use lease::LeasedAccount;
@@ -37,6 +37,9 @@ use quota::QuotaError;
 use std::sync::Arc;
 use std::time::Instant;
 use store::Journal;
+
+/// The bound of the shortest prompt, in tokens: a message without text.
+const SHORTEST_PROMPT: u64 = 64;
 
 /// The admission of one core.
 #[derive(Clone)]
@@ -72,8 +75,7 @@ impl Admission {
         estimate: &TokenEstimate,
         AskedCall { request, class, is_counted, now, search_price, end_user }: AskedCall,
     ) -> Result<Box<Permit>, CallError> {
-        let limits = caller.workspace_limits.over(&self.defaults);
-        let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
+        let per_minute = self.per_minute(caller);
         let average = self.averages.of(&caller.workspace, &model.id);
         let (tokens, completion) = estimate.expected(model.context_length, per_minute.tokens, average.tokens());
         let of = ChargedCall { model: Some(&model.id), end_user: end_user.as_ref() };
@@ -106,9 +108,7 @@ impl Admission {
         let metered = Metered { rate_limiter, debit: debit.keep(), reservation, budgets, average };
         Ok(Permit::metered(metered, rate_limits, limit, completion))
     }
-}
 
-impl Admission {
     /// Takes one request and no tokens from the per-minute limits, for a call that generates nothing.
     pub(crate) async fn admit_free(
         &self,
@@ -116,25 +116,26 @@ impl Admission {
         of: ChargedCall<'_>,
         request: RequestId,
     ) -> Result<RateLimitStatus, CallError> {
-        let limits = caller.workspace_limits.over(&self.defaults);
-        let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
+        let per_minute = self.per_minute(caller);
         let taken = self.rate_limiter.take(Charge::new(caller, per_minute, of, request)).await;
         let (debit, rate_limits) = taken.map_err(|exceeded| rate_limited(caller, of, &exceeded))?;
         self.rate_limiter.settle(debit, Settlement::Used(0), Instant::now());
         Ok(rate_limits)
     }
-}
 
-impl Admission {
     /// An error if a budget has nothing left for the shortest line of a batch at this model.
     pub(crate) async fn check_budgets(&self, caller: &Caller, model: &Model, now: Timestamp) -> Result<(), CallError> {
         let class = CallClass::Batch;
         let price = CallPrice { tokens: model.price_of(class), search: model.search_price_of(class) };
-        let shortest = TokenEstimate::embeddings(0, 1, 0).bound(model.context_length);
+        let shortest = TokenBound { prompt: SHORTEST_PROMPT, completion: 0, choices: 1 };
         let Err(error) = self.quota.reserve_budgets(caller, price, &shortest, now, None).await else { return Ok(()) };
+        let rate_limits = self.rate_limiter.look(caller, self.per_minute(caller)).await;
+        Err(rejection(caller, error, now, rate_limits))
+    }
+
+    fn per_minute(&self, caller: &Caller) -> PerMinute {
         let limits = caller.workspace_limits.over(&self.defaults);
-        let per_minute = PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute };
-        Err(rejection(caller, error, now, self.rate_limiter.look(caller, per_minute).await))
+        PerMinute { requests: limits.requests_per_minute, tokens: limits.tokens_per_minute }
     }
 }
 

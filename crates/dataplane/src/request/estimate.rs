@@ -142,7 +142,7 @@ impl TokenEstimate {
         Self { prompt_bytes: self.prompt_bytes + native_only, native_only, ..self }
     }
 
-    pub(crate) fn embeddings(prompt_bytes: u64, inputs: usize, least_of_longest: u64) -> Self {
+    pub(super) fn embeddings(prompt_bytes: u64, inputs: usize, least_of_longest: u64) -> Self {
         let (prompts, least_of_longest) = (inputs as u64, Some(least_of_longest));
         Self { prompt_bytes, messages: prompts, prompts, least_of_longest, choices: 1, ..Self::default() }
     }

@@ -60,6 +60,11 @@ pub(crate) fn allowed(ours: impl Iterator<Item = (OsString, OsString)>) -> impl 
     ours.filter(|(name, _)| is_allowed(name))
 }
 
+/// The names of this process's variables that an engine gets.
+pub(crate) fn allowed_names() -> impl Iterator<Item = String> {
+    allowed(std::env::vars_os()).map(|(name, _)| name.to_string_lossy().into_owned())
+}
+
 fn is_allowed(name: &OsStr) -> bool {
     let name = name.to_str().unwrap_or_default();
     let is_secret = SECRET_SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) && !HUB_TOKENS.contains(&name);

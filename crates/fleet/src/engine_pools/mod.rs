@@ -100,7 +100,7 @@ pub(crate) fn preview(model: &Model, pool: &EnginePool) -> (Vec<String>, Vec<Str
     let arguments = child::arguments(&spec, &folder.join("engines/{engine}.address"), &folder.join("cache"));
     let text = |text: OsString| text.to_string_lossy().into_owned();
     let argv = iter::once("forebay-engine".to_owned()).chain(arguments.into_iter().map(text)).collect();
-    let passed: BTreeSet<_> = environment::allowed(std::env::vars_os()).map(|(name, _)| text(name)).collect();
+    let passed: BTreeSet<_> = environment::allowed_names().collect();
     let key = Family::ForebayEngine.key_variable().to_owned();
     (argv, passed.into_iter().chain([key]).collect())
 }

@@ -1,7 +1,7 @@
 //! Environment variables of a replica: what every engine gets, its marks, and its GPUs.
 
 use crate::drivers::Device;
-use crate::engine::environment::allowed;
+use crate::engine::environment::{allowed, allowed_names};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
@@ -16,9 +16,8 @@ const GPU_VARIABLES: [&str; 2] = ["CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES"];
 
 /// Names of the variables of a replica that is started by this process.
 pub(in crate::drivers) fn names() -> Vec<String> {
-    let passed = allowed(std::env::vars_os()).map(|(name, _)| name.to_string_lossy().into_owned());
     let own = [REPLICA_MARK, DIRECTORY_MARK].into_iter().chain(GPU_VARIABLES).map(ToOwned::to_owned);
-    passed.chain(own).collect::<BTreeSet<_>>().into_iter().collect()
+    allowed_names().chain(own).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The allowed part of `ours`, and the marks of the replica.

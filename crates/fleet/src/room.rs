@@ -1,9 +1,9 @@
 //! The room that interactive calls leave at a replica for calls that yield to them, such as flex calls.
 //!
 //! Example: a replica with `max_in_flight = 10` takes at most 5 yielding calls at a `batch_share` of 0.5, and none while it
-//! has 10 calls of any class or its engine has a queue. After [`QUIET_SECS`] without interactive calls, it takes 8. The capacity of a replica without `max_in_flight` is probed: it
-//! grows by a few calls as long as yielding calls use their share of it and nothing gets slower, and is halved when the
-//! engine has a queue or streams begin late.
+//! has 10 calls of any class or its engine has a queue. After [`QUIET_SECS`] without interactive calls, it takes 8. The
+//! capacity of a replica without `max_in_flight` is probed: it grows by a few calls as long as yielding calls use their
+//! share of it and nothing gets slower, and is halved when the engine has a queue or streams begin late.
 
 use domain::model::BatchShare;
 use parking_lot::Mutex;
@@ -29,7 +29,7 @@ pub(crate) struct Occupancy {
     /// The capacity of a replica without `max_in_flight`.
     pub(crate) probed_capacity: u32,
     pub(crate) share: BatchShare,
-    /// Since an interactive call has begun.
+    /// Seconds since an interactive call last began.
     pub(crate) quiet_secs: u64,
     /// Calls of all classes.
     pub(crate) in_flight: u32,
@@ -50,7 +50,7 @@ pub(crate) fn is_left(occupancy: Occupancy) -> bool {
     };
     let capacity = max_in_flight.unwrap_or(probed_capacity);
     let is_quiet = quiet_secs >= QUIET_SECS && in_flight <= yielding;
-    let share = if is_quiet { share.alone() } else { share };
+    let share = if is_quiet { share.when_quiet() } else { share };
     !is_full && queued.unwrap_or(0) == 0 && yielding < share.of_calls(capacity)
 }
 

@@ -32,10 +32,10 @@ impl BatchShare {
         f64::from(self.0) / f64::from(Self::WHOLE)
     }
 
-    /// Their share of a replica that has no interactive calls: a quarter of what it otherwise leaves remains, for the first
-    /// of those. A share below the default was set to keep room, and stays as it is.
+    /// The share of a replica that serves no interactive calls: yielding calls also get three quarters of what is otherwise
+    /// kept free. A share below the default was lowered to keep room, and stays.
     #[must_use]
-    pub const fn alone(self) -> Self {
+    pub const fn when_quiet(self) -> Self {
         if self.0 < Self::DEFAULT { self } else { Self(Self::WHOLE - (Self::WHOLE - self.0) / 4) }
     }
 
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn alone_they_leave_a_quarter_of_the_rest_unless_the_share_was_lowered() {
+    fn a_quiet_replica_keeps_a_quarter_of_the_rest_free_unless_the_share_was_lowered() {
         for (share, capacity, expected) in [
             (0.5, 1, 1),
             (0.5, 2, 1),
@@ -89,7 +89,11 @@ mod tests {
             (0.1, 64, 6),
             (0.0, 8, 1),
         ] {
-            assert_eq!(BatchShare::new(share).unwrap().alone().of_calls(capacity), expected, "{share} of {capacity}");
+            assert_eq!(
+                BatchShare::new(share).unwrap().when_quiet().of_calls(capacity),
+                expected,
+                "{share} of {capacity}"
+            );
         }
     }
 }

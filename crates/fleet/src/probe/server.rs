@@ -129,7 +129,7 @@ impl ModelServer {
 
     /// Asks for models, engine, version and health. An address without `/v1` gets it if only that one has models.
     pub async fn describe(&mut self) -> Result<Description, ProbeError> {
-        let mut models = self.get(&self.below("/models")).await?;
+        let mut models = self.get(&self.api_path("/models")).await?;
         if !is_model_list(&models) && !self.address.path.ends_with(API_PATH) {
             let longer = format!("{}{API_PATH}", self.address.path);
             let others = self.get(&format!("{longer}/models")).await?;
@@ -138,7 +138,7 @@ impl ModelServer {
                 (self.address.path, models) = (longer, others);
             }
         }
-        let route = self.below("/models");
+        let route = self.api_path("/models");
         if !models.status.is_success() {
             return Err(ProbeError::Unexpected(format!("GET {route}: {}", problem_of(&models))));
         }
@@ -171,8 +171,8 @@ impl ModelServer {
     /// One call of a probe.
     pub(super) async fn ask(&self, route: &Route, body: &Value) -> Result<Reply, SendError> {
         let path = match route {
-            Route::Api(route) => self.below(route),
-            Route::Root(route) => self.beside(route),
+            Route::Api(route) => self.api_path(route),
+            Route::Root(route) => self.path_beside_api(route),
         };
         self.send(Method::POST, &path, body.to_string().into_bytes(), self.call_timeout, self.key.as_deref()).await
     }
@@ -234,7 +234,9 @@ impl ModelServer {
         let began = Instant::now();
         let reply = match api {
             RerankApi::Vllm => self.post("/rerank", &json!({"model": model, "query": text, "documents": [text]})).await,
-            RerankApi::Tei => self.post_to(&self.beside("/rerank"), &json!({"query": text, "texts": [text]})).await,
+            RerankApi::Tei => {
+                self.post_to(&self.path_beside_api("/rerank"), &json!({"query": text, "texts": [text]})).await
+            }
         };
         let result = reply.and_then(|reply| {
             let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
@@ -247,12 +249,12 @@ impl ModelServer {
     }
 
     /// The path of a route of the API.
-    fn below(&self, route: &str) -> String {
+    fn api_path(&self, route: &str) -> String {
         format!("{}{route}", self.address.path)
     }
 
-    /// The path of a route that stands beside the API.
-    fn beside(&self, route: &str) -> String {
+    /// The path of a route beside the API.
+    fn path_beside_api(&self, route: &str) -> String {
         format!("{}{route}", self.address.path.strip_suffix(API_PATH).unwrap_or(&self.address.path))
     }
 
@@ -274,7 +276,7 @@ impl ModelServer {
     }
 
     async fn post(&self, route: &str, body: &Value) -> Result<Reply, ProbeError> {
-        self.post_to(&self.below(route), body).await
+        self.post_to(&self.api_path(route), body).await
     }
 
     async fn post_to(&self, path: &str, body: &Value) -> Result<Reply, ProbeError> {

@@ -16,8 +16,8 @@ pub(super) struct StringEnd {
     pub is_ascii: bool,
 }
 
-/// Simple blocks in a row after which the next ones are taken for simple, too: where few are, changing would cost more.
-const CALM: u32 = 4;
+/// After this many simple blocks in a row, the scan changes to the third way.
+const SWITCH_AFTER: u32 = 4;
 
 /// Scans block by block, in three ways:
 ///
@@ -54,11 +54,11 @@ macro_rules! scan {
                 if let Some(end) = scan.block(block, $masks(block))? {
                     return Ok(end);
                 }
-                if scan.calm == CALM {
+                if scan.simple_in_a_row == SWITCH_AFTER {
                     break;
                 }
             }
-            if scan.calm < CALM {
+            if scan.simple_in_a_row < SWITCH_AFTER {
                 // The padding consists of control characters, at which every string stops.
                 let block = padded(rest);
                 let end = scan.block(&block, $masks(&block))?;
@@ -121,12 +121,14 @@ struct Scan<'a> {
     /// See [`check_escapes`].
     second_at: usize,
     /// Blocks in a row in which no backslash and no rare letter is escaped.
-    calm: u32,
+    simple_in_a_row: u32,
 }
 
 impl<'a> Scan<'a> {
     fn new(bytes: &'a [u8], at: usize) -> Self {
-        Self { bytes, at, non_ascii: 0, escapes: Escapes::default(), second_at: 0, calm: CALM - 1 }
+        // The first simple block changes to the third way.
+        let simple_in_a_row = SWITCH_AFTER - 1;
+        Self { bytes, at, non_ascii: 0, escapes: Escapes::default(), second_at: 0, simple_in_a_row }
     }
 
     #[inline(always)]
@@ -150,7 +152,7 @@ impl<'a> Scan<'a> {
             }
         }
         self.at += BLOCK;
-        self.calm = if uncommon == 0 { self.calm + 1 } else { 0 };
+        self.simple_in_a_row = if uncommon == 0 { self.simple_in_a_row + 1 } else { 0 };
         Ok(None)
     }
 
@@ -169,7 +171,7 @@ impl<'a> Scan<'a> {
         self.at += count * BLOCK;
         self.non_ascii |= u64::from(!is_ascii);
         self.escapes.is_open = self.bytes[self.at - 1] == b'\\';
-        self.calm = 0;
+        self.simple_in_a_row = 0;
     }
 }
 

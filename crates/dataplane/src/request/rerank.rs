@@ -111,7 +111,7 @@ fn parse_rerank(body: Bytes, may_repeat: bool) -> Result<ParsedRequest, ParseErr
     let mut model = ModelMember::default();
     let (mut query, mut documents, mut fields) = (None, None, Vec::new());
     let (mut top, mut limit, mut repeats) = (0, None, false);
-    let mut tier = OtherMembers::default();
+    let mut others = OtherMembers::default();
     read_members(&body, &RERANK_MEMBERS, |reader, name| {
         let checks = &mut checks;
         match name {
@@ -127,7 +127,7 @@ fn parse_rerank(body: Bytes, may_repeat: bool) -> Result<ParsedRequest, ParseErr
             b"max_tokens_per_doc" => limit = checks.integer(reader, &"max_tokens_per_doc", 1..=i64::MAX)?,
             b"return_documents" => repeats = checks.boolean(reader, &"return_documents")?.unwrap_or(false),
             b"rank_fields" => fields = read_fields(reader, checks)?,
-            b"service_tier" => tier.read_tier(reader, checks)?,
+            b"service_tier" => others.read_tier(reader, checks)?,
             // Unknown members do not reach the engine.
             _ => reader.skip()?,
         }
@@ -172,7 +172,7 @@ fn parse_rerank(body: Bytes, may_repeat: bool) -> Result<ParsedRequest, ParseErr
     };
     let (model, operation) = ((model, model_span), Operation::Rerank(options));
     let bare = ParsedRequest::bare(body, model, prompt, operation, estimate, (invalid, Capability::Rerank));
-    Ok(ParsedRequest { others: tier, ..bare })
+    Ok(ParsedRequest { others, ..bare })
 }
 
 /// The elements of an array without blanks that begins at `start`, of these sizes.
@@ -208,12 +208,12 @@ pub fn parse_score(body: Bytes) -> Result<ParsedRequest, ParseError> {
     let mut checks = Checks::default();
     let mut model = ModelMember::default();
     let mut sides: [Option<Side>; 2] = [None, None];
-    let mut tier = OtherMembers::default();
+    let mut others = OtherMembers::default();
     read_members(&body, &SCORE_MEMBERS, |reader, name| {
         let checks = &mut checks;
         match SCORE_MEMBERS.into_iter().find(|known| known.as_bytes() == name) {
             Some("model") => model.read(reader, checks)?,
-            Some("service_tier") => tier.read_tier(reader, checks)?,
+            Some("service_tier") => others.read_tier(reader, checks)?,
             Some(known) => {
                 let side = &mut sides[usize::from(!matches!(known, "queries" | "data_1" | "text_1"))];
                 let found = read_side(reader, checks, known)?;
@@ -227,8 +227,8 @@ pub fn parse_score(body: Bytes) -> Result<ParsedRequest, ParseError> {
         Ok(())
     })?;
     let (model, _) = model.take(&mut checks)?;
-    let (one, others) = match sides {
-        [Some(one), Some(others)] => (one, others),
+    let (one, compared) = match sides {
+        [Some(one), Some(compared)] => (one, compared),
         [None, _] => {
             checks.missing(&"queries");
             return Err(checks.take_missing());
@@ -238,23 +238,23 @@ pub fn parse_score(body: Bytes) -> Result<ParsedRequest, ParseError> {
             return Err(checks.take_missing());
         }
     };
-    if !SCORE_PAIRS.contains(&(one.name, others.name)) {
-        checks.invalid(&others.name, || format!("does not belong to `{}`", one.name));
+    if !SCORE_PAIRS.contains(&(one.name, compared.name)) {
+        checks.invalid(&compared.name, || format!("does not belong to `{}`", one.name));
     }
     let count = one.sizes.len();
-    if count > 1 && count != others.sizes.len() {
-        checks.invalid(&others.name, || format!("must have {count} texts, as `{}` has", one.name));
+    if count > 1 && count != compared.sizes.len() {
+        checks.invalid(&compared.name, || format!("must have {count} texts, as `{}` has", one.name));
     }
     let invalid = checks.finish()?;
     let mut written = WrittenRequest::new(&model);
-    let members = [&one, &others].map(|side| written.add(side.name, &body[side.value.clone()]));
+    let members = [&one, &compared].map(|side| written.add(side.name, &body[side.value.clone()]));
     let (body, model_span) = written.end();
     let prompt = members[0].value.start..members[1].value.end;
     let longest = one.sizes.iter().copied().max().unwrap_or(0);
-    let estimate = estimate(longest, &others.sizes, prompt.len() as u64);
+    let estimate = estimate(longest, &compared.sizes, prompt.len() as u64);
     let options = RerankOptions {
         form: ScoreForm::Score,
-        scores: others.sizes.len(),
+        scores: compared.sizes.len(),
         names: members.each_ref().map(|member| member.name.clone()),
         values: members.map(|member| member.value),
         is_pairwise: count > 1,
@@ -262,7 +262,7 @@ pub fn parse_score(body: Bytes) -> Result<ParsedRequest, ParseError> {
     };
     let (model, operation) = ((model, model_span), Operation::Rerank(options));
     let bare = ParsedRequest::bare(body, model, prompt, operation, estimate, (invalid, Capability::Score));
-    Ok(ParsedRequest { others: tier, ..bare })
+    Ok(ParsedRequest { others, ..bare })
 }
 
 /// A text or several. `None` for null, which counts as absent.

@@ -27,7 +27,7 @@ pub async fn call(connector: Connector, request: Request<Vec<u8>>) -> Result<Res
     call_at(&address, TIMEOUT, &connector, request).await
 }
 
-/// Sends a request to this address, on a connection of its own. Its URI is a path.
+/// Sends a request on a connection of its own. Connects to `address`, whatever host the URI names.
 pub async fn call_at(
     address: &Address,
     timeout: Duration,

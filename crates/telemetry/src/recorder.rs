@@ -59,7 +59,7 @@ pub struct SettledLine {
 }
 
 impl SettledLine {
-    /// Whether an engine did work that the client pays for. Those to endpoints cost GPU-hours.
+    /// Whether an engine did work that the client pays for. Calls to dedicated endpoints are billed per GPU-hour.
     pub fn is_charged(&self) -> bool {
         let is_charged = |event: &UsageEvent| event.certainty != Certainty::Void && !event.model.is_dedicated();
         self.event.as_ref().is_some_and(is_charged)

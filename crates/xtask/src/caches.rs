@@ -4,8 +4,8 @@
 //! The steps run in a copy of the repository without `.cache`, `data` and `target`, and with an empty folder for the
 //! caches of the user. `caches.txt` has the fingerprint of the files with which a step last passed; with `--changed`,
 //! only steps run whose files differ. It is in git, because CI starts from a clone. Cargo's downloads are kept. The
-//! previous release of `make test-upgrade` is not built: that takes half an hour, and a commit does not change. Neither is
-//! the Go for other versions of Kubernetes unpacked, which the step of llama-server's script does for another package.
+//! previous release of `make test-upgrade` is not built: that takes half an hour, and a commit does not change. Nor is
+//! Go unpacked for other versions of Kubernetes; llama-server's step tests unpacking.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -17,15 +17,15 @@ use crate::hostile::requests::{
 
 /// As many as a workspace may have by default.
 pub(super) const ENDPOINTS: u32 = 100;
-/// A prompt that just fits into the context.
+/// The size of a prompt that just fits into the context.
 const PROMPT_BYTES: usize = 4_000_000;
-/// A prompt that cannot fit into its context.
+/// The size of a prompt that cannot fit into its context.
 const HOPELESS_BYTES: usize = 12_000_000;
-/// A prompt whose tokens are counted; a little less than what is accepted.
+/// The size of a prompt whose tokens are counted; a little less than what is accepted.
 const COUNTED_BYTES: usize = 1_000_000;
 /// What its engine counts, and returns the ids of.
 pub(super) const COUNTED_TOKENS: u64 = COUNTED_BYTES as u64 / 4;
-/// A response that is too large.
+/// The size of a response that is too large.
 pub(super) const RESPONSE_BYTES: usize = 65 << 20;
 
 /// Prepares an attack.

@@ -28,10 +28,10 @@ const HELD: usize = 5_000;
 const SLOW: usize = 2_000;
 const LARGE: usize = 32;
 const STORED: usize = 64;
-/// A response that is not streamed. The engine of this process has as many at a time as there are attackers.
+/// The size of a response that is not streamed. The engine of this process has as many at a time as there are attackers.
 pub(super) const RESPONSE_BYTES: usize = 8 << 20;
 const HELD_BYTES: usize = 1 << 20;
-/// A head that never ends.
+/// The size of a head that never ends.
 const HEAD_BYTES: usize = 16 << 10;
 const ANNOUNCED_WITHOUT_KEY: usize = 256 << 10;
 /// Below the bound of connections per address.

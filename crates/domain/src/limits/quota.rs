@@ -98,7 +98,8 @@ pub struct Account {
     pub used: u64,
     /// Leased by all runs and not yet written as used.
     pub reserved: u64,
-    /// The part of it that nodes without a heartbeat hold, where a lease is asked for.
+    /// The part of it that nodes without a heartbeat hold. Set only in the response to a request for a lease; 0
+    /// elsewhere.
     pub lost: u64,
 }
 

@@ -80,7 +80,7 @@ pub trait Driver: Send + Sync + 'static {
     /// The end of its log, at most 4 KiB.
     fn log_tail(&self, replica: &ReplicaName) -> impl Future<Output = String> + Send;
 
-    /// Finds which of these devices a process still computes on: an ended replica frees them only when it does not.
+    /// The devices among these on which a process still computes. An ended replica frees them only when there is none.
     fn busy_devices(&self, devices: &[DeviceId]) -> impl Future<Output = Vec<DeviceId>> + Send;
 
     /// Removes the files or objects of a replica that has ended and whose hold is closed.

@@ -335,6 +335,7 @@ impl Runner {
         self.busy.insert(spawned.id(), (batch.organization.clone(), batch.workspace.clone()));
     }
 
+    /// How many lines of a batch may run here; see [`share_of`].
     fn share_of(&self, id: &BatchId) -> usize {
         let all: Vec<_> = self.active.values().map(Active::sharer).collect();
         self.active.get(id).map_or(0, |active| share_of(&active.sharer(), &all))
@@ -342,17 +343,20 @@ impl Runner {
 
     /// Claims lines of a batch and runs them.
     async fn claim(&mut self, id: &BatchId) {
+        let now = Instant::now();
+        let Some(active) = self.active.get(id) else { return };
+        if now < active.next_look || active.window.is_paused(now) {
+            return;
+        }
         if self.lines.values().map(|line| line.bytes).sum::<usize>() > MAX_RUNNING_BYTES {
             return;
         }
         let running: usize = self.active.values().map(|active| active.running).sum();
-        let share = self.share_of(id);
-        let Some(active) = self.active.get_mut(id) else { return };
-        let room = active.window.size().min(share).saturating_sub(active.running);
+        let share = active.window.size().min(self.share_of(id));
+        let room = share.saturating_sub(active.running);
         let limit = room.min(MAX_RUNNING.saturating_sub(running)).min(MAX_CLAIMED);
         // A few at a time, so that not every line is a transaction of its own.
-        let (now, is_few) = (Instant::now(), limit * 4 < active.window.size().min(share));
-        if limit == 0 || is_few || now < active.next_look || active.window.is_paused(now) {
+        if limit == 0 || limit * 4 < share {
             return;
         }
         if active.caller.is_none() || active.caller_read.elapsed() > CALLER_TTL {

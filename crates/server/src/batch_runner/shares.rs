@@ -22,12 +22,12 @@ pub(super) fn share_of(batch: &Sharer<'_>, all: &[Sharer<'_>]) -> usize {
     let workspaces: HashSet<_> = siblings.iter().map(|one| one.workspace).collect();
     let batches = siblings.iter().filter(|one| one.workspace == batch.workspace);
     let (batches, running) = batches.fold((0_usize, 0), |(batches, running), one| (batches + 1, running + one.running));
-    let of_organization = (MAX_RUNNING / organizations.len().max(1)).clamp(LEAST, MAX_RUNNING / 2);
-    let of_workspace = (of_organization / workspaces.len().max(1)).max(1);
+    let of_organization = (MAX_RUNNING / organizations.len()).clamp(LEAST, MAX_RUNNING / 2);
+    let of_workspace = (of_organization / workspaces.len()).max(1);
     let left_of = |share: usize, running: usize| share.saturating_sub(running) + batch.running;
     let left =
         left_of(of_workspace, running).min(left_of(of_organization, siblings.iter().map(|one| one.running).sum()));
-    (of_workspace / batches.max(1)).max(1).min(left)
+    (of_workspace / batches).max(1).min(left)
 }
 
 #[cfg(test)]

@@ -113,7 +113,7 @@ impl BatchStorage {
     /// are stored whatever their size.
     pub(super) async fn lock(&self, tx: &mut Tx, batch: &Batch) -> Result<(), BatchError> {
         workspaces::lock(tx, &batch.workspace).await?;
-        match files::full(tx, &batch.workspace, 1, self.bounds.max_bytes, batch.created_at).await? {
+        match files::exceeded(tx, &batch.workspace, 1, Some(self.bounds.max_bytes), batch.created_at).await? {
             Some(full) => Err(BatchError::Full(full)),
             None => Ok(()),
         }

@@ -7,7 +7,7 @@ use domain::{BatchId, FileId, StoredFile, Timestamp, WorkspaceId};
 use store::Tx;
 use store::batches::files;
 use store::content_keys::Scope;
-use store::files::{Append, NewFile, RENEW_MILLIS};
+use store::files::{NewFile, RENEW_MILLIS};
 use store::stored_bytes::MaxBytes;
 
 /// The content of a chunk.
@@ -95,11 +95,7 @@ impl FileWriter {
             is_in_line: false,
         };
         let mut tx = writer.begin_tx().await?;
-        files::begin(&mut tx, writer.new_file()).await?;
-        // A file counts even if it stays empty.
-        if let Some(max) = max_bytes
-            && let Some(full) = files::full(&mut tx, &writer.workspace, 0, max, created_at).await?
-        {
+        if let Some(full) = files::begin(&mut tx, writer.new_file(), max_bytes).await? {
             return Err(BatchError::Full(full));
         }
         tx.commit().await?;
@@ -192,9 +188,9 @@ impl FileWriter {
         let (chunk, object) = self.storage.objects.split(chunk);
         let mut tx = self.begin_tx().await?;
         let now = (self.now)();
-        match files::append(&mut tx, self.new_file(), self.chunks, &chunk, bytes, (self.max_bytes, now)).await? {
-            Append::Done => {}
-            Append::Full(full) => return Err(BatchError::Full(full)),
+        let bound = (self.max_bytes, now);
+        if let Some(full) = files::append(&mut tx, self.new_file(), self.chunks, &chunk, bytes, bound).await? {
+            return Err(BatchError::Full(full));
         }
         tx.commit().await?;
         if let Some(object) = object {

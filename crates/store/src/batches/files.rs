@@ -64,13 +64,6 @@ pub struct Deletion {
     pub chunks: Vec<u64>,
 }
 
-/// Whether there was room for a chunk. If not, the transaction must not be committed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Append {
-    Done,
-    Full(FullStorage),
-}
-
 /// A bound that leaves no room for files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FullStorage {
@@ -111,8 +104,9 @@ const BOUNDED_BYTES: &str = "SELECT CAST(COALESCE(SUM(CASE WHEN t.bytes > t.boun
      LEFT JOIN organizations o ON o.id = f.organization_id GROUP BY f.organization_id) AS t";
 const COLUMNS: &str = "id, workspace_id, purpose, filename, bytes, created_at, expires_at";
 
-/// Begins a file without content, which is not listed yet.
-pub async fn begin(tx: &mut Tx, new: NewFile<'_>) -> Result<(), StoreError> {
+/// Begins a file without content, which is not listed yet. It counts even if it stays empty. If it exceeds a bound of `max`, the
+/// transaction must not be committed.
+pub async fn begin(tx: &mut Tx, new: NewFile<'_>, max: Option<MaxBytes>) -> Result<Option<FullStorage>, StoreError> {
     let insert = sqlx::query(
         "INSERT INTO files (id, workspace_id, purpose, filename, bytes, state, is_listed, is_in_bucket, created_at, expires_at) \
          VALUES ($1, $2, $3, '', 0, 'writing', $4, $5, $6, $7)",
@@ -125,10 +119,12 @@ pub async fn begin(tx: &mut Tx, new: NewFile<'_>) -> Result<(), StoreError> {
     .bind(new.created_at.millis())
     .bind(given_up_at(new.created_at));
     tx.execute(insert).await?;
-    add(tx, new.workspace, LEAST_BYTES).await
+    add(tx, new.workspace, LEAST_BYTES).await?;
+    exceeded(tx, new.workspace, 0, max, new.created_at).await
 }
 
-/// Adds a chunk of `bytes` bytes of content, which is empty here if it goes to a bucket, unless there would be more than `max`.
+/// Adds a chunk of `bytes` bytes of content, which is empty here if it goes to a bucket. If it exceeds a bound of `max`, the
+/// transaction must not be committed.
 pub async fn append(
     tx: &mut Tx,
     file: NewFile<'_>,
@@ -136,7 +132,7 @@ pub async fn append(
     chunk: &StoredContent,
     bytes: u64,
     (max, now): (Option<MaxBytes>, Timestamp),
-) -> Result<Append, StoreError> {
+) -> Result<Option<FullStorage>, StoreError> {
     let grow = sqlx::query(
         "UPDATE files SET bytes = bytes + $2, expires_at = $3 WHERE id = $1 AND state = 'writing' RETURNING bytes",
     );
@@ -144,15 +140,14 @@ pub async fn append(
     let grown = tx.row(grow).await?.ok_or_else(|| StoreError::missing("file", file.id.as_str()))?;
     let total = row::count(&grown, "bytes")?;
     add(tx, file.workspace, counted(total) - counted(total.saturating_sub(bytes))).await?;
-    if let Some(max) = max
-        && let Some(full) = full(tx, file.workspace, 0, max, now).await?
-    {
-        return Ok(Append::Full(full));
+    let full = exceeded(tx, file.workspace, 0, max, now).await?;
+    if full.is_some() {
+        return Ok(full);
     }
     let insert = sqlx::query("INSERT INTO file_chunks (file_id, number, content_key, content) VALUES ($1, $2, $3, $4)");
     let insert = insert.bind(file.id.as_str()).bind(row::to_number(number));
     tx.execute(insert.bind(chunk.key.as_deref()).bind(chunk.bytes.as_slice())).await?;
-    Ok(Append::Done)
+    Ok(None)
 }
 
 /// Keeps a file that is being written.
@@ -165,15 +160,16 @@ const fn given_up_at(written_at: Timestamp) -> i64 {
     written_at.plus_millis(WRITING_MILLIS).millis()
 }
 
-/// The bound that `more` bytes of files of a workspace would exceed. Files that were deleted, have expired or were cut off count for
-/// the organization and for all until their chunks are removed, so that uploading and deleting does not fill the disk.
-pub async fn full(
+/// The bound of `max` that `more` bytes of files of a workspace would exceed. Files that were deleted, have expired or were cut off
+/// count for the organization and for all until their chunks are removed, so that uploading and deleting does not fill the disk.
+pub async fn exceeded(
     tx: &mut Tx,
     workspace: &WorkspaceId,
     more: u64,
-    max: MaxBytes,
+    max: Option<MaxBytes>,
     now: Timestamp,
 ) -> Result<Option<FullStorage>, StoreError> {
+    let Some(max) = max else { return Ok(None) };
     let full = |bound, limit| Ok(Some(FullStorage { bound, limit }));
     if bytes_of(tx, workspace, now).await? + more > max.workspace {
         return full(FileBound::Workspace, max.workspace);

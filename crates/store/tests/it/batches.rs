@@ -7,7 +7,7 @@ use domain::usage::Actor;
 use domain::{BatchId, FileId, KeyId, NanoUsd, RunId, Timestamp, Workspace, WorkspaceId};
 use std::collections::BTreeMap;
 use store::batches::{self, BatchQuery, Deferral, EndedLine, NewLine, StoredContent};
-use store::files::{self, Append, Deletion, FileBound, FilePart, FileQuery, FullStorage, NewFile};
+use store::files::{self, Deletion, FileBound, FilePart, FileQuery, FullStorage, NewFile};
 use store::stored_bytes::MaxBytes;
 use store::{Store, Tx};
 
@@ -120,17 +120,17 @@ async fn a_file_is_seen_once_it_is_complete_and_until_it_expires() {
         let (own, other) = (people::workspace(&store).await.id, people::workspace(&store).await.id);
         let id = FileId::new(NOW, entropy());
         let new = input_file(&id, &own);
-        change(&store, async |tx| files::begin(tx, new).await.unwrap()).await;
+        change(&store, async |tx| files::begin(tx, new, None).await.unwrap()).await;
         for number in 0..20 {
             let added = change(&store, async |tx| {
                 files::append(tx, new, number, &content(&number.to_string()), 1_000, (Some(MAX), NOW)).await.unwrap()
             });
-            assert_eq!(added.await, Append::Done);
+            assert_eq!(added.await, None);
         }
         let mut full = store.begin().await.unwrap();
         let expected = FullStorage { bound: FileBound::Workspace, limit: MAX.workspace };
         let added = files::append(&mut full, new, 20, &content("x"), 1, (Some(MAX), NOW)).await.unwrap();
-        assert_eq!(added, Append::Full(expected));
+        assert_eq!(added, Some(expected));
         drop(full);
         assert_eq!(files::find(&store, &own, &id, NOW).await.unwrap(), None, "not complete");
         change(&store, async |tx| files::complete(tx, &id, "a.jsonl", later(100)).await.unwrap()).await;
@@ -162,7 +162,7 @@ async fn a_file_that_is_not_completed_is_given_up() {
         let own = people::workspace(&store).await.id;
         let id = FileId::new(NOW, entropy());
         let new = input_file(&id, &own);
-        change(&store, async |tx| files::begin(tx, new).await.unwrap()).await;
+        change(&store, async |tx| files::begin(tx, new, None).await.unwrap()).await;
         let append = async |number, at| {
             let mut tx = store.begin().await.unwrap();
             files::append(&mut tx, new, number, &content("x"), 5_000, (Some(MAX), later(at))).await?;
@@ -190,7 +190,7 @@ async fn rows_of_objects_remain_until_the_objects_are_deleted() {
         for id in [&complete, &given_up] {
             let new = NewFile { is_in_bucket: true, ..input_file(id, &own) };
             change(&store, async |tx| {
-                files::begin(tx, new).await.unwrap();
+                files::begin(tx, new, None).await.unwrap();
                 files::append(tx, new, 0, &content(""), 7, (Some(MAX), NOW)).await.unwrap();
             })
             .await;

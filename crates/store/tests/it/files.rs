@@ -6,7 +6,7 @@ use crate::outside::outside;
 use crate::people::{self, NOW, entropy, later};
 use domain::{FileId, Organization, OrganizationId, Workspace, WorkspaceId};
 use sqlx::Executor;
-use store::files::{self, Append, FileBound, FullStorage};
+use store::files::{self, FileBound, FullStorage};
 use store::responses::{self, Insert, NewResponse};
 use store::stored_bytes::MaxBytes;
 use store::{Store, organizations, workspaces};
@@ -27,10 +27,9 @@ async fn write(
     let id = FileId::new(NOW, entropy());
     let new = input_file(&id, workspace);
     let mut tx = store.begin().await.unwrap();
-    files::begin(&mut tx, new).await.unwrap();
-    match files::append(&mut tx, new, 0, &content("x"), bytes, (max, NOW)).await.unwrap() {
-        Append::Done => {}
-        Append::Full(full) => return Err(full),
+    files::begin(&mut tx, new, None).await.unwrap();
+    if let Some(full) = files::append(&mut tx, new, 0, &content("x"), bytes, (max, NOW)).await.unwrap() {
+        return Err(full);
     }
     files::complete(&mut tx, &id, "a.jsonl", later(100)).await.unwrap();
     tx.commit().await.unwrap();

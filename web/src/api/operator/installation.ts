@@ -31,7 +31,7 @@ export const consumersQuery = (by: ConsumerKind, sort: ConsumerOrder, spanMs: nu
     ...polled(CONSUMERS_POLL_MS),
   })
 
-/** Whether there was ever a call. Recent days are read first: all that were ever used take long where there are many. */
+/** Whether there was a call in any existing workspace. Recent days are read first, because all days take long. */
 export const wasUsedQuery = queryOptions({
   queryKey: ['operator', 'usage', 'ever'],
   queryFn: async ({ signal }) => {

@@ -38,10 +38,11 @@ it('takes the results of tools for the lane that calls them', async () => {
   expect(continued).toEqual([[[{ id: 'c', name: 'get_weather', content: 'rain' }], 1]])
 })
 
-it('says that images were not kept, and offers no regeneration without them', () => {
+it('says that images were not kept, and offers neither to regenerate nor to edit without them', () => {
   show({ lostImages: 2, answers: [{ ...answer, text: 'A river.' }] })
   expect(screen.getByText('2 images, not kept')).toBeDefined()
   expect(screen.queryByRole('button', { name: 'Regenerate' })).toBeNull()
+  expect(screen.queryByRole('button', { name: 'Edit message' })).toBeNull()
 })
 
 it('folds the reasoning of a response', () => {

@@ -42,7 +42,7 @@ export function Thread({ conversation, options, blocked, lanes, onResend, onCont
       {turns.map((turn, index) => {
         const isLast = index === turns.length - 1
         const only = turn.lane ?? 0
-        const canRepeat = isLast && !isBusy && !blocked && only < lanes
+        const canRepeat = isLast && !isBusy && !blocked && only < lanes && !turn.lostImages
         const isCompared = turn.answers.length > 1
         const canContinue = (lane: number) =>
           !isBusy && !blocked && lane < lanes && waitingTurn(turns, lane)?.id === turn.id
@@ -61,7 +61,7 @@ export function Thread({ conversation, options, blocked, lanes, onResend, onCont
                     onContinue={
                       canContinue(lane) ? (results) => onContinue(results, isCompared ? lane : undefined) : undefined
                     }
-                    onRegenerate={canRepeat && lane === only && !turn.lostImages ? () => onResend() : undefined}
+                    onRegenerate={canRepeat && lane === only ? () => onResend() : undefined}
                     onShowCode={() => onShowCode(requestFor(turns.slice(0, index + 1), lane, answer.model, answer))}
                   />
                 ) : null,

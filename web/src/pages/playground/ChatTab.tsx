@@ -22,7 +22,7 @@ import { storageKey } from './stored-conversations'
 import { Thread } from './Thread'
 import { useChat } from './useChat'
 
-const RESULTS_FIRST = 'Type the results of the tools above and continue, or regenerate the response.'
+const RESULTS_FIRST = 'Type the results of the tools above and continue.'
 
 export function ChatTab({ options }: { options: ModelOption[] }) {
   const { session } = useSessionContext()

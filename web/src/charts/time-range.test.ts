@@ -24,7 +24,7 @@ describe('the time range of a chart', () => {
     expect(isReversed({ span: '1h', from: '', to: ZOOM.to })).toBe(false)
     expect(isReversed({ span: '1h', ...ZOOM })).toBe(false)
   })
-  it('lights no length if it has a start or an end', () => {
+  it('is fixed if it has a start or an end', () => {
     expect(isFixed({ span: '1h', from: ZOOM.to, to: ZOOM.from })).toBe(true)
     expect(isFixed({ span: '1h', from: '', to: '' })).toBe(false)
   })

@@ -1,6 +1,5 @@
 /** Time ranges of charts: one that ends now, or a fixed one from `from` to `to`. */
 
-import { useRef } from 'react'
 import type { Window } from '../api/series'
 import { oneOf, timestamp } from '../ui/filters'
 
@@ -30,24 +29,21 @@ export const isFixed = ({ from, to }: TimeRange) => !!from || !!to
 export const isReversed = ({ from, to }: TimeRange, now = Date.now()) =>
   !!from && Date.parse(from) >= (to ? Date.parse(to) : now)
 
+/** Whether a page can show the range: it is not reversed, and has a start if it has an end. */
+export const isUsable = (values: TimeRange, now = Date.now()) =>
+  !isReversed(values, now) && (!!values.from || !values.to)
+
 /** A range without an end is refetched; one with both is not. Others are replaced by the chosen length. */
 export function windowOf(values: TimeRange, now = Date.now()): Window {
   const { span, from, to } = values
   const length = TIME_RANGES.find(({ value }) => value === span)?.ms ?? TIME_RANGES[0].ms
-  if (!from || isReversed(values, now)) return { spanMs: length, liveMs: liveMsOf(length) }
+  if (!from || !isUsable(values, now)) return { spanMs: length, liveMs: liveMsOf(length) }
   // In steps, because the window is a part of the keys of queries.
   const coveredBy = TIME_RANGES.find(({ ms }) => now - Date.parse(from) <= ms)
   return to ? { from, to } : { from, liveMs: liveMsOf(coveredBy?.ms ?? Number.POSITIVE_INFINITY) }
 }
 
 const liveMsOf = (spanMs: number) => Math.min(60_000, Math.max(LIVE_MS, spanMs / POINTS / 4))
-
-/** The window of a page: while the range is reversed or has no start, the last one that was neither. */
-export function useWindow(values: TimeRange): Window {
-  const last = useRef(values)
-  if (!isReversed(values) && (values.from || !values.to)) last.current = values
-  return windowOf(last.current)
-}
 
 /** URL parameters after zooming into a range. */
 export const zoomTo = (from: number, to: number) => ({

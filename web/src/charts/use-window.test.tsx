@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { renderHook } from '@testing-library/react'
 import { expect, it } from 'vitest'
-import { useWindow } from './time-range'
+import { useWindow } from './use-window'
 
 const ZOOM = { span: '1h', from: '2026-11-15T10:00:00.000Z', to: '2026-11-15T10:05:00.000Z' } as const
 

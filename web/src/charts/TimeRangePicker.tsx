@@ -9,13 +9,12 @@ type Props = { values: TimeRange; change: (changed: Partial<TimeRange>) => void;
 
 /** Selects the time range. The two fields are the keyboard alternative to dragging on a chart. */
 export function TimeRangePicker({ values, change, withMoments = false }: Props) {
-  const fixed = isFixed(values)
   return (
     <div className={classes.range}>
       <SegmentedControl
         aria-label="Time range"
         data={TIME_RANGES.map(({ value, label }) => ({ value, label }))}
-        value={fixed ? '' : values.span}
+        value={isFixed(values) ? '' : values.span}
         onChange={(span) => change({ span: span as TimeRangeName, from: '', to: '' })}
       />
       {withMoments ? (
@@ -32,7 +31,7 @@ export function TimeRangePicker({ values, change, withMoments = false }: Props) 
         </>
       ) : null}
       <ZoneNote className={classes.zone} />
-      {fixed ? (
+      {values.to ? (
         <Button
           variant="default"
           leftSection={<IconZoomReset size={16} />}

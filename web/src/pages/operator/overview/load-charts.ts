@@ -2,11 +2,7 @@
 
 import { calls } from '../../../charts/metrics'
 import type { SeriesChartStyle } from '../../../charts/SeriesChart'
-import { windowOf } from '../../../charts/time-range'
 import { formatShare } from '../../../ui/format'
-
-/** The time range of what has no charts. */
-export const DAY = windowOf({ span: '24h', from: '', to: '' })
 
 export type LoadChart = 'calls' | 'tokens' | 'errors' | 'latency'
 

@@ -40,6 +40,10 @@ export function DeleteWorkspace({ workspace, keyCount, onClose }: Props) {
             : `Its ${keyCount} ${keyCount === 1 ? 'key stops' : 'keys stop'} working at once.`}
         </List.Item>
         <List.Item>Its members lose access to it, and its limits, aliases and stored responses are deleted.</List.Item>
+        <List.Item>
+          Lines of its batches that have not begun fail. Its files can no longer be read, and are deleted when they
+          expire.
+        </List.Item>
         <List.Item>Its usage and bills stay.</List.Item>
         <List.Item>Dedicated endpoints must be deleted before.</List.Item>
       </List>

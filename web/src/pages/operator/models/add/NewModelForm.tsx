@@ -156,7 +156,7 @@ function ServingFields({ form }: { form: UseFormReturnType<NewModelFields> }) {
       )}
       <TextInput
         label="Further options of the engine"
-        description="Added to its command, separated by blanks"
+        description="Added to its command, separated by spaces. The console sets them only when the model is added"
         placeholder="--kv-cache-tokens 65536"
         maw={520}
         autoComplete="off"

@@ -8,7 +8,7 @@ export type EngineFields = {
   weights: string
   replicas: number | undefined
   parallel: number | undefined
-  /** Separated by blanks. */
+  /** Separated by spaces. */
   args: string
 }
 

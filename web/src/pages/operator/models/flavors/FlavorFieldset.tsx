@@ -170,7 +170,7 @@ export function FlavorFieldset({ part: { fields, input, change }, modelWeights, 
           ) : null}
           <TextInput
             label="Further options"
-            description="Added to the engine’s command, separated by blanks"
+            description="Added to the engine’s command, separated by spaces"
             placeholder={hasParsers ? '--dtype bfloat16' : 'None'}
             autoComplete="off"
             spellCheck={false}

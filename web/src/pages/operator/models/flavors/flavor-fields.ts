@@ -12,7 +12,7 @@ export type FlavorFields = {
   engine: string
   toolParser: string
   reasoningParser: string
-  /** Separated by blanks; the console can only send values without any. */
+  /** Separated by spaces; the console can only send values without any. */
   args: string
   weights: string
   pricePerGpuHour: string

@@ -21,8 +21,8 @@ export function RecipeHint({ recipe, serverEngine, versions, changes, onApply }:
       <Stack gap="xs">
         {options ? (
           <Text size="sm">
-            Without these options of the server, calls with tools fail or thoughts are part of the text:{' '}
-            <Code>{options}</Code>
+            Without these options of the server, calls with tools fail
+            {options.includes('--reasoning-parser') ? ' or thoughts are part of the text' : ''}: <Code>{options}</Code>
           </Text>
         ) : null}
         {versions ? <Text size="sm">{versions}</Text> : null}

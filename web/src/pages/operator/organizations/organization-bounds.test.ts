@@ -39,6 +39,11 @@ describe('bounds of an organization', () => {
     expect(boundsEdit(boundsOf(organization), boundsOf(organization))).toEqual({})
   })
 
+  it('are left out if a node of an older version does not say what is used', () => {
+    const { usedPerMonth: _, ...older } = organization
+    expect(usesOf(older as OperatorOrganization)).toEqual([])
+  })
+
   it('say what is used of them, and what is left', () => {
     const used = (change: Partial<OperatorOrganization> = {}) =>
       Object.fromEntries(usesOf({ ...organization, ...change }).map(({ name, ...use }) => [name, use]))

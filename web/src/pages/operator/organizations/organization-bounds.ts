@@ -58,6 +58,7 @@ type Use = { used: number; reserved?: number; bound: number | null | undefined; 
 /** What is used of each bound. */
 export function usesOf(organization: OperatorOrganization): BoundUse[] {
   const { usedPerMinute, usedPerMonth } = organization
+  if (!usedPerMinute || !usedPerMonth) return [] // from a node that is not upgraded yet
   const uses: Record<BoundName, Use> = {
     maxWorkspaces: { used: organization.workspaces, bound: organization.maxWorkspaces },
     monthlyTokens: {

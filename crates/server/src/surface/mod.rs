@@ -5,6 +5,7 @@ mod bridge;
 pub(crate) mod console;
 pub(crate) mod endpoints;
 pub(crate) mod error;
+mod idempotency;
 mod inference;
 pub(crate) mod line_call;
 pub(crate) mod openai;

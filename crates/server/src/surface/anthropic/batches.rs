@@ -1,8 +1,9 @@
 //! Message batches: `/v1/messages/batches`.
 
 use crate::surface::EdgeResponse;
+use crate::surface::idempotency::fingerprint;
 use crate::surface::inference::{
-    Exchange, InferenceError, fingerprint, idempotency_key, on_store, query_pairs, send_file, send_view,
+    Exchange, InferenceError, idempotency_key, on_store, query_pairs, send_file, send_view,
 };
 use bytes::Bytes;
 use control::Command;

@@ -3,6 +3,7 @@
 use super::cursor;
 use super::error::ProblemError;
 use super::wire::{encode, shortened};
+use crate::surface::idempotency;
 use crate::surface_context::SurfaceContext;
 use axum::extract::{FromRequestParts, Query, RawPathParams};
 use bytes::Bytes;
@@ -12,16 +13,12 @@ use domain::endpoint::{FieldError, FieldErrorCode};
 use domain::{Caller, Catalogue, OrganizationId, Timestamp};
 use edge::request_body::BodyError;
 use http::request::Parts;
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, HeaderValue, Uri};
 use serde::de::DeserializeOwned;
-use sha2::{Digest, Sha256};
 use std::convert::Infallible;
-use std::fmt::Write as _;
 use std::sync::Arc;
 use store::Store;
 
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
-const MAX_IDEMPOTENCY_KEY: usize = 255;
 const DEFAULT_LIMIT: u32 = 20;
 const MAX_LIMIT: u32 = 100;
 
@@ -199,24 +196,10 @@ fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, FieldError> {
 
 impl Idempotency {
     fn read(parts: &Parts, body: &[u8]) -> Result<Option<Self>, FieldError> {
-        let mut all = parts.headers.get_all(IDEMPOTENCY_KEY).iter();
-        let Some(value) = all.next() else { return Ok(None) };
-        let fault = |why| FieldError::new("Idempotency-Key", FieldErrorCode::InvalidFormat, why);
-        if all.next().is_some() {
-            return Err(fault("must be sent once"));
-        }
-        let key = value.to_str().map_err(|_| fault("must be ASCII text"))?.trim();
-        if !(1..=MAX_IDEMPOTENCY_KEY).contains(&key.len()) {
-            return Err(fault("must have 1 to 255 characters"));
-        }
-        let mut digest = Sha256::new();
-        for part in [parts.method.as_str().as_bytes(), b"\n", parts.uri.path().as_bytes(), b"\n", body] {
-            digest.update(part);
-        }
-        let mut fingerprint = String::with_capacity(64);
-        for byte in digest.finalize() {
-            let _ = write!(fingerprint, "{byte:02x}");
-        }
+        let values = parts.headers.get_all(idempotency::HEADER).iter().map(HeaderValue::as_bytes);
+        let invalid = |why| FieldError::new(idempotency::HEADER, FieldErrorCode::InvalidFormat, why);
+        let Some(key) = idempotency::check(values).map_err(invalid)? else { return Ok(None) };
+        let fingerprint = idempotency::fingerprint(&format!("{}\n{}", parts.method, parts.uri.path()), body);
         Ok(Some(Self { key: key.to_owned(), fingerprint }))
     }
 }

@@ -14,5 +14,5 @@ pub(super) use batch_error::FailedBatchRequest;
 pub(crate) use end_user::EndUserNames;
 pub(super) use error::{InferenceError, X_SHOULD_RETRY, call_error, call_status};
 pub(super) use exchange::{ErrorFormat, Exchange, Prepared};
-pub(super) use stored_files::{fingerprint, idempotency_key, on_store, query_pairs, send_file, send_view};
+pub(super) use stored_files::{idempotency_key, on_store, query_pairs, send_file, send_view};
 pub(super) use storing::PendingSave;

@@ -2,7 +2,7 @@
 
 use super::{Exchange, InferenceError};
 use crate::surface::error::SurfaceError;
-use crate::surface::{Body, EdgeResponse, json};
+use crate::surface::{Body, EdgeResponse, idempotency, json};
 use bytes::Bytes;
 use control::batches::{BatchError, BatchStorage, FileReader};
 use dataplane::CallError;
@@ -12,7 +12,6 @@ use edge::request_body::BodyError;
 use http::{HeaderValue, Response, StatusCode, header};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 use std::io;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -22,9 +21,6 @@ const AHEAD: usize = 1;
 /// What the content of a file takes while it is sent: a chunk that is being read, as it is stored and as it is sent, one that
 /// waits, and one on its way to the client.
 const MEMORY: u64 = 4 << 20;
-
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
-const MAX_IDEMPOTENCY_KEY: usize = 255;
 
 /// A chunk of a file. The memory is returned with the last one.
 struct HeldChunk {
@@ -60,18 +56,9 @@ where
 
 /// The idempotency key of the request, if it has one.
 pub(in crate::surface) fn idempotency_key(exchange: &Exchange<'_>) -> Result<Option<String>, CallError> {
-    let key = exchange.headers.text(IDEMPOTENCY_KEY);
-    if key.is_some_and(|key| key.is_empty() || key.len() > MAX_IDEMPOTENCY_KEY) {
-        let (param, why) = ("Idempotency-Key".to_owned(), "must have 1 to 255 characters".to_owned());
-        return Err(CallError::Invalid { param, why });
-    }
+    let invalid = |why: &str| CallError::Invalid { param: idempotency::HEADER.to_owned(), why: why.to_owned() };
+    let key = idempotency::check(exchange.headers.all(idempotency::HEADER)).map_err(invalid)?;
     Ok(key.map(ToOwned::to_owned))
-}
-
-/// A digest of a request.
-pub(in crate::surface) fn fingerprint(route: &str, body: &[u8]) -> String {
-    let digest = Sha256::new().chain_update(route).chain_update(b"\n").chain_update(body).finalize();
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Sends a record, which closes the record of the request.

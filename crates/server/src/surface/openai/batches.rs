@@ -2,9 +2,8 @@
 
 use super::files;
 use crate::surface::EdgeResponse;
-use crate::surface::inference::{
-    Exchange, InferenceError, fingerprint, idempotency_key, on_store, query_pairs, send_view,
-};
+use crate::surface::idempotency::fingerprint;
+use crate::surface::inference::{Exchange, InferenceError, idempotency_key, on_store, query_pairs, send_view};
 use crate::view::BatchView;
 use control::Command;
 use control::batches::{BatchError, BatchStorage, NewBatch};

@@ -15,22 +15,28 @@
 //!   does not reject it, however many replicas that call loses. Example: a monitor that repeats one chat while replicas
 //!   are replaced is served, lost at two of them, served. Only short prompts are remembered as served, unless they were
 //!   lost before.
-//! - A call or a count whose client left while a replica had its prompt is lost with others if the replica is found down
-//!   within [`ABANDONED_FOR`]. Else a client could end engines without being seen, by never waiting for a response.
+//! - A call, or a request to count or list tokens, whose client left while a replica had its prompt is lost with others if
+//!   the replica is found down within [`ABANDONED_FOR`](abandoned::ABANDONED_FOR). Else a client could end engines without
+//!   being seen, by never waiting for a response.
 //!
 //! A workspace that lost [`MAX_LOST_CALLS`] calls within the period, each after the one before, gets no second attempt for
 //! calls that were lost, and its tokens are estimated instead of counted by engines: it may change its prompt every time.
 
+mod abandoned;
+mod served;
+
+pub(crate) use abandoned::RunningAttempt;
+
 use crate::error::CallError;
 use crate::{Call, Dataplane};
-use fleet::Backend;
-use fleet::backend::Health;
+use abandoned::AbandonedCalls;
 use foldhash::quality::RandomState;
 use parking_lot::{Mutex, MutexGuard};
+use served::ServedPrompts;
 use std::collections::HashMap;
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often a request may be lost in one call.
@@ -48,17 +54,6 @@ const PERIOD: Duration = Duration::from_secs(60);
 const MAX_SUSPECTS: usize = 1024;
 /// Prompts up to this size are remembered when they are served, because hashing them costs next to nothing.
 const SHORT_PROMPT: usize = 4 << 10;
-/// The prompts that are remembered as served; one in the place of another replaces it.
-const SERVED_PROMPTS: usize = 1024;
-/// Engines that refuse connections are down at once, and health probes notice the end of others within a few seconds.
-const ABANDONED_FOR: Duration = Duration::from_secs(10);
-/// The abandoned calls of a workspace that are remembered; its oldest is forgotten first. More than the default requests per
-/// minute, so that a client cannot hide a prompt behind others that it abandons.
-const MAX_ABANDONED_PER_WORKSPACE: usize = 1024;
-/// The bound of all workspaces together.
-const MAX_ABANDONED: usize = 16 * MAX_ABANDONED_PER_WORKSPACE;
-/// How often calls look whether replicas of abandoned calls are down.
-const LOOK_PERIOD: Duration = Duration::from_millis(100);
 
 /// The lost requests of a node, shared by its cores.
 #[derive(Clone, Default)]
@@ -78,102 +73,6 @@ struct Shared {
     /// The number of abandoned calls.
     abandoned_count: AtomicUsize,
     abandoned: Mutex<AbandonedCalls>,
-}
-
-#[derive(Default)]
-struct AbandonedCalls {
-    calls: Vec<AbandonedCall>,
-    looked_at: Option<Instant>,
-}
-
-/// A call whose client left before a response began, while a replica had its prompt.
-struct AbandonedCall {
-    replica: Arc<Backend>,
-    /// Fingerprints.
-    workspace: u64,
-    prompt: u64,
-    /// When its attempt began.
-    began: Instant,
-    left: Instant,
-}
-
-/// A running attempt. One that is dropped before it has ended was abandoned by its client.
-pub(crate) struct RunningAttempt<'a> {
-    dataplane: &'a Dataplane,
-    pub(crate) call: &'a Call,
-    pub(crate) replica: &'a Arc<Backend>,
-    pub(crate) began: Instant,
-    /// The replica has the prompt of a side call. The tap does not know of it, because it costs nothing.
-    was_written: AtomicBool,
-    has_ended: AtomicBool,
-}
-
-impl RunningAttempt<'_> {
-    pub(crate) fn side_call_was_written(&self) {
-        self.was_written.store(true, Ordering::Relaxed);
-    }
-
-    pub(crate) fn end(&self) {
-        self.has_ended.store(true, Ordering::Relaxed);
-    }
-}
-
-impl Drop for RunningAttempt<'_> {
-    fn drop(&mut self) {
-        let was_written = *self.was_written.get_mut() || self.call.tap.is_prompt_sent();
-        if *self.has_ended.get_mut() || !was_written {
-            return;
-        }
-        let quarantine = &self.dataplane.quarantine;
-        quarantine.abandon(AbandonedCall {
-            replica: Arc::clone(self.replica),
-            workspace: quarantine.workspace(self.call.caller.workspace.as_str()),
-            prompt: self.dataplane.fingerprint(self.call),
-            began: self.began,
-            left: Instant::now(),
-        });
-    }
-}
-
-/// Short prompts that were served lately: in each place the upper bits of a fingerprint, and the second.
-struct ServedPrompts {
-    start: Instant,
-    places: Box<[AtomicU64]>,
-}
-
-impl Default for ServedPrompts {
-    fn default() -> Self {
-        Self { start: Instant::now(), places: (0..SERVED_PROMPTS).map(|_| AtomicU64::new(0)).collect() }
-    }
-}
-
-impl ServedPrompts {
-    fn place(&self, fingerprint: u64) -> &AtomicU64 {
-        &self.places[fingerprint as usize % SERVED_PROMPTS]
-    }
-
-    /// The lower bits choose the place; the upper ones tell prompts apart.
-    fn entry(&self, fingerprint: u64, now: Instant) -> (u64, u16) {
-        let second = now.saturating_duration_since(self.start).as_secs() as u16;
-        (fingerprint >> 16 << 16, second)
-    }
-
-    fn add(&self, fingerprint: u64, now: Instant) {
-        let (prompt, second) = self.entry(fingerprint, now);
-        self.place(fingerprint).store(prompt | u64::from(second), Ordering::Relaxed);
-    }
-
-    /// Whether the prompt was served within the last minute. Only once: what is lost again was not served since.
-    fn take(&self, fingerprint: u64, now: Instant) -> bool {
-        let (prompt, second) = self.entry(fingerprint, now);
-        let place = self.place(fingerprint);
-        let found = place.load(Ordering::Relaxed);
-        if found == 0 || found >> 16 << 16 != prompt {
-            return false;
-        }
-        place.store(0, Ordering::Relaxed);
-        u64::from(second.wrapping_sub(found as u16)) <= PERIOD.as_secs()
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -268,40 +167,6 @@ impl Quarantine {
         }
     }
 
-    fn abandon(&self, call: AbandonedCall) {
-        let calls = &mut self.shared.abandoned.lock().calls;
-        let is_own = |other: &AbandonedCall| other.workspace == call.workspace;
-        if calls.iter().filter(|other| is_own(other)).count() >= MAX_ABANDONED_PER_WORKSPACE {
-            calls.extract_if(.., |other| is_own(other)).next();
-        } else if calls.len() >= MAX_ABANDONED {
-            calls.remove(0);
-        }
-        calls.push(call);
-        self.shared.abandoned_count.store(calls.len(), Ordering::Relaxed);
-    }
-
-    fn has_abandoned(&self) -> bool {
-        self.shared.abandoned_count.load(Ordering::Relaxed) > 0
-    }
-
-    /// Adds the losses of calls that were abandoned at replicas which are down now, unless this was looked for just before.
-    /// The workspace has lost nothing: clients leave for many reasons, and find some replica restarting.
-    fn add_abandoned(&self, now: Instant) {
-        let Some(mut abandoned) = self.shared.abandoned.try_lock() else { return };
-        let AbandonedCalls { calls, looked_at } = &mut *abandoned;
-        if looked_at.is_some_and(|at| now.saturating_duration_since(at) < LOOK_PERIOD) {
-            return;
-        }
-        *looked_at = Some(now);
-        let lost: Vec<AbandonedCall> = calls.extract_if(.., |call| call.replica.health() == Health::Down).collect();
-        calls.retain(|call| now.saturating_duration_since(call.left) < ABANDONED_FOR);
-        self.shared.abandoned_count.store(calls.len(), Ordering::Relaxed);
-        drop(abandoned);
-        for AbandonedCall { prompt, began, .. } in lost {
-            self.add(prompt, WITH_OTHERS, began, now);
-        }
-    }
-
     fn make_room(&self, now: Instant) -> MutexGuard<'_, HashMap<u64, Suspect>> {
         let mut suspects = self.shared.suspects.lock();
         suspects.retain(|_, suspect| suspect.is_remembered(now));
@@ -337,17 +202,6 @@ impl Dataplane {
             Some(left) => Err(CallError::Quarantined { retry_after_secs: left.as_secs() + 1 }),
             None => Ok(()),
         }
-    }
-
-    /// Marks an attempt that begins to run.
-    pub(crate) fn running_attempt<'a>(
-        &'a self,
-        call: &'a Call,
-        replica: &'a Arc<Backend>,
-        began: Instant,
-    ) -> RunningAttempt<'a> {
-        let (was_written, has_ended) = (AtomicBool::default(), AtomicBool::default());
-        RunningAttempt { dataplane: self, call, replica, began, was_written, has_ended }
     }
 
     /// Records that the call was lost, and not served in the end.
@@ -388,18 +242,10 @@ impl Dataplane {
 
 #[cfg(test)]
 mod tests {
+    use super::served::SERVED_PROMPTS;
     use super::*;
-    use domain::model::Upstream;
 
-    fn replica() -> Arc<Backend> {
-        Arc::new(Backend::new("r", Upstream::plain("http://127.0.0.1:1/v1", "m")).unwrap())
-    }
-
-    fn abandoned(replica: &Arc<Backend>, workspace: u64, left: Instant) -> AbandonedCall {
-        AbandonedCall { replica: Arc::clone(replica), workspace, prompt: workspace, began: left, left }
-    }
-
-    fn is_rejected(quarantine: &Quarantine, fingerprint: u64, now: Instant) -> bool {
+    pub(super) fn is_rejected(quarantine: &Quarantine, fingerprint: u64, now: Instant) -> bool {
         quarantine.remaining(|| fingerprint, MAX_WEIGHT, now).is_some()
     }
 
@@ -504,47 +350,6 @@ mod tests {
         quarantine.shared.served.add(other, after(1));
         quarantine.add(other + SERVED_PROMPTS as u64 * 64, 2 * ALONE, after(2), after(2));
         assert!(is_rejected(&quarantine, other + SERVED_PROMPTS as u64 * 64, after(2)), "another prompt in its place");
-    }
-
-    #[test]
-    fn calls_whose_clients_left_are_lost_with_their_replica() {
-        let (quarantine, replica, start) = (Quarantine::default(), replica(), Instant::now());
-        let after = |seconds| start + Duration::from_secs(seconds);
-        for round in 0..3 {
-            quarantine.abandon(abandoned(&replica, 1, after(10 * round)));
-            quarantine.add_abandoned(after(10 * round + 1));
-            assert!(!is_rejected(&quarantine, 1, after(10 * round + 1)), "{round}: the replica is up");
-            replica.set_health(Health::Down);
-            quarantine.add_abandoned(after(10 * round + 2));
-            assert!(!quarantine.has_abandoned(), "{round}: it counts once");
-            replica.set_health(Health::Up);
-        }
-        assert!(is_rejected(&quarantine, 1, after(22)));
-    }
-
-    #[test]
-    fn few_abandoned_calls_are_remembered_and_not_for_long() {
-        let (quarantine, replica, start) = (Quarantine::default(), replica(), Instant::now());
-        for number in 0..MAX_ABANDONED + 100 {
-            quarantine.abandon(abandoned(&replica, number as u64 / 100, start));
-        }
-        assert_eq!(quarantine.shared.abandoned.lock().calls.len(), MAX_ABANDONED);
-        quarantine.sweep(start + ABANDONED_FOR);
-        replica.set_health(Health::Down);
-        quarantine.sweep(start + 2 * ABANDONED_FOR);
-        assert!(!quarantine.has_abandoned() && quarantine.is_empty(), "the replica ended too late");
-    }
-
-    #[test]
-    fn a_workspace_that_abandons_many_calls_hides_none_of_another() {
-        let (quarantine, replica, now) = (Quarantine::default(), replica(), Instant::now());
-        for workspace in [vec![1; 3], vec![2; 2 * MAX_ABANDONED_PER_WORKSPACE]].concat() {
-            quarantine.abandon(abandoned(&replica, workspace, now));
-        }
-        let count = |workspace| {
-            quarantine.shared.abandoned.lock().calls.iter().filter(|call| call.workspace == workspace).count()
-        };
-        assert_eq!((count(1), count(2)), (3, MAX_ABANDONED_PER_WORKSPACE));
     }
 
     #[test]

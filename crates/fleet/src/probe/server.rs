@@ -1,9 +1,11 @@
-//! A model server: how it describes itself, and calls to it.
+//! A model server: calls to it, and requests for how it describes itself.
 //!
 //! The address is the operator's. Requests are bounded in time and size, and no redirect is followed. Of a response, only
 //! known members and the message of an error in JSON are passed on: the address may belong to another kind of service.
 
 use super::calls::{Route, rename_limit};
+use super::chat_stream::read_events;
+use super::description::{Description, engine_of, engine_of_metrics, is_model_list, models_of, version_of};
 use super::judge::{Reply, message_of};
 use domain::model::{EngineKind, LimitName, Modality, RerankApi};
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
@@ -17,7 +19,6 @@ const DESCRIPTION_TIMEOUT: Duration = Duration::from_secs(5);
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 /// The name of a token limit that servers ask for which do not accept the usual one.
 const OTHER_LIMIT: LimitName = LimitName::MaxCompletionTokens;
-const MAX_MODELS: usize = 500;
 const MAX_TEXT_CHARS: usize = 300;
 const HEALTH_PATH: &str = "/health";
 const API_PATH: &str = "/v1";
@@ -39,22 +40,6 @@ pub struct ModelServer {
     call_timeout: Duration,
     /// The end of all requests.
     deadline: Instant,
-}
-
-/// What a server says about itself.
-#[derive(Debug, Default)]
-pub struct Description {
-    pub models: Vec<OfferedModel>,
-    pub engine: Option<EngineKind>,
-    pub version: Option<String>,
-    /// `None` if it has no health route.
-    pub health_path: Option<&'static str>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OfferedModel {
-    pub id: String,
-    pub context_length: Option<u64>,
 }
 
 /// The server cannot be used.
@@ -336,95 +321,19 @@ fn with_cause(error: &dyn std::error::Error) -> String {
     }
 }
 
-fn shorten(text: &str) -> String {
+pub(super) fn shorten(text: &str) -> String {
     text.chars().take(MAX_TEXT_CHARS).collect()
 }
 
 /// The status, and the message of an error in JSON.
-fn problem_of(reply: &Reply) -> String {
+pub(super) fn problem_of(reply: &Reply) -> String {
     let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
     format!("the server responds with {}{}", reply.status, after_colon(&body))
 }
 
 /// The message of an error, after a colon; empty without one.
-fn after_colon(body: &Value) -> String {
+pub(super) fn after_colon(body: &Value) -> String {
     message_of(body).map(|message| format!(": {}", shorten(&message))).unwrap_or_default()
-}
-
-fn is_model_list(reply: &Reply) -> bool {
-    let list = || serde_json::from_slice::<Value>(&reply.body).unwrap_or_default();
-    reply.status.is_success() && list()["data"].is_array()
-}
-
-fn models_of(list: &Value) -> Vec<OfferedModel> {
-    let offered = list["data"].as_array().map_or(&[][..], Vec::as_slice).iter().take(MAX_MODELS);
-    let model = |entry: &Value| {
-        let lengths = [&entry["max_model_len"], &entry["context_length"], &entry["meta"]["n_ctx_train"]];
-        let context_length = lengths.into_iter().find_map(Value::as_u64);
-        Some(OfferedModel { id: shorten(entry["id"].as_str()?), context_length })
-    };
-    offered.filter_map(model).collect()
-}
-
-/// Engines name themselves as the owner of their models.
-fn engine_of(list: &Value) -> Option<EngineKind> {
-    match list["data"][0]["owned_by"].as_str()? {
-        "vllm" => Some(EngineKind::Vllm),
-        "sglang" => Some(EngineKind::Sglang),
-        "llamacpp" => Some(EngineKind::LlamaServer),
-        "forebay" => Some(EngineKind::ForebayEngine),
-        _ => None,
-    }
-}
-
-fn engine_of_metrics(metrics: &str) -> Option<EngineKind> {
-    let has = |prefix: &str| metrics.lines().any(|line| line.starts_with(prefix));
-    let prefixes = [
-        ("vllm:", EngineKind::Vllm),
-        ("sglang:", EngineKind::Sglang),
-        ("llamacpp:", EngineKind::LlamaServer),
-        ("forebay:", EngineKind::ForebayEngine),
-    ];
-    prefixes.into_iter().find(|(prefix, _)| has(prefix)).map(|(_, engine)| engine)
-}
-
-fn version_of(reply: &Reply, member: &str) -> Option<String> {
-    let body: Value = serde_json::from_slice(&reply.body).ok().filter(|_| reply.status.is_success())?;
-    body[member].as_str().map(shorten)
-}
-
-/// The text and the usage of a stream of chat chunks. Without text, the reasoning is the text.
-///
-/// Errors after the headers are events with the member `error`.
-fn read_events(reply: &Reply) -> Result<CallResponse, ProbeError> {
-    let stream = String::from_utf8_lossy(&reply.body);
-    let (mut answer, mut reasoning) = (String::new(), String::new());
-    let mut response = CallResponse::default();
-    let mut is_chat = false;
-    for data in stream.lines().filter_map(|line| line.strip_prefix("data:")) {
-        let Ok(chunk) = serde_json::from_str::<Value>(data.trim_start()) else { continue };
-        if !chunk["error"].is_null() {
-            return Err(ProbeError::Unexpected(format!("the stream has an error{}", after_colon(&chunk))));
-        }
-        is_chat |= chunk["choices"].is_array();
-        let choice = &chunk["choices"][0];
-        let delta = &choice["delta"];
-        answer
-            .push_str(delta["content"].as_str().or_else(|| choice["message"]["content"].as_str()).unwrap_or_default());
-        let thought = delta["reasoning_content"].as_str().or_else(|| delta["reasoning"].as_str());
-        reasoning.push_str(thought.unwrap_or_default());
-        let usage = &chunk["usage"];
-        if usage.is_object() {
-            response.continuous_usage |= choice.is_object();
-            response.prompt_tokens = usage["prompt_tokens"].as_u64().or(response.prompt_tokens);
-            response.completion_tokens = usage["completion_tokens"].as_u64().or(response.completion_tokens);
-        }
-    }
-    if !is_chat {
-        return Err(ProbeError::Unexpected(format!("{}; expected a stream of chat chunks", problem_of(reply))));
-    }
-    response.answer = Some(if answer.is_empty() { reasoning } else { answer });
-    Ok(response)
 }
 
 #[cfg(test)]
@@ -432,72 +341,8 @@ mod tests {
     use super::*;
     use testkit::fake_engine::{FakeEngine, Script};
 
-    #[test]
-    fn models_and_engines_are_recognized_by_their_lists() {
-        let vllm =
-            json!({"data": [{"id": "a", "owned_by": "vllm", "max_model_len": 4096}, {"id": "b"}, {"object": "x"}]});
-        let offered = |id: &str, context_length| OfferedModel { id: id.to_owned(), context_length };
-        assert_eq!(models_of(&vllm), [offered("a", Some(4096)), offered("b", None)]);
-        assert_eq!(engine_of(&vllm), Some(EngineKind::Vllm));
-        let llama = json!({"data": [{"id": "a", "owned_by": "llamacpp", "meta": {"n_ctx_train": 8192}}]});
-        assert_eq!(
-            (models_of(&llama)[0].context_length, engine_of(&llama)),
-            (Some(8192), Some(EngineKind::LlamaServer))
-        );
-        assert_eq!((models_of(&json!([])), engine_of(&json!({"data": [{"owned_by": "acme"}]}))), (Vec::new(), None));
-        assert_eq!(engine_of_metrics("# HELP\nsglang:token_usage 0.1\n"), Some(EngineKind::Sglang));
-        assert_eq!(engine_of_metrics("process_cpu_seconds_total 1"), None);
-        let reply = |status, body: &str| Reply { status, body: body.as_bytes().to_vec() };
-        let version = reply(StatusCode::OK, r#"{"version":"0.11.0"}"#);
-        assert_eq!(version_of(&version, "version").as_deref(), Some("0.11.0"));
-        assert_eq!(version_of(&version, "build_info"), None);
-        assert_eq!(version_of(&reply(StatusCode::NOT_FOUND, r#"{"version":"0.11.0"}"#), "version"), None);
-    }
-
     fn server(url: &str, key: Option<&str>) -> ModelServer {
         ModelServer::new(Connector::default(), Address::parse(url).unwrap(), key.map(str::to_owned))
-    }
-
-    fn events(stream: &str) -> Result<CallResponse, String> {
-        let reply = Reply { status: StatusCode::OK, body: stream.as_bytes().to_vec() };
-        read_events(&reply).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn a_stream_gives_the_answer_and_the_usage() {
-        let stream = "data: {\"choices\":[{\"delta\":{\"content\":\"He\"}}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}}\n\n\
-            data: {\"choices\":[{\"delta\":{\"content\":\"llo\"}}]}\n\n\
-            data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n";
-        let expected = CallResponse {
-            answer: Some("Hello".to_owned()),
-            prompt_tokens: Some(3),
-            completion_tokens: Some(2),
-            continuous_usage: true,
-            limit_name: LimitName::MaxTokens,
-        };
-        assert_eq!(events(stream), Ok(expected));
-        let at_the_end = stream.lines().skip(2).collect::<Vec<_>>().join("\n");
-        assert!(!events(&at_the_end).unwrap().continuous_usage);
-    }
-
-    #[test]
-    fn reasoning_is_shown_if_there_is_no_answer() {
-        let thought = "data: {\"choices\":[{\"delta\":{\"content\":null,\"reasoning_content\":\"Hm\"}}]}\n\n";
-        assert_eq!(events(thought).unwrap().answer.as_deref(), Some("Hm"));
-        let both = format!("{thought}data: {{\"choices\":[{{\"delta\":{{\"content\":\"Hi\"}}}}]}}\n\n");
-        assert_eq!(events(&both).unwrap().answer.as_deref(), Some("Hi"));
-    }
-
-    #[test]
-    fn what_is_not_a_whole_stream_is_an_error() {
-        let chunk = "data: {\"choices\":[{\"delta\":{\"content\":\"H\"}}]}\n\n";
-        let failed = format!("{chunk}data: {{\"error\":{{\"message\":\"out of memory\"}}}}\n\n");
-        assert_eq!(events(&failed).unwrap_err(), "the stream has an error: out of memory");
-        let page = events("<html>secret</html>").unwrap_err();
-        assert_eq!(page, "the server responds with 200 OK; expected a stream of chat chunks");
-        let json = events(r#"{"message":"no such model"}"#).unwrap_err();
-        assert_eq!(json, "the server responds with 200 OK: no such model; expected a stream of chat chunks");
-        assert!(events("data: [DONE]\n\n").is_err());
     }
 
     #[tokio::test]

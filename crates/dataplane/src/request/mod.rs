@@ -17,6 +17,7 @@ mod messages;
 mod others;
 mod prompts;
 pub mod rerank;
+mod score;
 mod stream_options;
 pub mod tokens;
 mod tools;

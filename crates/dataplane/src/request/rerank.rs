@@ -1,7 +1,9 @@
-//! Parses requests that compare a text with others: rerank in Cohere's API, and scores in vLLM's.
+//! Parses requests that compare a text with others: rerank in Cohere's API here, scores in vLLM's in `score`.
 //!
 //! Requests are rewritten in vLLM's format, so that engines get no member that is not checked. Documents become texts, because
 //! they may be objects. A score request keeps the names that the client chose among vLLM's four.
+
+pub use super::score::parse_score;
 
 use super::estimate::least_tokens;
 use super::prompts::MAX_PROMPTS;
@@ -26,11 +28,11 @@ pub(crate) struct RerankOptions {
     /// The number of scores that the engine returns.
     pub(crate) scores: usize,
     /// The names of the members with the one text and the others, in the body for the engine, and their values.
-    names: [Range<usize>; 2],
-    values: [Range<usize>; 2],
+    pub(super) names: [Range<usize>; 2],
+    pub(super) values: [Range<usize>; 2],
     /// Both sides have several texts, which are compared in pairs.
-    is_pairwise: bool,
-    limits_documents: bool,
+    pub(super) is_pairwise: bool,
+    pub(super) limits_documents: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -187,115 +189,8 @@ fn elements(body: &Bytes, start: usize, sizes: &[u64]) -> Vec<Bytes> {
     sizes.iter().map(element).collect()
 }
 
-const SCORE_MEMBERS: [&str; 9] =
-    ["model", "service_tier", "queries", "documents", "items", "data_1", "data_2", "text_1", "text_2"];
-
-/// Members that belong together: one text or several, and those that they are compared with.
-const SCORE_PAIRS: [(&str, &str); 4] =
-    [("queries", "documents"), ("queries", "items"), ("data_1", "data_2"), ("text_1", "text_2")];
-
-/// Texts on one side of a comparison.
-struct Side {
-    name: &'static str,
-    value: Range<usize>,
-    /// The size of each text.
-    sizes: Vec<u64>,
-}
-
-/// Parses the body of `POST /v1/score`.
-pub fn parse_score(body: Bytes) -> Result<ParsedRequest, ParseError> {
-    let body = without_bom(body);
-    let mut checks = Checks::default();
-    let mut model = ModelMember::default();
-    let mut sides: [Option<Side>; 2] = [None, None];
-    let mut others = OtherMembers::default();
-    read_members(&body, &SCORE_MEMBERS, |reader, name| {
-        let checks = &mut checks;
-        match SCORE_MEMBERS.into_iter().find(|known| known.as_bytes() == name) {
-            Some("model") => model.read(reader, checks)?,
-            Some("service_tier") => others.read_tier(reader, checks)?,
-            Some(known) => {
-                let side = &mut sides[usize::from(!matches!(known, "queries" | "data_1" | "text_1"))];
-                let found = read_side(reader, checks, known)?;
-                if side.is_some() && found.is_some() {
-                    checks.invalid(&known, || "has the same meaning as a member before it".into());
-                }
-                *side = found.or(side.take());
-            }
-            None => reader.skip()?,
-        }
-        Ok(())
-    })?;
-    let (model, _) = model.take(&mut checks)?;
-    let (one, compared) = match sides {
-        [Some(one), Some(compared)] => (one, compared),
-        [None, _] => {
-            checks.missing(&"queries");
-            return Err(checks.take_missing());
-        }
-        [Some(_), None] => {
-            checks.missing(&"documents");
-            return Err(checks.take_missing());
-        }
-    };
-    if !SCORE_PAIRS.contains(&(one.name, compared.name)) {
-        checks.invalid(&compared.name, || format!("does not belong to `{}`", one.name));
-    }
-    let count = one.sizes.len();
-    if count > 1 && count != compared.sizes.len() {
-        checks.invalid(&compared.name, || format!("must have {count} texts, as `{}` has", one.name));
-    }
-    let invalid = checks.finish()?;
-    let mut written = WrittenRequest::new(&model);
-    let members = [&one, &compared].map(|side| written.add(side.name, &body[side.value.clone()]));
-    let (body, model_span) = written.end();
-    let prompt = members[0].value.start..members[1].value.end;
-    let longest = one.sizes.iter().copied().max().unwrap_or(0);
-    let estimate = estimate(longest, &compared.sizes, prompt.len() as u64);
-    let options = RerankOptions {
-        form: ScoreForm::Score,
-        scores: compared.sizes.len(),
-        names: members.each_ref().map(|member| member.name.clone()),
-        values: members.map(|member| member.value),
-        is_pairwise: count > 1,
-        limits_documents: false,
-    };
-    let (model, operation) = ((model, model_span), Operation::Rerank(options));
-    let bare = ParsedRequest::bare(body, model, prompt, operation, estimate, (invalid, Capability::Score));
-    Ok(ParsedRequest { others, ..bare })
-}
-
-/// A text or several. `None` for null, which counts as absent.
-fn read_side(reader: &mut Reader<'_>, checks: &mut Checks, name: &'static str) -> Result<Option<Side>, JsonError> {
-    let kind = reader.kind()?;
-    let start = reader.position();
-    let mut sizes = Vec::new();
-    match kind {
-        ValueKind::Null => {
-            reader.skip()?;
-            return Ok(None);
-        }
-        ValueKind::String => sizes.extend(read_text(reader, checks, &name)?.map(|span| span.len() as u64)),
-        ValueKind::Array => reader.array(|reader, index| {
-            let path = Path::Index(&name, index);
-            let text = read_text(reader, checks, &path)?;
-            if text.is_none() {
-                checks.invalid(&path, || "must be a string, not null".into());
-            }
-            sizes.push(text.map_or(0, |span| span.len() as u64));
-            Ok::<(), JsonError>(())
-        })?,
-        other @ (ValueKind::Bool | ValueKind::Number | ValueKind::Object) => {
-            checks.invalid(&name, || format!("must be a text or an array of texts, not {}", other.name()));
-            reader.skip()?;
-        }
-    }
-    check_count(checks, name, sizes.len());
-    Ok(Some(Side { name, value: start..reader.position(), sizes }))
-}
-
 /// The range of a text, with its quotes.
-fn read_text(
+pub(super) fn read_text(
     reader: &mut Reader<'_>,
     checks: &mut Checks,
     path: &dyn std::fmt::Display,
@@ -316,7 +211,7 @@ fn read_text(
     }
 }
 
-fn check_count(checks: &mut Checks, name: &'static str, count: usize) {
+pub(super) fn check_count(checks: &mut Checks, name: &'static str, count: usize) {
     if !(1..=MAX_PROMPTS).contains(&count) {
         checks.invalid(&name, || format!("must have 1 to {MAX_PROMPTS} texts, not {count}"));
     }
@@ -390,7 +285,7 @@ fn read_object(reader: &mut Reader<'_>, value: &[u8], fields: &[Vec<u8>]) -> Res
 }
 
 /// Each text is read together with the one that it is compared with, which the body has only once.
-fn estimate(one: u64, others: &[u64], prompt: u64) -> TokenEstimate {
+pub(super) fn estimate(one: u64, others: &[u64], prompt: u64) -> TokenEstimate {
     let bytes = others.iter().sum::<u64>().saturating_add(one.saturating_mul(others.len() as u64));
     let mut estimate = TokenEstimate::embeddings(bytes, others.len(), least_tokens(one));
     estimate.native_only = bytes.saturating_sub(prompt);
@@ -398,17 +293,17 @@ fn estimate(one: u64, others: &[u64], prompt: u64) -> TokenEstimate {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn sent(request: &ParsedRequest, api: RerankApi) -> String {
+    pub(in crate::request) fn sent(request: &ParsedRequest, api: RerankApi) -> String {
         let mut edits = request.upstream_edits("m", false, None);
         let Operation::Rerank(options) = &request.operation else { panic!("not a comparison") };
         options.translate(api, &request.body, &mut edits);
         String::from_utf8(edits.apply(&request.body).to_vec()).unwrap()
     }
 
-    fn param(parsed: Result<ParsedRequest, ParseError>) -> String {
+    pub(in crate::request) fn param(parsed: Result<ParsedRequest, ParseError>) -> String {
         match parsed {
             Ok(request) => request.invalid.map_or_else(|| "fine".into(), |invalid| invalid.param),
             Err(ParseError::Missing { param }) => format!("missing {param}"),
@@ -445,35 +340,6 @@ mod tests {
     }
 
     #[test]
-    fn scores_keep_the_names_of_the_client() {
-        let score = |members: &str| parse_score(format!(r#"{{"model":"a/b",{members}}}"#).into()).unwrap();
-        for (members, vllm, tei) in [
-            (
-                r#""queries":"q","documents":["a","b"]"#,
-                r#""queries":"q","documents":["a","b"]"#,
-                r#""query":"q","texts":["a","b"]"#,
-            ),
-            (r#""text_1" : ["q"], "text_2":"a""#, r#""text_1":["q"],"text_2":"a""#, r#""query":"q","texts":["a"]"#),
-            (r#""data_2":["a"],"data_1":"q""#, r#""data_1":"q","data_2":["a"]"#, r#""query":"q","texts":["a"]"#),
-            (r#""items":["a"],"queries":"q""#, r#""queries":"q","items":["a"]"#, r#""query":"q","texts":["a"]"#),
-            (
-                r#""priority":-1,"cache_salt":"x","queries":"q","prompt_embeds":"x","items":["a"]"#,
-                r#""queries":"q","items":["a"]"#,
-                r#""query":"q","texts":["a"]"#,
-            ),
-        ] {
-            let request = score(members);
-            assert_eq!(request.invalid, None, "{members}");
-            assert_eq!(sent(&request, RerankApi::Vllm), format!(r#"{{"model":"m",{vllm}}}"#));
-            assert_eq!(sent(&request, RerankApi::Tei), format!(r#"{{"model":"m",{tei}}}"#));
-        }
-        let Operation::Rerank(pairs) = score(r#""queries":["a","b"],"documents":["c","d"]"#).operation else {
-            panic!("not a comparison")
-        };
-        assert_eq!((pairs.scores, pairs.lacking(RerankApi::Tei).unwrap().param.as_str()), (2, "queries"));
-    }
-
-    #[test]
     fn errors_name_the_member() {
         let rerank = |members: &str| param(parse(format!(r#"{{"model":"a/b",{members}}}"#).into()));
         for (members, expected) in [
@@ -491,22 +357,6 @@ mod tests {
             (r#""query":"q","documents":["a"],"Service_Tier":"flex""#, "bad name Service_Tier"),
         ] {
             assert_eq!(rerank(members), expected, "{members}");
-        }
-        let score = |members: &str| param(parse_score(format!(r#"{{"model":"a/b",{members}}}"#).into()));
-        for (members, expected) in [
-            (r#""documents":["a"]"#, "missing queries"),
-            (r#""queries":"q""#, "missing documents"),
-            (r#""queries":"q","text_1":"r","documents":"a""#, "text_1"),
-            (r#""queries":["q","r"],"documents":["a"]"#, "documents"),
-            (r#""queries":"q","documents":[1]"#, "documents[0]"),
-            (r#""queries":"q","documents":[null]"#, "documents[0]"),
-            (r#""text_1":"q","documents":["a"]"#, "documents"),
-            (r#""queries":"q","text_2":"a""#, "text_2"),
-            (r#""service_tier":"auto","queries":"q","items":"a""#, "fine"),
-            (r#""service_tier":"gold","queries":"q","items":"a""#, "service_tier"),
-            (r#""Service_Tier":"flex","queries":"q","items":"a""#, "bad name Service_Tier"),
-        ] {
-            assert_eq!(score(members), expected, "{members}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Budgets of a key on a real store, at fixed times.
 
-use super::budget::FullWorkspaces;
+use super::full_workspaces::FullWorkspaces;
 use super::lease::LocalLease;
 use super::quota::QuotaError;
 use super::tests::{NOW, Node, wait_until};

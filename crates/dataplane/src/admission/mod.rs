@@ -4,6 +4,7 @@
 mod budget;
 mod charge;
 mod completion_averages;
+mod full_workspaces;
 mod lease;
 mod lease_table;
 mod memory;

@@ -161,9 +161,10 @@ impl Dialect {
     /// Whether its responses name the flex tier.
     pub fn is_flex(&self) -> bool {
         match self {
+            // Responses of chat name the tier by the class of their call.
+            Self::Chat => false,
+            Self::Messages(options) => options.is_flex,
             Self::Responses(options) => options.is_flex(),
-            // Responses of chat name the tier by the class of their call, and Messages has other tiers.
-            Self::Chat | Self::Messages(_) => false,
         }
     }
 

@@ -115,6 +115,15 @@ impl<const N: usize> RequestMembers<N> {
         Ok(())
     }
 
+    /// Asks for the flex tier in chat, too, if the model has it. Returns whether it does so.
+    pub(super) fn write_tier(&self, has_flex: bool, out: &mut Vec<u8>) -> Result<bool, ParseError> {
+        let is_flex = has_flex && self.string("service_tier")?.as_deref() == Some("flex");
+        if is_flex {
+            write_member("service_tier", self.value("service_tier"), out);
+        }
+        Ok(is_flex)
+    }
+
     /// `None` if the member is absent.
     fn reader(&self, name: &str) -> Option<Reader<'_>> {
         Some(self.value(name)).filter(|value| !value.is_empty()).map(Reader::again)

@@ -44,6 +44,13 @@ impl OwnMembers {
         let (api, id) = dialect.native_api()?;
         Some(Self { api, id: quote(&id), model: quote(model), is_flex: dialect.is_flex() })
     }
+
+    /// Names the tier where a message has it.
+    fn name_tier(&self, usage: Option<&ReportedUsage>, edits: &mut Edits<'_>) {
+        if let Some(usage) = usage.filter(|_| self.is_flex && self.api == NativeApi::Messages) {
+            usage.set_flex(edits);
+        }
+    }
 }
 
 /// Converts a response that is not streamed, and counts its tokens.
@@ -100,7 +107,7 @@ impl Resource {
                     note_once(&mut has_model)?;
                     edits.replace(reader.span()?, own.model.clone());
                 }
-                (b"service_tier", _) if own.is_flex => {
+                (b"service_tier", NativeApi::Responses) if own.is_flex => {
                     note_once(&mut has_tier)?;
                     edits.replace(reader.span()?, FLEX);
                 }
@@ -119,7 +126,8 @@ impl Resource {
             Ok::<(), BadUpstreamResponse>(())
         })?;
         let is_empty = || is_empty_object(text, open);
-        if own.is_flex && !has_tier && !is_empty() {
+        own.name_tier(resource.usage.as_ref(), edits);
+        if own.is_flex && own.api == NativeApi::Responses && !has_tier && !is_empty() {
             edits.insert(open + 1, FLEX_MEMBER);
         }
         if !has_model {
@@ -227,7 +235,7 @@ impl NativeEvents {
         if reader.kind()? != ValueKind::Object {
             return Err(BadUpstreamResponse::Unexpected("an event is not an object"));
         }
-        let mut has_resource = false;
+        let (mut has_resource, mut has_usage) = (false, false);
         reader.object(|reader, name, _| {
             match (name.raw(), reader.kind()?) {
                 (b"type", ValueKind::String) => event.kind = reader.string()?.raw(),
@@ -236,7 +244,11 @@ impl NativeEvents {
                     let resource = Resource::read(reader, data, &self.own, edits)?;
                     (event.usage, event.error) = (resource.usage, resource.error);
                 }
-                (b"usage", _) => event.usage = ReportedUsage::read_native(reader, self.own.api)?,
+                (b"usage", _) => {
+                    note_once(&mut has_usage)?;
+                    event.usage = ReportedUsage::read_native(reader, self.own.api)?;
+                    self.own.name_tier(event.usage.as_ref(), edits);
+                }
                 (b"delta", ValueKind::String) => event.delta += reader.string()?.raw().len() as u64,
                 (b"delta" | b"content_block", _) => event.delta += text_bytes(reader)?,
                 (b"item", _) => event.item = text_bytes(reader)?,

@@ -18,6 +18,7 @@ pub(crate) fn messages() -> Dialect {
         max_tokens: 64,
         stop_sequences: Vec::new(),
         omits_thinking: false,
+        is_flex: false,
         opened: Opened::default(),
     }))
 }

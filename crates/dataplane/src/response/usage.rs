@@ -3,6 +3,7 @@
 //! Engines report nulls, floats, wrong totals and counts that underflowed. A count is a number from 0 to [`MAX_TOKENS`];
 //! anything else counts as absent, and the client gets a number in its place.
 
+use super::service_tier::{FLEX, FLEX_MEMBER};
 use domain::model::NativeApi;
 use domain::usage::Tokens;
 use json::edits::Edits;
@@ -22,6 +23,8 @@ pub(super) struct ReportedUsage {
     total: Option<Count>,
     details: PromptDetails,
     pub(super) cached: Option<u64>,
+    /// The value of `service_tier`, which is here in Messages.
+    tier: Option<Range<usize>>,
 }
 
 /// The member `prompt_tokens_details`, which strict clients require and engines omit or set to null.
@@ -76,7 +79,7 @@ impl ReportedUsage {
         if reader.kind()? != ValueKind::Object {
             return reader.skip().map(|_| None);
         }
-        let mut reported = Self::default();
+        let mut reported = Self { open: reader.position(), ..Self::default() };
         let (mut read, mut created) = (None, None);
         reader.object(|reader, name, _| {
             match name.raw() {
@@ -84,6 +87,7 @@ impl ReportedUsage {
                 b"output_tokens" => reported.completion = Some(Count::read(reader)?),
                 b"cache_read_input_tokens" if api == NativeApi::Messages => read = Count::read(reader)?.tokens,
                 b"cache_creation_input_tokens" if api == NativeApi::Messages => created = Count::read(reader)?.tokens,
+                b"service_tier" if api == NativeApi::Messages => reported.tier = Some(reader.span()?),
                 b"input_tokens_details" if api == NativeApi::Responses => {
                     reported.cached = member_count(reader, b"cached_tokens")?;
                 }
@@ -126,6 +130,15 @@ impl ReportedUsage {
             self.add_details(tokens, edits);
         }
         self.set("total_tokens", self.total.as_ref(), tokens.total(), edits);
+    }
+
+    /// Names the flex tier.
+    pub(super) fn set_flex(&self, edits: &mut Edits<'_>) {
+        match &self.tier {
+            Some(span) => edits.replace(span.clone(), FLEX),
+            // Other members follow: an object without a count is absent.
+            None => edits.insert(self.open + 1, FLEX_MEMBER),
+        }
     }
 
     fn add_details(&self, tokens: Tokens, edits: &mut Edits<'_>) {
@@ -258,6 +271,21 @@ mod tests {
         assert_eq!(read(NativeApi::Responses, responses), Some((Some(10), Some(3), Some(4))));
         for absent in ["null", "{}", r#"{"input_tokens":"6"}"#, "7"] {
             assert_eq!(read(NativeApi::Responses, absent), None, "{absent}");
+        }
+    }
+
+    #[test]
+    fn the_flex_tier_is_added_or_replaced() {
+        for (usage, expected) in [
+            (r#"{"output_tokens":3}"#, r#"{"service_tier":"flex","output_tokens":3}"#),
+            (r#"{"service_tier":"standard","output_tokens":3}"#, r#"{"service_tier":"flex","output_tokens":3}"#),
+            (r#"{"output_tokens":3,"service_tier":null}"#, r#"{"output_tokens":3,"service_tier":"flex"}"#),
+        ] {
+            let mut reader = Reader::new(usage.as_bytes());
+            let read = ReportedUsage::read_native(&mut reader, NativeApi::Messages).unwrap().unwrap();
+            let mut edits = Edits::default();
+            read.set_flex(&mut edits);
+            assert_eq!(edits.apply(&Bytes::from_static(usage.as_bytes())), expected);
         }
     }
 

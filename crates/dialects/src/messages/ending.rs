@@ -43,7 +43,7 @@ impl Ending {
         }
     }
 
-    pub(super) fn usage(&self, tokens: Tokens) -> Usage {
-        Usage::new(tokens, self.reasoning_tokens)
+    pub(super) fn usage(&self, options: &MessageOptions, tokens: Tokens) -> Usage {
+        Usage::new(tokens, self.reasoning_tokens, options.is_flex)
     }
 }

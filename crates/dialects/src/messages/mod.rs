@@ -33,5 +33,6 @@ pub struct MessageOptions {
     pub stop_sequences: Vec<String>,
     /// Thinking is not sent to the client.
     pub omits_thinking: bool,
+    pub is_flex: bool,
     pub opened: Opened,
 }

@@ -18,7 +18,7 @@ use json::{Checks, ParseError, Path, Reader, ValueKind};
 const MAX_STOP_SEQUENCES: usize = 4;
 
 /// The members that are read here.
-const MEMBERS: [Member; 14] = [
+const MEMBERS: [Member; 15] = [
     kept_back("model"),
     passed_on("messages"),
     kept_back("max_tokens"),
@@ -33,6 +33,7 @@ const MEMBERS: [Member; 14] = [
     passed_on("tool_choice"),
     passed_on("thinking"),
     passed_on("output_config"),
+    kept_back("service_tier"),
 ];
 
 /// A Messages request whose members were found.
@@ -101,6 +102,10 @@ impl MessagesRequest {
         }
         let stop_sequences = self.write_stop_sequences(&mut checks, &mut out)?;
         self.write_user(&mut checks, &mut out)?;
+        if let Some(tier) = self.members.text("service_tier", &mut checks)? {
+            checks.word(tier, &"service_tier", &["auto", "standard_only", "flex"]);
+        }
+        let is_flex = self.members.write_tier(traits.has_flex, &mut out)?;
         let left_out_tools = tools::write(self.value("tools"), self.value("tool_choice"), &mut checks, &mut out)?;
         let thinking = ThinkingRequest::read(self.value("thinking"), self.value("output_config"), &mut checks)?;
         thinking::write(&thinking, traits.thinking, continues_message, &mut out);
@@ -115,6 +120,7 @@ impl MessagesRequest {
             max_tokens,
             stop_sequences,
             omits_thinking: thinking.is_omitted,
+            is_flex,
             opened: Opened::default(),
         };
         let soft_limit = Some(max_tokens);

@@ -3,6 +3,7 @@
 use super::{MessageOptions, MessagesRequest};
 use crate::{NativeHead, Traits, Translation};
 use domain::model::ThinkingSwitch;
+use domain::usage::Tokens;
 use expect_test::expect;
 use json::ParseError;
 use proptest::prelude::*;
@@ -303,6 +304,9 @@ fn problems_name_the_member_of_the_client() {
         (json!({"thinking": {"type": "much"}}), "invalid thinking.type"),
         (json!({"output_config": {"format": {"type": "json_schema"}}}), "missing output_config.format.schema"),
         (json!({"stream": "yes"}), "invalid stream"),
+        (json!({"service_tier": "gold"}), "invalid service_tier"),
+        (json!({"service_tier": 1}), "invalid service_tier"),
+        (json!({"service_tier": "standard_only"}), "none"),
         (json!({"metadata": null, "tools": null, "system": null, "thinking": null}), "none"),
         (json!({"metadata": {"user_id": null, "x": 1}, "betas": 1, "anthropic_version": "x"}), "none"),
     ] {
@@ -364,6 +368,22 @@ proptest! {
     }
 }
 
+#[test]
+fn the_flex_tier_is_passed_to_chat_and_named_in_the_usage() {
+    for (tier, has_flex, expected) in
+        [("flex", true, json!("flex")), ("flex", false, Value::Null), ("auto", true, Value::Null)]
+    {
+        let traits = Traits { has_flex, ..TRAITS };
+        let translation = translate(&request(json!({"service_tier": tier})), traits).unwrap();
+        let chat: Value = serde_json::from_slice(&translation.body).unwrap();
+        assert_eq!(chat["service_tier"], expected, "{tier}");
+        let chat = json!({"choices": [{"index": 0, "message": {"content": "x"}, "finish_reason": "stop"}]}).to_string();
+        let message = super::response::translate(chat.as_bytes(), &translation.options, Tokens::default()).unwrap();
+        let message: Value = serde_json::from_slice(&message).unwrap();
+        assert_eq!(message["usage"]["service_tier"], expected, "{tier}");
+    }
+}
+
 /// The request that an engine gets which speaks this API; `None` if the request is always translated.
 fn native(members: Value) -> Option<String> {
     let translation = translate(&request(members), Traits { is_native: true, ..TRAITS }).unwrap();
@@ -374,7 +394,7 @@ fn native(members: Value) -> Option<String> {
 #[test]
 fn a_native_request_has_only_known_members_as_they_were_written() {
     let members = json!({"system": "Be brief.", "metadata": {"user_id": "ann"}, "x": 1, "kv_transfer_params": {},
-        "cache_salt": "s", "temperature": null, "stream": true, "top_k": 3,
+        "cache_salt": "s", "temperature": null, "stream": true, "top_k": 3, "service_tier": "auto",
         "tools": [{"name": "read", "input_schema": {"type": "object"}}]});
     expect![[r#"{"model":"up","max_tokens":4,"messages":[{"role":"user","content":"hi"}],"system":"Be brief.","stream":true,"top_k":3,"tools":[{"name":"read","input_schema":{"type":"object"}}]}"#]]
         .assert_eq(&native(members).unwrap());

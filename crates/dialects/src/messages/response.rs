@@ -19,7 +19,7 @@ pub(crate) fn translate(response: &[u8], options: &MessageOptions, tokens: Token
         part.tool_calls.retain(|call| !is_unfinished(call));
     }
     let stop = ending.stop(options, tokens, !part.tool_calls.is_empty());
-    let message = Message::new(options, blocks(&part, options)?, stop, ending.usage(tokens));
+    let message = Message::new(options, blocks(&part, options)?, stop, ending.usage(options, tokens));
     Ok(serde_json::to_vec(&message).expect("a message is JSON").into())
 }
 

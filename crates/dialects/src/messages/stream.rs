@@ -119,7 +119,8 @@ impl MessageStream {
         if self.options.opened.is_set() {
             return;
         }
-        let message = Message::new(&self.options, Vec::new(), Stop::default(), self.ending.usage(tokens));
+        let message =
+            Message::new(&self.options, Vec::new(), Stop::default(), self.ending.usage(&self.options, tokens));
         Event::MessageStart { message }.write(out);
         Event::Ping.write(out);
     }
@@ -361,7 +362,7 @@ impl StreamTranslator for MessageStream {
             self.end_first(out);
         }
         let delta = self.ending.stop(&self.options, tokens, !self.calls.is_empty());
-        Event::MessageDelta { delta, usage: self.ending.usage(tokens) }.write(out);
+        Event::MessageDelta { delta, usage: self.ending.usage(&self.options, tokens) }.write(out);
         Event::MessageStop.write(out);
         Ok(())
     }

@@ -68,7 +68,8 @@ pub(super) struct Usage {
     cache_creation: (),
     inference_geo: (),
     server_tool_use: (),
-    service_tier: (),
+    /// `flex`, or null.
+    service_tier: Option<&'static str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -77,7 +78,7 @@ struct OutputDetails {
 }
 
 impl Usage {
-    pub(super) fn new(tokens: Tokens, thinking_tokens: Option<u64>) -> Self {
+    pub(super) fn new(tokens: Tokens, thinking_tokens: Option<u64>, is_flex: bool) -> Self {
         Self {
             input_tokens: tokens.prompt.saturating_sub(tokens.cached),
             cache_creation_input_tokens: 0,
@@ -87,7 +88,7 @@ impl Usage {
             cache_creation: (),
             inference_geo: (),
             server_tool_use: (),
-            service_tier: (),
+            service_tier: is_flex.then_some("flex"),
         }
     }
 }

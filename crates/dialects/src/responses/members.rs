@@ -98,15 +98,6 @@ impl ResponsesRequest {
         Ok(())
     }
 
-    /// Asks for the flex tier in chat, too, if the model has it. Returns whether it does so.
-    pub(super) fn write_tier(&self, has_flex: bool, out: &mut Vec<u8>) -> Result<bool, ParseError> {
-        let is_flex = has_flex && self.members.string("service_tier")?.as_deref() == Some("flex");
-        if is_flex {
-            write_member("service_tier", self.value("service_tier"), out);
-        }
-        Ok(is_flex)
-    }
-
     pub(super) fn includes(&self, checks: &mut Checks) -> Result<Includes, ParseError> {
         let mut includes = Includes::default();
         let value = self.value("include");

@@ -208,7 +208,7 @@ impl ResponsesRequest {
         format.write_chat(&mut out);
         reasoning.write_chat(traits.thinking, &mut out);
         self.write_key(&mut checks, &mut out)?;
-        let is_flex = self.write_tier(traits.has_flex, &mut out)?;
+        let is_flex = self.members.write_tier(traits.has_flex, &mut out)?;
         out.put(b"}");
 
         let (table, tool_echoes, left_out_tools) = tools.into_parts();

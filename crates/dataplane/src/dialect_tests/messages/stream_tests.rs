@@ -23,6 +23,7 @@ pub(super) fn options() -> MessageOptions {
         max_tokens: 50,
         stop_sequences: vec!["END".into()],
         omits_thinking: false,
+        is_flex: false,
         opened: Opened::default(),
     }
 }
@@ -259,7 +260,6 @@ fn stop_reasons() {
         ("length", &none, (9, 50), "max_tokens null"),
         ("length", &none, (50, 50), "max_tokens null"),
         ("length", &none, (80, 20), "model_context_window_exceeded null"),
-        ("abort", &none, (9, 5), "max_tokens null"),
         ("content_filter", &none, (9, 5), "refusal null"),
     ] {
         assert_eq!(stop_reason(finish, choice.clone(), tokens), expected, "{finish} {choice}");

@@ -1,9 +1,10 @@
 use super::{client, create, error_line, events, message};
-use crate::app::{CHAT, TestApp, UPSTREAM_NAME, headers_but_ids, types};
+use crate::app::{CHAT, TestApp, UPSTREAM_NAME, events_of, headers_but_ids, types};
 use domain::usage::{CallOrigin, CallSurface, Certainty, Tokens};
 use expect_test::expect;
 use serde_json::{Value, json};
 use testkit::fake_engine::Script;
+use testkit::http::Event;
 
 #[tokio::test]
 async fn a_message_is_one_chat_call() {
@@ -46,6 +47,60 @@ async fn the_same_call_costs_the_same_on_both_surfaces() {
     events(&app, Script::default()).await;
     let bills: Vec<_> = app.usage(3).await.into_iter().map(|event| (event.model, event.tokens, event.cost)).collect();
     assert!(bills.iter().all(|bill| *bill == bills[0]), "{bills:?}");
+}
+
+#[tokio::test]
+async fn flex_messages_pay_the_price_of_batches_and_their_usage_names_the_tier() {
+    let app = TestApp::setup().model("batch_discount = \"0.5\"").start().await;
+    let mut body = message("hi");
+    for (tier, expected) in [("auto", Value::Null), ("flex", json!("flex"))] {
+        body["service_tier"] = json!(tier);
+        assert_eq!(create(&app, body.clone()).await.json()["usage"]["service_tier"], expected);
+    }
+    body["stream"] = json!(true);
+    let events = events_of(&client(&app), "/messages", body.clone()).await;
+    assert_eq!(usages(&events), ["flex", "flex"], "at the start and at the end");
+    let mut costs: Vec<i64> = app.usage(3).await.iter().map(|event| event.cost.nanos()).collect();
+    costs.sort_unstable();
+    assert_eq!(costs, [11_000, 11_000, 22_000]);
+
+    body["service_tier"] = json!("gold");
+    assert_eq!(error_line(&create(&app, body).await), "400 invalid_request_error invalid_value service_tier");
+}
+
+/// The tiers that the usages of a stream name.
+fn usages(events: &[Event]) -> Vec<Value> {
+    let usage = |event: &Event| {
+        let event = event.json();
+        event.get("usage").or_else(|| event["message"].get("usage")).map(|usage| usage["service_tier"].clone())
+    };
+    events.iter().filter_map(usage).collect()
+}
+
+#[tokio::test]
+async fn an_engine_that_speaks_messages_need_not_know_the_tier() {
+    let app = TestApp::setup().chat_upstream("native = [\"messages\"]").start().await;
+    let mut body = message("hi");
+    body["service_tier"] = json!("flex");
+    assert_eq!(create(&app, body.clone()).await.json()["usage"]["service_tier"], "flex");
+    body["stream"] = json!(true);
+    let events = events_of(&client(&app), "/messages", body).await;
+    assert_eq!(usages(&events), ["flex", "flex"], "at the start and at the end");
+    let calls = app.engine().calls();
+    assert!(calls.iter().all(|call| call.path == "/v1/messages" && call.json().get("service_tier").is_none()));
+}
+
+#[tokio::test]
+async fn a_flex_message_without_room_is_rejected_at_its_timeout() {
+    let app = TestApp::setup().chat_upstream("max_in_flight = 1").start().await;
+    app.engine().push(Script { stall_after: Some(1), ..Script::default() });
+    let mut body = message("hi");
+    body["stream"] = json!(true);
+    let mut running = client(&app).open_stream("/messages", body.clone()).await;
+    running.next_event().await.unwrap();
+    body["service_tier"] = json!("flex");
+    let rejected = client(&app).header("X-Hold-Timeout", "1").post_json("/messages", body).await;
+    assert_eq!(error_line(&rejected), "429 rate_limit_error resource_unavailable");
 }
 
 #[tokio::test]

@@ -22,6 +22,7 @@ test('calls show up in charts and in the log, each with its details', async ({ p
   await expect(page.getByRole('region', { name: 'Requests' }).getByRole('img')).toBeVisible(BOOKED)
   await expect(page.getByRole('region', { name: 'Errors by code' }).getByRole('img')).toBeVisible(BOOKED)
   await expect(page.getByRole('region', { name: 'Errors by code' })).toContainText('model_not_found')
+  await expect(page.getByRole('region', { name: 'Waiting calls' })).toContainText('No calls wait.')
   await expectAccessible(page)
 
   await page.getByRole('tab', { name: 'Requests' }).click()
@@ -73,6 +74,49 @@ test('the log finds a call by its id and its duration, and shows all its figures
   await page.getByRole('option', { name: 'At least 1 min' }).click()
   await expect(page).toHaveURL(/slower=60000/)
   await expect(page.getByText('No calls found')).toBeVisible()
+})
+
+test('the log is sorted by tokens on the server, and goes back to the newest first', async ({
+  page,
+  request,
+  forebay,
+}) => {
+  let id = ''
+  for (const content of ['Hello', 'Hello, and a much longer prompt than the other one, so that they differ in tokens']) {
+    const called = await request.post(`${forebay.url}/v1/chat/completions`, {
+      headers: { authorization: `Bearer ${forebay.apiKey}` },
+      data: { model: CHAT, messages: [{ role: 'user', content }], max_tokens: 4 },
+    })
+    id = called.headers()['x-request-id'] ?? ''
+  }
+  await page.goto('/observability?tab=requests')
+  await loaded(page)
+  const table = page.getByRole('table', { name: 'Requests' })
+  await expect(page.getByRole('button', { name: `Details of ${id}` })).toBeVisible(BOOKED)
+  const tokens = table.getByRole('columnheader', { name: 'Tokens', exact: true })
+  /** The tokens of the calls, such as `12 / 4`. */
+  const sums = async () =>
+    (await table.locator('tbody tr > :nth-child(6)').allTextContents()).map((text) =>
+      text.split(' / ').reduce((sum, count) => sum + Number(count.replace(/\D/g, '')), 0),
+    )
+  for (const [direction, sort, sign] of [
+    ['ascending', 'sort=tokens', 1],
+    ['descending', 'sort=-tokens', -1],
+  ] as const) {
+    await tokens.getByRole('button').click()
+    await expect(tokens).toHaveAttribute('aria-sort', direction)
+    await expect(page).toHaveURL(new RegExp(sort))
+    await expect
+      .poll(async () => {
+        const shown = await sums()
+        return shown.length > 1 && shown.every((sum, row) => row === 0 || sign * (sum - (shown[row - 1] ?? 0)) >= 0)
+      })
+      .toBe(true)
+  }
+  await expect(page.getByRole('switch', { name: 'Live tail' })).toBeDisabled()
+  await page.getByRole('button', { name: 'Newest first' }).click()
+  await expect(page).not.toHaveURL(/sort=/)
+  await expect(page.getByRole('switch', { name: 'Live tail' })).toBeEnabled()
 })
 
 test('the live tail shows a call as soon as it is in the log', async ({ page, request, forebay }) => {

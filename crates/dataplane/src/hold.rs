@@ -124,6 +124,7 @@ fn newcomer(call: &Call, route: &Route) -> Newcomer {
         weight: call.caller.weight,
         actor: call.caller.actor.clone(),
         tokens: prompt.saturating_add(completion),
+        since: Instant::now(),
     }
 }
 
@@ -305,6 +306,7 @@ mod tests {
             weight: QueueWeight::default(),
             actor: Actor::Key(KeyId::new(now, 1)),
             tokens: 10,
+            since: Instant::now(),
         }
     }
 

@@ -11,6 +11,7 @@ use crate::ids::WorkspaceId;
 use crate::queue_weight::QueueWeight;
 use crate::turns::{Charge, Turns};
 use std::collections::{BTreeMap, HashMap};
+use std::time::Instant;
 
 /// The bounds of each class of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,7 @@ pub struct Newcomer {
     pub actor: Actor,
     /// What it will probably cost, for those who want to know what waits.
     pub tokens: u64,
+    pub since: Instant,
 }
 
 /// The place of a waiting call.
@@ -65,6 +67,8 @@ pub struct WaitingCalls {
     pub weight: QueueWeight,
     pub calls: usize,
     pub tokens: u64,
+    /// When the first of them began to wait.
+    pub since: Instant,
 }
 
 /// Waiting calls, each with a payload.
@@ -97,6 +101,7 @@ struct WorkspaceQueue<T> {
 #[derive(Debug)]
 struct WaitingCall<T> {
     tokens: u64,
+    since: Instant,
     payload: T,
 }
 
@@ -137,7 +142,7 @@ impl<T> FairQueue<T> {
 
     /// Puts a call in the queue.
     pub fn join(&mut self, newcomer: Newcomer, payload: T) -> Result<Ticket, QueueFullError> {
-        let Newcomer { class, workspace, weight, actor, tokens } = newcomer;
+        let Newcomer { class, workspace, weight, actor, tokens, since } = newcomer;
         let bounds = self.bounds;
         self.count += 1;
         let number = self.count;
@@ -155,7 +160,7 @@ impl<T> FairQueue<T> {
         own.calls += 1;
         own.tokens = own.tokens.saturating_add(tokens);
         own.turns.wait(&actor, 1);
-        own.actors.entry(actor.clone()).or_default().insert(number, WaitingCall { tokens, payload });
+        own.actors.entry(actor.clone()).or_default().insert(number, WaitingCall { tokens, since, payload });
         Ok(Ticket { class, workspace, actor, number })
     }
 
@@ -247,12 +252,11 @@ impl<T> FairQueue<T> {
     /// What waits, by class and workspace.
     pub fn waiting(&self) -> Vec<WaitingCalls> {
         let of_class = |class: CallClass| {
-            self.class(class).workspaces.iter().map(move |(workspace, own)| WaitingCalls {
-                class,
-                workspace: workspace.clone(),
-                weight: own.weight,
-                calls: own.calls,
-                tokens: own.tokens,
+            self.class(class).workspaces.iter().filter_map(move |(workspace, own)| {
+                let firsts = own.actors.values().filter_map(BTreeMap::first_key_value);
+                let since = firsts.map(|(_, call)| call.since).min()?;
+                let (weight, calls, tokens) = (own.weight, own.calls, own.tokens);
+                Some(WaitingCalls { class, workspace: workspace.clone(), weight, calls, tokens, since })
             })
         };
         CallClass::ALL.into_iter().flat_map(of_class).collect()

@@ -3,6 +3,7 @@ use crate::ids::KeyId;
 use crate::time::Timestamp;
 use proptest::prelude::*;
 use std::collections::VecDeque;
+use std::time::Duration;
 
 const BOUNDS: QueueBounds = QueueBounds { of_workspace: 1_000, shared: 10_000 };
 const MAX_COST: u64 = 1_000;
@@ -17,7 +18,7 @@ fn key(number: usize) -> Actor {
 
 fn call(class: CallClass, owner: usize, weight: u16) -> Newcomer {
     let weight = QueueWeight::new(weight.into()).unwrap();
-    Newcomer { class, workspace: workspace(owner), weight, actor: key(0), tokens: 10 }
+    Newcomer { class, workspace: workspace(owner), weight, actor: key(0), tokens: 10, since: Instant::now() }
 }
 
 /// Tickets are payloads, so that the first call can be served.
@@ -225,6 +226,24 @@ fn a_call_that_cost_more_than_expected_is_paid_later_and_a_refund_gives_no_credi
     queue.end(&charge, 0);
     let served = serve(&mut queue, &mut tickets, 10, 100);
     assert_eq!(served.iter().filter(|owner| **owner == 1).count(), 5, "{served:?}");
+}
+
+#[test]
+fn what_waits_has_the_age_of_its_oldest_call() {
+    let mut queue = FairQueue::new(BOUNDS);
+    let start = Instant::now();
+    let mut join = |key_number, seconds| {
+        let since = start + Duration::from_secs(seconds);
+        queue.join(Newcomer { actor: key(key_number), since, ..call(CallClass::Flex, 1, 1) }, ()).unwrap()
+    };
+    let tickets = [join(1, 5), join(0, 7), join(1, 9)];
+    let mut ages = Vec::new();
+    for ticket in &tickets {
+        ages.extend(queue.waiting().iter().map(|waiting| waiting.since.duration_since(start).as_secs()));
+        queue.leave(ticket);
+    }
+    assert_eq!(ages, [5, 7, 9]);
+    assert_eq!(queue.waiting(), []);
 }
 
 #[test]

@@ -330,6 +330,7 @@ async fn a_call_that_ends_wakes_the_first_of_those_that_wait_and_only_if_one_sle
         weight: QueueWeight::default(),
         actor: Actor::Key(KeyId::new(Timestamp::from_millis(1), 1)),
         tokens: 1,
+        since: Instant::now(),
     };
     let first = pool.queue().join(newcomer.clone()).unwrap();
     let second = pool.queue().join(newcomer).unwrap();

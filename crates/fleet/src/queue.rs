@@ -240,7 +240,7 @@ mod tests {
     fn newcomer(class: CallClass, owner: u128) -> Newcomer {
         let actor = Actor::Key(KeyId::new(NOW, 1));
         let workspace = WorkspaceId::new(NOW, owner);
-        Newcomer { class, workspace, weight: QueueWeight::default(), actor, tokens: 100 }
+        Newcomer { class, workspace, weight: QueueWeight::default(), actor, tokens: 100, since: Instant::now() }
     }
 
     #[tokio::test]

@@ -1,5 +1,6 @@
 //! What a node reports about itself with its heartbeat, for the operator of all nodes.
 
+use crate::clock;
 use crate::downloads::DownloadReport;
 use crate::health::Health;
 use domain::Timestamp;
@@ -10,7 +11,7 @@ use fleet::{Endpoints, Route, Routes};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use utoipa::ToSchema;
 
 /// The most logs that a node reports, the last written ones.
@@ -94,6 +95,9 @@ pub struct QueueReport {
     pub calls: u64,
     /// What they will probably cost.
     pub tokens: u64,
+    /// When the first of them began to wait. Older versions do not report it.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub waiting_since: Option<Timestamp>,
 }
 
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -193,6 +197,10 @@ impl NodeReporter {
 
 fn reports_of(route: &Route) -> Vec<QueueReport> {
     let waiting = route.pool.queue().waiting().into_iter();
+    let moment = |since: Instant| {
+        let millis = i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX);
+        clock::now().plus_millis(-millis)
+    };
     let report = |waiting: WaitingCalls| QueueReport {
         model: route.model.id.to_string(),
         class: waiting.class.to_string(),
@@ -200,6 +208,7 @@ fn reports_of(route: &Route) -> Vec<QueueReport> {
         weight: waiting.weight.get(),
         calls: waiting.calls as u64,
         tokens: waiting.tokens,
+        waiting_since: Some(moment(waiting.since)),
     };
     waiting.map(report).collect()
 }

@@ -8,6 +8,7 @@ import { ByApi } from './ByApi'
 import { Headlines } from './Headlines'
 import classes from './Observability.module.css'
 import { appliesToEndpoints, type CallFilter } from './targets'
+import { WaitingCalls } from './WaitingCalls'
 
 type Grouping = '' | 'model' | 'key' | 'endpoint'
 type Props = {
@@ -44,6 +45,7 @@ export function Dashboard({ workspaceId, window, only, by, nameOf, onZoom, onSur
         <MetricChart {...common} {...CHARTS.ttft} {...grouped('Time to first token', 'p95')} query={filter} />
         <MetricChart {...common} {...CHARTS.latency} {...grouped('Latency', 'p95')} query={filter} />
       </div>
+      <WaitingCalls workspaceId={workspaceId} />
       {appliesToEndpoints(only) ? (
         <div className={classes.pairs}>
           <MetricChart {...common} {...CHARTS.gpuBusy} query={ofEndpoints} />

@@ -63,11 +63,12 @@ fn router() -> OpenApiRouter<Console> {
     use accounts::{aliases, end_users, invitations, members, organizations, users, workspaces};
     use operator::{
         aliases as catalogue_aliases, catalogue, downloads, flavors, gpus, health, installation, logs, models,
-        nodes as all_nodes, organizations as all_organizations, prefill_queue, queues, upstreams, weights,
+        nodes as all_nodes, organizations as all_organizations, prefill_queue, queues as all_queues, upstreams,
+        weights,
     };
     use platform::{allotments, audit, nodes};
     use sessions::{current, own, single_sign_on};
-    use usage::{bill_check, costs, gpu_costs, metrics, report, requests};
+    use usage::{bill_check, costs, gpu_costs, metrics, queues, report, requests};
     OpenApiRouter::new()
         .routes(routes!(current::sign_in, current::show, current::sign_out))
         .routes(routes!(current::set_context))
@@ -105,6 +106,7 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(report::show))
         .routes(routes!(report::quota))
         .routes(routes!(metrics::show))
+        .routes(routes!(queues::list))
         .routes(routes!(requests::list))
         .routes(routes!(costs::show))
         .routes(routes!(costs::invoice))
@@ -129,7 +131,7 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(models::show, models::edit, models::delete))
         .routes(routes!(models::list_prices))
         .routes(routes!(prefill_queue::show))
-        .routes(routes!(queues::list))
+        .routes(routes!(all_queues::list))
         .routes(routes!(flavors::list_gpu_types))
         .routes(routes!(flavors::check_fit))
         .routes(routes!(upstreams::probe))

@@ -6,7 +6,7 @@ use crate::app::{CHAT, TIMEOUT, TestApp, chat, stream, text, wait_until};
 use crate::console::person::{Person, error_of};
 
 #[tokio::test]
-async fn the_operator_sees_what_waits_by_model_class_and_workspace() {
+async fn the_operator_sees_what_waits_of_all_and_a_workspace_its_own() {
     let app = TestApp::setup().chat_upstream("max_in_flight = 1").start().await;
     let operator = Person::operator(&app).await;
     assert_eq!(operator.read("/api/operator/queues").await["data"], json!([]));
@@ -22,17 +22,26 @@ async fn the_operator_sees_what_waits_by_model_class_and_workspace() {
     }
     let queues = async || operator.read("/api/operator/queues").await["data"].clone();
     wait_until("both are reported", TIMEOUT, async || queues().await[0]["calls"] == 2).await;
-    let queue = queues().await[0].clone();
+    let mut queue = queues().await[0].clone();
+    let since = queue["waitingSince"].take();
+    assert!(text(&since).ends_with('Z'), "{queue}");
     let tokens = queue["tokens"].as_u64().unwrap();
     assert!((500..5_000).contains(&tokens), "{tokens}");
     let expected = json!({
         "model": CHAT, "class": "flex", "workspaceId": app.workspace(), "weight": 1, "calls": 2, "tokens": tokens, "nodes": 1,
+        "waitingSince": null,
         "workspaceName": "Default", "organizationId": app.forebay.bootstrap()["organizationId"],
         "organizationName": "Default",
     });
     assert_eq!(queue, expected);
     let ada = Person::new(&app, "ada", "admin").await;
     assert_eq!(error_of(&ada.get("/api/operator/queues").await), "403 operator_only");
+    let own = ada.read(&format!("/api/workspaces/{}/queues", app.workspace())).await["data"][0].clone();
+    assert_eq!((&own["model"], &own["class"], &own["calls"]), (&json!(CHAT), &json!("flex"), &json!(2)));
+    assert!(text(&own["waitingSince"]).ends_with('Z') && own.get("workspaceName").is_none(), "{own}");
+    let other = ada.make("/api/workspaces", json!({"name": "Other"})).await;
+    let of_other = format!("/api/workspaces/{}/queues", text(&other["id"]));
+    assert_eq!(ada.read(&of_other).await["data"], json!([]), "the calls of others do not show");
     drop(running);
     while let Some(response) = calls.join_next().await {
         assert_eq!(response.unwrap().status, 200);

@@ -9,6 +9,7 @@ import { Link } from '../../../ui/Link'
 import { Loaded } from '../../../ui/Loaded'
 import { Panel } from '../../../ui/Panel'
 import { TableSkeleton } from '../../../ui/Skeletons'
+import { Time } from '../../../ui/Time'
 import { summaryOf } from './queues'
 
 /** The calls that wait for room, by model, class and workspace. */
@@ -80,5 +81,6 @@ const COLUMNS: Column<Queue>[] = [
     sortBy: (one) => one.tokens,
     cell: (one) => formatCount(one.tokens),
   },
+  { id: 'since', header: 'Oldest', cell: (one) => <Time value={one.waitingSince} fallback="unknown" /> },
   { id: 'nodes', header: 'Nodes', align: 'right', cell: (one) => formatCount(one.nodes) },
 ]

@@ -66,7 +66,7 @@ pub(super) fn is_alive(seen_at: Timestamp, now: Timestamp) -> bool {
 }
 
 /// The last reports of all living nodes, by node.
-pub(super) async fn living_reports(caller: &Caller) -> Result<Vec<(String, NodeReport)>, ConsoleError> {
+pub(crate) async fn living_reports(caller: &Caller) -> Result<Vec<(String, NodeReport)>, ConsoleError> {
     let (found, _) = nodes::list_reported(caller.store()).await?;
     let alive = found.into_iter().filter(|found| is_alive(found.node.seen_at, caller.now()));
     let reported = alive.filter_map(|found| {

@@ -1,11 +1,10 @@
 //! What happens to a line after an attempt.
 
-/// The calls of engines for a line. One whose calls always fail is not repeated for the whole window of its batch.
-const MAX_ATTEMPTS: u32 = 12;
-/// The same for a call whose response had no room in the memory of its organization: others may have used it at that moment.
+/// The calls of engines whose response had no room in the memory of its organization: others may have used it at that moment.
 const MAX_CHARGED_ATTEMPTS: u32 = 3;
 const FIRST_BACKOFF_MILLIS: u64 = 500;
-const MAX_BACKOFF_MILLIS: u64 = 60_000;
+/// A line whose calls always fail makes about 150 of them in a day.
+const MAX_BACKOFF_MILLIS: u64 = 600_000;
 /// How long a line waits for what it could not begin without.
 const WAIT_MILLIS: u64 = 2_000;
 
@@ -50,7 +49,7 @@ pub fn after_attempt(response: &AttemptResponse<'_>) -> AfterAttempt {
         (429, "quota_exceeded" | "budget_exceeded") => false,
         // It ended the engines that read it.
         (_, "request_quarantined") => false,
-        (408 | 429 | 500..=599, _) => attempts < MAX_ATTEMPTS,
+        (408 | 429 | 500..=599, _) => true,
         _ => false,
     };
     if !is_transient {
@@ -69,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn only_transient_failures_are_retried_with_growing_pauses_and_not_forever() {
+    fn only_transient_failures_are_retried_with_growing_pauses_until_the_window_ends() {
         for (status, code) in [
             (200, ""),
             (400, "context_length_exceeded"),
@@ -84,10 +83,9 @@ mod tests {
         for status in [408, 429, 500, 502, 503, 504] {
             let first = after_attempt(&failed(status, "x", 1));
             assert_eq!(first, AfterAttempt::Retry { after_millis: 500 }, "{status}");
-            assert_eq!(after_attempt(&failed(status, "x", MAX_ATTEMPTS)), AfterAttempt::Finish, "{status}");
         }
-        let pauses = [1, 2, 3, 7, 8, MAX_ATTEMPTS - 1].map(|attempts| after_attempt(&failed(503, "x", attempts)));
-        let expected = [500, 1_000, 2_000, 32_000, 60_000, 60_000];
+        let pauses = [1, 2, 3, 11, 12, 1_000].map(|attempts| after_attempt(&failed(503, "x", attempts)));
+        let expected = [500, 1_000, 2_000, 512_000, 600_000, 600_000];
         assert_eq!(pauses, expected.map(|after_millis| AfterAttempt::Retry { after_millis }));
     }
 

@@ -117,8 +117,18 @@ impl StreamBody {
         let mut failed = self.error.take();
         loop {
             if let Some(error) = failed.take() {
-                let polled = if let BadUpstreamResponse::Cut(cause) = &error {
-                    self.lose(CallError::BadGateway { cause: (*cause).into() })
+                let is_lost = match &error {
+                    BadUpstreamResponse::Cut(_) => true,
+                    // An error of the engine itself, as vLLM reports to its open streams when it gets SIGTERM.
+                    BadUpstreamResponse::Reported(_) => error.rejection(self.context_length).is_none(),
+                    BadUpstreamResponse::NotJson(_)
+                    | BadUpstreamResponse::Unexpected(_)
+                    | BadUpstreamResponse::Ignored(_)
+                    | BadUpstreamResponse::TooLarge
+                    | BadUpstreamResponse::Untranslatable(_) => false,
+                };
+                let polled = if is_lost {
+                    self.lose(CallError::BadGateway { cause: error.to_string() })
                 } else {
                     Some(self.end_with_response(&error))
                 };

@@ -193,6 +193,9 @@ fn normalize_choice(
         return Err(BadUpstreamResponse::Unexpected("a choice has neither a message nor a text"));
     }
     match finish {
+        Some((_, FinishReason::Aborted)) if bytes == 0 => {
+            return Err(BadUpstreamResponse::Unexpected("the engine aborted the response"));
+        }
         None => {
             let word = FinishReason::Stop.correction(has_tool_calls).unwrap_or("\"stop\"");
             edits.insert(open + 1, format!("\"finish_reason\":{word},").into_bytes());

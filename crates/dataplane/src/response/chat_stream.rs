@@ -220,7 +220,7 @@ impl ChatStream {
         match read_event(event) {
             Event::Data(data) if data.trim_ascii() == b"[DONE]" => {
                 if !self.chunks.all_finished() {
-                    return Err(BadUpstreamResponse::Unexpected("the stream sent [DONE] early"));
+                    return Err(BadUpstreamResponse::Cut("the stream sent [DONE] early"));
                 }
                 self.write_done()?;
             }

@@ -3,6 +3,7 @@
 use json::RawStr;
 
 const STOP: &str = "\"stop\"";
+const LENGTH: &str = "\"length\"";
 
 /// The meaning of an engine's finish reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +14,9 @@ pub(super) enum FinishReason {
     Known,
     /// Another word for one of the five, given as JSON.
     Means(&'static str),
+    /// The engine ended the response before the model did, as vLLM does when it gets SIGTERM. Clients know incomplete text as
+    /// `length`.
+    Aborted,
     /// The engine failed.
     Failure,
 }
@@ -22,8 +26,8 @@ pub(super) fn read_finish_reason(word: RawStr<'_>) -> FinishReason {
         b"stop" => FinishReason::Stop,
         b"length" | b"tool_calls" | b"content_filter" | b"function_call" => FinishReason::Known,
         b"error" => FinishReason::Failure,
-        // The text is incomplete, which clients know as `length`.
-        b"abort" | b"cancelled" | b"max_tokens" | b"max_length" => FinishReason::Means("\"length\""),
+        b"abort" | b"cancelled" => FinishReason::Aborted,
+        b"max_tokens" | b"max_length" => FinishReason::Means(LENGTH),
         b"tool_use" => FinishReason::Means("\"tool_calls\""),
         _ => FinishReason::Means(STOP),
     }
@@ -36,6 +40,7 @@ impl FinishReason {
         match self {
             Self::Stop | Self::Means(STOP) if has_tool_calls => Some("\"tool_calls\""),
             Self::Means(word) => Some(word),
+            Self::Aborted => Some(LENGTH),
             Self::Stop | Self::Known | Self::Failure => None,
         }
     }

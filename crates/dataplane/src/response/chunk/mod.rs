@@ -317,6 +317,10 @@ impl ChunkNormalizer {
                     if reason == FinishReason::Failure {
                         return Err(BadUpstreamResponse::Unexpected("the engine gave up on a choice"));
                     }
+                    // Another replica can complete it. Without any text, the client would take it for a response.
+                    if reason == FinishReason::Aborted && (self.transcript.is_some() || meter.completion() == 0) {
+                        return Err(BadUpstreamResponse::Cut("the engine aborted the response"));
+                    }
                     choice.finish = Some((start..reader.position(), reason));
                 }
                 _ => reader.skip()?,

@@ -84,8 +84,10 @@ async fn a_finish_reason_is_always_one_of_the_five_known_ones() {
         app.engine().push(Script { finish_reason: engine_sends.to_owned(), ..Script::default() });
         assert_eq!(app.chat("hi").await.json()["choices"][0]["finish_reason"], client_sees, "{engine_sends}");
     }
-    app.engine().push(Script { finish_reason: "error".to_owned(), ..Script::default() });
-    assert_eq!(error_line(&app.chat("hi").await), "502 bad_gateway");
+    for (finish_reason, chunks) in [("error", 3), ("abort", 0)] {
+        app.engine().push(Script { finish_reason: finish_reason.to_owned(), chunks, ..Script::default() });
+        assert_eq!(error_line(&app.chat("hi").await), "502 bad_gateway", "{finish_reason}");
+    }
     let unfinished = r#"{"id":"x","object":"chat.completion","created":1,"model":"m",
         "choices":[{"index":0,"message":{"content":"a"},"finish_reason":null}]}"#;
     app.engine().push(Script { raw_body: Some(unfinished.to_owned()), ..Script::default() });

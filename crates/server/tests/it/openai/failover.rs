@@ -84,6 +84,36 @@ async fn a_stream_of_an_engine_that_is_down_and_silent_goes_on_within_seconds() 
     assert!(passed < Duration::from_secs(60), "{passed:?}, long before edge.idle_timeout");
 }
 
+/// As vLLM when it gets SIGTERM: begun streams get an error event, or the reason `abort`, and new ones nothing.
+#[tokio::test]
+async fn a_stream_that_its_engine_gives_up_goes_on() {
+    let role = r#"{"id":"x","created":1,"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}"#;
+    for (script, said) in [
+        (Script { error_event_after: Some(3), chunks: CHUNKS, ..Script::default() }, json!("Hello Hello Hello")),
+        (Script { finish_reason: "abort".into(), chunks: 3, ..Script::default() }, json!("Hello Hello Hello")),
+        (Script { raw_events: Some(vec![role.into()]), ..Script::default() }, Value::Null),
+    ] {
+        let app = start(Personality::Vllm, "vllm", 3).await;
+        app.engines[0].script(script.clone());
+        let streams = streams(&app, &stream_with_usage("hi")).await;
+        let last = streams.last().unwrap();
+        assert!(last.last().unwrap().is_done(), "{script:?}: {last:#?}");
+        assert_eq!(content(last), "Hello ".repeat(CHUNKS), "{script:?}: {last:#?}");
+        assert_eq!(app.engines[1].calls().last().unwrap().json()["messages"][1]["content"], said, "{script:?}");
+        let billed = app.usage(streams.len()).await;
+        assert_eq!(billed.iter().map(|event| event.failovers).sum::<u32>(), 1, "{script:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_whose_request_its_engine_rejects_does_not_go_on() {
+    let app = start(Personality::Vllm, "vllm", 3).await;
+    app.engines[0].script(Script { error_event_after: Some(3), status: Some(400), ..Script::default() });
+    let streams = streams(&app, &stream_with_usage("hi")).await;
+    assert_eq!(streams.last().unwrap().last().unwrap().json()["error"]["code"], "bad_gateway");
+    assert_eq!(app.engines[1].calls().len(), streams.len() - 1, "no engine was asked to continue it");
+}
+
 #[tokio::test]
 async fn what_cannot_go_on_ends_with_an_error() {
     let app = start(Personality::Vllm, "vllm", 3).await;

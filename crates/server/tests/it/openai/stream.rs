@@ -244,6 +244,10 @@ async fn an_early_done_is_an_error() {
     let events = app.events(script, stream("hi")).await;
     assert_eq!(events.last().unwrap().json()["error"]["code"], "bad_gateway");
 
+    let aborted = Script { chunks: 0, finish_reason: "abort".into(), ..Script::default() };
+    let events = app.events(aborted, stream("hi")).await;
+    assert_eq!(events.last().unwrap().json()["error"]["code"], "bad_gateway", "without any text");
+
     app.engine().push(Script { raw_events: Some(vec![]), ..Script::default() });
     assert_eq!(app.ask(stream("hi")).await.status, 502);
 }

@@ -11,7 +11,7 @@ import time
 from gateway import (
     CONTEXT, FORCED, LONG, MODEL, QUESTION, Failure, Gateway, arguments_of, cached_of, check, message_of, streamed_calls,
 )
-from testbed import ROOT, send, wait_until
+from testbed import ROOT, log_of, send, wait_until
 from vllm_server import Vllm
 
 import agent_programs
@@ -281,14 +281,14 @@ def lose(gateway, second, how, end):
     end()
     for thread in threads:
         thread.join()
-    check(f"every stream is whole after {how}, with one id", ends == [(tokens, 1)] * 6, ends)
-    moved = sum(call["failovers"] for call in gateway.last_requests(6))
-    check(f"{moved} of 6 have moved", 0 < moved < 6, moved)
-    after = gateway.usage()
+    calls, after = gateway.last_requests(6), gateway.usage()
+    seen = f"{ends}\n{json.dumps(calls, indent=1)}\n{log_of(gateway.at)}"
+    check(f"every stream is whole after {how}, with one id", ends == [(tokens, 1)] * 6, seen)
+    moved = sum(call["failovers"] for call in calls)
+    check(f"{moved} of 6 have moved", 0 < moved < 6, seen)
     billed = [after[name] - before[name] for name in ("requests", "completionTokens")]
-    check("each is billed once", billed == [6, 6 * tokens], billed)
-    certain = {call["certainty"] for call in gateway.last_requests(6)}
-    check("the bill is exact", certain == {"exact"}, certain)
+    check("each is billed once", billed == [6, 6 * tokens], f"{billed}\n{seen}")
+    check("the bill is exact", {call["certainty"] for call in calls} == {"exact"}, seen)
 
 
 def check_agents(bed, engine, work):

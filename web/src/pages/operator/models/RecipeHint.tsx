@@ -1,10 +1,10 @@
 import { Alert, Button, Code, Stack, Text } from '@mantine/core'
-import { optionsOf, type Recipe } from './recipes'
+import type { Recipe } from './recipes'
 
 type Props = {
   recipe: Recipe
-  /** Of a server that is not started here: its options are shown. */
-  serverEngine?: string
+  /** Those that a server needs which is not started here. */
+  options?: string
   /** The versions of the engine that have the parsers. */
   versions?: string | undefined
   /** Labels of fields, and the values that they would get; without any, there is nothing to apply. */
@@ -13,8 +13,7 @@ type Props = {
 }
 
 /** Offers the settings that a family of models needs. */
-export function RecipeHint({ recipe, serverEngine, versions, changes, onApply }: Props) {
-  const options = serverEngine ? optionsOf(recipe, serverEngine) : ''
+export function RecipeHint({ recipe, options, versions, changes, onApply }: Props) {
   if (changes.length === 0 && !options) return null
   return (
     <Alert role="note" variant="outline" title={`Recipe for ${recipe.family}`}>

@@ -60,6 +60,14 @@ describe('recipes', () => {
     expect(optionsOf(recipe('granite-3.2'), 'sglang')).toBe('')
   })
 
+  it('name what an older version has', () => {
+    const coder = recipe('Qwen3-Coder-30B')
+    expect(optionsOf(coder, 'vllm', '0.32.0')).toBe('--enable-auto-tool-choice --tool-call-parser qwen3_xml')
+    expect(optionsOf(coder, 'vllm', '0.10.2')).toBe('--enable-auto-tool-choice --tool-call-parser qwen3_coder')
+    expect(versionNote(coder, 'vllm', '0.10.2')).toBe('vLLM 0.10 or newer has them.')
+    expect(versionNote(coder, 'vllm', '0.9.2')).toContain('they exist since 0.10.')
+  })
+
   it('name no reasoning parser for models that never think', () => {
     expect(optionsOf(recipe('Qwen3-4B-Instruct-2507'), 'vllm')).toBe(
       '--enable-auto-tool-choice --tool-call-parser hermes',

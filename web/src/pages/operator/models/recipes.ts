@@ -11,6 +11,8 @@ export type Recipe = {
   /** In names of models (`Qwen/Qwen3-8B`) and architectures (`qwen3moe`, `Qwen3ForCausalLM`). */
   pattern: RegExp
   vllm: Parsers
+  /** What vLLM had before. */
+  olderVllm?: Parsers
   sglang: Parsers
   /** The member that turns thinking on and off, where the family can. */
   thinking?: string
@@ -26,6 +28,7 @@ export const RECIPES: Recipe[] = [
     family: 'Qwen3-Coder',
     pattern: /qwen3-?coder/,
     vllm: { tools: 'qwen3_xml', since: '0.11' },
+    olderVllm: { tools: 'qwen3_coder', since: '0.10' },
     sglang: { tools: 'qwen3_coder', since: '0.4.10' },
     thinking: 'none',
     contextLength: 262_144,
@@ -74,6 +77,7 @@ export const RECIPES: Recipe[] = [
     family: 'DeepSeek-V3.1',
     pattern: /deepseek-?v3\.1/,
     vllm: { tools: 'deepseek_v31', reasoning: 'deepseek_v3', since: '0.11.1' },
+    olderVllm: { tools: 'deepseek_v31', since: '0.10.2' },
     sglang: { tools: 'deepseekv31', reasoning: 'deepseek-v3', since: '0.5.2' },
     thinking: 'thinking',
     contextLength: 131_072,
@@ -106,6 +110,7 @@ export const RECIPES: Recipe[] = [
     family: 'GLM-4.5',
     pattern: /glm-?4\.[56]|glm4-?moe/,
     vllm: { tools: 'glm45', reasoning: 'glm45', since: '0.10.1' },
+    olderVllm: { tools: 'glm4_moe', reasoning: 'glm4_moe', since: '0.10' },
     sglang: { tools: 'glm45', reasoning: 'glm45', since: '0.4.10' },
     thinking: 'enable_thinking',
     contextLength: 131_072,
@@ -182,12 +187,14 @@ export function recipeOf(...names: (string | null | undefined)[]): Recipe | unde
   return recipes.find((recipe) => recipe)
 }
 
-const parsersOf = (recipe: Recipe, engine: string): Parsers =>
-  engine === 'vllm' ? recipe.vllm : engine === 'sglang' ? recipe.sglang : {}
+function parsersOf({ vllm, olderVllm, sglang }: Recipe, engine: string, version?: string | null): Parsers {
+  if (engine !== 'vllm') return engine === 'sglang' ? sglang : {}
+  return olderVllm && version && vllm.since && isOlder(version, vllm.since) ? olderVllm : vllm
+}
 
 /** The options that a server of this engine should run with, as on its command line; empty if there are none. */
-export function optionsOf(recipe: Recipe, engine: string): string {
-  const { tools, reasoning } = parsersOf(recipe, engine)
+export function optionsOf(recipe: Recipe, engine: string, version?: string | null): string {
+  const { tools, reasoning } = parsersOf(recipe, engine, version)
   const options = [
     ...(tools && engine === 'vllm' ? ['--enable-auto-tool-choice'] : []),
     ...(tools ? [`--tool-call-parser ${tools}`] : []),
@@ -198,7 +205,7 @@ export function optionsOf(recipe: Recipe, engine: string): string {
 
 /** Which versions of the engine have the recipe's parsers, and whether a server of this version does. */
 export function versionNote(recipe: Recipe, engine: string, version?: string | null): string | undefined {
-  const { since } = parsersOf(recipe, engine)
+  const { since } = parsersOf(recipe, engine, version)
   if (!since) return undefined
   const name = engine === 'vllm' ? 'vLLM' : 'SGLang'
   return version && isOlder(version, since)

@@ -14,7 +14,7 @@ import { DetailsFields } from '../DetailsFields'
 import { type DetailFields, EMPTY_DETAILS } from '../fields'
 import { FlavorFieldset } from '../flavors/FlavorFieldset'
 import { RecipeHint } from '../RecipeHint'
-import { detailsChange, recipeOf, versionNote } from '../recipes'
+import { detailsChange, optionsOf, recipeOf, versionNote } from '../recipes'
 import { contextOf, useSuggestions, useWeightsLookup } from '../suggestions'
 import { type Found, fieldsOf, type NewModelFields, toNewModel } from './new-model'
 
@@ -108,7 +108,7 @@ function ModelRecipe({ form, architecture, serverVersion }: RecipeProps) {
   return (
     <RecipeHint
       recipe={recipe}
-      serverEngine={server?.engine ?? ''}
+      options={optionsOf(recipe, server?.engine ?? '', serverVersion)}
       versions={server?.engine ? versionNote(recipe, server.engine, serverVersion) : undefined}
       changes={changes.filter(([, value]) => value !== undefined)}
       onApply={() => partOf<DetailFields>(form, '').change(change)}

@@ -21,6 +21,7 @@ from vllm_checks import (
     AGENT_CONTEXT, check_agents, check_bill, check_cut_streams, check_dialect, check_failover, check_imitated, check_native,
     check_recipes, check_rejections, check_restart, check_salts, check_shared_server, options_for_agents,
 )
+from vllm_mode_checks import POOLING, PRIORITY, check_pooling, check_priority
 from vllm_server import Vllm
 
 GGUF = ROOT / "data/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -30,6 +31,7 @@ def test_vllm(bed, work, found, asked):
     home = os.environ["FOREBAY_TEST_VLLM"]
     engine, second = Vllm(home, work), Vllm(home, work)
     for_agents = Vllm(home, work, AGENT_CONTEXT, options_for_agents(work), threads=os.cpu_count())
+    pooling, by_priority = Vllm(home, work, options=POOLING), Vllm(home, work, options=PRIORITY)
     table = lambda id: MODEL.format(id=id, url=engine.url, model="smol", engine="vllm", context=CONTEXT)
 
     def perform(step, *arguments):
@@ -57,8 +59,13 @@ def test_vllm(bed, work, found, asked):
         engine.stop()
         for_agents.start()
         perform(check_agents, bed, for_agents, work)
+        for_agents.stop()
+        for engine_of_mode, step in ((pooling, check_pooling), (by_priority, check_priority)):
+            engine_of_mode.start()
+            perform(step, bed, engine_of_mode)
+            engine_of_mode.stop()
     finally:
-        for each in (engine, second, for_agents):
+        for each in (engine, second, for_agents, pooling, by_priority):
             each.stop()
     perform(check_dedicated, bed, home)
 

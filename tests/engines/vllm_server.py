@@ -68,8 +68,12 @@ class Vllm:
         page = send(f"http://127.0.0.1:{self.port}/metrics").text
         return int(float(re.search(rf"^vllm:{name}{{.*}} (\S+)$", page, re.MULTILINE)[1]))
 
+    def calls(self, state):
+        """The calls that are `running` or `waiting`."""
+        return self._metric(f"num_requests_{state}")
+
     def is_idle(self):
-        return self._metric("num_requests_running") == 0 == self._metric("num_requests_waiting")
+        return self.calls("running") == 0 == self.calls("waiting")
 
     def counters(self):
         """Prompt and completion tokens since its start."""

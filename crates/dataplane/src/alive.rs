@@ -1,17 +1,21 @@
 //! Keeps the connection of a streamed call alive until its engine begins to respond.
 //!
 //! Balancers cut connections on which nothing is sent for a minute, and a cold start or a long prompt can take longer. A
-//! call that has no response after one interval is begun without it: its client gets the first events of its API, and a
-//! ping per interval. Until the engine's first event the call can still wait, fail and move to another replica; its failure
-//! is an event then, because the status was sent.
+//! call that has no response soon is begun without it: its client gets the first events of its API, and a ping per interval.
+//! Until the engine's first event the call can still wait, fail and move to another replica; its failure is an event then,
+//! because the status was sent.
 
 use crate::body::{AliveBody, ServedFuture};
 use crate::error::CallError;
 use crate::resolve::Target;
 use crate::response_memory::KeptMemory;
 use crate::{Call, Dataplane, Response, ResponseBody, ResponseFormat};
+use dialects::Dialect;
 use domain::usage::Tokens;
 use std::time::{Duration, Instant};
+
+/// How long a call of an API whose streams have first events keeps its status: enough for an engine that rejects it.
+const OPENING: Duration = Duration::from_millis(500);
 
 impl Dataplane {
     pub(crate) async fn serve_alive(
@@ -25,9 +29,13 @@ impl Dataplane {
         let route = target.route();
         let prompt = call.request.prompt_tokens(route.model.context_length, route.pool.prompt_ratio());
         let rate_limits = call.tap.rate_limits();
-        call.tap.kept_alive_from(Instant::now() + interval);
+        let opening = match call.dialect {
+            Dialect::Chat => interval,
+            Dialect::Messages(_) | Dialect::Responses(_) => OPENING,
+        };
+        call.tap.kept_alive_from(Instant::now() + opening);
         let mut serving = self.serve_detached(call.detach(), target);
-        let mut served = tokio::time::timeout(interval, &mut serving).await.ok();
+        let mut served = tokio::time::timeout(opening, &mut serving).await.ok();
         let mut memory = KeptMemory::new(self.memory.grant(&call.caller.organization));
         if served.is_none() && memory.grow_for(call.request.kept_bytes()).is_err() {
             // From here on, the request is kept by its response, for which there is no memory.

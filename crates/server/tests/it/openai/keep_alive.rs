@@ -2,6 +2,7 @@
 
 use domain::usage::{Certainty, Tokens};
 use serde_json::{Value, json};
+use std::time::Duration;
 use testkit::fake_engine::Script;
 use testkit::http::{Client, Event, Stream};
 
@@ -80,6 +81,20 @@ async fn a_slow_engine_shows_as_alive_in_each_api() {
         let tokens = Tokens { prompt: 10, completion: 3, cached: 0 };
         assert_eq!((event.status, event.tokens, event.certainty), (200, tokens, Certainty::Exact));
         assert!(event.first_byte_micros.unwrap() >= SILENT_MS * 1_000, "a ping is not the first token");
+    }
+}
+
+#[tokio::test]
+async fn an_api_with_first_events_begins_its_stream_at_once_and_rejections_keep_their_status() {
+    let app = TestApp::start().await;
+    let client = app.client().header("x-keep-alive", "300");
+    for (path, body) in calls().into_iter().skip(1) {
+        app.engine().push(Script { status: Some(400), ..Script::default() });
+        assert_eq!(client.post_json(path, body.clone()).await.status, 400, "{path}");
+        app.engine().push(Script { delay_ms: 60_000, ..Script::default() });
+        let mut begun = tokio::time::timeout(Duration::from_secs(20), open(&client, path, body)).await.expect(path);
+        let first = begun.next_event().await.unwrap();
+        assert!(["message_start", "response.created"].contains(&text(&first.json()["type"])), "{first:?}");
     }
 }
 

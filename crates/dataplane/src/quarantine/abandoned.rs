@@ -1,4 +1,4 @@
-//! Calls whose clients left while a replica had their prompt.
+//! Calls whose clients left while a replica had their prompt, and calls whose replica reported an error.
 
 use super::{Quarantine, WITH_OTHERS};
 use crate::{Call, Dataplane};
@@ -24,7 +24,7 @@ pub(super) struct AbandonedCalls {
     looked_at: Option<Instant>,
 }
 
-/// A call whose client left before a response began, while a replica had its prompt.
+/// A call without a response whose replica had its prompt.
 struct AbandonedCall {
     replica: Arc<Backend>,
     /// The fingerprint of the workspace.
@@ -36,7 +36,7 @@ struct AbandonedCall {
     left: Instant,
 }
 
-/// A running attempt. One that is dropped before it has ended was abandoned by its client.
+/// A running attempt. One that is dropped before it has ended was abandoned by its client, or its replica reported an error.
 pub(crate) struct RunningAttempt<'a> {
     dataplane: &'a Dataplane,
     pub(crate) call: &'a Call,

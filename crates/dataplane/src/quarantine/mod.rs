@@ -17,7 +17,8 @@
 //!   lost before.
 //! - A call, or a request to count or list tokens, whose client left while a replica had its prompt is lost with others if
 //!   the replica is found down within [`ABANDONED_FOR`](abandoned::ABANDONED_FOR). Else a client could end engines without
-//!   being seen, by never waiting for a response.
+//!   being seen, by never waiting for a response. The same holds for a call whose replica responded with an error of its own:
+//!   the engine of a vLLM ends before its server does, which reports that as status 500.
 //!
 //! A workspace that lost [`MAX_LOST_CALLS`] calls within the period, each after the one before, gets no second attempt for
 //! calls that were lost, and its tokens are estimated instead of counted by engines: it may change its prompt every time.

@@ -252,7 +252,10 @@ impl Dataplane {
             })
         })
         .await;
-        running.end();
+        // An engine that the prompt has ended may report an error before it is gone.
+        if !matches!(ended, Err(AttemptError::Bad(_))) {
+            running.end();
+        }
         ended
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use testkit::fake_engine::{FakeEngine, Script};
+use testkit::fake_engine::{FakeEngine, Personality, Script};
 use tokio::task::JoinSet;
 
 use super::pools::{call_counts, chats_served, second_workspace};
@@ -129,6 +129,25 @@ async fn a_prompt_whose_client_leaves_before_its_engine_ends_is_rejected_too() {
         assert!(app.engine().wait_until_idle(TIMEOUT).await, "the gateway has noticed that its client left");
         app.engines[0].stop();
         // The first call finds that the engine is down, so that the second one counts the loss. A node looks ten times a second.
+        for pause_millis in [0, 200] {
+            tokio::time::sleep(Duration::from_millis(pause_millis)).await;
+            assert_eq!(error_line(&app.chat("other").await), "503 model_not_serving");
+        }
+        app.engines[0].restart();
+        wait_until("the engine is back", TIMEOUT, async || app.model_status(CHAT).await == "available").await;
+    }
+    assert_eq!(error_line(&app.ask(stream("poison")).await), "503 request_quarantined");
+}
+
+/// As vLLM: its server responds with 500 to the calls of an engine that has ended, and ends then.
+#[tokio::test]
+async fn a_prompt_whose_engine_responds_with_an_error_before_it_ends_is_rejected_too() {
+    let mut app = TestApp::start().await;
+    // It closes the connection after an error, so that the next call opens one.
+    app.engine().script(Script { status: Some(500), engine: Personality::LlamaServer, ..Script::default() });
+    for _ in 0..3 {
+        assert_eq!(error_line(&app.ask(stream("poison")).await), "502 bad_gateway");
+        app.engines[0].stop();
         for pause_millis in [0, 200] {
             tokio::time::sleep(Duration::from_millis(pause_millis)).await;
             assert_eq!(error_line(&app.chat("other").await), "503 model_not_serving");

@@ -1,8 +1,8 @@
 //! The command line: `serve`, `check-config`, `migrate`, `admin`, `completions`.
 
+use crate::app;
 use crate::surface::openapi;
 use crate::version::VERSION;
-use crate::{admin, app};
 use clap::{CommandFactory, Parser};
 use clap_complete::Shell;
 use config::{Config, load};

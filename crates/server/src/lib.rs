@@ -1,6 +1,5 @@
 //! HTTP surfaces and wiring: everything around the data plane that makes it a service.
 
-pub mod admin;
 mod app;
 mod batch_runner;
 pub mod cli;
@@ -14,4 +13,3 @@ mod oidc;
 mod surface;
 mod surface_context;
 mod version;
-mod view;

@@ -25,6 +25,7 @@ use std::sync::Arc;
 use store::stored_bytes::MaxBytes;
 use store::{ContentKeys, Store};
 use tokio::runtime::Handle;
+use view::OrganizationDefaults;
 
 pub(crate) struct SurfaceContext {
     /// With the connections that are kept for people.
@@ -57,13 +58,6 @@ pub(crate) struct SurfaceContext {
     pub batches: BatchStorage,
     /// Seals reasoning that clients keep for us.
     pub reasoning_keys: ContentKeys,
-}
-
-/// Bounds of organizations without bounds of their own.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct OrganizationDefaults {
-    pub max_workspaces: u64,
-    pub max_stored_bytes: u64,
 }
 
 /// Parts of this node that only the operator's routes use.

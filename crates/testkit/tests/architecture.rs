@@ -53,9 +53,12 @@ const CRATES: &[(&str, &[&str])] = &[
             "weights",
         ],
     ),
+    ("view", &["control", "domain", "store"]),
+    ("admin", &["config", "control", "domain", "node", "store", "view"]),
     (
         "server",
         &[
+            "admin",
             "background",
             "bucket",
             "config",
@@ -70,6 +73,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "outbound",
             "store",
             "telemetry",
+            "view",
             "weights",
         ],
     ),

@@ -4,7 +4,6 @@
 
 use super::error::{self, ConsoleError};
 use super::extract::{Id, List, PageRequest, WorkspaceCaller};
-use crate::view::{BatchView, FileView};
 use axum::Json;
 use control::CommandError;
 use control::batches::{BatchError, BatchStorage};
@@ -15,6 +14,7 @@ use serde_json::Value;
 use store::batches::BatchQuery;
 use store::files::FileQuery;
 use utoipa::ToSchema;
+use view::{BatchView, FileView};
 
 /// Failing lines that a record shows.
 const SHOWN_FAILURES: u32 = 10;

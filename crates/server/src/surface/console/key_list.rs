@@ -3,7 +3,6 @@
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::{flag, non_empty};
 use crate::surface::console::extract::{Admin, List, PageRequest, Params, Search, WorkspaceCaller};
-use crate::view::{KeyView, OrganizationKeyView};
 use axum::Json;
 use control::keys;
 use domain::{Timestamp, UserId};
@@ -12,6 +11,7 @@ use std::collections::BTreeSet;
 use store::Store;
 use store::key_list::{CreatedBy, KeyColumn, KeyFilter, KeysOf, ListedKey};
 use utoipa::{IntoParams, ToSchema};
+use view::{KeyView, OrganizationKeyView};
 
 type KeySearch = Search<KeyColumn>;
 

@@ -3,7 +3,6 @@
 use crate::surface::console::accounts::workspaces::null_or_value;
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Admin, Id, List, Payload, WorkspaceAdmin, WorkspaceCaller, bounds};
-use crate::view::{BudgetView, KeyLimitsView, KeySpendingView, KeyView, budgets};
 use axum::Json;
 use control::CommandError;
 use control::keys::{self, DisabledKeys, KeyChange, KeyEdit, KeyRequest};
@@ -13,6 +12,7 @@ use domain::{ApiKey, KeyId, KeyRestrictions, Timestamp};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use view::{BudgetView, KeyLimitsView, KeySpendingView, KeyView, budgets};
 
 /// The most keys that one request revokes: they are changed in one transaction.
 const MAX_REVOKED: usize = 500;

@@ -4,7 +4,6 @@ use super::files;
 use crate::surface::EdgeResponse;
 use crate::surface::idempotency::fingerprint;
 use crate::surface::inference::{Exchange, InferenceError, idempotency_key, on_store, query_pairs, send_view};
-use crate::view::BatchView;
 use control::Command;
 use control::batches::{BatchError, BatchStorage, NewBatch};
 use dataplane::CallError;
@@ -22,6 +21,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use store::batches::BatchQuery;
 use utoipa::ToSchema;
+use view::BatchView;
 
 const LIMIT_RANGE: RangeInclusive<u32> = 1..=100;
 const DEFAULT_LIMIT: u32 = 20;

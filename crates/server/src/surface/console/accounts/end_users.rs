@@ -6,13 +6,13 @@ use crate::surface::console::extract::query::filter_text;
 use crate::surface::console::extract::{
     Id, List, PageRequest, Params, Payload, WorkspaceAdmin, WorkspaceCaller, bounds,
 };
-use crate::view::{BudgetView, EndUserSpendingView, EndUserView, budgets};
 use axum::Json;
 use control::end_users::{self, EndUserEdit};
 use domain::EndUserId;
 use http::StatusCode;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
+use view::{BudgetView, EndUserSpendingView, EndUserView, budgets};
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]

@@ -4,7 +4,6 @@ use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Admin, Caller, Id, List, PageRequest, Payload, Visitor};
 use crate::surface::console::sessions::current;
-use crate::view::{InvitationView, RoleView};
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
@@ -14,6 +13,7 @@ use domain::{InvitationId, OrganizationId, Timestamp, WorkspaceId};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use view::{InvitationView, RoleView};
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]

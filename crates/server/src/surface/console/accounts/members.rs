@@ -5,7 +5,6 @@ use crate::surface::console::extract::query::flag;
 use crate::surface::console::extract::{
     Admin, Id, List, Member, PageRequest, Params, Payload, WorkspaceAdmin, WorkspaceCaller,
 };
-use crate::view::{MemberView, RoleView};
 use axum::Json;
 use control::members::KeysOfMember;
 use control::{CommandError, members, users, workspaces};
@@ -14,6 +13,7 @@ use domain::user::Role;
 use http::StatusCode;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
+use view::{MemberView, RoleView};
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -3,7 +3,6 @@
 use crate::surface::console::accounts::workspaces::null_or_value;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Admin, Caller, Id, List, Member, Operator, PageRequest, Payload};
-use crate::view::{OnBudgetView, OrganizationView};
 use axum::Json;
 use control::organizations::{self, Edit};
 use domain::monthly_budget::BudgetChange;
@@ -11,6 +10,7 @@ use domain::{NanoUsd, Organization, OrganizationId};
 use http::StatusCode;
 use serde::Deserialize;
 use utoipa::ToSchema;
+use view::{OnBudgetView, OrganizationView};
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

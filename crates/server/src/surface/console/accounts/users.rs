@@ -2,7 +2,6 @@
 
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Id, List, Operator, PageRequest, Payload, Search};
-use crate::view::{RoleView, UserView};
 use axum::Json;
 use control::users::{self, Edit};
 use domain::user::Role;
@@ -11,6 +10,7 @@ use http::StatusCode;
 use serde::Deserialize;
 use store::users::UserColumn;
 use utoipa::ToSchema;
+use view::{RoleView, UserView};
 
 type UserSearch = Search<UserColumn>;
 

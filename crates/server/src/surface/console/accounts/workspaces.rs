@@ -6,7 +6,6 @@ use crate::surface::console::extract::{
     Admin, Caller, List, Member, PageRequest, Params, Payload, WorkspaceAdmin, WorkspaceCaller, bounds,
 };
 use crate::surface_context::SurfaceContext;
-use crate::view::{EndUserSettingsView, OnBudgetView, WorkspaceView, budgets};
 use axum::Json;
 use control::workspaces::{self, Authority, Edit, KeysOfWorkspace};
 use control::{CommandError, access};
@@ -20,6 +19,7 @@ use http::StatusCode;
 use serde::{Deserialize, Deserializer};
 use store::Conflict;
 use utoipa::{IntoParams, ToSchema};
+use view::{EndUserSettingsView, OnBudgetView, WorkspaceView, budgets};
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

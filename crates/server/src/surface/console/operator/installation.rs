@@ -4,7 +4,6 @@ use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::{non_empty, span, step};
 use crate::surface::console::extract::{List, Operator, Params};
 use crate::surface::console::usage::metrics::MetricName;
-use crate::view::SeriesView;
 use axum::Json;
 use control::series::{self, SeriesQuery};
 use control::usage::{self, ConsumerOrder};
@@ -14,6 +13,7 @@ use domain::usage::Actor;
 use serde::{Deserialize, Serialize};
 use store::usage::sums::consumers::{Consumer, ConsumerKind};
 use utoipa::{IntoParams, ToSchema};
+use view::SeriesView;
 
 const DAY_MILLIS: i64 = 86_400_000;
 const DEFAULT_LINES: usize = 10;

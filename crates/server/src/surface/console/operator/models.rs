@@ -4,7 +4,6 @@ use super::model_input::{ModelEdit, NewModel};
 use super::model_view::{CommandView, ModelOrder, OperatorModelView, UsesView};
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Caller, Id, List, Operator, Params, PathParam, Payload, Search, WholeOrPage};
-use crate::view::PriceVersionView;
 use axum::Json;
 use control::{CatalogueError, CommandError, capabilities, catalogue, prices};
 use domain::ModelId;
@@ -12,6 +11,7 @@ use domain::ids::IdError;
 use http::StatusCode;
 use node::catalogue_keeper::Snapshot;
 use serde_json::Value;
+use view::PriceVersionView;
 
 type ModelSearch = Search<ModelOrder>;
 

@@ -7,7 +7,6 @@ use crate::surface::console::accounts::members::{NewRole, Removal};
 use crate::surface::console::accounts::workspaces::{self as workspace_edits, NewWorkspace, WorkspaceEdit};
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Caller, Id, List, Operator, PageRequest, Params, Payload, Search};
-use crate::view::{AllotmentView, InvitationView, MemberView, OnBudgetView, WorkspaceView};
 use axum::Json;
 use control::organizations::{BoundChanges, Edit};
 use control::workspaces::{self, Authority};
@@ -18,6 +17,7 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use store::organizations::{CountedOrganization, OrganizationColumn};
 use utoipa::ToSchema;
+use view::{AllotmentView, InvitationView, MemberView, OnBudgetView, WorkspaceView};
 
 type OrganizationSearch = Search<OrganizationColumn>;
 

@@ -3,12 +3,12 @@
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::{span, step};
 use crate::surface::console::extract::{Id, Operator, Params};
-use crate::view::SeriesView;
 use axum::Json;
 use control::series;
 use domain::ModelId;
 use serde::Deserialize;
 use utoipa::IntoParams;
+use view::SeriesView;
 
 const DAY_MILLIS: i64 = 86_400_000;
 

@@ -2,13 +2,13 @@
 
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Caller, Id, List, Operator, PathParam, Payload};
-use crate::view::AllotmentView;
 use axum::Json;
 use control::{access, allotments, organizations};
 use domain::ids::IdError;
 use domain::{GpuType, OrganizationId};
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
+use view::AllotmentView;
 
 impl PathParam for GpuType {
     const PARAM: &'static str = "gpuType";

@@ -2,10 +2,10 @@
 
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Id, List, NodeId, Operator, PageRequest};
-use crate::view::NodeView;
 use axum::Json;
 use control::nodes;
 use http::StatusCode;
+use view::NodeView;
 
 /// All nodes.
 #[utoipa::path(get, path = "/api/nodes", tag = "operator", params(PageRequest),

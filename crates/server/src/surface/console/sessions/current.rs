@@ -6,7 +6,6 @@ use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Payload, SessionOwner, Visitor};
 use crate::surface::console::sessions::browser_cookie;
 use crate::surface_context::SurfaceContext;
-use crate::view::RoleView;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{AppendHeaders, IntoResponse, Response};
@@ -17,6 +16,7 @@ use http::{StatusCode, header};
 use serde::{Deserialize, Serialize};
 use store::Page;
 use utoipa::ToSchema;
+use view::RoleView;
 
 /// The signed-in user, with organizations and workspaces.
 #[derive(Serialize, ToSchema)]

@@ -2,11 +2,11 @@
 
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{Id, List, SessionOwner};
-use crate::view::SessionView;
 use axum::Json;
 use control::sessions;
 use domain::SessionId;
 use http::StatusCode;
+use view::SessionView;
 
 /// The user's sessions, newest first.
 #[utoipa::path(get, path = "/api/sessions", tag = "session", responses((status = 200, body = List<SessionView>)))]

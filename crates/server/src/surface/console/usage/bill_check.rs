@@ -3,11 +3,11 @@
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::span;
 use crate::surface::console::extract::{Admin, Operator, Params};
-use crate::view::BillCheckView;
 use axum::Json;
 use control::bill_check::{self, SharedServers};
 use serde::Deserialize;
 use utoipa::IntoParams;
+use view::BillCheckView;
 
 const DAY_MILLIS: i64 = 86_400_000;
 

@@ -4,13 +4,13 @@ use super::report::grouping;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::{ReportFormat, csv, month};
 use crate::surface::console::extract::{Params, WorkspaceCaller};
-use crate::view::{CostsView, InvoiceView, UsageReportView, csv as table};
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use control::{costs, invoices};
 use domain::{Month, Timestamp};
 use serde::Deserialize;
 use utoipa::IntoParams;
+use view::{CostsView, InvoiceView, UsageReportView, csv as table};
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]

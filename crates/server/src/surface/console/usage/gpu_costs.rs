@@ -3,7 +3,6 @@
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::{ReportFormat, csv, non_empty, timestamp};
 use crate::surface::console::extract::{Caller, Id, Params};
-use crate::view::{GpuCostsView, csv as table};
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use control::{access, gpu_costs, organizations};
@@ -15,6 +14,7 @@ use std::collections::BTreeSet;
 use store::Page;
 use store::holds::Owner;
 use utoipa::IntoParams;
+use view::{GpuCostsView, csv as table};
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]

@@ -3,7 +3,6 @@
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::{filter_text, non_empty, span, step};
 use crate::surface::console::extract::{Params, WorkspaceCaller};
-use crate::view::SeriesView;
 use axum::Json;
 use control::series::{self, SeriesQuery};
 use domain::series::{Division, Metric};
@@ -12,6 +11,7 @@ use serde::Deserialize;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
+use view::SeriesView;
 
 const DAY_MILLIS: i64 = 86_400_000;
 

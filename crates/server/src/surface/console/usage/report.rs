@@ -5,7 +5,6 @@ use crate::surface::console::Console;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::{ReportFormat, csv, non_empty, timestamp};
 use crate::surface::console::extract::{Params, WorkspaceCaller};
-use crate::view::{UsageReportView, csv as table};
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -17,6 +16,7 @@ use domain::{Caller, Grouping, Month, Timestamp};
 use serde::{Deserialize, Serialize};
 use store::quota;
 use utoipa::{IntoParams, ToSchema};
+use view::{UsageReportView, csv as table};
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]

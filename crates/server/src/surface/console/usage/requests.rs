@@ -6,7 +6,6 @@ use crate::surface::console::export::{self, ExportSender};
 use crate::surface::console::extract::query::{filter_text, non_empty, timestamp};
 use crate::surface::console::extract::{List, PageRequest, Params, WorkspaceCaller};
 use crate::surface_context::SurfaceContext;
-use crate::view::{RequestView, csv};
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use control::requests;
@@ -20,6 +19,7 @@ use store::requests::{Filter, LoggedCall, StatusFilter};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{IntoParams, PartialSchema, ToSchema};
+use view::{RequestView, csv};
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]

@@ -1,6 +1,5 @@
 //! Records in responses.
 
-use crate::view::AllotmentView;
 use control::endpoints::{FlavorLine, UsageReport};
 use domain::endpoint::event::{Actor, Event};
 use domain::endpoint::replica::{Replica, Status};
@@ -12,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
+use view::AllotmentView;
 
 /// Lists, one type each, so that each has its name in `/openapi.json`.
 macro_rules! lists {

@@ -5,7 +5,6 @@ pub(super) mod upload;
 
 use crate::surface::EdgeResponse;
 use crate::surface::inference::{Exchange, InferenceError, on_store, query_pairs, send_file, send_view};
-use crate::view::FileView;
 use control::Command;
 use control::batches::{BatchError, BatchStorage};
 use dataplane::CallError;
@@ -17,6 +16,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use store::files::{FileQuery, MAX_LISTED};
 use utoipa::ToSchema;
+use view::FileView;
 
 const LIMIT_RANGE: RangeInclusive<u32> = 1..=MAX_LISTED;
 /// The most characters of an id that an error repeats.

@@ -4,7 +4,6 @@ use super::multipart::{FormError, FormEvent, FormReader, boundary};
 use crate::surface::EdgeResponse;
 use crate::surface::error::SurfaceError;
 use crate::surface::inference::{Exchange, InferenceError, send_view};
-use crate::view::FileView;
 use bytes::Bytes;
 use control::batches::{BatchError, BatchStorage, FileWriter};
 use dataplane::CallError;
@@ -17,6 +16,7 @@ use http::header;
 use node::clock;
 use std::sync::Arc;
 use tokio::sync::mpsc;
+use view::FileView;
 
 /// The most that an upload takes: the chunk that is being collected, sealed and stored, and pieces on their way.
 const MAX_MEMORY: u64 = 4 << 20;

@@ -3,7 +3,6 @@
 use super::budgets::BudgetArgs;
 use super::context::{AdminContext, whole_list};
 use super::output::Shown;
-use crate::view::{KeySpendingView, KeyView, OrganizationKeyView};
 use anyhow::bail;
 use control::keys::{self, DisabledKeys, KeyChange, KeyEdit, KeyRequest};
 use domain::budget::Budgets;
@@ -13,6 +12,7 @@ use domain::key_restrictions::{self, RestrictionError};
 use domain::{ApiKey, KeyId, KeyLimits, KeyRestrictions, OrganizationId, Timestamp, UserId, WorkspaceId};
 use std::collections::BTreeMap;
 use store::key_list::{CreatedBy, KeyFilter, KeysOf, ListedKey};
+use view::{KeySpendingView, KeyView, OrganizationKeyView};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum KeyCommand {

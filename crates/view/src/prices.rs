@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = PriceVersion)]
-pub(crate) struct PriceVersionView {
+pub struct PriceVersionView {
     model: String,
     #[schema(value_type = String, format = DateTime)]
     valid_from: Timestamp,
@@ -24,7 +24,7 @@ pub(crate) struct PriceVersionView {
 
 impl PriceVersionView {
     /// `versions` must be ordered by model and time.
-    pub(crate) fn list(versions: &[PriceVersion]) -> Vec<Self> {
+    pub fn list(versions: &[PriceVersion]) -> Vec<Self> {
         let followers = versions.iter().skip(1).map(Some).chain([None]);
         let view = |(version, follower): (&PriceVersion, Option<&PriceVersion>)| Self {
             model: version.model.to_string(),

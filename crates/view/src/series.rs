@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Series)]
-pub(crate) struct SeriesView {
+pub struct SeriesView {
     metric: &'static str,
     /// `calls`, `errors`, `tokens`, `seconds`, `starts`, `gpus`, `replicas` or `fraction`.
     unit: &'static str,

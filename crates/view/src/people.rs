@@ -1,15 +1,21 @@
 use super::budgets::OnBudgetView;
-use crate::surface_context::OrganizationDefaults;
 use domain::user::Role;
 use domain::{Invitation, NanoUsd, Organization, Session, SessionId, Timestamp, User, WorkspaceId};
 use serde::Serialize;
 use store::users::Member;
 use utoipa::ToSchema;
 
+/// Bounds of organizations without bounds of their own.
+#[derive(Debug, Clone, Copy)]
+pub struct OrganizationDefaults {
+    pub max_workspaces: u64,
+    pub max_stored_bytes: u64,
+}
+
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Organization)]
-pub(crate) struct OrganizationView {
+pub struct OrganizationView {
     #[schema(example = "org_01k0000000000000000000000")]
     id: String,
     name: String,
@@ -35,7 +41,7 @@ pub(crate) struct OrganizationView {
 }
 
 impl OrganizationView {
-    pub(crate) fn new(organization: Organization, defaults: &OrganizationDefaults) -> Self {
+    pub fn new(organization: Organization, defaults: &OrganizationDefaults) -> Self {
         Self {
             id: organization.id.to_string(),
             name: organization.name,
@@ -55,7 +61,7 @@ impl OrganizationView {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = Role)]
-pub(crate) enum RoleView {
+pub enum RoleView {
     Admin,
     Member,
 }
@@ -72,7 +78,7 @@ impl From<Role> for RoleView {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = User)]
-pub(crate) struct UserView {
+pub struct UserView {
     #[schema(example = "usr_01k0000000000000000000000")]
     id: String,
     email: String,
@@ -99,7 +105,7 @@ struct MembershipView {
 
 impl UserView {
     /// With the generated password, which is shown once.
-    pub(crate) fn once(user: User, password: Option<String>) -> Self {
+    pub fn once(user: User, password: Option<String>) -> Self {
         let memberships = user.memberships.into_iter();
         Self {
             id: user.id.to_string(),
@@ -125,7 +131,7 @@ impl From<User> for UserView {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Member)]
-pub(crate) struct MemberView {
+pub struct MemberView {
     user_id: String,
     email: String,
     role: RoleView,
@@ -149,7 +155,7 @@ impl From<Member> for MemberView {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = OwnSession)]
-pub(crate) struct SessionView {
+pub struct SessionView {
     id: String,
     /// Whether it is the session of this request.
     current: bool,
@@ -166,7 +172,7 @@ pub(crate) struct SessionView {
 }
 
 impl SessionView {
-    pub(crate) fn new(session: Session, current: &SessionId, expires_at: Timestamp) -> Self {
+    pub fn new(session: Session, current: &SessionId, expires_at: Timestamp) -> Self {
         Self {
             id: session.id.to_string(),
             current: session.id == *current,
@@ -182,7 +188,7 @@ impl SessionView {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Invitation)]
-pub(crate) struct InvitationView {
+pub struct InvitationView {
     id: String,
     email: String,
     role: RoleView,
@@ -200,7 +206,7 @@ pub(crate) struct InvitationView {
 
 impl InvitationView {
     /// With its link, which is shown once.
-    pub(crate) fn once(invitation: Invitation, url: Option<String>) -> Self {
+    pub fn once(invitation: Invitation, url: Option<String>) -> Self {
         Self {
             id: invitation.id.to_string(),
             email: invitation.email.to_string(),

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = File)]
-pub(crate) struct FileView {
+pub struct FileView {
     id: String,
     /// `file`
     object: &'static str,
@@ -40,7 +40,7 @@ impl From<StoredFile> for FileView {
 
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Batch)]
-pub(crate) struct BatchView {
+pub struct BatchView {
     id: String,
     /// `batch`
     object: &'static str,

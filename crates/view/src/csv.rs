@@ -1,7 +1,7 @@
 //! Comma-separated values as RFC 4180 has them.
 
 /// One line, with line end. A cell with a comma, a quotation mark or a line break is quoted.
-pub(crate) fn line<T: AsRef<str>>(cells: impl IntoIterator<Item = T>) -> String {
+pub fn line<T: AsRef<str>>(cells: impl IntoIterator<Item = T>) -> String {
     let quoted = |cell: T| {
         let text = cell.as_ref();
         let prefix = if is_formula(text) { "'" } else { "" };
@@ -24,7 +24,7 @@ fn is_formula(text: &str) -> bool {
 }
 
 /// A table whose first row has the column names.
-pub(crate) fn text(table: Vec<Vec<String>>) -> String {
+pub fn text(table: Vec<Vec<String>>) -> String {
     table.into_iter().map(line).collect()
 }
 

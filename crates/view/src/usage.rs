@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 /// One line per group with usage, and their sum.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = UsageReport)]
-pub(crate) struct UsageReportView {
+pub struct UsageReportView {
     data: Vec<UsageLineView>,
     total: UsageTotalsView,
     #[serde(skip)]
@@ -122,13 +122,13 @@ impl UsageReportView {
     }
 
     /// Column names, then the lines, without the total.
-    pub(crate) fn table(&self) -> Vec<Vec<String>> {
+    pub fn table(&self) -> Vec<Vec<String>> {
         let header = self.group_columns().into_iter().chain(NUMBERS).map(str::to_owned).collect();
         [header].into_iter().chain(self.data.iter().map(|line| self.row(line))).collect()
     }
 
     /// The last row of the table, unless the only line is the total.
-    pub(crate) fn total_rows(&self) -> Vec<Vec<String>> {
+    pub fn total_rows(&self) -> Vec<Vec<String>> {
         let mut groups = vec![String::new(); self.group_columns().len()];
         let Some(first) = groups.first_mut() else { return Vec::new() };
         "total".clone_into(first);
@@ -167,7 +167,7 @@ impl UsageReportView {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::csv;
+    use crate::csv;
     use domain::{Day, KeyId, NanoUsd, Timestamp, UserId};
     use expect_test::expect;
 

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Node)]
-pub(crate) struct NodeView {
+pub struct NodeView {
     id: String,
     #[schema(value_type = String, format = DateTime)]
     started_at: Timestamp,

@@ -2,9 +2,9 @@
 
 use super::context::{AdminContext, whole_list};
 use super::output::Shown;
-use crate::view::NodeView;
 use control::nodes;
 use store::nodes::Node;
+use view::NodeView;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum NodeCommand {

@@ -10,18 +10,18 @@ use utoipa::ToSchema;
 #[derive(Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[schema(as = EndUserSettings)]
-pub(crate) struct EndUserSettingsView {
+pub struct EndUserSettingsView {
     /// Whether the names are kept as text, beside their HMACs. When it is turned off, those that were kept are deleted.
     #[serde(default)]
-    pub(crate) keep_text: bool,
+    pub keep_text: bool,
     #[schema(minimum = 1, maximum = 1_000_000_000_000_000_u64)]
-    pub(crate) requests_per_minute: Option<u64>,
+    pub requests_per_minute: Option<u64>,
     #[schema(minimum = 1, maximum = 1_000_000_000_000_000_u64)]
-    pub(crate) tokens_per_minute: Option<u64>,
+    pub tokens_per_minute: Option<u64>,
     /// The budgets of each end user: at most one per window, and one that is soft.
     #[serde(default)]
     #[schema(max_items = 6)]
-    pub(crate) budgets: Vec<BudgetView>,
+    pub budgets: Vec<BudgetView>,
 }
 
 impl From<&EndUserSettings> for EndUserSettingsView {
@@ -43,7 +43,7 @@ fn views(budgets: &[Budget]) -> Vec<BudgetView> {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = EndUser)]
-pub(crate) struct EndUserView {
+pub struct EndUserView {
     #[schema(example = "eu_0123456789abcdef0123456789abcdef")]
     id: String,
     /// The name that calls have sent; null unless the workspace keeps it.
@@ -64,7 +64,7 @@ pub(crate) struct EndUserView {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = EndUserWithSpending)]
-pub(crate) struct EndUserSpendingView {
+pub struct EndUserSpendingView {
     #[serde(flatten)]
     end_user: EndUserView,
     /// One per budget, in the same order.
@@ -86,7 +86,7 @@ impl From<KnownEndUser> for EndUserView {
 }
 
 impl EndUserSpendingView {
-    pub(crate) fn new(known: KnownEndUser, spending: &[Spending]) -> Self {
+    pub fn new(known: KnownEndUser, spending: &[Spending]) -> Self {
         Self { end_user: known.into(), spending: spending.iter().map(SpendingView::from).collect() }
     }
 }

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 #[derive(Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[schema(as = KeyLimits)]
-pub(crate) struct KeyLimitsView {
+pub struct KeyLimitsView {
     /// A call counts against the entry of its model's id, or else of the longest prefix.
     #[serde(default)]
     #[schema(max_items = 50)]
@@ -34,7 +34,7 @@ struct ModelLimitView {
 }
 
 impl KeyLimitsView {
-    pub(crate) fn read(self) -> Result<KeyLimits, RestrictionError> {
+    pub fn read(self) -> Result<KeyLimits, RestrictionError> {
         let read = |one: &ModelLimitView| ModelLimit::new(&one.model, one.requests_per_minute, one.tokens_per_minute);
         KeyLimits::new(self.per_model.iter().map(read).collect::<Result<_, _>>()?)
     }

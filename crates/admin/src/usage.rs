@@ -2,7 +2,6 @@
 
 use super::context::AdminContext;
 use super::output::{self, Shown};
-use crate::view::{CostsView, GpuCostsView, InvoiceView, UsageReportView, csv};
 use control::usage::{self, Rebuilt, ReportQuery};
 use control::{costs, gpu_costs, invoices, organizations, workspaces};
 use domain::gpu_costs::Dimension;
@@ -10,6 +9,7 @@ use domain::usage::Actor;
 use domain::{Grouping, KeyId, Month, OrganizationId, Span, Timestamp, WorkspaceId};
 use serde::Serialize;
 use store::holds::Owner;
+use view::{CostsView, GpuCostsView, InvoiceView, UsageReportView, csv};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum UsageCommand {

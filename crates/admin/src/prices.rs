@@ -2,9 +2,9 @@
 
 use super::context::AdminContext;
 use super::output::Shown;
-use crate::view::PriceVersionView;
 use control::prices;
 use domain::ModelId;
+use view::PriceVersionView;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum PriceCommand {

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Invoice)]
-pub(crate) struct InvoiceView {
+pub struct InvoiceView {
     organization_id: String,
     organization: String,
     workspace_id: String,
@@ -137,7 +137,7 @@ const HEADER: [&str; 16] = [
 
 impl InvoiceView {
     /// Column names, then one row per line. The sum of `costUsd` is the total.
-    pub(crate) fn table(&self) -> Vec<Vec<String>> {
+    pub fn table(&self) -> Vec<Vec<String>> {
         let serverless = self.serverless.iter().map(|line| {
             let counts = [line.requests, line.prompt_tokens, line.cached_tokens, line.completion_tokens];
             let rest = counts.map(|count| count.to_string()).into_iter();

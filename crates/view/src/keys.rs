@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Key)]
-pub(crate) struct KeyView {
+pub struct KeyView {
     #[schema(example = "key_01k0000000000000000000000")]
     id: String,
     name: String,
@@ -59,7 +59,7 @@ pub(crate) struct KeyView {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = KeyWithSpending)]
-pub(crate) struct KeySpendingView {
+pub struct KeySpendingView {
     #[serde(flatten)]
     key: KeyView,
     /// One per budget, in the same order.
@@ -67,7 +67,7 @@ pub(crate) struct KeySpendingView {
 }
 
 impl KeySpendingView {
-    pub(crate) fn new(key: ApiKey, spending: &[Spending], now: Timestamp) -> Self {
+    pub fn new(key: ApiKey, spending: &[Spending], now: Timestamp) -> Self {
         Self { key: KeyView::new(key, now), spending: spending.iter().map(SpendingView::from).collect() }
     }
 }
@@ -76,7 +76,7 @@ impl KeySpendingView {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = OrganizationKey)]
-pub(crate) struct OrganizationKeyView {
+pub struct OrganizationKeyView {
     #[serde(flatten)]
     key: KeyView,
     workspace_id: String,
@@ -85,7 +85,7 @@ pub(crate) struct OrganizationKeyView {
 }
 
 impl OrganizationKeyView {
-    pub(crate) fn new(listed: ListedKey, now: Timestamp) -> Self {
+    pub fn new(listed: ListedKey, now: Timestamp) -> Self {
         Self {
             workspace_id: listed.key.workspace.to_string(),
             key: KeyView::new(listed.key, now),
@@ -134,7 +134,7 @@ impl From<KeyState> for KeyStateView {
 }
 
 impl KeyView {
-    pub(crate) fn new(key: ApiKey, now: Timestamp) -> Self {
+    pub fn new(key: ApiKey, now: Timestamp) -> Self {
         let KeyRestrictions { permissions, allowed_models, allowed_ips } = &key.restrictions;
         Self {
             permissions: permissions.as_ref().map(|all| all.iter().map(|one| one.as_str()).collect()),
@@ -160,7 +160,7 @@ impl KeyView {
     }
 
     /// With the text, for a key that is new or has a new secret.
-    pub(crate) fn once(created: CreatedKey, now: Timestamp) -> Self {
+    pub fn once(created: CreatedKey, now: Timestamp) -> Self {
         Self { key: Some(created.text.reveal().to_owned()), ..Self::new(created.key, now) }
     }
 }

@@ -2,7 +2,6 @@
 
 use super::context::{AdminContext, whole_list};
 use super::output::Shown;
-use crate::view::WorkspaceView;
 use control::CommandError;
 use control::workspaces::{self, Authority, Edit, KeysOfWorkspace};
 use domain::money::AmountError;
@@ -11,6 +10,7 @@ use domain::workspace::OwnLimits;
 use domain::workspace_edit::{LimitChange, LimitChanges, RetentionChange};
 use domain::{NanoUsd, OnBudget, OrganizationId, QueueWeight, WorkspaceId};
 use store::ContentKeys;
+use view::WorkspaceView;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum WorkspaceCommand {

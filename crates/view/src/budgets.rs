@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 #[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Budget)]
-pub(crate) struct BudgetView {
+pub struct BudgetView {
     window: BudgetWindowView,
     #[schema(value_type = String, example = "25.00")]
     usd: NanoUsd,
@@ -48,7 +48,7 @@ enum BudgetWindowView {
 #[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = OnBudget)]
-pub(crate) enum OnBudgetView {
+pub enum OnBudgetView {
     /// They go on.
     Continue,
     Suspend,
@@ -94,7 +94,7 @@ pub(crate) struct SpendingView {
 }
 
 /// Reads the budgets of a key at `now`.
-pub(crate) fn budgets(views: Vec<BudgetView>, now: Timestamp) -> Result<Budgets, RestrictionError> {
+pub fn budgets(views: Vec<BudgetView>, now: Timestamp) -> Result<Budgets, RestrictionError> {
     Budgets::edited(views.into_iter().map(Budget::from).collect(), now)
 }
 

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Request)]
-pub(crate) struct RequestView {
+pub struct RequestView {
     /// The `x-request-id` of the response.
     id: String,
     /// When it was received.
@@ -144,7 +144,7 @@ fn millis(micros: u64) -> f64 {
 }
 
 impl RequestView {
-    pub(crate) const HEADER: [&'static str; 24] = [
+    pub const HEADER: [&'static str; 24] = [
         "id",
         "at",
         "model",
@@ -172,7 +172,7 @@ impl RequestView {
     ];
 
     /// In the order of the header.
-    pub(crate) fn cells(self) -> [String; 24] {
+    pub fn cells(self) -> [String; 24] {
         let text = |member: Option<String>| member.unwrap_or_default();
         let time = |millis: Option<f64>| millis.map_or_else(String::new, |millis| millis.to_string());
         [

@@ -4,12 +4,12 @@ use super::budgets::BudgetArgs;
 use super::context::{AdminContext, whole_list};
 use super::keys::changed;
 use super::output::Shown;
-use crate::view::{EndUserSettingsView, EndUserSpendingView, EndUserView};
 use control::end_users::{self, EndUserEdit};
 use control::workspaces::{self, Authority, Edit};
 use domain::budget::Budgets;
 use domain::end_user::EndUserSettings;
 use domain::{EndUserId, WorkspaceId};
+use view::{EndUserSettingsView, EndUserSpendingView, EndUserView};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum EndUserCommand {

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Reconciliation)]
-pub(crate) struct BillCheckView {
+pub struct BillCheckView {
     #[schema(value_type = String, format = DateTime)]
     from: Timestamp,
     #[schema(value_type = String, format = DateTime)]

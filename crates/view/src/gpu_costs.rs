@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 /// GPU-hours, their cost and how busy the GPUs were, by group and in total.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = GpuCosts)]
-pub(crate) struct GpuCostsView {
+pub struct GpuCostsView {
     #[schema(value_type = String, format = DateTime)]
     from: Timestamp,
     /// Never after now.
@@ -97,7 +97,7 @@ impl From<GpuCostReport> for GpuCostsView {
 
 impl GpuCostsView {
     /// Column names, then the lines, without the total. A utilization that was not measured is empty.
-    pub(crate) fn table(&self) -> Vec<Vec<String>> {
+    pub fn table(&self) -> Vec<Vec<String>> {
         let header = self.dimensions.iter().flat_map(|dimension| match dimension {
             Dimension::Day => &["day"][..],
             Dimension::Workspace => &["workspaceId"],

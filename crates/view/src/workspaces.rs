@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Workspace)]
-pub(crate) struct WorkspaceView {
+pub struct WorkspaceView {
     #[schema(example = "ws_01k0000000000000000000000")]
     id: String,
     organization_id: String,
@@ -41,7 +41,7 @@ pub(crate) struct WorkspaceView {
 }
 
 impl WorkspaceView {
-    pub(crate) fn new(workspace: Workspace, defaults: &Limits) -> Self {
+    pub fn new(workspace: Workspace, defaults: &Limits) -> Self {
         let limits = workspace.limits(defaults);
         Self {
             id: workspace.id.to_string(),

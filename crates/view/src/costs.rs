@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Costs)]
-pub(crate) struct CostsView {
+pub struct CostsView {
     #[schema(example = "2026-11")]
     month: String,
     #[schema(value_type = String, format = DateTime)]
@@ -133,7 +133,7 @@ impl From<&DayCosts> for DayCostsView {
 }
 
 impl CostsView {
-    pub(crate) fn new(costs: &Costs, budget: Option<Account>) -> Self {
+    pub fn new(costs: &Costs, budget: Option<Account>) -> Self {
         Self {
             budget: budget.map(MonthlyBudgetView::from),
             groups: None,
@@ -150,12 +150,12 @@ impl CostsView {
     }
 
     /// Adds the serverless calls by group.
-    pub(crate) fn with_groups(self, report: Option<UsageReportView>) -> Self {
+    pub fn with_groups(self, report: Option<UsageReportView>) -> Self {
         Self { groups: report.map(UsageReportView::into_lines), ..self }
     }
 
     /// Column names, then one row per day, without the total.
-    pub(crate) fn table(&self) -> Vec<Vec<String>> {
+    pub fn table(&self) -> Vec<Vec<String>> {
         let header = ["day", "serverlessUsd", "dedicatedUsd", "totalUsd", "gpuHours", "flexUsd", "batchUsd"];
         let header = header.map(str::to_owned).to_vec();
         let row = |day: &DayCostsView| {
@@ -167,7 +167,7 @@ impl CostsView {
     }
 
     /// The last row of the table.
-    pub(crate) fn total_rows(&self) -> Vec<Vec<String>> {
+    pub fn total_rows(&self) -> Vec<Vec<String>> {
         let kinds = [&self.serverless, &self.dedicated, &self.total];
         let costs = kinds.map(|amount| amount.cost_usd.clone());
         let forecasts = kinds.map(|amount| amount.forecast_usd.clone().unwrap_or_default());

@@ -2,11 +2,11 @@
 
 use super::context::AdminContext;
 use super::output::Shown;
-use crate::view::BatchView;
 use anyhow::Context as _;
 use domain::{Batch, BatchId, WorkspaceId};
 use serde::Serialize;
 use store::batches;
+use view::BatchView;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum BatchCommand {

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Allotment)]
-pub(crate) struct AllotmentView {
+pub struct AllotmentView {
     #[schema(example = "nvidia/h100-sxm-80gb")]
     gpu_type: String,
     allotment: u64,

@@ -47,9 +47,10 @@ const CONTENT_KEY: (&str, &str) = ("FOREBAY_CONTENT_KEY", "AAAAAAAAAAAAAAAAAAAAA
 #[derive(Clone)]
 pub(crate) struct Target {
     pub(crate) address: SocketAddr,
-    /// The keys.
+    /// The keys: of the attacker, and of two workspaces of the others.
     pub(crate) attacker: String,
-    pub(crate) other: String,
+    pub(crate) victim: String,
+    pub(crate) bystander: String,
     /// Address and password of a person of the others.
     pub(crate) person: (&'static str, &'static str),
     /// The keys of further workspaces of the attacker's organization.
@@ -119,12 +120,13 @@ impl Gateway {
             anyhow::Ok(text(&key["key"]))
         };
         let others = text(&admin("organizations create --name others")?["id"]);
-        let other = new_key(&others)?;
+        let [victim, bystander] = [new_key(&others)?, new_key(&others)?];
         let person = ("person@example.com", "some-password");
         admin(&format!("users create --email {} --password {} --organization {others}", person.0, person.1))?;
         let first = text(&forebay.bootstrap()["organizationId"]);
         let siblings = (0..setup.siblings).map(|_| new_key(&first)).collect::<anyhow::Result<_>>()?;
-        let target = Target { address: forebay.public, attacker: forebay.api_key()?, other, person, siblings, tls };
+        let (address, attacker) = (forebay.public, forebay.api_key()?);
+        let target = Target { address, attacker, victim, bystander, person, siblings, tls };
         if target.tls.is_none() {
             create_endpoint(&target).await?;
         }

@@ -9,10 +9,18 @@ use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use testkit::http::Client;
 
-use super::gateway::{ATTACKED_MODEL, Target};
+use super::gateway::{ATTACKED_MODEL, SHORT_MODEL, Target};
 
 /// The largest body that the gateway accepts.
 pub(crate) const MAX_BODY: usize = 16 << 20;
+/// The largest body that a client without a credential may announce.
+pub(crate) const ANNOUNCED_WITHOUT_KEY: usize = 256 << 10;
+/// The size of a prompt that cannot fit into its context.
+const HOPELESS_BYTES: usize = 12_000_000;
+/// The size of a prompt whose tokens are counted; a little less than what is accepted.
+const COUNTED_BYTES: usize = 1_000_000;
+/// What its engine counts, and returns the ids of.
+pub(crate) const COUNTED_TOKENS: u64 = COUNTED_BYTES as u64 / 4;
 /// The size of a stored conversation.
 const STORED_BYTES: usize = 1_000_000;
 /// Prompt-like text with characters that JSON escapes.
@@ -41,6 +49,29 @@ pub(crate) fn request(method: &str, path: &str, headers: &str, body: &str) -> By
 
 pub(crate) fn text(value: &Value) -> anyhow::Result<String> {
     Ok(value.as_str().with_context(|| format!("{value} is not a text"))?.to_owned())
+}
+
+/// The head of a request and one byte of its body: of a call with a key, or of a request without a credential.
+pub(crate) fn announced(key: Option<&str>, length: usize) -> Bytes {
+    let announced = format!("content-length: {length}\r\n");
+    let head = match key {
+        Some(key) => chat_head(key, &announced),
+        None => format!("POST /api/x HTTP/1.1\r\nhost: x\r\n{announced}\r\n"),
+    };
+    Bytes::from(head + "{")
+}
+
+/// For each of the further workspaces, a call whose prompt cannot fit into the context.
+pub(crate) fn hopeless(target: &Target) -> Vec<Bytes> {
+    let body = chat_body(SHORT_MODEL, &prompt(HOPELESS_BYTES), false);
+    target.siblings.iter().map(|key| chat_call(key, &body)).collect()
+}
+
+/// For each of the further workspaces, a request to count the tokens of a prompt.
+pub(crate) fn counted(target: &Target) -> Vec<Bytes> {
+    let messages = json!([{"role": "user", "content": prompt(COUNTED_BYTES)}]);
+    let body = json!({"model": ATTACKED_MODEL, "messages": messages}).to_string();
+    target.siblings.iter().map(|key| post("/v1/messages/count_tokens", &key_header(key), &body)).collect()
 }
 
 /// Stores a conversation for each of the further workspaces; returns the calls that continue them.

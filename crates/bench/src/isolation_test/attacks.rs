@@ -10,64 +10,57 @@ use testkit::http::{Client, Response};
 
 use super::Attack;
 use super::attackers::{Plan, Requests};
-use crate::hostile::gateway::{ATTACKED_MODEL, Gateway, MODEL, SHORT_MODEL};
+use crate::hostile::gateway::{ATTACKED_MODEL, Gateway, MODEL};
 use crate::hostile::requests::{
-    bombs, chat_body, chat_call, chat_head, continued, gzip_head, key_header, post, prompt, request, text,
+    ANNOUNCED_WITHOUT_KEY, MAX_BODY, announced, bombs, chat_body, chat_call, chat_head, continued, counted, gzip_head,
+    hopeless, key_header, post, prompt, request, text,
 };
 
 /// As many as a workspace may have by default.
 pub(super) const ENDPOINTS: u32 = 100;
 /// The size of a prompt that just fits into the context.
 const PROMPT_BYTES: usize = 4_000_000;
-/// The size of a prompt that cannot fit into its context.
-const HOPELESS_BYTES: usize = 12_000_000;
-/// The size of a prompt whose tokens are counted; a little less than what is accepted.
-const COUNTED_BYTES: usize = 1_000_000;
-/// What its engine counts, and returns the ids of.
-pub(super) const COUNTED_TOKENS: u64 = COUNTED_BYTES as u64 / 4;
+/// Connections that announce bodies with keys, and as many without a credential.
+const ANNOUNCERS: usize = 240;
+/// Announced bodies have the length that is allowed, half of it, and so on.
+const LENGTHS: usize = 8;
 /// The size of a response that is too large.
 pub(super) const RESPONSE_BYTES: usize = 65 << 20;
 
-/// Prepares an attack.
-pub(super) async fn plan(attack: Attack, gateway: &Gateway) -> anyhow::Result<Plan> {
-    let key = gateway.target.attacker.clone();
+/// Prepares an attack: what is sent at once.
+pub(super) async fn plans(attack: Attack, gateway: &Gateway) -> anyhow::Result<Vec<Plan>> {
+    let (key, siblings) = (gateway.target.attacker.clone(), &gateway.target.siblings);
+    let plan = |connections, per_second, request| vec![Plan { connections, per_second, request }];
     Ok(match attack {
-        Attack::None => Plan { connections: 0, per_second: 1, request: Arc::new(|_| Bytes::new()) },
+        Attack::None => Vec::new(),
         Attack::RejectedKeys => {
             let body = chat_body(MODEL, "hi", false);
             let request = move |number: u64| chat_call(&format!("sk-aaaaaaaaaaaa-{number:032}"), &body);
-            Plan { connections: 256, per_second: 5_000, request: Arc::new(request) }
+            plan(256, 5_000, Arc::new(request))
         }
-        Attack::FailingCalls => {
-            let call = chat_call(&key, "{\"model\": 1}");
-            Plan { connections: 256, per_second: 5_000, request: Arc::new(move |_| call.clone()) }
+        Attack::FailingCalls => plan(256, 5_000, cycle(vec![chat_call(&key, "{\"model\": 1}")])),
+        Attack::Announced => {
+            let lengths = |longest: usize| (0..LENGTHS).map(move |halved| longest >> halved);
+            let of_keys =
+                lengths(MAX_BODY).flat_map(|length| siblings.iter().map(move |key| announced(Some(key), length)));
+            let without_key = lengths(ANNOUNCED_WITHOUT_KEY).map(|length| announced(None, length));
+            let plan = |calls| Plan { connections: ANNOUNCERS, per_second: 500, request: cycle(calls) };
+            vec![plan(of_keys.collect()), plan(without_key.collect())]
         }
-        Attack::Edits => Plan { connections: 16, per_second: 1_000, request: edits(gateway).await? },
+        Attack::Edits => plan(16, 1_000, edits(gateway).await?),
         Attack::Bombs => {
-            let calls = bombs()?.map(|bomb| {
-                let head = gzip_head(&key, bomb.len());
-                Bytes::from([head.as_bytes(), &bomb].concat())
-            });
-            let request = move |number: u64| calls[usize::from(number % 2 == 1)].clone();
-            Plan { connections: 32, per_second: 100, request: Arc::new(request) }
+            let call = |bomb: Vec<u8>| Bytes::from([gzip_head(&key, bomb.len()).as_bytes(), &bomb].concat());
+            plan(32, 100, cycle(bombs()?.map(call).to_vec()))
         }
         Attack::LongPrompts => {
             let body = chat_body(ATTACKED_MODEL, &prompt(PROMPT_BYTES), false);
-            Plan { connections: 16, per_second: 50, request: in_turn(gateway, |key| chat_call(key, &body)) }
+            plan(16, 50, cycle(siblings.iter().map(|key| chat_call(key, &body)).collect()))
         }
-        Attack::HopelessPrompts => {
-            let body = chat_body(SHORT_MODEL, &prompt(HOPELESS_BYTES), false);
-            Plan { connections: 16, per_second: 15, request: in_turn(gateway, |key| chat_call(key, &body)) }
-        }
-        Attack::CountedTokens => {
-            let messages = json!([{"role": "user", "content": prompt(COUNTED_BYTES)}]);
-            let body = json!({"model": ATTACKED_MODEL, "messages": messages}).to_string();
-            let call = |key: &str| post("/v1/messages/count_tokens", &key_header(key), &body);
-            Plan { connections: 64, per_second: 200, request: in_turn(gateway, call) }
-        }
+        Attack::HopelessPrompts => plan(16, 15, cycle(hopeless(&gateway.target))),
+        Attack::CountedTokens => plan(64, 200, cycle(counted(&gateway.target))),
         Attack::LargeResponses => {
             let body = chat_body(ATTACKED_MODEL, "hi", false);
-            Plan { connections: 16, per_second: 5, request: in_turn(gateway, |key| chat_call(key, &body)) }
+            plan(16, 5, cycle(siblings.iter().map(|key| chat_call(key, &body)).collect()))
         }
         Attack::Endpoints => {
             let client = Client::new(format!("http://{}/v1", gateway.target.address)).key(&key);
@@ -76,22 +69,13 @@ pub(super) async fn plan(attack: Attack, gateway: &Gateway) -> anyhow::Result<Pl
                 let created = client.post_json("/endpoints", endpoint(number)).await;
                 ensure!(created.status == 201, "no endpoint was created: {}", created.text());
             }
-            let request = move |number: u64| endpoint_request(&key, number);
-            Plan { connections: 256, per_second: 1_000, request: Arc::new(request) }
+            plan(256, 1_000, Arc::new(move |number: u64| endpoint_request(&key, number)))
         }
-        Attack::StoredResponses => {
-            let calls = continued(&gateway.target).await?;
-            Plan { connections: 256, per_second: 500, request: cycle(calls) }
-        }
+        Attack::StoredResponses => plan(256, 500, cycle(continued(&gateway.target).await?)),
     })
 }
 
-/// The call of each workspace of the organization in turn.
-fn in_turn(gateway: &Gateway, call: impl Fn(&str) -> Bytes) -> Requests {
-    let calls: Vec<Bytes> = gateway.target.siblings.iter().map(|key| call(key)).collect();
-    cycle(calls)
-}
-
+/// Each of the requests in turn.
 fn cycle(calls: Vec<Bytes>) -> Requests {
     Arc::new(move |number: u64| calls[usize::try_from(number).unwrap_or_default() % calls.len()].clone())
 }

@@ -14,7 +14,7 @@ const CONNECTIONS: usize = 16;
 
 /// Calls for a while, on connections that have served a call before.
 pub(super) async fn call(target: &Target, per_second: u32, span: Duration) -> anyhow::Result<Latencies> {
-    let request: Bytes = chat_call(&target.other, &chat_body(MODEL, "hi", false));
+    let request: Bytes = chat_call(&target.victim, &chat_body(MODEL, "hi", false));
     let mut connections = Vec::new();
     for _ in 0..CONNECTIONS {
         let mut connection = Connection::open(target.address).await?;

@@ -6,11 +6,6 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bytes::Bytes;
-use http::Request;
-use http_body_util::{BodyExt, Full};
-use hyper::client::conn::http2;
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use rustls::pki_types::ServerName;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
@@ -18,7 +13,11 @@ use tokio::time::Instant;
 
 use super::Attack;
 use crate::hostile::gateway::{ATTACKED_MODEL, ENDPOINT, Target};
-use crate::hostile::requests::{MAX_BODY, bombs, chat_body, chat_call, chat_head, continued, gzip_head};
+use crate::hostile::http2::Http2;
+use crate::hostile::requests::{
+    ANNOUNCED_WITHOUT_KEY, MAX_BODY, announced, bombs, chat_body, chat_call, chat_head, continued, counted, gzip_head,
+    hopeless,
+};
 
 const BODIES: usize = 2_000;
 const ANNOUNCED: usize = 480;
@@ -27,13 +26,14 @@ const BOMBS: usize = 500;
 const HELD: usize = 5_000;
 const SLOW: usize = 2_000;
 const LARGE: usize = 32;
+const HOPELESS: usize = 32;
+const COUNTED: usize = 64;
 const STORED: usize = 64;
 /// The size of a response that is not streamed. The engine of this process has as many at a time as there are attackers.
 pub(super) const RESPONSE_BYTES: usize = 8 << 20;
 const HELD_BYTES: usize = 1 << 20;
 /// The size of a head that never ends.
 const HEAD_BYTES: usize = 16 << 10;
-const ANNOUNCED_WITHOUT_KEY: usize = 256 << 10;
 /// Below the bound of connections per address.
 const CONNECTIONS_PER_ADDRESS: usize = 1_000;
 const STREAMS_PER_CONNECTION: usize = 100;
@@ -56,9 +56,22 @@ pub(super) async fn start(
     attackers: &mut JoinSet<()>,
 ) -> anyhow::Result<()> {
     let bombs = Arc::new(if attack == Attack::Gzip { bombs()? } else { Default::default() });
-    let stored = Arc::new(if attack == Attack::StoredResponses { continued(target).await? } else { Vec::new() });
+    // One of each workspace.
+    let calls = Arc::new(match attack {
+        Attack::HopelessPrompts => hopeless(target),
+        Attack::CountedTokens => counted(target),
+        Attack::StoredResponses => continued(target).await?,
+        Attack::Bodies
+        | Attack::Announced
+        | Attack::Heads
+        | Attack::Gzip
+        | Attack::Held
+        | Attack::SlowHttp1
+        | Attack::SlowHttp2
+        | Attack::LargeResponses => Vec::new(),
+    });
     for number in 0..connections(attack, percent) {
-        let (target, bombs, stored) = (target.clone(), Arc::clone(&bombs), Arc::clone(&stored));
+        let (target, bombs, calls) = (target.clone(), Arc::clone(&bombs), Arc::clone(&calls));
         attackers.spawn(async move {
             loop {
                 // A rejection or a reset is what the attacker expects.
@@ -74,7 +87,9 @@ pub(super) async fn start(
                         let key = &target.siblings[number % target.siblings.len()];
                         slow_reader(&target, number, key, false).await
                     }
-                    Attack::StoredResponses => continued_call(&target, number, &stored[number % stored.len()]).await,
+                    Attack::HopelessPrompts | Attack::CountedTokens | Attack::StoredResponses => {
+                        whole_call(&target, number, &calls[number % calls.len()]).await
+                    }
                 };
                 tokio::time::sleep(RETRY_PAUSE).await;
             }
@@ -97,6 +112,8 @@ pub(super) fn connections(attack: Attack, percent: u32) -> usize {
         Attack::SlowHttp1 => SLOW,
         Attack::SlowHttp2 => SLOW / STREAMS_PER_CONNECTION,
         Attack::LargeResponses => LARGE,
+        Attack::HopelessPrompts => HOPELESS,
+        Attack::CountedTokens => COUNTED,
         Attack::StoredResponses => STORED,
     };
     (all * percent as usize).div_ceil(100)
@@ -138,13 +155,8 @@ async fn announced_body(target: &Target, number: usize) -> anyhow::Result<()> {
     let key = number.is_multiple_of(2).then(|| &target.siblings[number / 2 % target.siblings.len()]);
     let mut length = if key.is_some() { MAX_BODY } else { ANNOUNCED_WITHOUT_KEY };
     while length > 1 {
-        let announced = format!("content-length: {length}\r\n");
-        let head = match key {
-            Some(key) => chat_head(key, &announced),
-            None => format!("POST /api/x HTTP/1.1\r\nhost: x\r\n{announced}\r\n"),
-        };
         let mut stream = connect(target, number).await?;
-        stream.write_all(format!("{head}{{").as_bytes()).await?;
+        stream.write_all(&announced(key.map(String::as_str), length)).await?;
         let since = Instant::now();
         wait_for_response(&mut stream).await?;
         if since.elapsed() > RETRY_PAUSE {
@@ -175,7 +187,7 @@ async fn held_call(target: &Target, number: usize) -> anyhow::Result<()> {
     wait_for_response(&mut stream).await
 }
 
-async fn continued_call(target: &Target, number: usize, call: &[u8]) -> anyhow::Result<()> {
+async fn whole_call(target: &Target, number: usize, call: &[u8]) -> anyhow::Result<()> {
     let mut stream = connect(target, number).await?;
     stream.write_all(call).await?;
     wait_for_response(&mut stream).await
@@ -204,47 +216,4 @@ async fn slow_http2(target: &Target) -> anyhow::Result<()> {
     // By then the gateway has ended all of them.
     tokio::time::sleep(UNREAD_FOR).await;
     Ok(())
-}
-
-/// An HTTP/2 connection.
-pub(super) struct Http2 {
-    sender: http2::SendRequest<Full<Bytes>>,
-    _driver: JoinSet<()>,
-}
-
-impl Http2 {
-    /// With a stream window of this many bytes, if it is to be small.
-    pub(super) async fn connect(target: &Target, window: Option<u32>) -> anyhow::Result<Self> {
-        let config = target.tls.clone().context("the gateway serves no TLS")?;
-        let stream = TcpStream::connect(target.address).await?;
-        // Otherwise the second frame of a call waits 40 ms for the kernel's delayed acknowledgement.
-        stream.set_nodelay(true)?;
-        let name = ServerName::try_from("localhost")?;
-        let stream = tokio_rustls::TlsConnector::from(config).connect(name, stream).await?;
-        let mut builder = http2::Builder::new(TokioExecutor::new());
-        builder.initial_stream_window_size(window);
-        let (sender, connection) = builder.handshake(TokioIo::new(stream)).await?;
-        let mut driver = JoinSet::new();
-        driver.spawn(async move {
-            let _ = connection.await;
-        });
-        Ok(Self { sender, _driver: driver })
-    }
-
-    /// Sends a call; its response is not read.
-    async fn send(&mut self, key: &str, body: Bytes) -> anyhow::Result<hyper::Response<hyper::body::Incoming>> {
-        let request = Request::post("https://localhost/v1/chat/completions")
-            .header("authorization", format!("Bearer {key}"))
-            .header("content-type", "application/json")
-            .body(Full::new(body))?;
-        Ok(self.sender.send_request(request).await?)
-    }
-
-    /// Sends a call and reads its response.
-    pub(super) async fn call(&mut self, key: &str, body: Bytes) -> anyhow::Result<u16> {
-        let response = self.send(key, body).await?;
-        let status = response.status().as_u16();
-        response.into_body().collect().await?;
-        Ok(status)
-    }
 }

@@ -5,7 +5,6 @@
 //! Where no control group can be created, there is no limit, and the resident memory of the process is shown.
 
 mod attacks;
-mod bystander;
 mod cgroup;
 mod watch;
 
@@ -19,7 +18,7 @@ use tokio::task::JoinSet;
 use watch::Watch;
 
 use crate::hostile::gateway::{Confinement, Gateway, Setup};
-use crate::hostile::host;
+use crate::hostile::{bystander, host, requests};
 
 /// How long the gateway may take to return its memory after an attack.
 const RECOVERY: Duration = Duration::from_secs(60);
@@ -70,12 +69,16 @@ pub enum Attack {
     SlowHttp2,
     /// 32 responses of 8 MiB that are not streamed, of 20 workspaces of one organization whose clients do not read.
     LargeResponses,
+    /// Prompts of 12 MB of 20 workspaces of one organization for a context of 8,192 tokens, on 32 connections.
+    HopelessPrompts,
+    /// Tokens of prompts of 1 MB of 20 workspaces of one organization that are counted, on 64 connections.
+    CountedTokens,
     /// Stored conversations of 1 MB that 20 workspaces of one organization continue on 64 connections.
     StoredResponses,
 }
 
 impl Attack {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 11] = [
         Self::Bodies,
         Self::Announced,
         Self::Heads,
@@ -84,13 +87,19 @@ impl Attack {
         Self::SlowHttp1,
         Self::SlowHttp2,
         Self::LargeResponses,
+        Self::HopelessPrompts,
+        Self::CountedTokens,
         Self::StoredResponses,
     ];
 
     /// Further workspaces of the attacker's organization.
     const fn siblings(self) -> usize {
         match self {
-            Self::Announced | Self::LargeResponses | Self::StoredResponses => 20,
+            Self::Announced
+            | Self::LargeResponses
+            | Self::HopelessPrompts
+            | Self::CountedTokens
+            | Self::StoredResponses => 20,
             Self::Bodies | Self::Heads | Self::Gzip | Self::Held | Self::SlowHttp1 | Self::SlowHttp2 => 0,
         }
     }
@@ -103,7 +112,8 @@ impl Attack {
     fn script(self) -> Script {
         match self {
             Self::LargeResponses => Script { huge_bytes: attacks::RESPONSE_BYTES, ..Script::default() },
-            Self::StoredResponses => Script::default(),
+            Self::CountedTokens => Script { prompt_tokens: requests::COUNTED_TOKENS, ..Script::default() },
+            Self::HopelessPrompts | Self::StoredResponses => Script::default(),
             Self::Bodies
             | Self::Announced
             | Self::Heads
@@ -112,6 +122,11 @@ impl Attack {
             | Self::SlowHttp1
             | Self::SlowHttp2 => paced_stream(),
         }
+    }
+
+    /// The kind of the attackers' engine. Only engines of a known kind are asked to count tokens.
+    fn engine(self) -> Option<&'static str> {
+        (self == Self::CountedTokens).then_some("vllm")
     }
 }
 
@@ -150,7 +165,7 @@ async fn run_attack(options: &Options, attack: Attack) -> anyhow::Result<Vec<Str
         memory_budget: members.is_none().then_some(limit / BUDGET_DIVISOR),
         confinement: members.map_or(Confinement::Anywhere, Confinement::Group),
         attacked: attack.script(),
-        attacked_engine: None,
+        attacked_engine: attack.engine(),
     };
     let mut gateway = Gateway::start(&setup).await?;
     let pid = gateway.forebay.child.pid();

@@ -8,8 +8,8 @@ use http::Method;
 use serde_json::json;
 use testkit::http::Client;
 
-use super::attacks::Http2;
-use crate::hostile::gateway::{MODEL, Target};
+use super::gateway::{MODEL, Target};
+use super::http2::Http2;
 
 /// Between two calls.
 const PERIOD: Duration = Duration::from_millis(50);
@@ -17,36 +17,59 @@ const PERIOD: Duration = Duration::from_millis(50);
 const LARGE_BYTES: usize = 200_000;
 const LARGE_EVERY: u32 = 4;
 const SIGN_IN_EVERY: u32 = 50;
+/// What such a call is called in messages.
+const LARGE_CALL: &str = "call of 200 KB";
 /// A call that takes longer has failed.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What the others saw.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// In milliseconds.
     latencies: Vec<f64>,
-    pub(super) failed: usize,
+    pub(crate) failed: usize,
+    large: usize,
+    failed_large: usize,
     /// The first failure.
-    pub(super) example: String,
+    pub(crate) example: String,
 }
 
 impl Seen {
-    pub(super) fn calls(&self) -> usize {
+    pub(crate) fn calls(&self) -> usize {
         self.latencies.len() + self.failed
     }
 
-    pub(super) fn percentile(&self, part: f64) -> f64 {
+    pub(crate) fn percentile(&self, part: f64) -> f64 {
         let mut sorted = self.latencies.clone();
         sorted.sort_by(f64::total_cmp);
         let index = (sorted.len() as f64 * part) as usize;
         sorted.get(index.min(sorted.len().saturating_sub(1))).copied().unwrap_or_default()
     }
 
+    /// Whether a small call or a sign-in failed, or more than one in a hundred of the large calls.
+    pub(crate) fn breaks_promise(&self) -> bool {
+        self.failed > self.failed_large || self.failed_large * 100 > self.large
+    }
+
+    /// Adds what was seen later.
+    pub(crate) fn extend(&mut self, later: Self) {
+        self.latencies.extend(later.latencies);
+        self.failed += later.failed;
+        self.large += later.large;
+        self.failed_large += later.failed_large;
+        if self.example.is_empty() {
+            self.example = later.example;
+        }
+    }
+
     fn add(&mut self, what: &str, outcome: anyhow::Result<u16>, latency: Duration) {
+        let is_large = usize::from(what == LARGE_CALL);
+        self.large += is_large;
         match outcome {
             Ok(200) => self.latencies.push(latency.as_secs_f64() * 1_000.0),
             failure => {
                 self.failed += 1;
+                self.failed_large += is_large;
                 if self.example.is_empty() {
                     let failure = failure.map_or_else(|error| format!("{error:#}"), |status| status.to_string());
                     self.example = format!("{what}: {failure}");
@@ -57,7 +80,7 @@ impl Seen {
 }
 
 /// Calls for a while, on a thread of its own: the attackers keep theirs busy.
-pub(super) fn start(target: Target, span: Duration) -> anyhow::Result<JoinHandle<anyhow::Result<Seen>>> {
+pub(crate) fn start(target: Target, span: Duration) -> anyhow::Result<JoinHandle<anyhow::Result<Seen>>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let calls = move || runtime.block_on(call(&target, span));
     Ok(std::thread::Builder::new().name("others".into()).spawn(calls)?)
@@ -71,7 +94,7 @@ async fn call(target: &Target, span: Duration) -> anyhow::Result<Seen> {
     let (small, large) = (chat("hi"), chat(&"x".repeat(LARGE_BYTES)));
     let sign_in = Bytes::from(json!({"email": target.person.0, "password": target.person.1}).to_string());
     let client = Client::new(format!("http://{}", target.address));
-    let calling = client.clone().key(&target.other);
+    let calling = client.clone().key(&target.bystander);
     let mut http2 = match &target.tls {
         Some(_) => Some(Http2::connect(target, None).await?),
         None => None,
@@ -84,11 +107,11 @@ async fn call(target: &Target, span: Duration) -> anyhow::Result<Seen> {
         }
         let (what, client, path, body) = match round {
             _ if round % SIGN_IN_EVERY == 0 => ("sign-in", &client, "/api/session", &sign_in),
-            _ if round % LARGE_EVERY == 0 => ("call of 200 KB", &calling, "/v1/chat/completions", &large),
+            _ if round % LARGE_EVERY == 0 => (LARGE_CALL, &calling, "/v1/chat/completions", &large),
             _ => ("small call", &calling, "/v1/chat/completions", &small),
         };
         let outcome = match &mut http2 {
-            Some(connection) => tokio::time::timeout(TIMEOUT, connection.call(&target.other, small.clone())).await,
+            Some(connection) => tokio::time::timeout(TIMEOUT, connection.call(&target.bystander, small.clone())).await,
             None => {
                 let call = async {
                     let response = client.try_send(Method::POST, path, body.clone()).await?;

@@ -52,6 +52,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 33, script: include_str!("../migrations/0033_files_in_a_bucket.sql") },
     Migration { version: 34, script: include_str!("../migrations/0034_classes_of_calls.sql") },
     Migration { version: 35, script: include_str!("../migrations/0035_totals_of_files.sql") },
+    Migration { version: 36, script: include_str!("../migrations/0036_bytes_of_lines.sql") },
 ];
 
 /// Migrations that only add, each with the newest migration that a version must know to work with it. All others require
@@ -84,6 +85,7 @@ const ADDING: &[(i64, i64)] = &[
     (33, 9),
     (34, 9),
     (35, 9),
+    (36, 9),
 ];
 
 const SERVES_SINCE: &str = "SELECT MAX(serves_since) AS serves_since FROM schema_version";

@@ -19,6 +19,8 @@ pub enum BatchError {
     TooManyBatches { limit: u64 },
     #[error("the workspace may have at most {limit} lines that have not ended")]
     TooManyQueued { limit: u64 },
+    #[error("{}", too_large_queue(.0))]
+    TooLargeQueue(FullStorage),
     #[error("{why}")]
     Invalid { param: String, why: String },
     #[error("the batch has not ended")]
@@ -46,6 +48,15 @@ fn full(FullStorage { bound, limit }: &FullStorage) -> String {
         FileBound::Total => ("the files of all workspaces", "only the operator can change that"),
     };
     format!("{what} may have at most {limit} bytes: {remedy}")
+}
+
+fn too_large_queue(FullStorage { bound, limit }: &FullStorage) -> String {
+    let whose = match bound {
+        FileBound::Workspace => "a workspace",
+        FileBound::Organization => "an organization",
+        FileBound::Total => "all workspaces",
+    };
+    format!("the lines of batches of {whose} that have not ended may have at most {limit} bytes, with their results")
 }
 
 impl From<StoreError> for BatchError {

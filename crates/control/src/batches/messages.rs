@@ -99,6 +99,9 @@ impl BatchStorage {
         for part in lines.chunks(256) {
             batches::insert_lines(&mut tx, &batch.id, part).await?;
         }
+        if let Some(full) = batches::lines_exceed(&mut tx, &batch, 0, self.bounds.max_bytes).await? {
+            return Err(BatchError::TooLargeQueue(full));
+        }
         record_creation(command, &mut tx, &batch).await?;
         tx.commit().await?;
         self.nudge.notify_one();

@@ -10,6 +10,7 @@ use store::batches;
 /// Lines that one transaction inserts, and their bytes.
 const MAX_LINES: usize = 256;
 const MAX_BYTES: usize = 2 << 20;
+const TOO_MANY_LINES: &str = "too_many_lines";
 
 /// An input without problems, whose lines are stored.
 #[derive(Debug)]
@@ -60,12 +61,20 @@ impl BatchStorage {
             Some(file) => batches::files::find(&self.store, &batch.workspace, file, (claim.now)()).await?,
             None => None,
         };
-        let Some(file) = found.map(|file| file.id) else {
+        let Some(file) = found else {
             let message = "the input file was deleted, or has expired";
             parser.problem(None, "file_not_found", message, "input_file_id");
             return Ok(parser);
         };
-        let mut reader = FileReader::new(self, file);
+        let mut tx = self.begin_owned(&batch.id, claim).await?;
+        // No more than the file has.
+        let full = batches::lines_exceed(&mut tx, batch, file.bytes, self.bounds.max_bytes).await?;
+        tx.commit().await?;
+        if let Some(full) = full {
+            parser.problem(None, TOO_MANY_LINES, &BatchError::TooLargeQueue(full).to_string(), "");
+            return Ok(parser);
+        }
+        let mut reader = FileReader::new(self, file.id);
         let mut is_over = false;
         while !is_over && parser.problems.len() < MAX_PROBLEMS {
             let chunk = reader.next().await?;
@@ -108,7 +117,7 @@ impl BatchStorage {
         if batches::queued(&mut tx, &batch.workspace).await?.0 + lines > limit {
             drop(tx);
             let message = BatchError::TooManyQueued { limit }.to_string();
-            let problem = BatchProblem { code: "too_many_lines".to_owned(), line: None, message, param: None };
+            let problem = BatchProblem { code: TOO_MANY_LINES.to_owned(), line: None, message, param: None };
             return self.fail(batch, claim, vec![problem]).await;
         }
         batches::start(&mut tx, &batch.id, model.as_deref(), lines, (claim.now)()).await?;

@@ -265,8 +265,8 @@ fn a_store_is_migrated_once() {
     let folder = tempfile::tempdir().unwrap();
     let data_dir = folder.path().to_str().unwrap();
     let migrate = || String::from_utf8(forebay(&["migrate", "--data-dir", data_dir]).stdout).unwrap();
-    expect!["schema version 35 (was 0)\n"].assert_eq(&migrate());
-    expect!["schema version 35 (was 35)\n"].assert_eq(&migrate());
+    expect!["schema version 36 (was 0)\n"].assert_eq(&migrate());
+    expect!["schema version 36 (was 36)\n"].assert_eq(&migrate());
 }
 
 /// Creates a self-signed certificate for the loopback address. It is not one of an authority, so that it can be trusted as it is.

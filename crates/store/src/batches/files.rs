@@ -64,7 +64,7 @@ pub struct Deletion {
     pub chunks: Vec<u64>,
 }
 
-/// A bound that leaves no room for files.
+/// A bound that leaves no room for files, or for lines of batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FullStorage {
     pub bound: FileBound,

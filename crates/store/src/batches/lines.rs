@@ -1,12 +1,13 @@
 //! The lines of a batch that have not ended.
 
-use super::files::{StoredContent, content};
+use super::files::{FileBound, FullStorage, StoredContent, content};
 use super::results::{EndedLine, end_lines};
 use crate::db::{Engine, Store, Tx};
 use crate::error::StoreError;
 use crate::row;
+use crate::stored_bytes::MaxBytes;
 use crate::values::{chunks, insert_shared_text};
-use domain::batches::LineOutcome;
+use domain::batches::{Batch, LineOutcome};
 use domain::{BatchId, RunId, Timestamp, WorkspaceId};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
@@ -52,6 +53,9 @@ pub struct QueuedLines(pub u64);
 
 /// Adds lines, which may be taken at once.
 pub async fn insert_lines(tx: &mut Tx, batch: &BatchId, lines: &[NewLine]) -> Result<(), StoreError> {
+    let bytes = lines.iter().map(|line| line.content.bytes.len() as u64).sum();
+    let grow = sqlx::query("UPDATE batches SET line_bytes = line_bytes + $2 WHERE id = $1");
+    tx.execute(grow.bind(batch.as_str()).bind(row::to_number(bytes))).await?;
     for chunk in chunks(lines) {
         let shared = "batch_id, run_id, available_at, attempts, last_code";
         let own = "number, custom_id, content_key, content";
@@ -67,13 +71,18 @@ pub async fn insert_lines(tx: &mut Tx, batch: &BatchId, lines: &[NewLine]) -> Re
     Ok(())
 }
 
-/// Deletes lines of a batch, and returns whether some may be left.
+/// Deletes lines of a batch that has no results, and returns whether some may be left.
 pub async fn clear_lines(tx: &mut Tx, batch: &BatchId) -> Result<bool, StoreError> {
     let text = format!(
         "DELETE FROM batch_lines WHERE batch_id = $1 AND number IN \
          (SELECT number FROM batch_lines WHERE batch_id = $1 ORDER BY number LIMIT {LINES})"
     );
-    Ok(tx.execute(sqlx::query(AssertSqlSafe(text)).bind(batch.as_str())).await? == u64::from(LINES))
+    let is_left = tx.execute(sqlx::query(AssertSqlSafe(text)).bind(batch.as_str())).await? == u64::from(LINES);
+    if !is_left {
+        let clear = sqlx::query("UPDATE batches SET line_bytes = 0 WHERE id = $1");
+        tx.execute(clear.bind(batch.as_str())).await?;
+    }
+    Ok(is_left)
 }
 
 /// The lines of the open batches of a workspace that have not ended.
@@ -83,6 +92,37 @@ pub async fn queued(tx: &mut Tx, workspace: &WorkspaceId) -> Result<QueuedLines,
          WHERE workspace_id = $1 AND is_open = 1",
     );
     tx.count(query.bind(workspace.as_str()), "lines").await.map(QueuedLines)
+}
+
+/// The bound of `max` that `more` bytes of lines of an open batch would exceed. Lines count until they have ended, and results
+/// until they are in files. Results are stored past every bound, so an organization counts for at most its own: what it has
+/// beyond leaves the others their room.
+pub async fn lines_exceed(
+    tx: &mut Tx,
+    batch: &Batch,
+    more: u64,
+    max: MaxBytes,
+) -> Result<Option<FullStorage>, StoreError> {
+    let query = sqlx::query(
+        "SELECT b.organization_id, CAST(SUM(b.line_bytes) AS BIGINT) AS bytes, \
+         CAST(SUM(CASE WHEN b.workspace_id = $1 THEN b.line_bytes ELSE 0 END) AS BIGINT) AS own, \
+         MAX(o.max_stored_bytes) AS bound FROM batches b LEFT JOIN organizations o ON o.id = b.organization_id \
+         WHERE b.is_open = 1 GROUP BY b.organization_id",
+    );
+    let full = |bound, limit| Ok(Some(FullStorage { bound, limit }));
+    let mut total = more;
+    for found in tx.rows(query.bind(batch.workspace.as_str())).await? {
+        let bytes = row::count(&found, "bytes")?;
+        let bound = row::optional_count(&found, "bound")?.unwrap_or(max.organization);
+        if row::count(&found, "own")? + more > max.workspace {
+            return full(FileBound::Workspace, max.workspace);
+        }
+        if row::text(&found, "organization_id")? == batch.organization.as_str() && bytes + more > bound {
+            return full(FileBound::Organization, bound);
+        }
+        total += bytes.min(bound);
+    }
+    if total > max.total { full(FileBound::Total, max.total) } else { Ok(None) }
 }
 
 /// Takes up to `limit` lines until `until`, but at most [`CLAIMED_BYTES`] or one line. No two runs take the same line.

@@ -10,8 +10,8 @@ mod results;
 
 pub use files::StoredContent;
 pub use lines::{
-    ClaimedLine, Deferral, NewLine, QueuedLines, claim, clear_lines, defer, end_waiting, insert_lines, queued, release,
-    renew,
+    ClaimedLine, Deferral, NewLine, QueuedLines, claim, clear_lines, defer, end_waiting, insert_lines, lines_exceed,
+    queued, release, renew,
 };
 pub use record::{
     BatchQuery, MAX_LISTED, OpenBatch, cancel, delete, disown, fail, find, find_any, finish, insert, insert_open, list,

@@ -47,19 +47,29 @@ pub struct LineResult {
     pub content: Option<StoredContent>,
 }
 
+/// What ended lines add to their batch.
+#[derive(Default)]
+struct Sums {
+    counts: LineCounts,
+    usage: LineUsage,
+    cost: NanoUsd,
+    /// The size of the lines, which are deleted, and of their results.
+    line_bytes: u64,
+    result_bytes: u64,
+}
+
 /// Ends lines, and counts them and their usage. Returns for each whether this transaction ended it: a line that another run
 /// has ended before keeps that result, and must not leave another usage event.
 pub async fn end_lines(tx: &mut Tx, lines: &[EndedLine]) -> Result<Vec<bool>, StoreError> {
     let mut ended = Vec::with_capacity(lines.len());
-    let mut sums: BTreeMap<&str, (LineCounts, LineUsage, NanoUsd)> = BTreeMap::new();
+    let mut sums: BTreeMap<&str, Sums> = BTreeMap::new();
     for line in lines {
-        let delete = sqlx::query("DELETE FROM batch_lines WHERE batch_id = $1 AND number = $2");
-        let delete = delete.bind(line.batch.as_str()).bind(row::to_number(line.number));
-        let is_first = tx.execute(delete).await? == 1;
-        ended.push(is_first);
-        if !is_first {
-            continue;
-        }
+        let delete = sqlx::query(
+            "DELETE FROM batch_lines WHERE batch_id = $1 AND number = $2 RETURNING CAST(LENGTH(content) AS BIGINT) AS bytes",
+        );
+        let deleted = tx.row(delete.bind(line.batch.as_str()).bind(row::to_number(line.number))).await?;
+        ended.push(deleted.is_some());
+        let Some(deleted) = deleted else { continue };
         let content = line.content.as_ref();
         let insert = sqlx::query(
             "INSERT INTO batch_results (batch_id, number, custom_id, outcome, status, content_key, content) \
@@ -73,22 +83,26 @@ pub async fn end_lines(tx: &mut Tx, lines: &[EndedLine]) -> Result<Vec<bool>, St
         .bind(content.and_then(|content| content.key.as_deref()))
         .bind(content.map(|content| content.bytes.as_slice()));
         tx.execute(insert).await?;
-        let (counts, usage, cost) = sums.entry(line.batch.as_str()).or_default();
-        counts.count(line.outcome);
-        *usage += line.usage;
-        *cost += line.cost;
+        let sum = sums.entry(line.batch.as_str()).or_default();
+        sum.counts.count(line.outcome);
+        sum.usage += line.usage;
+        sum.cost += line.cost;
+        sum.line_bytes += row::count(&deleted, "bytes")?;
+        sum.result_bytes += content.map_or(0, |content| content.bytes.len() as u64);
     }
     // In the order of the ids, so that two transactions cannot deadlock.
-    for (batch, (counts, usage, cost)) in sums {
+    for (batch, Sums { counts, usage, cost, line_bytes, result_bytes }) in sums {
         let update = sqlx::query(
             "UPDATE batches SET succeeded = succeeded + $2, failed = failed + $3, cancelled = cancelled + $4, \
              expired = expired + $5, input_tokens = input_tokens + $6, cached_tokens = cached_tokens + $7, \
-             output_tokens = output_tokens + $8, reasoning_tokens = reasoning_tokens + $9, cost = cost + $10 WHERE id = $1",
+             output_tokens = output_tokens + $8, reasoning_tokens = reasoning_tokens + $9, \
+             line_bytes = line_bytes - $10 + $11, cost = cost + $12 WHERE id = $1",
         )
         .bind(batch);
         let LineCounts { total: _, succeeded, failed, cancelled, expired } = counts;
         let LineUsage { input, cached, output, reasoning } = usage;
-        let numbers = [succeeded, failed, cancelled, expired, input, cached, output, reasoning];
+        let numbers =
+            [succeeded, failed, cancelled, expired, input, cached, output, reasoning, line_bytes, result_bytes];
         let update = numbers.into_iter().fold(update, |update, number| update.bind(row::to_number(number)));
         tx.execute(update.bind(cost.nanos())).await?;
     }

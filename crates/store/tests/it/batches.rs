@@ -95,6 +95,51 @@ async fn end(store: &Store, batch: &Batch, number: u64, outcome: LineOutcome) ->
     change(store, async |tx| batches::end_lines(tx, &[line]).await.unwrap()[0]).await
 }
 
+/// Which bound the lines of open batches exceed with this many bytes more.
+async fn full_lines(store: &Store, batch: &Batch, more: u64) -> Option<FileBound> {
+    let max = MaxBytes { workspace: 20, organization: 30, total: 40 };
+    let full = change(store, async |tx| batches::lines_exceed(tx, batch, more, max).await.unwrap()).await;
+    full.map(|full| full.bound)
+}
+
+#[tokio::test]
+async fn lines_count_until_they_end_and_results_until_they_are_in_files() {
+    on_both(async |_, store| {
+        let first = people::workspace(&store).await;
+        let second = Workspace { id: WorkspaceId::new(NOW, entropy()), ..first.clone() };
+        let third = Workspace { id: WorkspaceId::new(NOW, entropy()), ..first.clone() };
+        let stranger = people::workspace(&store).await;
+        // Four bytes a line.
+        let batch = running(&store, &first, 4).await;
+        assert_eq!(full_lines(&store, &batch, 4).await, None);
+        assert_eq!(full_lines(&store, &batch, 5).await, Some(FileBound::Workspace));
+        let of_second = running(&store, &second, 3).await;
+        assert_eq!(full_lines(&store, &of_second, 2).await, None);
+        assert_eq!(full_lines(&store, &of_second, 3).await, Some(FileBound::Organization));
+        let of_stranger = running(&store, &stranger, 2).await;
+        assert_eq!(full_lines(&store, &of_stranger, 4).await, None);
+        assert_eq!(full_lines(&store, &of_stranger, 5).await, Some(FileBound::Total));
+
+        // Eight bytes a response, past the bound of the organization, which leaves the stranger its room.
+        for number in 1..=4 {
+            assert!(end(&store, &batch, number, LineOutcome::Succeeded).await);
+        }
+        let of_third = running(&store, &third, 1).await;
+        assert_eq!(full_lines(&store, &of_third, 0).await, Some(FileBound::Organization));
+        assert_eq!(full_lines(&store, &of_stranger, 2).await, None);
+        assert_eq!(full_lines(&store, &of_stranger, 3).await, Some(FileBound::Total));
+
+        change(&store, async |tx| {
+            batches::finish(tx, &batch.id, (None, None), BatchStatus::Completed, 0, NOW).await.unwrap();
+            assert!(!batches::clear_lines(tx, &of_second.id).await.unwrap());
+        })
+        .await;
+        assert_eq!(full_lines(&store, &of_third, 16).await, None);
+        assert_eq!(full_lines(&store, &of_third, 17).await, Some(FileBound::Workspace));
+    })
+    .await;
+}
+
 async fn find(store: &Store, batch: &Batch) -> Batch {
     batches::find_any(store, &batch.id).await.unwrap().unwrap()
 }

@@ -37,7 +37,9 @@ impl FailedBatchRequest {
             BatchError::FileTooLarge { .. } | BatchError::TooManyLines { .. } | BatchError::Full(_) => {
                 StatusCode::PAYLOAD_TOO_LARGE
             }
-            BatchError::TooManyBatches { .. } | BatchError::TooManyQueued { .. } => StatusCode::TOO_MANY_REQUESTS,
+            BatchError::TooManyBatches { .. } | BatchError::TooManyQueued { .. } | BatchError::TooLargeQueue(_) => {
+                StatusCode::TOO_MANY_REQUESTS
+            }
             BatchError::Invalid { .. } | BatchError::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
             BatchError::NotEnded => StatusCode::BAD_REQUEST,
             BatchError::NotCancellable { .. } | BatchError::KeyInUse => StatusCode::CONFLICT,
@@ -56,7 +58,7 @@ impl FailedBatchRequest {
             BatchError::FileTooLarge { .. } | BatchError::TooManyLines { .. } => "payload_too_large",
             BatchError::Full(_) => "storage_full",
             BatchError::TooManyBatches { .. } => "too_many_batches",
-            BatchError::TooManyQueued { .. } => "too_many_lines",
+            BatchError::TooManyQueued { .. } | BatchError::TooLargeQueue(_) => "too_many_lines",
             BatchError::Invalid { .. } => "invalid_value",
             BatchError::KeyReused => "idempotency_key_reused",
             BatchError::KeyInUse => "idempotency_in_progress",
@@ -83,8 +85,8 @@ impl FailedBatchRequest {
 
     /// Trying again at once is pointless.
     pub(crate) fn is_final(&self) -> bool {
-        use BatchError::{NotCancellable, TooManyBatches, TooManyQueued};
-        matches!(self.0, TooManyBatches { .. } | TooManyQueued { .. } | NotCancellable { .. })
+        use BatchError::{NotCancellable, TooLargeQueue, TooManyBatches, TooManyQueued};
+        matches!(self.0, TooManyBatches { .. } | TooManyQueued { .. } | TooLargeQueue(_) | NotCancellable { .. })
     }
 
     /// The cause, for the log only.

@@ -1,7 +1,15 @@
-//! Logs of engines on other nodes' machines.
+//! Logs of engines on other nodes' machines, and the audit entries of those who read logs.
 
+use crate::command::{AuditedChange, Command};
+use crate::command_error::CommandError;
 use crate::node_requests::Request;
 use serde::{Deserialize, Serialize};
+use store::audit::{self, Filter};
+use store::content_keys::{ContentKeys, Scope};
+
+const READ: &str = "log.read";
+/// One entry for each user and log in this time: the console reads a log every few seconds while it shows it.
+const READ_PERIOD_MILLIS: i64 = 3_600_000;
 
 /// The part of a log that is wanted.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -11,6 +19,9 @@ pub struct LogPart {
     pub max_bytes: u64,
     /// Only lines with this text; empty for all.
     pub search: String,
+    /// Whether the node that asks has a content key, so that it can open a sealed text.
+    #[serde(default)]
+    pub may_be_sealed: bool,
 }
 
 impl Request for LogPart {
@@ -18,4 +29,62 @@ impl Request for LogPart {
 
     /// `None` if the node has no such log.
     type Response = Option<String>;
+}
+
+impl LogPart {
+    /// The text as it passes through the store: sealed if both nodes have a content key.
+    pub fn seal(&self, text: String, keys: Option<&ContentKeys>) -> String {
+        match keys.filter(|_| self.may_be_sealed) {
+            Some(keys) => keys.seal_text(self.scope(), &text),
+            None => text,
+        }
+    }
+
+    /// The text that [`Self::seal`] was given.
+    pub fn open(&self, text: String, keys: Option<&ContentKeys>) -> String {
+        keys.and_then(|keys| keys.open_text(self.scope(), &text)).unwrap_or(text)
+    }
+
+    fn scope(&self) -> Scope<'_> {
+        Scope::EngineLog { name: &self.name }
+    }
+}
+
+/// Records in the audit log that a log was read, unless the same user has read it in the last hour.
+pub async fn record_read(command: Command<'_>, name: &str) -> Result<(), CommandError> {
+    let earlier = Filter {
+        actor: Some(command.author.to_string()),
+        action: Some(READ.to_owned()),
+        subject: Some(name.to_owned()),
+        from: Some(command.now.plus_millis(-READ_PERIOD_MILLIS)),
+        ..Filter::default()
+    };
+    if !audit::list(command.store, &earlier, 1).await?.is_empty() {
+        return Ok(());
+    }
+    let mut tx = command.store.begin().await?;
+    command.record(&mut tx, AuditedChange::new(READ, None, name)).await?;
+    Ok(tx.commit().await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_passes_through_the_store_sealed_if_both_nodes_have_a_content_key() {
+        let keys = ContentKeys::single([1; 32]);
+        for (asks, responds) in [(true, true), (true, false), (false, true), (false, false)] {
+            let part = |name: &str| LogPart {
+                name: name.to_owned(),
+                max_bytes: 1,
+                search: String::new(),
+                may_be_sealed: asks,
+            };
+            let stored = part("rep_1").seal("a prompt".to_owned(), responds.then_some(&keys));
+            assert_eq!(stored == "a prompt", !(asks && responds), "{asks} {responds}");
+            assert_eq!(part("rep_1").open(stored.clone(), asks.then_some(&keys)), "a prompt", "{asks} {responds}");
+            assert_eq!(part("rep_2").open(stored.clone(), asks.then_some(&keys)), stored, "it is that of one log");
+        }
+    }
 }

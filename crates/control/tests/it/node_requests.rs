@@ -10,7 +10,7 @@ async fn a_request_that_fails_does_not_delay_the_others() {
     on_both(async |_, store| {
         let mut tx = store.begin().await.unwrap();
         for (at, id) in (0..).zip(["1", "2", "3"]) {
-            let part = LogPart { name: id.to_owned(), max_bytes: 1, search: String::new() };
+            let part = LogPart { name: id.to_owned(), max_bytes: 1, search: String::new(), may_be_sealed: false };
             let request = serde_json::to_string(&part).unwrap();
             let request = NodeRequest { id: id.to_owned(), kind: LogPart::KIND.to_owned(), request };
             store::node_requests::ask(&mut tx, "node_a", &request, NOW.plus_millis(at)).await.unwrap();

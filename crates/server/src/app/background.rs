@@ -210,11 +210,15 @@ fn report_node(parts: &Parts, loops: &Tasks) {
     let reports = loops.register(Loop::on_nudge("node report", changed));
     loops.spawn(reports.run(async move || renewing.renew_report(&renewed, &renewer.report().await).await));
     let (logs, node, store) = (parts.machine_logs.clone(), Arc::clone(&parts.node), parts.store.console_pool());
+    let content_keys = parts.context.content_keys.clone();
     let mut unwritten = Unwritten::default();
     let engine_logs = loops.every("engine logs", RESPONSE_PERIOD);
     loops.spawn(engine_logs.run(async move || {
-        let logs = &logs;
-        let read = |part: LogPart| async move { Ok(logs.read(&part.name, part.max_bytes, &part.search).await) };
+        let (logs, keys) = (&logs, content_keys.as_ref());
+        let read = |part: LogPart| async move {
+            let text = logs.read(&part.name, part.max_bytes, &part.search).await;
+            Ok(text.map(|text| part.seal(text, keys)))
+        };
         match node.alive_count() {
             1 => Ok(()),
             _ => node_requests::respond(&store, node.id(), &mut unwritten, clock::now(), read).await,

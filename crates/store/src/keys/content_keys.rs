@@ -73,6 +73,8 @@ pub enum Scope<'a> {
     BatchResult { batch: &'a BatchId, line: &'a str },
     /// The key of the upstreams of a model at one address.
     UpstreamKey { model: &'a ModelId, url: &'a str },
+    /// A part of the log of an engine that another node has asked for.
+    EngineLog { name: &'a str },
 }
 
 impl Scope<'_> {
@@ -86,6 +88,7 @@ impl Scope<'_> {
             Self::BatchLine { batch, line } => ["batch line", batch.as_str(), line],
             Self::BatchResult { batch, line } => ["batch result", batch.as_str(), line],
             Self::UpstreamKey { model, url } => ["upstream key", model.as_str(), url],
+            Self::EngineLog { name } => ["engine log", name, ""],
         };
         let length = |part: &str| u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes();
         parts.iter().flat_map(|part| length(part).into_iter().chain(part.bytes())).collect()
@@ -244,19 +247,27 @@ impl ContentKeys {
         Ok(content)
     }
 
+    /// Seals a text as a text.
+    pub fn seal_text(&self, scope: Scope<'_>, text: &str) -> String {
+        let mut sealed = String::from(TEXT_PREFIX);
+        BASE64_URL_SAFE_NO_PAD.encode_string(self.seal(scope, text.as_bytes()), &mut sealed);
+        sealed
+    }
+
+    /// The text that [`Self::seal_text`] sealed in the same scope; `None` for every other text.
+    pub fn open_text(&self, scope: Scope<'_>, sealed: &str) -> Option<String> {
+        let sealed = BASE64_URL_SAFE_NO_PAD.decode(sealed.strip_prefix(TEXT_PREFIX)?).ok()?;
+        String::from_utf8(self.open(scope, &sealed).ok()?).ok()
+    }
+
     /// Seals reasoning as a text that the client sends back with its next call.
     pub fn seal_reasoning(&self, workspace: &WorkspaceId, reasoning: &str) -> String {
-        let sealed = self.seal(Scope::Reasoning { workspace }, reasoning.as_bytes());
-        let mut text = String::from(TEXT_PREFIX);
-        BASE64_URL_SAFE_NO_PAD.encode_string(sealed, &mut text);
-        text
+        self.seal_text(Scope::Reasoning { workspace }, reasoning)
     }
 
     /// The reasoning that [`Self::seal_reasoning`] sealed for the same workspace; `None` for every other text.
     pub fn open_reasoning(&self, workspace: &WorkspaceId, text: &str) -> Option<String> {
-        let sealed = BASE64_URL_SAFE_NO_PAD.decode(text.strip_prefix(TEXT_PREFIX)?).ok()?;
-        let reasoning = self.open(Scope::Reasoning { workspace }, &sealed).ok()?;
-        String::from_utf8(reasoning).ok()
+        self.open_text(Scope::Reasoning { workspace }, text)
     }
 }
 

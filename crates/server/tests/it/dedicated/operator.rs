@@ -37,4 +37,8 @@ async fn the_operator_sees_who_holds_a_gpu_and_reads_the_log_of_its_engine() {
     assert_eq!(error_of(&operator.get(&format!("{path}?bytes=0")).await), "422 invalid_value bytes");
     assert_eq!(error_of(&operator.get("/api/operator/logs/rep_none").await), "404 not_found");
     assert_eq!(error_of(&operator.get("/api/operator/logs/..%2F..").await), "404 not_found");
+
+    let read = operator.read("/api/audit?action=log.read").await;
+    let subjects: Vec<_> = read["data"].as_array().unwrap().iter().map(|entry| text(&entry["subject"])).collect();
+    assert_eq!(subjects, [replica.as_str()], "one entry an hour, and none of logs that do not exist");
 }

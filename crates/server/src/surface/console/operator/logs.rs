@@ -7,7 +7,7 @@ use crate::surface::console::extract::{Caller, Id, List, Operator, Params, PathP
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use control::CommandError;
-use control::engine_logs::LogPart;
+use control::engine_logs::{self, LogPart};
 use control::{node_requests, nodes};
 use domain::Timestamp;
 use domain::ids::IdError;
@@ -159,12 +159,15 @@ pub(crate) async fn show(
             .ok_or_else(|| ConsoleError::invalid("bytes", "a whole number from 1 to 4194304"))?,
     };
     let download = flag("download", &query.download)?;
-    let part = LogPart { name: name.clone(), max_bytes, search };
+    let may_be_sealed = caller.context.content_keys.is_some();
+    let part = LogPart { name: name.clone(), max_bytes, search, may_be_sealed };
     let text = match filter_text("node", &query.node)? {
         Some(node) if node != caller.context.operator.node_id => read_at(&caller, &node, &part).await?,
         _ => read_here(&caller, &part).await,
     };
     let text = text.ok_or(ConsoleError::NotFound)?;
+    // Engines may log prompts.
+    engine_logs::record_read(caller.command(), &name).await?;
     let mut response = ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response();
     if download {
         let plain = name.replace(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_', "-");
@@ -193,7 +196,8 @@ async fn read_at(caller: &Caller, node: &str, part: &LogPart) -> Result<Option<S
     if !is_alive(found.node.seen_at, caller.now()) {
         return Err(CommandError::NodeUnresponsive { node: node.to_owned() }.into());
     }
-    Ok(node_requests::ask(caller.store(), node, part, caller.now()).await?)
+    let text = node_requests::ask(caller.store(), node, part, caller.now()).await?;
+    Ok(text.map(|text| part.open(text, caller.context.content_keys.as_ref())))
 }
 
 #[cfg(test)]

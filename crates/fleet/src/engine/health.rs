@@ -55,20 +55,24 @@ impl Engine {
             Err(error) => ProbeResult::Unhealthy(error),
         }
     }
-}
 
-/// Whether the engine serves calls without a key; `None` if it does not respond. Engines check keys before bodies. vLLM
-/// checks them under `/v1` only, so it gets a second call, at a route for chat that it has elsewhere.
-pub(crate) async fn serves_without_key(engine: Engine) -> Option<bool> {
-    let engine = Engine { key: None, ..engine };
-    let timeout = health_timeout(engine.family);
-    let response = engine.post("/v1/chat/completions", &json!({}), timeout).await.ok()?;
-    let is_open = !matches!(response.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-    if is_open || engine.family != Family::Vllm {
-        return Some(is_open);
+    /// Whether an engine whose key is left out here serves calls under `/v1`; `None` if it does not respond. Engines check keys
+    /// before bodies.
+    pub(crate) async fn serves_api(&self) -> Option<bool> {
+        let response = self.post("/v1/chat/completions", &json!({}), health_timeout(self.family)).await.ok()?;
+        Some(!matches!(response.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN))
     }
-    let response = engine.post("/invocations", &json!({}), timeout).await.ok()?;
-    Some(!matches!(response.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND))
+
+    /// The same for any calls. vLLM checks keys under `/v1` only, so it gets a second call, at a route for chat that it has
+    /// elsewhere.
+    pub(crate) async fn serves_calls(&self) -> Option<bool> {
+        let is_open = self.serves_api().await?;
+        if is_open || self.family != Family::Vllm {
+            return Some(is_open);
+        }
+        let response = self.post("/invocations", &json!({}), health_timeout(self.family)).await.ok()?;
+        Some(!matches!(response.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND))
+    }
 }
 
 /// SGLang generates a token for `/health` and takes up to 20 s to report that it cannot.

@@ -20,7 +20,6 @@ pub mod token_counters;
 pub use command::{BuiltInEngine, CommandError};
 pub use failure::{Failure, FailureClass};
 pub use family::Family;
-pub(crate) use health::serves_without_key;
 pub use health::{PROBE_PERIOD, ProbeResult, ProbeStreak, Readiness};
 pub use load::{EngineLoad, EngineMetrics, LoadError};
 pub(crate) use metrics::read as read_load;

@@ -14,7 +14,7 @@ pub(super) async fn check(config: &Config) -> Vec<Finding> {
 }
 
 fn judge(seen: Result<ClusterInfo, InspectError>, limits_callers: bool) -> Vec<Finding> {
-    let ClusterInfo { version, namespace, pods_error, nodes_error } = match seen {
+    let ClusterInfo { version, namespace, unprotected, pods_error, nodes_error } = match seen {
         Ok(seen) => seen,
         Err(error) => {
             let remedy = "check that the API server runs and is reachable from here, and `kubeconfig` and `context` of \
@@ -38,6 +38,12 @@ fn judge(seen: Result<ClusterInfo, InspectError>, limits_callers: bool) -> Vec<F
             engines";
         findings.push(Finding::warning(CHECK, "every Pod of the cluster can reach replicas", remedy));
     }
+    if !unprotected.is_empty() {
+        let what = format!("{} in {namespace} can be called without a key", unprotected.join(", "));
+        let remedy = "restart replicas that an earlier release has started (suspend and resume the endpoint); a flavor with \
+            `argv` has to check the key in FOREBAY_REPLICA_KEY";
+        findings.push(Finding::warning(CHECK, what, remedy));
+    }
     if findings.is_empty() {
         findings.push(Finding::ok(CHECK, format!("Kubernetes {version} responds; Pods in {namespace} can be listed")));
     }
@@ -49,11 +55,21 @@ mod tests {
     use super::super::Level;
     use super::*;
 
+    fn healthy() -> ClusterInfo {
+        ClusterInfo {
+            version: "v1.30.2".into(),
+            namespace: "replicas".into(),
+            unprotected: Vec::new(),
+            pods_error: None,
+            nodes_error: None,
+        }
+    }
+
     #[test]
     fn problems_with_the_cluster_are_reported() {
         let seen = |pods_error: Option<&str>, nodes_error: Option<&str>| {
             let (pods_error, nodes_error) = (pods_error.map(ToOwned::to_owned), nodes_error.map(ToOwned::to_owned));
-            Ok(ClusterInfo { version: "v1.30.2".into(), namespace: "replicas".into(), pods_error, nodes_error })
+            Ok(ClusterInfo { pods_error, nodes_error, ..healthy() })
         };
         for (seen, expected) in [
             (seen(None, None), vec![(Level::Ok, "Kubernetes v1.30.2 responds; Pods in replicas can be listed")]),
@@ -77,12 +93,14 @@ mod tests {
             let reported: Vec<(Level, &str)> = found.iter().map(|one| (one.level, one.what.as_str())).collect();
             assert_eq!(reported, expected);
         }
-        let info = ClusterInfo {
-            version: "v1.30.2".into(),
-            namespace: "replicas".into(),
-            pods_error: None,
-            nodes_error: None,
-        };
-        assert_eq!(judge(Ok(info), false)[0].what, "every Pod of the cluster can reach replicas");
+        assert_eq!(judge(Ok(healthy()), false)[0].what, "every Pod of the cluster can reach replicas");
+    }
+
+    #[test]
+    fn pods_that_can_be_called_without_a_key_are_named() {
+        let open = ClusterInfo { unprotected: vec!["rep-1".into(), "rep-2".into()], ..healthy() };
+        let found = judge(Ok(open), true);
+        let reported: Vec<(Level, &str)> = found.iter().map(|one| (one.level, one.what.as_str())).collect();
+        assert_eq!(reported, [(Level::Warning, "rep-1, rep-2 in replicas can be called without a key")]);
     }
 }

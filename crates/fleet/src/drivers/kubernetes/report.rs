@@ -9,6 +9,8 @@ pub struct ClusterInfo {
     pub version: String,
     /// The namespace of our Pods.
     pub namespace: String,
+    /// The Pods of replicas that serve calls without a key, of those that respond.
+    pub unprotected: Vec<String>,
     /// Why Pods cannot be listed; `None` if they can.
     pub pods_error: Option<String>,
     /// Why nodes cannot be listed; `None` if they can.

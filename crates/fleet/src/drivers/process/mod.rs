@@ -22,7 +22,7 @@ use crate::drivers::{
     Binding, Device, DeviceId, Draining, Driver, ObservedReplica, PlacementError, ReplicaAuth, ReplicaName,
     ReplicaSpec, StartError, TakenResources,
 };
-use crate::engine::{BuiltInEngine, EngineLoad, EngineMetrics, LoadError, ProbeResult, serves_without_key};
+use crate::engine::{BuiltInEngine, EngineLoad, EngineMetrics, LoadError, ProbeResult};
 pub use devices::{GpuMemory, GpuScan, scan_gpus};
 pub use directory::ShimPolicy;
 use directory::{Directory, ShimOrder};
@@ -146,7 +146,7 @@ impl ProcessDriver {
             // Others cannot reach a socket, whatever it serves without a key.
             let order = order.filter(|order| order.socket.is_none());
             if let Some(order) = order
-                && serves_without_key(order.engine(None)).await == Some(true)
+                && order.engine(None).serves_calls().await == Some(true)
             {
                 unprotected.push(replica);
             }

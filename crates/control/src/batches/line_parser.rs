@@ -138,17 +138,18 @@ impl LineParser {
                 return self;
             }
         }
-        // A longer line is rejected anyway; its end is not needed for that.
+        // A longer line is rejected, whatever else it has.
         let room = usize::try_from(self.bounds.line_bytes + 1).unwrap_or(usize::MAX).saturating_sub(self.carry.len());
         self.carry.extend_from_slice(&rest[..rest.len().min(room)]);
         self
     }
 
     fn line(&mut self, line: &[u8]) {
+        let is_too_long = line.len() as u64 > self.bounds.line_bytes;
         // Some editors begin a file with a byte order mark.
         let line = if self.number == 0 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };
         let line = line.trim_ascii();
-        if line.is_empty() {
+        if line.is_empty() && !is_too_long {
             return;
         }
         self.lines += 1;
@@ -159,16 +160,17 @@ impl LineParser {
             }
             return;
         }
-        if let Err((code, message, param)) = self.check(line) {
+        let checked = if is_too_long {
+            Err(("payload_too_large", format!("the line has more than {} bytes", self.bounds.line_bytes), ""))
+        } else {
+            self.check(line)
+        };
+        if let Err((code, message, param)) = checked {
             self.problem(Some(self.number + 1), code, &message, param);
         }
     }
 
     fn check(&mut self, line: &[u8]) -> Result<(), (&'static str, String, &'static str)> {
-        let limit = self.bounds.line_bytes;
-        if line.len() as u64 > limit {
-            return Err(("payload_too_large", format!("the line has more than {limit} bytes"), ""));
-        }
         let invalid = |_| ("invalid_json_line", "the line is not a JSON object of the expected form".to_owned(), "");
         if line.first() != Some(&b'{') {
             return Err(("invalid_json_line", "the line is not a JSON object".to_owned(), ""));
@@ -274,13 +276,57 @@ fn shown(text: &str) -> String {
 }
 
 #[cfg(test)]
+mod fuzz_tests {
+    use super::*;
+    use fuzz::Fuzz;
+
+    const WORDS: &[&str] = &[
+        "\n",
+        "\r\n",
+        "\u{feff}",
+        ",\"custom_id\":\"b\"",
+        ",\"method\":\"GET\"",
+        "/v1/embeddings",
+        ",\"stream\":true",
+        "{\"model\":\"acme/a\"}",
+        "acme/embedding",
+        "null",
+        "1e400",
+        "\\ud800",
+        "\u{e9}",
+    ];
+
+    fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> LineParser {
+        let parser = tests::parser(BatchEndpoint::Chat);
+        pieces.into_iter().fold(parser, |parser, piece| parser.parsed(Some(piece.into()))).parsed(None)
+    }
+
+    /// A file has the same lines, or the same problems, however it arrives, and each line has what is in the file.
+    #[test]
+    fn batch_lines() {
+        Fuzz::new("batch-lines").words(WORDS).run(|bytes| {
+            let (whole, cut) = (read([bytes]), read(fuzz::pieces(bytes)));
+            assert_eq!((cut.valid, cut.problems), (whole.valid.clone(), whole.problems), "in pieces");
+            let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+            let mut rows = (1_u64..).zip(text.split(|byte| *byte == b'\n'));
+            for NewLine { number, custom_id, content } in whole.valid {
+                let (_, row) = rows.find(|(at, _)| *at == number).expect("the line is in the file");
+                let read = |json: &[u8]| serde_json::from_slice::<Value>(json.trim_ascii());
+                let (Ok(row), Ok(body)) = (read(row), read(&content.bytes)) else { continue };
+                assert_eq!((&row["custom_id"], &row["body"]), (&Value::String(custom_id), &body));
+            }
+        });
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use domain::Timestamp;
     use std::time::Duration;
     use store::stored_bytes::MaxBytes;
 
-    fn parser(endpoint: BatchEndpoint) -> LineParser {
+    pub(super) fn parser(endpoint: BatchEndpoint) -> LineParser {
         let bounds = BatchBounds {
             file_bytes: 1 << 20,
             file_lines: 1_000,
@@ -360,6 +406,22 @@ mod tests {
             assert_eq!((parsed.problems.len(), parsed.valid.len()), (0, 2), "{cut}");
         }
         assert_eq!(parse(&format!("{}\n\u{feff}{}", line("a", BODY), line("b", BODY))).problems.len(), 1);
+    }
+
+    #[test]
+    fn blanks_count_for_the_length_of_a_line() {
+        let good = line("a", BODY);
+        let blanks = " ".repeat(1_000);
+        for long in [format!("{blanks}{good}"), format!("{good}{blanks}x"), format!(" {blanks}")] {
+            for cut in [1, 1_000, 1_001, long.len()] {
+                let (first, rest) = long.as_bytes().split_at(cut);
+                let parsed = parser(BatchEndpoint::Chat).parsed(Some(first.into())).parsed(Some(rest.into()));
+                // The end of what was too long to be kept.
+                let parsed = parsed.parsed(Some(b"\n".to_vec())).parsed(None);
+                let codes: Vec<&str> = parsed.problems.iter().map(|problem| problem.code.as_str()).collect();
+                assert_eq!((codes, parsed.valid.len()), (vec!["payload_too_large"], 0), "{cut}");
+            }
+        }
     }
 
     #[test]

@@ -191,6 +191,37 @@ async fn no_step_of_a_batch_needs_two_connections_at_once() {
 }
 
 #[tokio::test]
+async fn a_batch_whose_lines_have_no_room_fails() {
+    on_both(async |_, store| {
+        let storage = BatchStorage::new(store.clone(), None, BOUNDS, None);
+        let (batch, _) = started_batch(&storage, &store, 1).await;
+        let content = StoredContent { key: None, bytes: vec![0; 2_000] };
+        let long = NewLine { number: 2, custom_id: "long".to_owned(), content };
+        let mut tx = store.begin().await.unwrap();
+        batches::insert_lines(&mut tx, &batch.id, &[long]).await.unwrap();
+        tx.commit().await.unwrap();
+        // Enough for the file.
+        let max_bytes = MaxBytes { workspace: 2_000, ..BOUNDS.max_bytes };
+        let narrow = BatchStorage::new(store.clone(), None, BatchBounds { max_bytes, open_batches: 2, ..BOUNDS }, None);
+        let caller = Caller::new(batch.organization, batch.workspace, batch.actor);
+        let new = NewBatch {
+            endpoint: BatchEndpoint::Chat,
+            input_file: batch.input_file.unwrap(),
+            output_expiry: None,
+            metadata: None,
+            idempotency: None,
+        };
+        let second = narrow.create(command(&store), &caller, new).await.unwrap();
+        let claim = Claim { run: RunId::new(NOW, 2), now: || NOW };
+        let find_modality: FindModality = Arc::new(|_| Some(Modality::Chat));
+        assert!(narrow.read_input(&second, &claim, find_modality).await.unwrap().is_none());
+        let failed = narrow.find(&second.workspace, &second.id).await.unwrap();
+        assert_eq!((failed.status, failed.problems[0].code.as_str()), (BatchStatus::Failed, "too_many_lines"));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_line_that_cannot_be_read_does_not_keep_the_others() {
     on_both(async |_, store| {
         let storage = BatchStorage::new(store.clone(), Some(ContentKeys::single([1; 32])), BOUNDS, None);

@@ -1,6 +1,6 @@
 //! The engines that are probed, by what identifies each.
 
-use domain::model::{Model, Serving};
+use domain::model::{Model, RerankApi, Serving, Upstream};
 use domain::{ModelId, OrganizationId, engine_key};
 use fleet::backend::{BackendId, Health};
 use fleet::{Backend, Endpoints, Routes};
@@ -56,7 +56,7 @@ pub(super) fn all(routes: &Routes, endpoints: &Endpoints, scope: Scope<'_>) -> H
     for route in routes.table().iter() {
         for backend in route.pool.replicas() {
             let key = match &route.model.serving {
-                Serving::Upstreams(_) => (upstream_key(backend, scope.node), backend.upstream.engine.is_some()),
+                Serving::Upstreams(_) => (upstream_key(backend, scope.node), is_known_kind(&backend.upstream)),
                 Serving::Engine(pool) => (engine_key::of_pool(&route.model.id, pool), true),
             };
             add(key, &route.model, None, backend);
@@ -74,6 +74,11 @@ pub(super) fn all(routes: &Routes, endpoints: &Endpoints, scope: Scope<'_>) -> H
     engines
 }
 
+/// Such servers are run by those who call them. Others may be hosted services.
+fn is_known_kind(upstream: &Upstream) -> bool {
+    upstream.engine.is_some() || upstream.rerank_api == RerankApi::Tei
+}
+
 /// A loopback address means another server on each node.
 fn upstream_key(backend: &Backend, node: &str) -> String {
     let key = engine_key::of_upstream(&backend.upstream);
@@ -88,7 +93,7 @@ fn is_loopback(host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::model::Upstream;
+    use domain::model::{EngineKind, LimitName};
 
     fn backend(url: &str) -> Arc<Backend> {
         Arc::new(Backend::new("x", Upstream::plain(url, "m")).unwrap())
@@ -101,6 +106,19 @@ mod tests {
         }
         let shared = backend("http://10.0.0.5:9001/v1");
         assert_eq!(upstream_key(&shared, "node_a"), upstream_key(&shared, "node_b"));
+    }
+
+    #[test]
+    fn only_servers_of_a_known_kind_are_no_hosted_services() {
+        let plain = || Upstream::plain("http://10.0.0.5/v1", "m");
+        for (upstream, expected) in [
+            (Upstream { engine: Some(EngineKind::Vllm), ..plain() }, true),
+            (Upstream { rerank_api: RerankApi::Tei, ..plain() }, true),
+            (Upstream { limit_name: LimitName::MaxCompletionTokens, ..plain() }, false),
+            (plain(), false),
+        ] {
+            assert_eq!(is_known_kind(&upstream), expected, "{upstream:?}");
+        }
     }
 
     #[test]

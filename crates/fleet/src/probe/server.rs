@@ -22,9 +22,9 @@ const OTHER_LIMIT: LimitName = LimitName::MaxCompletionTokens;
 const MAX_TEXT_CHARS: usize = 300;
 const HEALTH_PATH: &str = "/health";
 const API_PATH: &str = "/v1";
-/// Where engines say their version: vLLM and forebay-engine, llama-server, SGLang.
-const VERSION_PATHS: [(&str, &str); 3] =
-    [("/version", "version"), ("/props", "build_info"), ("/server_info", "version")];
+/// Where engines say their version: vLLM and forebay-engine, llama-server, SGLang, Text Embeddings Inference.
+const VERSION_PATHS: [(&str, &str); 4] =
+    [("/version", "version"), ("/props", "build_info"), ("/server_info", "version"), ("/info", "version")];
 /// The version of Anthropic's API, which its servers want to know.
 const ANTHROPIC_VERSION: (HeaderName, HeaderValue) =
     (HeaderName::from_static("anthropic-version"), HeaderValue::from_static("2023-06-01"));

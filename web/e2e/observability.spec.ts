@@ -82,7 +82,10 @@ test('the log is sorted by tokens on the server, and goes back to the newest fir
   forebay,
 }) => {
   let id = ''
-  for (const content of ['Hello', 'Hello, and a much longer prompt than the other one, so that they differ in tokens']) {
+  for (const content of [
+    'Hello',
+    'Hello, and a much longer prompt than the other one, so that they differ in tokens',
+  ]) {
     const called = await request.post(`${forebay.url}/v1/chat/completions`, {
       headers: { authorization: `Bearer ${forebay.apiKey}` },
       data: { model: CHAT, messages: [{ role: 'user', content }], max_tokens: 4 },

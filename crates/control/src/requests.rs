@@ -2,15 +2,33 @@
 
 use crate::command_error::CommandError;
 use domain::Span;
-use store::Store;
-use store::requests::{self, ErrorCount, Filter, LoggedCall};
+use store::requests::{self, CallColumn, ErrorCount, Filter, LoggedCall, SortedAfter};
+use store::{Order, Store};
 
 /// Most calls in an export, which is read page by page.
 pub const MAX_EXPORTED: u64 = 1_000_000;
+/// Most calls of a span that is sorted by anything but the time, because each page reads all of them.
+pub const MAX_SORTED: u64 = 200_000;
 
 /// The newest calls first.
 pub async fn list(store: &Store, filter: &Filter, limit: u32) -> Result<Vec<LoggedCall>, CommandError> {
     Ok(requests::list(store, filter, limit).await?)
+}
+
+/// The calls in another order. Rejects a span with too many of them.
+pub async fn list_sorted(
+    store: &Store,
+    filter: &Filter,
+    order: Order<CallColumn>,
+    after: Option<&SortedAfter>,
+    limit: u32,
+) -> Result<Vec<LoggedCall>, CommandError> {
+    // A call that is named by its id is found without reading the span.
+    if filter.request.is_none() && requests::count_sorted(store, filter, MAX_SORTED + 1).await? > MAX_SORTED {
+        let why = "at most 200000 calls can be sorted: choose a shorter span, or the newest first";
+        return Err(CommandError::BadValue { field: "from", why });
+    }
+    Ok(requests::list_sorted(store, filter, order, after, limit).await?)
 }
 
 /// Rejects an export with too many calls.

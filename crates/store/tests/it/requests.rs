@@ -1,11 +1,11 @@
 use crate::databases::on_both;
 use crate::people::{self, NOW, entropy, later};
 use crate::usage_events::event;
-use domain::usage::{Actor, CallOrigin, CallSurface};
-use domain::{BatchId, CallClass, KeyId, ModelId, RequestId, Span, Timestamp, UsageEvent, UserId, Workspace};
-use store::Store;
-use store::requests::{self, Filter, LoggedCall, RejectedCall, StatusFilter, insert_rejected};
+use domain::usage::{Actor, CallOrigin, CallSurface, Tokens};
+use domain::{BatchId, CallClass, KeyId, ModelId, NanoUsd, RequestId, Span, Timestamp, UsageEvent, UserId, Workspace};
+use store::requests::{self, CallColumn, Filter, LoggedCall, RejectedCall, SortedAfter, StatusFilter, insert_rejected};
 use store::usage::UsageWriter;
+use store::{Order, Store};
 
 /// Ten calls, one each millisecond: calls 3 and 5 failed, call 6 was cancelled by its client, calls 7 and 9 were rejected, all
 /// others were served. Calls 4 and 9 are flex calls.
@@ -51,20 +51,7 @@ async fn fill(store: &Store, workspace: &Workspace) {
 }
 
 fn all(workspace: &Workspace) -> Filter {
-    Filter {
-        workspace: workspace.id.clone(),
-        span: Span { from: Timestamp::default(), to: later(1_000_000) },
-        model: None,
-        actor: None,
-        status: None,
-        code: None,
-        surface: None,
-        class: None,
-        end_user: None,
-        request: None,
-        min_duration: None,
-        before: None,
-    }
+    Filter::all(workspace.id.clone(), Span { from: Timestamp::default(), to: later(1_000_000) })
 }
 
 /// The numbers of the calls, newest first.
@@ -141,6 +128,61 @@ async fn pages_have_no_gaps_and_no_duplicates() {
         let absent = (later(4), RequestId::new(later(4), entropy()));
         let rest = requests::list(&store, &Filter { before: Some(absent), ..all(&workspace) }, 100).await.unwrap();
         assert!((4..=5).contains(&rest.len()), "a cursor may refer to a call that does not exist");
+    })
+    .await;
+}
+
+/// The numbers of the calls of all pages in an order.
+async fn sorted(store: &Store, filter: &Filter, order: Order<CallColumn>) -> Vec<i64> {
+    let (mut numbers, mut after) = (Vec::new(), None);
+    loop {
+        let page = requests::list_sorted(store, filter, order, after.as_ref(), 2).await.unwrap();
+        let Some(last) = page.last() else { return numbers };
+        after = Some(SortedAfter {
+            value: order.by.value_of(last),
+            started_at: last.started_at(),
+            request: last.request().clone(),
+        });
+        numbers.extend(page.iter().map(|call| call.started_at().millis() - NOW.millis()));
+    }
+}
+
+#[tokio::test]
+async fn calls_are_sorted_by_their_figures_and_equal_ones_by_time_without_gaps() {
+    on_both(async |_, store| {
+        let workspace = people::workspace(&store).await;
+        fill(&store, &workspace).await;
+        let tokens = |prompt, completion| Tokens { prompt, completion, cached: 0 };
+        let slow = UsageEvent {
+            duration_micros: 30_000,
+            tokens: tokens(1, 1),
+            cost: NanoUsd::from_nanos(7),
+            ..event(&workspace, 10)
+        };
+        let large =
+            UsageEvent { duration_micros: 10, tokens: tokens(15, 25), cost: NanoUsd::ZERO, ..event(&workspace, 11) };
+        let mut tx = store.begin().await.unwrap();
+        UsageWriter::default().write(&mut tx, &[slow, large]).await.unwrap();
+        tx.commit().await.unwrap();
+        let all = all(&workspace);
+        for (by, expected) in [
+            (CallColumn::StartedAt, [11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]),
+            (CallColumn::Duration, [10, 8, 6, 5, 4, 3, 2, 1, 0, 11, 9, 7]),
+            (CallColumn::Tokens, [11, 8, 6, 5, 4, 3, 2, 1, 0, 10, 9, 7]),
+            (CallColumn::Cost, [10, 8, 6, 5, 4, 3, 2, 1, 0, 11, 9, 7]),
+        ] {
+            assert_eq!(sorted(&store, &all, Order { by, descending: true }).await, expected, "{by:?}");
+            let ascending = sorted(&store, &all, Order { by, descending: false }).await;
+            assert!(ascending.iter().rev().eq(&expected), "{by:?}: {ascending:?}");
+        }
+        let failed = Filter { status: Some(StatusFilter::Failed), ..all.clone() };
+        let slowest = Order { by: CallColumn::Duration, descending: true };
+        assert_eq!(sorted(&store, &failed, slowest).await, [5, 3, 9, 7]);
+
+        let of_no_model = Filter { model: Some("acme/none".into()), ..all.clone() };
+        assert_eq!(requests::count_sorted(&store, &of_no_model, 100).await.unwrap(), 12, "all calls are read");
+        assert_eq!(requests::count_sorted(&store, &failed, 100).await.unwrap(), 5, "errors have an index");
+        assert_eq!(requests::count_sorted(&store, &all, 3).await.unwrap(), 5, "three served and two rejected ones");
     })
     .await;
 }

@@ -1,4 +1,4 @@
-import { Anchor, Code, Group, Stack, Switch, Text } from '@mantine/core'
+import { Anchor, Button, Code, Group, Stack, Switch, Text } from '@mantine/core'
 import { IconListSearch } from '@tabler/icons-react'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useCallback } from 'react'
@@ -40,6 +40,8 @@ const DURATION_OPTIONS = DURATIONS.filter(Boolean).map((ms) => ({
 }))
 /** Calls differ at the end of their ids; the details have the whole id. */
 const SHOWN_OF_ID = 8
+const NEWEST_FIRST = '-at'
+const SORTS = [NEWEST_FIRST, 'at', 'duration', '-duration', 'tokens', '-tokens', 'cost', '-cost'] as const
 const FILTERS = {
   status: oneOf(STATUSES),
   class: oneOf(['', ...CALL_CLASSES]),
@@ -48,6 +50,7 @@ const FILTERS = {
   id: text(),
   slower: oneOf(DURATIONS),
   live: oneOf(['', '1']),
+  sort: oneOf(SORTS),
 }
 
 type Props = {
@@ -57,7 +60,7 @@ type Props = {
   callerNameOf: (id: string | null | undefined) => string
 }
 
-/** Request log, newest first. */
+/** Request log, newest first unless it is sorted by a figure. */
 export function RequestLog({ workspaceId, window, only, callerNameOf }: Props) {
   const [filters, change] = useFilters(FILTERS)
   const parameters = {
@@ -68,10 +71,13 @@ export function RequestLog({ workspaceId, window, only, callerNameOf }: Props) {
     request: filters.id || undefined,
     minDurationMillis: filters.slower ? Number(filters.slower) : undefined,
   }
+  const { sort } = filters
+  const isNewestFirst = sort === NEWEST_FIRST
   // A call that is looked up by its id may be of any time.
-  const canTail = window.liveMs !== undefined && !filters.id
+  const canTail = window.liveMs !== undefined && !filters.id && isNewestFirst
   const shown = canTail && filters.live ? { ...window, liveMs: FASTEST_POLL_MS } : window
-  const log = useInfiniteQuery(requestsQuery(workspaceId, parameters, filters.id ? {} : shown))
+  const sorted = isNewestFirst ? parameters : { ...parameters, sort }
+  const log = useInfiniteQuery(requestsQuery(workspaceId, sorted, filters.id ? {} : shown))
   const find = useCallback((id: string) => change({ id: id.trim() }), [change])
   const search = useCallback((code: string) => change({ code: code.trim() }), [change])
   const opened = log.data?.pages.flatMap((page) => page.data).find((one) => one.id === filters.request)
@@ -102,6 +108,11 @@ export function RequestLog({ workspaceId, window, only, callerNameOf }: Props) {
         <SearchField label="Request id" placeholder="req_…" value={filters.id} onChange={find} />
         <SearchField label="Error code" placeholder="Exact error code" value={filters.code} onChange={search} />
         <Group justify="flex-end" gap="sm" style={{ flex: '1 1 18rem', maxWidth: 'none' }}>
+          {isNewestFirst ? null : (
+            <Button variant="default" onClick={() => change({ sort: NEWEST_FIRST })}>
+              Newest first
+            </Button>
+          )}
           <Switch
             label="Live tail"
             disabled={!canTail}
@@ -129,10 +140,12 @@ export function RequestLog({ workspaceId, window, only, callerNameOf }: Props) {
                 rows,
                 hasMore: log.hasNextPage,
                 isLoading: log.isFetchingNextPage,
-                label: 'Earlier requests',
+                label: isNewestFirst ? 'Earlier requests' : undefined,
                 onMore: () => void log.fetchNextPage(),
               }}
               rowKey={(one) => one.id}
+              sort={sort}
+              onSort={(next) => change({ sort: SORTS.find((one) => one === next) ?? NEWEST_FIRST })}
               minWidth={1000}
             />
           )
@@ -178,6 +191,7 @@ function columns(
     {
       id: 'at',
       header: 'When',
+      sortBy: 'server',
       cell: (one) => <Time value={one.at} />,
     },
     {
@@ -218,10 +232,17 @@ function columns(
       id: 'tokens',
       header: 'Tokens',
       align: 'right',
+      sortBy: 'server',
       cell: (one) => `${formatCount(one.promptTokens)} / ${formatCount(one.completionTokens)}`,
     },
-    { id: 'cost', header: 'Cost', align: 'right', cell: (one) => costOf(one) },
+    { id: 'cost', header: 'Cost', align: 'right', sortBy: 'server', cell: (one) => costOf(one) },
     { id: 'first', header: 'First byte', align: 'right', cell: (one) => millis(one.firstByteMillis) },
-    { id: 'took', header: 'Duration', align: 'right', cell: (one) => formatDuration(one.durationMillis) },
+    {
+      id: 'duration',
+      header: 'Duration',
+      align: 'right',
+      sortBy: 'server',
+      cell: (one) => formatDuration(one.durationMillis),
+    },
   ]
 }

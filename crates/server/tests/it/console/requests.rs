@@ -102,6 +102,11 @@ async fn the_log_is_filtered_paged_and_exported() {
         ("cursor=1-key_00000000010000000000000000", "cursor"),
         ("cursor=req_00000000010000000000000000", "cursor"),
         ("cursor=%22", "cursor"),
+        ("sort=colour", "sort"),
+        ("sort=-", "sort"),
+        ("sort=duration&format=csv", "sort"),
+        ("sort=duration&cursor=1-req_00000000010000000000000000", "cursor"),
+        ("sort=duration&cursor=1-req_00000000010000000000000000.Q2F0", "cursor"),
         ("limit=0", "limit"),
         ("format=xml", "format"),
         ("model=a/b&endpoint=c", "endpoint"),
@@ -115,6 +120,34 @@ async fn the_log_is_filtered_paged_and_exported() {
     let other = app.admin("organizations create --name Other");
     let stranger = Person::of_organization(&app, "otto", &format!("{} --role admin", text(&other["id"]))).await;
     assert_eq!(error_of(&stranger.get(&log).await), "404 not_found");
+}
+
+#[tokio::test]
+async fn the_log_is_sorted_by_duration_tokens_and_cost_page_by_page() {
+    let (_app, person, log, made) = called().await;
+    for (sort, figure) in [
+        ("duration", (|call| call["durationMillis"].as_f64().unwrap()) as fn(&Value) -> f64),
+        ("tokens", |call| call["promptTokens"].as_f64().unwrap() + call["completionTokens"].as_f64().unwrap()),
+        ("cost", |call| text(&call["costUsd"]).parse().unwrap()),
+    ] {
+        let (mut seen, mut figures, mut cursor) = (Vec::new(), Vec::new(), String::new());
+        loop {
+            let page = person.read(&format!("{log}?sort={sort}&limit=2&cursor={cursor}")).await;
+            seen.extend(ids(&page));
+            figures.extend(page["data"].as_array().unwrap().iter().map(figure));
+            match page["nextCursor"].as_str() {
+                Some(next) => next.clone_into(&mut cursor),
+                None => break,
+            }
+        }
+        assert!(seen.len() == 5 && figures.is_sorted(), "{sort}: {figures:?}");
+        let descending = ids(&person.read(&format!("{log}?sort=-{sort}")).await);
+        assert!(descending.iter().rev().eq(&seen), "{sort}: {descending:?}");
+    }
+    let find = async |query: &str| ids(&person.read(&format!("{log}?{query}")).await);
+    assert_eq!(find("sort=at").await[..4], made);
+    assert_eq!(find("sort=-at").await, find("").await);
+    assert_eq!(find(&format!("sort=-cost&request={}", made[1])).await, [made[1].clone()]);
 }
 
 #[tokio::test]

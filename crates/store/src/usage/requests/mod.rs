@@ -2,9 +2,11 @@
 
 mod errors;
 mod rejected;
+mod sorted;
 
 pub use errors::{ErrorCount, count_errors};
 pub use rejected::{RejectedCall, insert_rejected};
+pub use sorted::{CallColumn, SortedAfter, count_sorted, list_sorted};
 
 use super::event::{self, Value};
 use crate::db::{Query, Store};
@@ -14,6 +16,7 @@ use domain::batches::COMPLETION_WINDOW_MILLIS;
 use domain::usage::{Actor, CLIENT_GONE, CallSurface};
 use domain::{CallClass, EndUserId, RequestId, Span, Timestamp, UsageEvent, WorkspaceId};
 use sqlx::AssertSqlSafe;
+use sqlx::any::AnyRow;
 use std::time::Duration;
 
 pub const MAX_LISTED: u32 = 1_000;
@@ -51,6 +54,26 @@ pub struct Filter {
     pub before: Option<(Timestamp, RequestId)>,
 }
 
+impl Filter {
+    /// Every call of a workspace in a span.
+    pub fn all(workspace: WorkspaceId, span: Span) -> Self {
+        Self {
+            workspace,
+            span,
+            model: None,
+            actor: None,
+            status: None,
+            code: None,
+            surface: None,
+            class: None,
+            end_user: None,
+            request: None,
+            min_duration: None,
+            before: None,
+        }
+    }
+}
+
 /// One call of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoggedCall {
@@ -82,17 +105,13 @@ pub async fn list(store: &Store, filter: &Filter, limit: u32) -> Result<Vec<Logg
     let limit = limit.clamp(1, MAX_LISTED);
     let mut calls = Vec::new();
     for table in filter.tables() {
-        let columns = if table == REJECTED { rejected::COLUMNS } else { event::READ };
         let text = format!(
-            "SELECT {columns} FROM {table} WHERE {} ORDER BY started_at DESC, request_id DESC LIMIT {limit}",
+            "SELECT {} FROM {table} WHERE {} ORDER BY started_at DESC, request_id DESC LIMIT {limit}",
+            columns(table),
             condition(filter)
         );
         for found in &store.rows(bind(sqlx::query(AssertSqlSafe(text)), filter)).await? {
-            calls.push(if table == REJECTED {
-                LoggedCall::Rejected(rejected::from_row(found)?)
-            } else {
-                LoggedCall::Served(event::from_row(found)?)
-            });
+            calls.push(read(table, found)?);
         }
     }
     calls.sort_unstable_by(|one, other| (other.started_at(), other.request()).cmp(&(one.started_at(), one.request())));
@@ -100,10 +119,27 @@ pub async fn list(store: &Store, filter: &Filter, limit: u32) -> Result<Vec<Logg
     Ok(calls)
 }
 
+/// What [`read`] needs of a table.
+fn columns(table: &str) -> &'static str {
+    if table == REJECTED { rejected::COLUMNS } else { event::READ }
+}
+
+fn read(table: &str, found: &AnyRow) -> Result<LoggedCall, StoreError> {
+    Ok(if table == REJECTED {
+        LoggedCall::Rejected(rejected::from_row(found)?)
+    } else {
+        LoggedCall::Served(event::from_row(found)?)
+    })
+}
+
 /// The number of calls, counting at most `max` served and `max` rejected ones.
 pub async fn count(store: &Store, filter: &Filter, max: u64) -> Result<u64, StoreError> {
+    count_in(store, filter.tables(), filter, max).await
+}
+
+async fn count_in(store: &Store, tables: [&str; 2], filter: &Filter, max: u64) -> Result<u64, StoreError> {
     let mut calls = 0;
-    for table in filter.tables() {
+    for table in tables {
         let text = format!(
             "SELECT COUNT(*) AS calls FROM (SELECT 1 AS one FROM {table} WHERE {} LIMIT {max}) AS found",
             condition(filter)

@@ -90,9 +90,14 @@ impl PageRequest {
     pub(crate) fn cursor(&self) -> Option<&str> {
         (!self.cursor.id.is_empty()).then_some(self.cursor.id.as_str())
     }
+
+    /// The number that the row before the page was sorted by.
+    pub(crate) fn sorted_number(&self) -> Option<i64> {
+        self.cursor.value.as_ref()?.parse().ok()
+    }
 }
 
-fn invalid_cursor() -> ConsoleError {
+pub(crate) fn invalid_cursor() -> ConsoleError {
     ConsoleError::invalid("cursor", "not a cursor of this list")
 }
 
@@ -200,14 +205,21 @@ impl<C: SortColumn> Search<C> {
 }
 
 impl<C: SortBy> Search<C> {
-    fn unknown_order() -> ConsoleError {
-        ConsoleError::invalid("sort", &format!("not one of {}, with `-` before it or not", Self::names()))
+    /// The same search of the rows of a table, in an order of their own.
+    pub(crate) fn of_rows<R>(&self, order: Option<Order<R>>) -> Search<R> {
+        Search { text: self.text.clone(), order, count: self.count }
     }
+}
 
-    /// `name`, `createdAt`
-    fn names() -> String {
-        C::ALL.iter().map(|by| format!("`{}`", by.name())).collect::<Vec<_>>().join(", ")
-    }
+/// Reads the order of a list; `None` if absent.
+pub(crate) fn order<C: SortBy>(text: &Option<String>) -> Result<Option<Order<C>>, ConsoleError> {
+    let unknown = || ConsoleError::invalid("sort", &format!("not one of {}, with `-` before it or not", names::<C>()));
+    non_empty(text).map(|text| Order::parse(text).ok_or_else(unknown)).transpose()
+}
+
+/// `name`, `createdAt`
+fn names<C: SortBy>() -> String {
+    C::ALL.iter().map(|by| format!("`{}`", by.name())).collect::<Vec<_>>().join(", ")
 }
 
 impl<C: SortBy> IntoParams for Search<C> {
@@ -216,7 +228,7 @@ impl<C: SortBy> IntoParams for Search<C> {
     ) -> Vec<utoipa::openapi::path::Parameter> {
         let mut params = SearchQuery::into_params(parameter_in_provider);
         for param in params.iter_mut().filter(|param| param.name == "sort") {
-            param.description = Some(format!("One of {}; with `-` before it, in descending order.", Self::names()));
+            param.description = Some(format!("One of {}; with `-` before it, in descending order.", names::<C>()));
         }
         params
     }
@@ -231,8 +243,6 @@ impl<C: SortBy, S: Send + Sync> FromRequestParts<S> for Search<C> {
         if text.chars().count() > MAX_SEARCH {
             return Err(ConsoleError::invalid("search", "a search has at most 100 characters"));
         }
-        let order =
-            non_empty(&query.sort).map(|text| Order::parse(text).ok_or_else(Self::unknown_order)).transpose()?;
-        Ok(Self { text, order, count: flag("count", &query.count)? })
+        Ok(Self { text, order: order(&query.sort)?, count: flag("count", &query.count)? })
     }
 }

@@ -11,6 +11,6 @@ mod unique_members;
 pub(super) use caller::{
     Admin, Caller, Member, Operator, RequestContext, SessionOwner, Visitor, WorkspaceAdmin, WorkspaceCaller,
 };
-pub(super) use list::{List, PageRequest, Params, Search, WholeOrPage};
+pub(super) use list::{List, PageRequest, Params, Search, WholeOrPage, invalid_cursor, order};
 pub(super) use path::{Id, NodeId, PathParam};
 pub(super) use payload::Payload;

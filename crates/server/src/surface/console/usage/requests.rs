@@ -4,7 +4,7 @@ use super::metrics::{SurfaceName, actor, one_of, surface};
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::export::{self, ExportSender};
 use crate::surface::console::extract::query::{filter_text, non_empty, timestamp};
-use crate::surface::console::extract::{List, PageRequest, Params, WorkspaceCaller};
+use crate::surface::console::extract::{List, PageRequest, Params, WorkspaceCaller, invalid_cursor, order};
 use crate::surface_context::SurfaceContext;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -14,8 +14,8 @@ use domain::{CallClass, EndUserId, RequestId, Span, Timestamp, WorkspaceId};
 use serde::Deserialize;
 use std::io;
 use std::time::Duration;
-use store::Store;
-use store::requests::{Filter, LoggedCall, StatusFilter};
+use store::requests::{CallColumn, Filter, LoggedCall, SortedAfter, StatusFilter};
+use store::{Cursor, Order, Store};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{IntoParams, PartialSchema, ToSchema};
@@ -63,6 +63,10 @@ pub(crate) struct RequestsQuery {
     /// Before this time.
     #[param(required = false, nullable = false, format = DateTime)]
     to: Option<String>,
+    /// `at`, `duration`, `tokens` (of prompt and completion) or `cost`; with `-` before it, in descending order. Default: `-at`,
+    /// the newest first. In any other order, the span has at most 200,000 calls.
+    #[param(required = false, nullable = false, example = "-duration")]
+    sort: Option<String>,
     /// `csv` or `jsonl`: all that match, newest first, at most 1,000,000.
     #[param(required = false, nullable = false, inline, value_type = Option<RequestsFormat>)]
     format: Option<String>,
@@ -162,10 +166,33 @@ fn read_cursor(text: &str) -> Result<(Timestamp, RequestId), ConsoleError> {
         let (millis, request) = text.split_once('-')?;
         Some((Timestamp::from_millis(millis.parse().ok()?), RequestId::parse(request).ok()?))
     };
-    read().ok_or_else(|| ConsoleError::invalid("cursor", "not a cursor of this list"))
+    read().ok_or_else(invalid_cursor)
 }
 
-/// The calls of a workspace, newest first. Prompts and responses are not stored.
+const NEWEST_FIRST: Order<CallColumn> = Order { by: CallColumn::StartedAt, descending: true };
+
+/// A page in another order than newest first. Its cursor also has the value that the last call was sorted by.
+async fn sorted_page(
+    store: &Store,
+    filter: &Filter,
+    order: Order<CallColumn>,
+    page: &PageRequest,
+) -> Result<List<RequestView>, ConsoleError> {
+    let mut after = None;
+    if let Some(text) = page.cursor() {
+        let (started_at, request) = read_cursor(text)?;
+        let value = page.sorted_number().ok_or_else(invalid_cursor)?;
+        after = Some(SortedAfter { value, started_at, request });
+    }
+    let found = requests::list_sorted(store, filter, order, after.as_ref(), page.limit + 1).await?;
+    let next = |last: &LoggedCall| {
+        let value = order.by.value_of(last).to_string();
+        Cursor { id: cursor(last), value: Some(value) }.to_string()
+    };
+    Ok(List::new(found, page, next, RequestView::from))
+}
+
+/// The calls of a workspace, newest first unless sorted otherwise. Prompts and responses are not stored.
 #[utoipa::path(get, path = "/api/workspaces/{workspaceId}/requests", tag = "observability",
     params(RequestsQuery, PageRequest),
     responses((status = 200, content((List<RequestView> = "application/json"), (String = "text/csv"),
@@ -178,12 +205,18 @@ pub(crate) async fn list(
     let store = caller.store();
     let mut filter = filter(caller.workspace.id.clone(), &query)?;
     let format = format(&query.format)?;
-    let before = page.cursor().map(read_cursor).transpose()?;
+    let sorted = order::<CallColumn>(&query.sort)?.filter(|order| *order != NEWEST_FIRST);
     match format {
         RequestsFormat::Json => {
-            filter.before = before;
+            if let Some(order) = sorted {
+                return Ok(Json(sorted_page(store, &filter, order, &page).await?).into_response());
+            }
+            filter.before = page.cursor().map(read_cursor).transpose()?;
             let found = requests::list(store, &filter, page.limit + 1).await?;
             Ok(Json(List::new(found, &page, cursor, RequestView::from)).into_response())
+        }
+        RequestsFormat::Csv | RequestsFormat::Jsonl if sorted.is_some() => {
+            Err(ConsoleError::invalid("sort", "an export has the newest calls first"))
         }
         RequestsFormat::Csv | RequestsFormat::Jsonl => {
             requests::check_export(store, &filter).await?;

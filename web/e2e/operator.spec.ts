@@ -129,6 +129,18 @@ test('the operator sees load and largest users once calls have arrived, instead 
   await expect(page).toHaveURL(/from=.*&to=/)
   await page.getByRole('button', { name: 'Back to now' }).click()
   await expect(page).toHaveURL(/\/operator\?top=key$/)
+
+  await page.goto('/operator/organizations')
+  await loaded(page)
+  const organizations = page.getByRole('table', { name: 'Organizations' })
+  const header = organizations.getByRole('columnheader', { name: 'Calls', exact: true })
+  for (const direction of ['ascending', 'descending']) {
+    await header.getByRole('button').click()
+    await expect(header).toHaveAttribute('aria-sort', direction)
+  }
+  await expect(page).toHaveURL(/sort=-requests/)
+  await expect(organizations.getByRole('rowheader').first()).toHaveText('Default')
+  await expect(organizations).not.toContainText('–')
 })
 
 test('nodes, checks and errors are shown', async ({ page, forebay }) => {

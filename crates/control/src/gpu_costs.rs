@@ -94,7 +94,7 @@ pub(crate) async fn tenures(store: &Store, owner: Owner<'_>, span: Span) -> Resu
 }
 
 /// [`tenures`], without the measurements.
-async fn unmeasured(store: &Store, owner: Owner<'_>, span: Span) -> Result<Vec<Tenure>, CommandError> {
+pub(crate) async fn unmeasured(store: &Store, owner: Owner<'_>, span: Span) -> Result<Vec<Tenure>, CommandError> {
     let mut tenures: BTreeMap<EndpointId, Tenure> = BTreeMap::new();
     let mut prices: HashMap<(ModelId, String), Vec<PriceSince>> = HashMap::new();
     for billed in holds::of_owner(store, owner, span).await? {

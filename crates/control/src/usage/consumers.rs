@@ -1,11 +1,12 @@
 //! Who uses the most, over all workspaces.
 
 use crate::command_error::CommandError;
-use crate::gpu_costs::{Tenure, tenures, until};
+use crate::gpu_costs::{Tenure, unmeasured, until};
 use domain::model_ref::dedicated_id;
 use domain::span::plan;
 use domain::usage::Totals;
-use domain::{Day, NanoUsd, OrganizationId, Span, Timestamp, WorkspaceId, named_enum};
+use domain::{Day, NanoUsd, OrganizationId, Span, Timestamp, WorkspaceId, gpu_time, named_enum};
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use store::holds::Owner;
 use store::usage::sums::consumers::{self, Consumer, ConsumerKind};
@@ -17,7 +18,31 @@ named_enum! {
         Tokens = "tokens",
         /// The cost of tokens and of GPU-hours.
         Cost = "cost",
+        Requests = "requests",
     }
+}
+
+impl ConsumerOrder {
+    /// The number that consumers are sorted by.
+    pub fn value_of(self, totals: &Totals) -> i64 {
+        match self {
+            Self::Tokens => number(totals.prompt_tokens.saturating_add(totals.completion_tokens)),
+            Self::Cost => totals.cost.nanos(),
+            Self::Requests => number(totals.requests),
+        }
+    }
+
+    /// The order among consumers that are equal in this one.
+    const fn next(self) -> Self {
+        match self {
+            Self::Tokens | Self::Requests => Self::Cost,
+            Self::Cost => Self::Tokens,
+        }
+    }
+}
+
+fn number(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// The largest consumers of a span, of all organizations or of one. The GPU-hours of endpoints count as costs of the
@@ -31,20 +56,30 @@ pub async fn largest(
     limit: usize,
     now: Timestamp,
 ) -> Result<Vec<Consumer>, CommandError> {
-    let span = super::readable(store, span).await?;
-    let mut all = consumers::read(store, kind, &plan(span, now)).await?;
-    if matches!(kind, ConsumerKind::Organization | ConsumerKind::Endpoint) {
-        add_gpu_time(store, &mut all, kind, until(span, now), now).await?;
-    }
-    if let Some(organization) = organization {
-        all.retain(|one| one.organization.as_ref().is_some_and(|(id, _)| id == organization));
-    }
-    let tokens = |one: &Consumer| one.totals.prompt_tokens.saturating_add(one.totals.completion_tokens);
-    match order {
-        ConsumerOrder::Tokens => all.sort_by_key(|one| std::cmp::Reverse((tokens(one), one.totals.cost))),
-        ConsumerOrder::Cost => all.sort_by_key(|one| std::cmp::Reverse((one.totals.cost, tokens(one)))),
-    }
+    let only = organization.as_slice();
+    let mut all = read(store, kind, organization.is_some().then_some(only), span, now).await?;
+    all.sort_by_key(|one| Reverse((order.value_of(&one.totals), order.next().value_of(&one.totals))));
     all.truncate(limit);
+    Ok(all)
+}
+
+/// The consumers of a span in any order, of all organizations or of some.
+pub(super) async fn read(
+    store: &Store,
+    kind: ConsumerKind,
+    only: Option<&[&OrganizationId]>,
+    span: Span,
+    now: Timestamp,
+) -> Result<Vec<Consumer>, CommandError> {
+    let span = super::readable(store, span).await?;
+    let pieces = plan(span, now);
+    let mut all = match only {
+        Some(organizations) => consumers::read_of(store, kind, organizations, &pieces).await?,
+        None => consumers::read(store, kind, &pieces).await?,
+    };
+    if matches!(kind, ConsumerKind::Organization | ConsumerKind::Endpoint) {
+        add_gpu_time(store, &mut all, kind, only, until(span, now), now).await?;
+    }
     Ok(all)
 }
 
@@ -70,14 +105,19 @@ async fn add_gpu_time(
     store: &Store,
     all: &mut Vec<Consumer>,
     kind: ConsumerKind,
+    only: Option<&[&OrganizationId]>,
     span: Span,
     now: Timestamp,
 ) -> Result<(), CommandError> {
+    let owner = match only {
+        Some([organization]) => Owner::Organization(organization),
+        Some(_) | None => Owner::Installation,
+    };
     let of = |(position, one): (usize, &Consumer)| Some((GpuConsumer::of(one, kind)?, position));
     let mut positions: HashMap<GpuConsumer, usize> = all.iter().enumerate().filter_map(of).collect();
-    for tenure in tenures(store, Owner::Installation, span).await? {
-        let cost = tenure.known().measure(span, span, now).cost;
-        if cost == NanoUsd::ZERO {
+    for tenure in unmeasured(store, owner, span).await? {
+        let cost = gpu_time::cost(&tenure.holds, &tenure.prices, span, now);
+        if cost == NanoUsd::ZERO || only.is_some_and(|only| !only.contains(&&tenure.organization)) {
             continue;
         }
         let consumer = match kind {

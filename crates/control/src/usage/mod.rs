@@ -1,9 +1,11 @@
 //! The usage of workspaces: reports, the rebuild of sums, and the loop that writes events.
 
 mod consumers;
+mod organizations;
 mod writer;
 
 pub use consumers::{ConsumerOrder, largest};
+pub use organizations::{Ranked, list_by_usage, this_month};
 pub(crate) use writer::record_events;
 pub use writer::{JournalDrain, QuarantinedEvents};
 

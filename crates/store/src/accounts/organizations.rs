@@ -5,6 +5,7 @@ use crate::db::{Store, Tx};
 use crate::error::{Conflict, StoreError};
 use crate::listing::{Listing, SortBy, SortColumn, SortExpression, SortedRow};
 use crate::page::Page;
+use crate::values::{chunks, places};
 use crate::{row, workspaces};
 use domain::{NanoUsd, Organization, OrganizationId, Timestamp};
 use sqlx::AssertSqlSafe;
@@ -114,6 +115,31 @@ pub async fn count(store: &Store, listing: Listing<'_, OrganizationColumn>) -> R
     let found = Listing::<OrganizationColumn>::found(1);
     let text = format!("SELECT COUNT(*) AS counted FROM organizations o WHERE {found}");
     store.count(sqlx::query(AssertSqlSafe(text)).bind(listing.pattern()), "counted").await
+}
+
+/// The ids of at most `max` organizations that a search finds, in their order.
+pub async fn found_ids(
+    store: &Store,
+    listing: Listing<'_, OrganizationColumn>,
+    max: usize,
+) -> Result<Vec<OrganizationId>, StoreError> {
+    let found = Listing::<OrganizationColumn>::found(1);
+    let text = format!("SELECT o.id FROM organizations o WHERE {found} ORDER BY o.id LIMIT {max}");
+    let rows = store.rows(sqlx::query(AssertSqlSafe(text)).bind(listing.pattern())).await?;
+    rows.iter().map(|found| row::parsed(found, "id", |text| OrganizationId::parse(text).ok())).collect()
+}
+
+/// The organizations with these ids, with counts, in any order. Those that do not exist are left out.
+pub async fn counted_by_ids(store: &Store, ids: &[OrganizationId]) -> Result<Vec<CountedOrganization>, StoreError> {
+    let mut all = Vec::new();
+    for chunk in chunks(ids) {
+        let text = format!("{}WHERE o.id IN ({})", select_counted!(""), places(1, chunk.len()));
+        let query = chunk.iter().fold(sqlx::query(AssertSqlSafe(text)), |query, id| query.bind(id.as_str()));
+        for found in &store.rows(query).await? {
+            all.push(counted(found)?);
+        }
+    }
+    Ok(all)
 }
 
 /// [`by_id`], with counts.

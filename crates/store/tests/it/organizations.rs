@@ -3,7 +3,7 @@ use crate::people::{self, NOW};
 use domain::Organization;
 use domain::user::Role;
 use std::time::Duration;
-use store::{Conflict, Page, StoreError, organizations, users, workspaces};
+use store::{Conflict, Listing, Page, StoreError, organizations, users, workspaces};
 
 #[tokio::test]
 async fn an_organization_is_renamed_and_listed() {
@@ -16,6 +16,28 @@ async fn an_organization_is_renamed_and_listed() {
         let listed = organizations::list(&store, Page::default()).await.unwrap();
         assert_eq!(listed.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["Umbrella"]);
         assert_eq!(organizations::by_id(&store, &organization.id).await.unwrap().as_ref(), listed.first());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn organizations_are_found_and_read_by_their_ids() {
+    on_both(async |_, store| {
+        let mut ids = Vec::new();
+        for _ in 0..3 {
+            ids.push(people::workspace(&store).await.organization);
+        }
+        ids.sort_unstable();
+        let all = Listing::from(Page::default());
+        assert_eq!(organizations::found_ids(&store, all, 10).await.unwrap(), ids);
+        assert_eq!(organizations::found_ids(&store, all, 2).await.unwrap(), ids[..2]);
+        let one = Listing { search: ids[1].as_str(), ..all };
+        assert_eq!(organizations::found_ids(&store, one, 10).await.unwrap(), ids[1..2]);
+
+        let deleted = people::new_organization().id;
+        let mut counted = organizations::counted_by_ids(&store, &[&ids[..], &[deleted]].concat()).await.unwrap();
+        counted.sort_unstable_by(|one, other| one.organization.id.cmp(&other.organization.id));
+        assert!(counted.iter().map(|one| (&one.organization.id, one.workspaces)).eq(ids.iter().map(|id| (id, 1))));
     })
     .await;
 }

@@ -390,7 +390,15 @@ async fn consumers_of_all_workspaces_add_up_to_the_usage_of_each() {
                 let whole =
                     read(&store, Selection::all(&workspace.id), &pieces, &Grouping::parse("").unwrap()).await.unwrap();
                 assert_eq!(sum, whole[0].totals, "{kind}");
+                let of_one: Vec<_> = found.iter().filter(is_owner).cloned().collect();
+                let mut read = consumers::read_of(&store, kind, &[&workspace.organization], &pieces).await.unwrap();
+                read.sort_by_key(|one| of_one.iter().position(|other| other == one));
+                assert_eq!(read, of_one, "{kind}");
             }
+            let owners = workspaces.each_ref().map(|workspace| &workspace.organization);
+            let of_both = consumers::read_of(&store, kind, &owners, &pieces).await.unwrap();
+            assert_eq!(of_both.len(), found.len(), "{kind}");
+            assert_eq!(consumers::read_of(&store, kind, &[], &pieces).await.unwrap(), [], "{kind}");
         }
         let models = consumers::read(&store, ConsumerKind::Model, &pieces).await.unwrap();
         assert!(models.iter().any(|one| one.model == "acme/Big" && one.organization.is_none()), "{models:?}");

@@ -10,7 +10,6 @@ export type ConsumerKind = 'organization' | 'model' | 'endpoint' | 'key'
 export type ConsumerOrder = 'tokens' | 'cost'
 
 const CONSUMERS_POLL_MS = 10_000
-const MAX_LINES = 1_000
 
 export const installationMetricQuery = (metric: Metric, window: Window) =>
   queryOptions({
@@ -43,27 +42,9 @@ export const wasUsedQuery = queryOptions({
   refetchIntervalInBackground: false,
 })
 
-/** Whether a list of consumers is complete, so that those it lacks used nothing. */
-export const isComplete = (lines: readonly Consumer[]) => lines.length < MAX_LINES
-
-/** What an organization used since the start of the month. */
-export const organizationUsageQuery = (organization: string, monthStart: string) =>
-  queryOptions({
-    queryKey: ['operator', 'usage', 'organizations', monthStart, organization],
-    queryFn: ({ signal }) => consumers({ by: 'organization', organization, from: monthStart }, signal),
-  })
-
-/** What the largest organizations used since the start of the month. */
-export const organizationsUsageQuery = (monthStart: string) =>
-  queryOptions({
-    queryKey: ['operator', 'usage', 'organizations', monthStart],
-    queryFn: ({ signal }) => consumers({ by: 'organization', from: monthStart, limit: MAX_LINES }, signal),
-  })
-
 type Query = {
   by: ConsumerKind
   sort?: ConsumerOrder
-  organization?: string
   from?: string
   to?: string
   limit?: number

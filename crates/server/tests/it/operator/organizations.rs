@@ -74,6 +74,47 @@ async fn the_operator_sees_what_organizations_use_of_their_bounds() {
 }
 
 #[tokio::test]
+async fn organizations_are_sorted_by_what_they_used_this_month_and_show_it() {
+    let app = TestApp::start().await;
+    let operator = Person::operator(&app).await;
+    for name in ["Bee", "Cat", "Dog"] {
+        operator.make("/api/organizations", json!({"name": name})).await;
+    }
+    let tokens = app.chat("hi").await.json()["usage"]["total_tokens"].as_u64().unwrap();
+    app.usage(1).await;
+
+    let list = "/api/operator/organizations";
+    let pages = async |sort: &str| {
+        let (mut names, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page = operator.read(&format!("{list}?sort={sort}&limit=2&cursor={cursor}")).await;
+            names.extend(page["data"].as_array().unwrap().iter().map(|one| text(&one["name"]).to_owned()));
+            match page["nextCursor"].as_str() {
+                Some(next) => next.clone_into(&mut cursor),
+                None => return names,
+            }
+        }
+    };
+    let plain = operator.read(list).await["data"].clone();
+    let names: Vec<&str> = plain.as_array().unwrap().iter().map(|one| text(&one["name"])).collect();
+    assert_eq!((names[0], names.len()), ("Default", 4), "the first one is older");
+    for sort in ["requests", "tokens", "cost"] {
+        assert_eq!(pages(sort).await, [names[1], names[2], names[3], names[0]], "{sort}");
+        assert_eq!(pages(&format!("-{sort}")).await, [names[0], names[3], names[2], names[1]], "{sort}");
+    }
+    let used = &plain[0]["usage"];
+    assert_eq!((&used["requests"], &used["tokens"]), (&json!(1), &json!(tokens)), "{used}");
+    assert!(used["lastDay"].is_string() && used["costUsd"] != plain[1]["usage"]["costUsd"], "{used}");
+    assert_eq!((&plain[1]["usage"]["requests"], &plain[1]["usage"]["lastDay"]), (&json!(0), &Value::Null));
+
+    let found = operator.read(&format!("{list}?sort=-cost&search=do&count=true")).await;
+    assert_eq!((&found["data"][0]["name"], &found["total"]), (&json!("Dog"), &json!(1)), "{found}");
+    for (query, field) in [("sort=spend", "sort"), ("sort=cost&cursor=org_1", "cursor")] {
+        assert_eq!(error_of(&operator.get(&format!("{list}?{query}")).await), format!("422 invalid_value {field}"));
+    }
+}
+
+#[tokio::test]
 async fn the_operator_gives_a_tenant_a_workspace_and_its_first_administrator() {
     let app = TestApp::start().await;
     let operator = Person::operator(&app).await;

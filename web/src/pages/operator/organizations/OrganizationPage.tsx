@@ -61,7 +61,7 @@ function OrganizationDetail({ id }: { id: string }) {
       >
         {(one) => (
           <div className={classes.stack}>
-            <Usage organizationId={one.id} />
+            <Usage organization={one} />
             <Bounds organization={one} />
             <OrganizationMembers organizationId={one.id} />
             <Workspaces organizationId={one.id} />

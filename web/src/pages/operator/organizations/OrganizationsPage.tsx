@@ -1,8 +1,6 @@
 import { Anchor, Button } from '@mantine/core'
 import { IconBuilding, IconPlus } from '@tabler/icons-react'
-import { useQuery } from '@tanstack/react-query'
 import { useCallback, useState } from 'react'
-import { type Consumer, isComplete, organizationsUsageQuery } from '../../../api/operator/installation'
 import { type OperatorOrganization, organizationTableQuery } from '../../../api/operator/organizations'
 import { useTable } from '../../../api/pages'
 import { OperatorsOnly } from '../../../app/OperatorsOnly'
@@ -19,10 +17,24 @@ import { TableSkeleton } from '../../../ui/Skeletons'
 import { Time } from '../../../ui/Time'
 import { Toolbar } from '../../../ui/Toolbar'
 import { useFilters } from '../../../ui/useFilters'
-import { monthStart, tokensOf, usageOf } from './month-usage'
 import { NewTenant } from './NewTenant'
 
-const SORTS = ['name', '-name', 'members', '-members', 'workspaces', '-workspaces', 'createdAt', '-createdAt'] as const
+const SORTS = [
+  'name',
+  '-name',
+  'members',
+  '-members',
+  'workspaces',
+  '-workspaces',
+  'requests',
+  '-requests',
+  'tokens',
+  '-tokens',
+  'cost',
+  '-cost',
+  'createdAt',
+  '-createdAt',
+] as const
 const FILTERS = { q: text(), sort: oneOf(SORTS) }
 
 export function OrganizationsPage() {
@@ -37,13 +49,12 @@ function Organizations() {
   const [{ q, sort }, change] = useFilters(FILTERS)
   const organizations = useTable(organizationTableQuery({ search: q, sort }))
   const search = useCallback((typed: string) => change({ q: typed }), [change])
-  const usage = useQuery(organizationsUsageQuery(monthStart()))
   const [isCreating, setCreating] = useState(false)
   return (
     <>
       <PageHeader
         title="Organizations"
-        description="Tenants of this installation, with their people and GPU allotments"
+        description="Tenants of this installation: their people, their GPU allotments, and their calls, tokens and costs of this month"
         actions={
           <Button leftSection={<IconPlus size={16} />} onClick={() => setCreating(true)}>
             New organization
@@ -62,12 +73,12 @@ function Organizations() {
           ) : (
             <DataTable
               caption="Organizations"
-              columns={columnsOf(usage.data)}
+              columns={COLUMNS}
               rows={table}
               rowKey={(one) => one.id}
               sort={sort}
               onSort={(next) => change({ sort: SORTS.find((one) => one === next) ?? SORTS[0] })}
-              minWidth={640}
+              minWidth={880}
             />
           )
         }
@@ -77,7 +88,21 @@ function Organizations() {
   )
 }
 
-const columnsOf = (usage: readonly Consumer[] | undefined): Column<OperatorOrganization>[] => [
+/** What an organization used this month; a node that is not upgraded yet does not say it. */
+const usageColumn = (
+  id: string,
+  header: string,
+  figure: (usage: OperatorOrganization['usage']) => string,
+  sortBy?: 'server',
+): Column<OperatorOrganization> => ({
+  id,
+  header,
+  align: 'right',
+  sortBy,
+  cell: ({ usage }) => (usage ? figure(usage) : '–'),
+})
+
+const COLUMNS: Column<OperatorOrganization>[] = [
   {
     id: 'name',
     header: 'Name',
@@ -109,26 +134,9 @@ const columnsOf = (usage: readonly Consumer[] | undefined): Column<OperatorOrgan
       one.allotments.map(({ gpuType, committed, allotment }) => `${committed} of ${allotment} ${gpuType}`).join(', ') ||
       'none allotted',
   },
-  ...usageColumns(usage),
+  usageColumn('requests', 'Calls', ({ requests }) => formatCompact(requests), 'server'),
+  usageColumn('tokens', 'Tokens', ({ tokens }) => formatCompact(tokens), 'server'),
+  usageColumn('cost', 'Cost', ({ costUsd }) => formatMoney(costUsd), 'server'),
+  usageColumn('last', 'Last used', ({ lastDay }) => (lastDay ? formatDay(lastDay) : 'not this month')),
   { id: 'createdAt', header: 'Created', sortBy: 'server', cell: (one) => <Time value={one.createdAt} /> },
 ]
-
-/** What organizations used this month. */
-function usageColumns(usage: readonly Consumer[] | undefined): Column<OperatorOrganization>[] {
-  const column = (id: string, header: string, cell: (line: Consumer) => string, none: string) => ({
-    id,
-    header,
-    align: 'right' as const,
-    cell: (one: OperatorOrganization) => {
-      const line = usageOf(usage, one.id)
-      if (line) return cell(line)
-      if (!usage) return '…'
-      return isComplete(usage) ? none : '–'
-    },
-  })
-  return [
-    column('tokens', 'Tokens this month', (line) => formatCompact(tokensOf(line)), '0'),
-    column('cost', 'Cost this month', (line) => formatMoney(line.costUsd), '$0.00'),
-    column('last', 'Last used', (line) => formatDay(line.lastDay), 'not this month'),
-  ]
-}

@@ -16,6 +16,7 @@ const organization: OperatorOrganization = {
   storedBytes: 1_024,
   usedPerMinute: { requests: 3, tokens: 30_000 },
   usedPerMonth: { tokens: 1_234, reservedTokens: 100, usd: '2.5', reservedUsd: '0' },
+  usage: { requests: 3, tokens: 1_234, costUsd: '2.50' },
   onBudget: 'continue',
   members: 1,
   allotments: [],

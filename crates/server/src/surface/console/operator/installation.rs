@@ -68,7 +68,7 @@ pub(crate) struct ConsumersQuery {
     /// `organization`, `model`, `endpoint` or `key`.
     #[param(required = true, nullable = false)]
     by: Option<String>,
-    /// `tokens`, which is the default, or `cost`: the largest come first.
+    /// `tokens`, which is the default, `cost` or `requests`: the largest come first.
     #[param(required = false, nullable = false)]
     sort: Option<String>,
     /// Only this organization, and what belongs to it. Models belong to none.
@@ -149,7 +149,7 @@ pub(crate) async fn list_consumers(
     let kind = ConsumerKind::parse(non_empty(&query.by).unwrap_or_default());
     let kind = kind.ok_or_else(|| ConsoleError::invalid("by", "one of organization, model, endpoint and key"))?;
     let order = ConsumerOrder::parse(non_empty(&query.sort).unwrap_or("tokens"));
-    let order = order.ok_or_else(|| ConsoleError::invalid("sort", "tokens or cost"))?;
+    let order = order.ok_or_else(|| ConsoleError::invalid("sort", "tokens, cost or requests"))?;
     let limit = non_empty(&query.limit).map_or(Ok(DEFAULT_LINES), str::parse);
     let limit = limit.ok().filter(|limit| (1..=MAX_LINES).contains(limit));
     let limit = limit.ok_or_else(|| ConsoleError::invalid("limit", "a number from 1 to 1000"))?;

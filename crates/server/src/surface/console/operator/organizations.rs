@@ -6,9 +6,12 @@ use crate::surface::console::accounts::invitations::{self, NewInvitation};
 use crate::surface::console::accounts::members::{NewRole, Removal};
 use crate::surface::console::accounts::workspaces::{self as workspace_edits, NewWorkspace, WorkspaceEdit};
 use crate::surface::console::error::{self, ConsoleError};
-use crate::surface::console::extract::{Caller, Id, List, Operator, PageRequest, Params, Payload, Search};
+use crate::surface::console::extract::{
+    Caller, Id, List, Operator, PageRequest, Params, Payload, Search, invalid_cursor,
+};
 use axum::Json;
 use control::organizations::{BoundChanges, Edit};
+use control::usage::{self, ConsumerOrder, Ranked};
 use control::workspaces::{self, Authority};
 use control::{allotments, members, organizations};
 use domain::monthly_budget::BudgetChange;
@@ -16,10 +19,36 @@ use domain::{NanoUsd, OrganizationId, Timestamp, UserId, WorkspaceId};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use store::organizations::{CountedOrganization, OrganizationColumn};
+use store::usage::sums::consumers::Consumer;
+use store::{Cursor, Order, SortBy};
 use utoipa::ToSchema;
 use view::{AllotmentView, InvitationView, MemberView, OnBudgetView, WorkspaceView};
 
-type OrganizationSearch = Search<OrganizationColumn>;
+/// What organizations are sorted by: a column, or what they used this month.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OrganizationOrder {
+    Column(OrganizationColumn),
+    Usage(ConsumerOrder),
+}
+
+impl SortBy for OrganizationOrder {
+    const ALL: &'static [Self] = &[
+        Self::Column(OrganizationColumn::Name),
+        Self::Column(OrganizationColumn::Created),
+        Self::Column(OrganizationColumn::Members),
+        Self::Column(OrganizationColumn::Workspaces),
+        Self::Usage(ConsumerOrder::Requests),
+        Self::Usage(ConsumerOrder::Tokens),
+        Self::Usage(ConsumerOrder::Cost),
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Column(column) => column.name(),
+            Self::Usage(order) => order.as_str(),
+        }
+    }
+}
 
 /// An organization with its size and its GPUs.
 #[derive(Serialize, ToSchema)]
@@ -52,6 +81,8 @@ pub(crate) struct OperatorOrganizationView {
     used_per_minute: UsedPerMinute,
     /// What the limits of this month are compared with.
     used_per_month: UsedPerMonth,
+    /// What its existing workspaces used this month, with dedicated endpoints.
+    usage: UsageOfMonth,
     /// The number of members.
     members: u64,
     /// Allotted and committed GPUs, by type.
@@ -79,6 +110,33 @@ struct UsedPerMonth {
     reserved_usd: Option<NanoUsd>,
 }
 
+/// Usage of a calendar month in UTC.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct UsageOfMonth {
+    requests: u64,
+    /// Of prompts and completions.
+    tokens: u64,
+    /// Decimal text in USD, with GPU-hours.
+    #[schema(example = "120.00")]
+    cost_usd: String,
+    /// The last day with usage, in UTC; null without usage.
+    #[schema(format = Date)]
+    last_day: Option<String>,
+}
+
+impl From<Option<&Consumer>> for UsageOfMonth {
+    fn from(used: Option<&Consumer>) -> Self {
+        let totals = used.map(|one| one.totals).unwrap_or_default();
+        Self {
+            requests: totals.requests,
+            tokens: totals.prompt_tokens.saturating_add(totals.completion_tokens),
+            cost_usd: totals.cost.to_string(),
+            last_day: used.map(|one| one.last_day.to_string()),
+        }
+    }
+}
+
 /// What is not in the rows of organizations is read for all of them at once.
 async fn views(
     caller: &Caller,
@@ -89,6 +147,7 @@ async fn views(
     let mut ledgers = allotments::list_of(&context.store, &ids, &context.allotment_defaults).await?;
     let used = organizations::used_per_minute(&context.store, &ids, caller.now()).await?;
     let months = organizations::used_per_month(&context.store, &ids, caller.now()).await?;
+    let usage = usage::this_month(&context.store, &ids, caller.now()).await?;
     let defaults = context.organization_defaults;
     let view = |one: CountedOrganization| {
         let CountedOrganization { organization, workspaces, members, stored_bytes } = one;
@@ -116,6 +175,7 @@ async fn views(
                 usd: is_bounded.then_some(month.cost),
                 reserved_usd: is_bounded.then_some(month.reserved_cost),
             },
+            usage: usage.get(&organization.id).into(),
             members,
             allotments: ledgers.into_iter().map(AllotmentView::from).collect(),
         }
@@ -128,21 +188,62 @@ async fn view(caller: &Caller, id: &OrganizationId) -> Result<Json<OperatorOrgan
     views(caller, vec![found]).await?.pop().map(Json).ok_or(ConsoleError::NotFound)
 }
 
-/// All organizations.
+/// All organizations. At most 10,000 are sorted by `requests`, `tokens` and `cost`, which are those of this month.
 #[utoipa::path(get, path = "/api/operator/organizations", tag = "operator",
-    params(PageRequest, OrganizationSearch),
+    params(PageRequest, Search<OrganizationOrder>),
     responses((status = 200, body = List<OperatorOrganizationView>)))]
 pub(crate) async fn list(
     Operator(caller): Operator,
     page: PageRequest,
-    search: OrganizationSearch,
+    search: Search<OrganizationOrder>,
 ) -> Result<Json<List<OperatorOrganizationView>>, ConsoleError> {
-    let (store, listing) = (caller.store(), search.to_listing(&page)?);
-    let found = organizations::list_counted(store, listing).await?;
-    let total = if search.count { Some(organizations::count(store, listing).await?) } else { None };
-    let cursors: Vec<_> = found.iter().map(|one| search.cursor(one, &one.organization.id)).collect();
+    let (found, total) = match search.order {
+        Some(Order { by: OrganizationOrder::Usage(by), descending }) => {
+            by_usage(&caller, &page, &search.of_rows(None), Order { by, descending }).await?
+        }
+        Some(Order { by: OrganizationOrder::Column(by), descending }) => {
+            by_column(&caller, &page, &search.of_rows(Some(Order { by, descending }))).await?
+        }
+        None => by_column(&caller, &page, &search.of_rows(None)).await?,
+    };
+    let (cursors, found): (Vec<_>, Vec<_>) = found.into_iter().unzip();
     let views: Vec<_> = cursors.into_iter().zip(views(&caller, found).await?).collect();
     Ok(Json(List::new(views, &page, |(cursor, _)| cursor.clone(), |(_, view)| view).with_total(total)))
+}
+
+/// Organizations with the cursors of the pages after them, and the number of all if it is asked for.
+type FoundOrganizations = (Vec<(String, CountedOrganization)>, Option<u64>);
+
+async fn by_column(
+    caller: &Caller,
+    page: &PageRequest,
+    search: &Search<OrganizationColumn>,
+) -> Result<FoundOrganizations, ConsoleError> {
+    let (store, listing) = (caller.store(), search.to_listing(page)?);
+    let found = organizations::list_counted(store, listing).await?;
+    let total = if search.count { Some(organizations::count(store, listing).await?) } else { None };
+    Ok((found.into_iter().map(|one| (search.cursor(&one, &one.organization.id), one)).collect(), total))
+}
+
+async fn by_usage(
+    caller: &Caller,
+    page: &PageRequest,
+    search: &Search<OrganizationColumn>,
+    order: Order<ConsumerOrder>,
+) -> Result<FoundOrganizations, ConsoleError> {
+    let (store, listing) = (caller.store(), search.to_listing(page)?);
+    let after = match page.cursor() {
+        Some(id) => Some((page.sorted_number().ok_or_else(invalid_cursor)?, id)),
+        None => None,
+    };
+    let limit = page.limit as usize + 1;
+    let found = usage::list_by_usage(store, listing, order, after, limit, caller.now()).await?;
+    let total = if search.count { Some(organizations::count(store, listing).await?) } else { None };
+    let with_cursor = |one: Ranked| {
+        let id = one.organization.organization.id.to_string();
+        (Cursor { id, value: Some(one.value.to_string()) }.to_string(), one.organization)
+    };
+    Ok((found.into_iter().map(with_cursor).collect(), total))
 }
 
 /// One organization.

@@ -100,11 +100,14 @@ for (const { path, list, table, all, search, one } of [
   },
 ] satisfies Listed[]) {
   test(`${path} shows its first page of ${all} rows, and finds one`, SLOW, async ({ page }) => {
+    const reports: string[] = []
+    page.on('request', (request) => new URL(request.url()).pathname.endsWith('/usage') && reports.push(request.url()))
     const asked = await open(page, path, list)
     await expect(rows(page, table)).toHaveCount(PAGE)
     await expect(page.getByText(`${PAGE} of ${all.toLocaleString('en-GB')}`)).toBeVisible()
     expect(asked.filter((query) => query.includes(`limit=${PAGE}`)).length).toBe(1)
     expect(asked.filter((query) => query.includes('limit=500'))).toEqual([])
+    expect(reports, 'what rows used comes with them').toEqual([])
     expect(await elements(page)).toBeLessThan(MAX_ELEMENTS)
 
     await page.getByRole('button', { name: 'Show more' }).click()

@@ -6,6 +6,7 @@ import { everyPage, type ListQuery, tableQuery } from './pages'
 import { polled } from './polling'
 
 export type Key = Schemas['Key']
+export type ListedKey = Schemas['ListedKey']
 export type NewKey = Schemas['NewKey']
 export type KeyEdit = Schemas['EditKey']
 export type ModelLimit = Schemas['ModelLimit']

@@ -7,15 +7,17 @@ use domain::budget::Budgets;
 use domain::endpoint::labels::Labels;
 use domain::key::NewKey;
 use domain::key_restrictions::ModelPattern;
+use domain::usage::Totals;
 use domain::workspace::{Limits, check_name};
 use domain::{
-    ApiKey, KeyId, KeyLimits, KeyRestrictions, KeyState, Network, OrganizationId, Permission, Timestamp, Workspace,
-    WorkspaceId,
+    ApiKey, KeyId, KeyLimits, KeyRestrictions, KeyState, Month, Network, OrganizationId, Permission, Span, Timestamp,
+    Workspace, WorkspaceId,
 };
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use store::budgets::{self, Spending};
 use store::key_list::{self, KeyColumn, KeyFilter, ListedKey};
+use store::usage::sums;
 use store::{Listing, Store, Tx, api_keys, workspaces};
 
 /// Bounds of [`labels`].
@@ -104,6 +106,16 @@ pub async fn list(
 /// The number of keys that [`list`] has on all its pages.
 pub async fn count(store: &Store, filter: KeyFilter<'_>, listing: Listing<'_, KeyColumn>) -> Result<u64, CommandError> {
     Ok(key_list::count(store, filter, listing).await?)
+}
+
+/// What these keys used in the month of `now`. Those without usage are absent.
+pub async fn used_this_month(
+    store: &Store,
+    keys: &[&KeyId],
+    now: Timestamp,
+) -> Result<HashMap<KeyId, Totals>, CommandError> {
+    let month = Month::of(now);
+    Ok(sums::read_keys(store, keys, Span { from: month.start(), to: month.end() }).await?)
 }
 
 /// A key by its id.

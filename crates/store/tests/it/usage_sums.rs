@@ -14,11 +14,11 @@ use domain::{
 };
 use fastrand::Rng;
 use sqlx::{AssertSqlSafe, Executor};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use store::usage::UsageWriter;
 use store::usage::sums::consumers::{self, ConsumerKind};
-use store::usage::sums::{Selection, Summed, Sums, check, read, read_classes};
+use store::usage::sums::{Selection, Summed, Sums, check, read, read_classes, read_keys};
 use store::{Store, StoreError};
 use tokio::task::JoinSet;
 
@@ -364,6 +364,30 @@ async fn absurd_token_counts_do_not_stop_the_meter() {
         let again = UsageEvent { request: RequestId::new(later(1), entropy()), ..absurd.clone() };
         assert_eq!(insert(&store, &[absurd]).await.unwrap(), 1);
         assert_eq!(insert(&store, &[again]).await.unwrap(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_usage_of_single_keys_is_that_of_the_whole_workspace_by_key() {
+    on_both(async |_, store| {
+        let mut rng = Rng::with_seed(11);
+        let workspace = people::workspace(&store).await;
+        let events: Vec<_> = (0..60).map(|_| event(&mut rng, &workspace)).collect();
+        insert(&store, &events).await.unwrap();
+        let from = Grain::Day.start_of(NOW);
+        let days = Span { from, to: from.plus_millis(2 * Grain::Day.millis()) };
+        let by_key = expected(&events, &workspace, days, &Grouping::parse("key").unwrap());
+        let all = [0, 1, 2, 3].map(|number| KeyId::new(NOW, number));
+        for keys in [&all[..], &all[1..2], &[]] {
+            let found = read_keys(&store, &keys.iter().collect::<Vec<_>>(), days).await.unwrap();
+            let totals = |key: &KeyId| {
+                let group = [Group::Actor(Actor::Key(key.clone()))];
+                by_key.iter().find(|sum| sum.groups == group).map(|sum| sum.totals)
+            };
+            let used = keys.iter().filter_map(|key| Some((key.clone(), totals(key)?)));
+            assert_eq!(found, used.collect::<HashMap<_, _>>(), "{keys:?}");
+        }
     })
     .await;
 }

@@ -2,7 +2,6 @@ import { Button, Group, SegmentedControl } from '@mantine/core'
 import { IconFilterOff, IconKey, IconPlus, IconTrash } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useState } from 'react'
-import { usageQuery } from '../../api/costs'
 import { type Key, keyCountsQuery, keyTableQuery, POLL_MS } from '../../api/keys'
 import { membersQuery } from '../../api/members'
 import { useTable } from '../../api/pages'
@@ -15,7 +14,6 @@ import { FilterSelect } from '../../ui/FilterSelect'
 import { oneOf, text } from '../../ui/filters'
 import { formatCount } from '../../ui/format'
 import { Loaded } from '../../ui/Loaded'
-import { monthOf, spanOf } from '../../ui/months'
 import { PageHeader } from '../../ui/PageHeader'
 import { SearchField } from '../../ui/SearchField'
 import { TableSkeleton } from '../../ui/Skeletons'
@@ -42,9 +40,6 @@ const SORTS = [
 ] as const
 const FILTERS = { show: oneOf(['usable', 'all']), creator: text(), q: text(), sort: oneOf(SORTS) }
 
-/** It is read for all keys, of which there may be many. */
-const USAGE_POLL_MS = 60_000
-
 export type OpenDialog =
   | { kind: 'create' | 'revoke-many' }
   | { kind: 'edit' | 'rotate' | 'revoke'; key: Key }
@@ -60,10 +55,6 @@ export function KeysPage() {
   const counts = useQuery(keyCountsQuery(workspace.id))
   const members = useQuery(membersQuery(organization.id))
   const limits = useQuery(workspaceQuery(workspace.id))
-  const usage = useQuery({
-    ...usageQuery(workspace.id, spanOf(monthOf(Date.now())), 'key'),
-    ...polled(USAGE_POLL_MS),
-  })
   const [dialog, openDialog] = useState<OpenDialog>()
   const search = useCallback((typed: string) => change({ q: typed }), [change])
   const close = () => openDialog(undefined)
@@ -132,7 +123,6 @@ export function KeysPage() {
                   sort={sort}
                   onSort={(next) => change({ sort: SORTS.find((one) => one === next) ?? SORTS[0] })}
                   members={members.data}
-                  usage={usage.data?.data}
                   workspaceId={workspace.id}
                   onOpenDialog={openDialog}
                 />

@@ -2,9 +2,8 @@ import { ActionIcon, Anchor, Code, Menu, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { IconDots, IconPencil, IconPlayerPause, IconPlayerPlay, IconRefresh, IconTrash } from '@tabler/icons-react'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import type { UsageLine } from '../../api/costs'
 import { toApiError } from '../../api/errors'
-import { disableKey, enableKey, endOverlap, type Key, keysOf } from '../../api/keys'
+import { disableKey, enableKey, endOverlap, type Key, keysOf, type ListedKey } from '../../api/keys'
 import type { Member } from '../../api/members'
 import { useSessionContext } from '../../api/session'
 import { paths } from '../../paths'
@@ -23,19 +22,17 @@ import { limitsOf, modelLimitTexts } from './limits'
 import { accessOf } from './restrictions'
 
 type Props = {
-  keys: PagedRows<Key>
+  keys: PagedRows<ListedKey>
   sort: string
   onSort: (sort: string) => void
   /** Undefined until they are loaded. */
   members: Member[] | undefined
-  /** Of this month, undefined until it is loaded. */
-  usage: UsageLine[] | undefined
   workspaceId: string
   onOpenDialog: (dialog: OpenDialog) => void
 }
 
-export function KeysTable({ keys, sort, onSort, members, usage, workspaceId, onOpenDialog }: Props) {
-  const columns: Column<Key>[] = [
+export function KeysTable({ keys, sort, onSort, members, workspaceId, onOpenDialog }: Props) {
+  const columns: Column<ListedKey>[] = [
     {
       id: 'name',
       header: 'Name',
@@ -71,7 +68,7 @@ export function KeysTable({ keys, sort, onSort, members, usage, workspaceId, onO
       id: 'calls',
       header: 'This month',
       align: 'right',
-      cell: (key) => usage && <Spent line={usage.find((line) => line.key === key.id)} />,
+      cell: (key) => <Spent usage={key.usage} />,
     },
     { id: 'access', header: 'Access', cell: (key) => <Access apiKey={key} /> },
     { id: 'expiresAt', header: 'Expires', sortBy: 'server', cell: (key) => <Time value={key.expiresAt} /> },
@@ -136,27 +133,26 @@ function Secret({ apiKey, workspaceId }: { apiKey: Key; workspaceId: string }) {
   )
 }
 
-/** Calls and their cost. */
-function Spent({ line }: { line: UsageLine | undefined }) {
-  if (!line)
+/** Calls and their cost; a node that is not upgraded yet does not say them. */
+function Spent({ usage }: { usage: ListedKey['usage'] | undefined }) {
+  if (!usage) return '–'
+  if (!usage.requests)
     return (
       <Text span size="sm" c="dimmed">
-        {NONE}
+        no calls
       </Text>
     )
   return (
     <Stack gap={0}>
       <span>
-        {formatCount(line.requests)} {line.requests === 1 ? 'call' : 'calls'}
+        {formatCount(usage.requests)} {usage.requests === 1 ? 'call' : 'calls'}
       </span>
       <Text span size="xs" c="dimmed">
-        {formatMoney(line.costUsd)}
+        {formatMoney(usage.costUsd)}
       </Text>
     </Stack>
   )
 }
-
-const NONE = 'no calls'
 
 /** What the key may do, its own limits, its budgets and its labels. */
 function Access({ apiKey }: { apiKey: Key }) {

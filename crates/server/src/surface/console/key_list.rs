@@ -5,6 +5,7 @@ use crate::surface::console::extract::query::{flag, non_empty};
 use crate::surface::console::extract::{Admin, List, PageRequest, Params, Search, WorkspaceCaller};
 use axum::Json;
 use control::keys;
+use domain::usage::Totals;
 use domain::{Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -88,19 +89,51 @@ pub(super) async fn list_of_organization(
     Ok(Json(List::new(found, &page, |one| search.cursor(one, &one.key.id), view).with_total(total)))
 }
 
+/// A key in the list of its workspace.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ListedKey)]
+pub(super) struct ListedKeyView {
+    #[serde(flatten)]
+    key: KeyView,
+    /// What its calls used this month.
+    usage: KeyUsageView,
+}
+
+/// Usage of a calendar month in UTC.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = KeyUsage)]
+struct KeyUsageView {
+    requests: u64,
+    /// Decimal text in USD.
+    #[schema(example = "1.25")]
+    cost_usd: String,
+}
+
+impl From<Totals> for KeyUsageView {
+    fn from(totals: Totals) -> Self {
+        Self { requests: totals.requests, cost_usd: totals.cost.to_string() }
+    }
+}
+
 /// The keys of a workspace in any state, oldest first.
 #[utoipa::path(get, path = "/api/workspaces/{workspaceId}/keys", tag = "keys",
-    params(PageRequest, KeySearch, KeysQuery), responses((status = 200, body = List<KeyView>)))]
+    params(PageRequest, KeySearch, KeysQuery), responses((status = 200, body = List<ListedKeyView>)))]
 pub(super) async fn list(
     caller: WorkspaceCaller,
     page: PageRequest,
     search: KeySearch,
     Params(query): Params<KeysQuery>,
-) -> Result<Json<List<KeyView>>, ConsoleError> {
+) -> Result<Json<List<ListedKeyView>>, ConsoleError> {
     let selected = SelectedKeys::read(&query, caller.now())?;
     let filter = selected.of(KeysOf::Workspace(&caller.workspace.id));
     let (found, total) = find(caller.store(), filter, &page, &search).await?;
-    let view = |one: ListedKey| KeyView::new(one.key, caller.now());
+    let ids: Vec<_> = found.iter().map(|one| &one.key.id).collect();
+    let used = keys::used_this_month(caller.store(), &ids, caller.now()).await?;
+    let view = |one: ListedKey| {
+        let usage = used.get(&one.key.id).copied().unwrap_or_default().into();
+        ListedKeyView { key: KeyView::new(one.key, caller.now()), usage }
+    };
     Ok(Json(List::new(found, &page, |one| search.cursor(one, &one.key.id), view).with_total(total)))
 }
 

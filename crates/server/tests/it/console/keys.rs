@@ -36,7 +36,9 @@ async fn a_key_is_shown_once_and_masked_afterwards() {
     assert_eq!(shown, expected);
     assert!(works(&app, &key).await);
     let list = person.get(&keys(&app)).await;
-    assert_eq!(list.json()["data"][1], expected);
+    let mut listed = list.json()["data"][1].clone();
+    let usage = listed.as_object_mut().unwrap().remove("usage").unwrap();
+    assert_eq!((&listed, &usage), (&expected, &json!({"requests": 0, "costUsd": "0.00"})));
     assert_eq!(list.json()["nextCursor"], Value::Null);
     assert!(!list.text().contains(key.rsplit('-').next().unwrap()));
 
@@ -45,6 +47,26 @@ async fn a_key_is_shown_once_and_masked_afterwards() {
         person.read(&keys(&app)).await["data"][1]["lastUsedAt"].is_string()
     })
     .await;
+}
+
+#[tokio::test]
+async fn each_key_of_a_list_shows_what_it_used_this_month() {
+    let app = TestApp::start().await;
+    let person = Person::operator(&app).await;
+    let made = person.make(&keys(&app), json!({"name": "ci"})).await;
+    assert_eq!(app.chat("hi").await.status, 200);
+    for _ in 0..2 {
+        let called = app.client_with(text(&made["key"])).post_json("/chat/completions", crate::app::chat("hi")).await;
+        assert_eq!(called.status, 200);
+    }
+    app.usage(3).await;
+    let report = person.read(&format!("/api/workspaces/{}/usage?groupBy=key", app.workspace())).await;
+    let listed = person.read(&keys(&app)).await;
+    for (position, requests) in [(0, 1), (1, 2)] {
+        let key = &listed["data"][position];
+        let line = report["data"].as_array().unwrap().iter().find(|line| line["key"] == key["id"]).unwrap();
+        assert_eq!(key["usage"], json!({"requests": requests, "costUsd": line["costUsd"]}), "{report}");
+    }
 }
 
 #[tokio::test]

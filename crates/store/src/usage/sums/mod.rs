@@ -9,11 +9,13 @@ mod amounts;
 pub mod check;
 mod classes;
 pub mod consumers;
+mod keys;
 mod query;
 mod read;
 
 pub(crate) use add::add;
 pub use classes::{ClassSum, read_classes};
+pub use keys::read_keys;
 pub use query::Selection;
 pub use read::{Summed, read};
 

@@ -25,7 +25,8 @@ pub use delete::delete;
 pub use error::{AllotmentExceeded, EndpointError, EndpointErrorKind};
 pub use event::new_event;
 pub use query::{
-    Difference, FlavorLine, UsageReport, count, events, find_differences, flavors, list, replicas, show, usage,
+    Difference, FlavorLine, UsageReport, count, events, find_differences, flavors, list, list_failed, replicas, show,
+    usage,
 };
 pub use rescale::rescale;
 pub use response::{CommandResponse, Outcome};

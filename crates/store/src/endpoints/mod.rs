@@ -17,7 +17,7 @@ pub mod replica_roots;
 pub mod replicas;
 mod shape;
 
-pub use list::{EndpointColumn, Filter, StoredShape, count, list, list_all, list_shapes};
+pub use list::{EndpointColumn, Filter, StoredShape, count, list, list_all, list_failed, list_shapes};
 
 use crate::change::Change;
 use crate::cluster::leader::Fenced;

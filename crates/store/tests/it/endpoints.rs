@@ -55,6 +55,26 @@ async fn the_second_of_two_concurrent_writers_has_to_read_again() {
 }
 
 #[tokio::test]
+async fn failed_endpoints_of_all_workspaces_are_listed_latest_first() {
+    on_both(async |_, store| {
+        let mut failed = Vec::new();
+        for (number, state) in (0..).zip([State::Failed, State::Serving, State::Failed, State::Failed]) {
+            let endpoint = fleets::any_endpoint(&store).await;
+            let changed = Endpoint { state, state_since: later(number), updated_at: later(number), ..endpoint };
+            let mut tx = store.begin().await.unwrap();
+            let written = endpoints::update(&mut tx, changed, Generation(1), 120).await.unwrap();
+            tx.commit().await.unwrap();
+            if state == State::Failed {
+                failed.insert(0, written);
+            }
+        }
+        assert_eq!(endpoints::list_failed(&store, 10).await.unwrap(), failed);
+        assert_eq!(endpoints::list_failed(&store, 2).await.unwrap(), failed[..2]);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn lists_are_newest_first_filtered_and_paged() {
     on_both(async |_, store| {
         let workspace = people::workspace(&store).await;

@@ -7,6 +7,7 @@ import { polled } from '../polling'
 export type OperatorNode = Schemas['OperatorNode']
 export type Finding = Schemas['OperatorFinding']
 export type Gpu = Schemas['OperatorGpu']
+export type FailedEndpoint = Schemas['FailedEndpoint']
 export type ErrorCount = Schemas['OperatorErrorCount']
 export type EngineLog = Schemas['OperatorLog']
 export type Queue = Schemas['OperatorQueue']
@@ -41,6 +42,13 @@ export const findingsQuery = queryOptions({
   queryKey: ['operator', 'findings'],
   queryFn: ({ signal }) => unwrap(client.GET('/api/operator/findings', { signal })),
   ...polled(FINDINGS_POLL_MS),
+})
+
+/** The failed endpoints of all workspaces, those that failed last first. */
+export const failedEndpointsQuery = queryOptions({
+  queryKey: ['operator', 'failed-endpoints'],
+  queryFn: async ({ signal }) => (await unwrap(client.GET('/api/operator/failed-endpoints', { signal }))).data,
+  ...polled(LOGS_POLL_MS),
 })
 
 export const platformErrorsQuery = queryOptions({

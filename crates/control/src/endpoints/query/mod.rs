@@ -9,6 +9,7 @@ pub use flavors::{FlavorLine, flavors};
 pub use usage::{UsageReport, usage};
 
 use super::{EndpointError, EndpointRef, Scope};
+use crate::command_error::CommandError;
 use domain::Endpoint;
 use domain::endpoint::event::Event;
 use domain::endpoint::replica::Replica;
@@ -16,6 +17,8 @@ use store::{Store, endpoint_events, endpoints};
 
 /// Bound of the listed replicas, ended ones included.
 const MAX_REPLICAS: u32 = 200;
+/// Bound of the listed failed endpoints.
+const MAX_FAILED: u32 = 100;
 
 pub async fn show(store: &Store, scope: Scope<'_>, endpoint: &EndpointRef) -> Result<Endpoint, EndpointError> {
     let found = match endpoint {
@@ -38,6 +41,11 @@ pub async fn list(
 /// The number of endpoints that [`list`] has on all its pages.
 pub async fn count(store: &Store, scope: Scope<'_>, filter: endpoints::Filter<'_>) -> Result<u64, EndpointError> {
     Ok(endpoints::count(store, scope.workspace, filter).await?)
+}
+
+/// The failed endpoints of all workspaces, those that failed last first; at most 100.
+pub async fn list_failed(store: &Store) -> Result<Vec<Endpoint>, CommandError> {
+    Ok(endpoints::list_failed(store, MAX_FAILED).await?)
 }
 
 /// The events of an endpoint, newest first.

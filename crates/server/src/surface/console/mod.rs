@@ -157,6 +157,7 @@ fn router() -> OpenApiRouter<Console> {
         .routes(routes!(installation::list_consumers))
         .routes(routes!(health::list_findings))
         .routes(routes!(health::list_errors))
+        .routes(routes!(health::list_failed_endpoints))
         .routes(routes!(logs::list))
         .routes(routes!(logs::show))
 }

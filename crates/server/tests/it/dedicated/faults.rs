@@ -7,6 +7,7 @@ use tokio::task::JoinSet;
 
 use super::plant::{Blueprint, TIMEOUT, chat, kill};
 use crate::app::{error_line, text, wait_until};
+use crate::console::person::Person;
 use crate::postgres::{Cable, Database};
 
 /// Longer than the backoffs between three starts, 10 and 20 seconds, on a busy machine.
@@ -58,7 +59,15 @@ async fn missing_weights_fail_the_endpoint_after_three_starts_that_are_not_bille
     assert_eq!(usage["costUsd"], "0.00");
     assert_ne!(usage["gpuHours"], "0.0", "{usage}");
 
+    let operator = Person::operator(&plant.app).await;
+    let failed = operator.read("/api/operator/failed-endpoints").await["data"].clone();
+    let members = ["name", "workspaceId", "organizationName", "stateReason", "stateMessage"];
+    let expected = json!(["chat", plant.app.workspace(), "Default", "weights-missing", record["stateMessage"].clone()]);
+    assert_eq!(json!(members.map(|member| failed[0][member].clone())), expected, "{failed}");
+    assert_eq!(failed.as_array().unwrap().len(), 1, "{failed}");
+
     plant.resume("chat").await;
+    assert_eq!(operator.read("/api/operator/failed-endpoints").await["data"], json!([]));
     let again = plant.endpoint("chat").await.unwrap();
     assert_eq!((again.state.as_str(), again.reason.as_str()), ("provisioning", "retry"));
     wait_until("a fresh budget", TIMEOUT, async || plant.replicas(&id).await.len() == 4).await;

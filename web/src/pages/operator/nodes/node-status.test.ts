@@ -34,7 +34,7 @@ describe('the state of a node', () => {
   it('needs attention for problems and warnings', () => {
     const finding = (level: string) => ({ check: level, level, what: 'it', remedy: '' }) as Finding
     const nodes = [node({ id: 'a' }), node({ id: 'b', alive: false })]
-    expect(attentionOf(nodes, [finding('ok'), finding('warning'), finding('problem')], [])).toEqual([
+    expect(attentionOf(nodes, [finding('ok'), finding('warning'), finding('problem')], [], [])).toEqual([
       { where: 'b', what: 'No heartbeat: stopped, or cut off from the store' },
       { where: 'Check of warning', what: 'it' },
       { where: 'Check of problem', what: 'it' },
@@ -43,7 +43,7 @@ describe('the state of a node', () => {
   it('needs attention for models without a healthy server, but not for those of endpoints', () => {
     type Models = Parameters<typeof attentionOf>[2]
     const models = (...ids: string[]) => ids.map((id) => ({ id, status: 'unavailable', upstreams: [{}] }))
-    const texts = (all: object[]) => attentionOf([], [], all as unknown as Models).map(({ what }) => what)
+    const texts = (all: object[]) => attentionOf([], [], all as unknown as Models, []).map(({ what }) => what)
     expect(texts(models('a', 'b', 'c', 'd', 'e'))).toEqual([
       'Unavailable, so that calls are rejected: a, b, c and 2 more',
     ])
@@ -54,5 +54,29 @@ describe('the state of a node', () => {
         { ...model, status: 'disabled' },
       ]),
     ).toEqual([])
+  })
+  it('needs attention for failed endpoints, by organization with a link', () => {
+    const endpoint = (name: string, organization: string, workspaceName: string | null = 'Production') => ({
+      id: `ep_${name}`,
+      name,
+      model: 'acme/tiny',
+      organizationId: organization,
+      organizationName: organization.toUpperCase(),
+      workspaceId: 'ws_1',
+      workspaceName,
+      stateReason: 'weights-missing',
+      stateMessage: name === 'a' ? 'No weights' : '',
+      failedAt: '2026-11-01T00:00:00Z',
+    })
+    const endpoints = [endpoint('a', 'x'), ...['b', 'c', 'd', 'e'].map((name) => endpoint(name, 'y', null))]
+    const reason = '(weights-missing)'
+    expect(attentionOf([], [], [], endpoints)).toEqual([
+      { where: 'X', what: 'Failed endpoint: a in Production (No weights)', href: '/operator/organizations/x' },
+      {
+        where: 'Y',
+        what: `Failed endpoints: b ${reason}, c ${reason}, d ${reason} and 1 more`,
+        href: '/operator/organizations/y',
+      },
+    ])
   })
 })

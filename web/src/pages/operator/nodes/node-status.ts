@@ -1,7 +1,7 @@
 /** The state of a node in words. */
 
 import type { OperatorModel } from '../../../api/operator/catalogue'
-import type { Finding, OperatorNode } from '../../../api/operator/nodes'
+import type { FailedEndpoint, Finding, OperatorNode } from '../../../api/operator/nodes'
 import { paths } from '../../../paths'
 import { formatCount, formatDuration, formatShare } from '../../../ui/format'
 import type { Tone } from '../../../ui/StatusBadge'
@@ -53,11 +53,12 @@ export function distancesOf({ report }: OperatorNode): string[] {
 /** More are counted. */
 const MAX_NAMED = 3
 
-/** Problems of nodes, problems and warnings of checks, and models whose calls are rejected. */
+/** Problems of nodes, problems and warnings of checks, models whose calls are rejected, and failed endpoints. */
 export function attentionOf(
   nodes: readonly OperatorNode[],
   findings: readonly Finding[],
   models: readonly ServedModel[],
+  endpoints: readonly FailedEndpoint[],
 ): Attention[] {
   const ofNodes = nodes.flatMap((node) => problemsOf(node).map((what) => ({ where: node.id, what })))
   const problems = findings.filter(({ level }) => level !== 'ok')
@@ -65,6 +66,7 @@ export function attentionOf(
     ...ofNodes,
     ...problems.map(({ check, what }) => ({ where: `Check of ${check}`, what })),
     ...unavailable(models),
+    ...failed(endpoints),
   ]
 }
 
@@ -78,6 +80,19 @@ function unavailable(models: readonly ServedModel[]): Attention[] {
   const others = ids.length > MAX_NAMED ? ` and ${formatCount(ids.length - MAX_NAMED)} more` : ''
   const what = `Unavailable, so that calls are rejected: ${ids.slice(0, MAX_NAMED).join(', ')}${others}`
   return [{ where: 'Models', what, href: paths.operatorModels() }]
+}
+
+/** One per organization, whose page is linked: the operator need not be a member of its workspaces. */
+function failed(endpoints: readonly FailedEndpoint[]): Attention[] {
+  return [...new Set(endpoints.map((one) => one.organizationId))].map((id) => {
+    const all = endpoints.filter((one) => one.organizationId === id)
+    const shown = all.slice(0, MAX_NAMED).map(({ name, workspaceName, stateMessage, stateReason }) => {
+      return `${name}${workspaceName ? ` in ${workspaceName}` : ''} (${stateMessage || stateReason})`
+    })
+    const others = all.length > MAX_NAMED ? ` and ${formatCount(all.length - MAX_NAMED)} more` : ''
+    const what = `Failed ${all.length === 1 ? 'endpoint' : 'endpoints'}: ${shown.join(', ')}${others}`
+    return { where: all[0]?.organizationName ?? id, what, href: paths.operatorOrganization(id) }
+  })
 }
 
 /** What needs the operator, and where. */

@@ -2,24 +2,27 @@ import { Alert, Anchor, Text } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { operatorModelsQuery } from '../../../api/operator/catalogue'
-import { findingsQuery, nodesQuery } from '../../../api/operator/nodes'
+import { failedEndpointsQuery, findingsQuery, nodesQuery } from '../../../api/operator/nodes'
 import { paths } from '../../../paths'
 import { ErrorPanel } from '../../../ui/ErrorPanel'
 import { Link } from '../../../ui/Link'
 import { type Attention, attentionOf } from '../nodes/node-status'
 import classes from '../Operator.module.css'
 
-/** A banner if a node, a check or a model needs the operator, or cannot be loaded; nothing otherwise. */
+/** A banner if a node, a check, a model or an endpoint needs the operator, or cannot be loaded; nothing otherwise. */
 export function NeedsAttention() {
   const nodes = useQuery(nodesQuery)
   const findings = useQuery(findingsQuery)
   const models = useQuery(operatorModelsQuery)
+  const endpoints = useQuery(failedEndpointsQuery)
+  const reasons = attentionOf(nodes.data ?? [], findings.data?.findings ?? [], models.data ?? [], endpoints.data ?? [])
   return (
     <>
       <NotLoaded query={nodes} title="The nodes could not be loaded" />
       <NotLoaded query={findings} title="The checks could not be loaded" />
       <NotLoaded query={models} title="The models could not be loaded" />
-      <Reasons reasons={attentionOf(nodes.data ?? [], findings.data?.findings ?? [], models.data ?? [])} />
+      <NotLoaded query={endpoints} title="The failed endpoints could not be loaded" />
+      <Reasons reasons={reasons} />
     </>
   )
 }

@@ -1,13 +1,14 @@
-//! `/api/operator/findings` and `/api/operator/errors`: what needs the operator.
+//! `/api/operator/findings`, `/api/operator/errors` and `/api/operator/failed-endpoints`: what needs the operator.
 
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::span;
 use crate::surface::console::extract::{List, Operator, Params};
 use axum::Json;
-use control::requests;
+use control::{endpoints, requests, workspaces};
 use domain::Timestamp;
 use node::doctor::{Finding, Level};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use store::requests::ErrorCount;
 use utoipa::{IntoParams, ToSchema};
 
@@ -107,4 +108,51 @@ pub(crate) async fn list_errors(
     }
     let found = requests::count_errors(caller.store(), span).await?;
     Ok(Json(List::whole(found.into_iter().map(ErrorCountView::from).collect())))
+}
+
+/// A dedicated endpoint of any workspace that has failed.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = FailedEndpoint)]
+pub(crate) struct FailedEndpointView {
+    id: String,
+    name: String,
+    model: String,
+    organization_id: String,
+    /// Null if the workspace was deleted meanwhile, as its name.
+    organization_name: Option<String>,
+    workspace_id: String,
+    workspace_name: Option<String>,
+    #[schema(example = "weights-missing")]
+    state_reason: &'static str,
+    state_message: String,
+    #[schema(value_type = String, format = DateTime)]
+    failed_at: Timestamp,
+}
+
+/// The failed endpoints of all workspaces, those that failed last first; at most 100.
+#[utoipa::path(get, path = "/api/operator/failed-endpoints", tag = "operator",
+    responses((status = 200, body = List<FailedEndpointView>)))]
+pub(crate) async fn list_failed_endpoints(
+    Operator(caller): Operator,
+) -> Result<Json<List<FailedEndpointView>>, ConsoleError> {
+    let failed = endpoints::list_failed(caller.store()).await?;
+    let ids: Vec<_> = failed.iter().map(|one| one.workspace.clone()).collect::<BTreeSet<_>>().into_iter().collect();
+    let names = workspaces::names(caller.store(), &ids).await?;
+    let named = failed.into_iter().map(|one| {
+        let names = names.get(&one.workspace);
+        FailedEndpointView {
+            id: one.id.to_string(),
+            name: one.name.to_string(),
+            model: one.model.to_string(),
+            organization_id: one.organization.to_string(),
+            organization_name: names.map(|names| names.organization.clone()),
+            workspace_id: one.workspace.to_string(),
+            workspace_name: names.map(|names| names.workspace.clone()),
+            state_reason: one.reason.as_str(),
+            state_message: one.message,
+            failed_at: one.state_since,
+        }
+    });
+    Ok(Json(List::whole(named.collect())))
 }

@@ -100,6 +100,33 @@ test('an organization is created, gets a member and an allotment, and is deleted
   await expect(page.getByRole('link', { name })).toHaveCount(0)
 })
 
+test('a user that the operator creates lands in the workspace of the organization', async ({
+  page,
+  playwright,
+  forebay,
+}) => {
+  const name = `Tenant ${unique()}`
+  const email = `${unique()}@example.com`
+  const { id } = await mutate(page.request, 'POST', '/api/organizations', { name })
+  const workspace = await mutate(page.request, 'POST', `/api/operator/organizations/${id}/workspaces`, { name: 'Labs' })
+  await page.goto('/operator/users')
+  await loaded(page)
+  await page.getByRole('button', { name: 'New user' }).click()
+  const dialog = page.getByRole('dialog', { name: 'New user' })
+  await dialog.getByRole('textbox', { name: 'Email' }).fill(email)
+  await dialog.getByRole('combobox', { name: 'Organization' }).click()
+  await page.getByRole('option', { name }).click()
+  await expect(dialog.getByText('Labs')).toBeVisible()
+  await dialog.getByRole('button', { name: 'Create user' }).click()
+  const shown = dialog.getByLabel('The new password')
+  await expect(shown).not.toBeEmpty()
+  const own = await playwright.request.newContext({ baseURL: forebay.url, storageState: { cookies: [], origins: [] } })
+  await mutate(own, 'POST', '/api/session', { email, password: ((await shown.textContent()) ?? '').trim() })
+  const session = await (await own.get('/api/session')).json()
+  expect(session.currentWorkspaceId).toBe(workspace.id)
+  await own.dispose()
+})
+
 test('the operator sees load and largest users once calls have arrived, instead of first steps', async ({
   page,
   forebay,

@@ -167,15 +167,10 @@ async fn create(context: &AdminContext<'_>, flags: &NewUserArgs) -> anyhow::Resu
         password: password.as_deref(),
         organization: &flags.organization,
         role: flags.role,
+        workspaces: &flags.workspaces,
         operator: flags.operator,
     };
-    for workspace in &flags.workspaces {
-        control::workspaces::show(context.store, workspace).await?;
-    }
     let created = users::create(context.command(), new).await?;
-    for workspace in &flags.workspaces {
-        control::workspaces::add_member(context.command(), workspace, &created.user.id).await?;
-    }
     context.show(&UserRow { user: created.user, password: created.generated_password })
 }
 

@@ -3,6 +3,7 @@
 use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
 use crate::sessions::{self, ActiveSession, SessionCommand};
+use crate::workspaces::lock_joined;
 use crate::{entropy, passwords, sign_in, snapshot};
 use domain::invitation::LIFETIME_MILLIS;
 use domain::user::{Email, Membership, Role};
@@ -11,9 +12,6 @@ use domain::{
 };
 use store::users::Credentials;
 use store::{Conflict, Page, Store, Tx, invitations, organizations, users, workspaces};
-
-/// The most workspaces in one invitation.
-const MAX_WORKSPACES: usize = 100;
 
 /// The settings of a new invitation.
 pub struct InvitationRequest<'a> {
@@ -53,12 +51,6 @@ pub async fn create(
     organization: &OrganizationId,
     request: InvitationRequest<'_>,
 ) -> Result<CreatedInvitation, CommandError> {
-    if request.workspaces.len() > MAX_WORKSPACES {
-        return Err(CommandError::BadValue {
-            field: "workspaceIds",
-            why: "an invitation can include at most 100 workspaces",
-        });
-    }
     // Administrators belong to all workspaces. A member without one could do nothing.
     if request.role == Role::Member && request.workspaces.is_empty() {
         return Err(CommandError::BadValue {
@@ -79,12 +71,7 @@ pub async fn create(
         accepted_at: None,
     };
     let mut tx = command.store.begin().await?;
-    for id in &invitation.workspaces {
-        let workspace = workspaces::lock(&mut tx, id).await?;
-        if workspace.organization != *organization {
-            return Err(CommandError::missing("workspace", id.as_str()));
-        }
-    }
+    lock_joined(&mut tx, organization, &invitation.workspaces).await?;
     invitations::insert(&mut tx, &invitation, SecretHash::of(&token)).await?;
     let change = AuditedChange::new("invitation.create", Some(organization), invitation.id.as_str())
         .after(snapshot::invitation(&invitation));

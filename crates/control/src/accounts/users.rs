@@ -2,9 +2,9 @@
 
 use crate::command::{AuditedChange, Command};
 use crate::command_error::CommandError;
-use crate::{entropy, passwords, snapshot};
+use crate::{entropy, passwords, snapshot, workspaces};
 use domain::user::{Email, Membership, Role};
-use domain::{OrganizationId, User, UserId};
+use domain::{OrganizationId, User, UserId, WorkspaceId};
 use serde_json::{Value, json};
 use store::users::UserColumn;
 use store::{Listing, Store, known_origins, sessions, users};
@@ -17,6 +17,8 @@ pub struct NewUser<'a> {
     pub password: Option<&'a str>,
     pub organization: &'a OrganizationId,
     pub role: Role,
+    /// Workspaces of the organization that the user is put into. A member without one can do nothing yet.
+    pub workspaces: &'a [WorkspaceId],
     pub operator: bool,
 }
 
@@ -52,10 +54,14 @@ pub async fn create(command: Command<'_>, new: NewUser<'_>) -> Result<CreatedUse
         memberships: vec![Membership { organization_id: new.organization.clone(), role: new.role, proven: true }],
     };
     let mut tx = command.store.begin().await?;
+    workspaces::lock_joined(&mut tx, new.organization, new.workspaces).await?;
     users::insert(&mut tx, &user, Some(&password_hash)).await?;
     let change =
         AuditedChange::new("user.create", Some(new.organization), user.id.as_str()).after(snapshot::user(&user));
     command.record(&mut tx, change).await?;
+    for workspace in new.workspaces {
+        workspaces::add_member_in(command, &mut tx, new.organization, workspace, &user.id).await?;
+    }
     tx.commit().await?;
     Ok(CreatedUser { user, generated_password })
 }

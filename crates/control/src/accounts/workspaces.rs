@@ -267,15 +267,45 @@ async fn finish_delete(
     Ok(tx.commit().await?)
 }
 
+/// The most workspaces that a person is put into at once.
+const MAX_JOINED: usize = 100;
+
+/// Locks the workspaces of an organization that a person is put into.
+pub(crate) async fn lock_joined(
+    tx: &mut Tx,
+    organization: &OrganizationId,
+    ids: &[WorkspaceId],
+) -> Result<(), CommandError> {
+    if ids.len() > MAX_JOINED {
+        return Err(CommandError::BadValue { field: "workspaceIds", why: "at most 100 workspaces" });
+    }
+    for id in ids {
+        if workspaces::lock(tx, id).await?.organization != *organization {
+            return Err(CommandError::missing("workspace", id.as_str()));
+        }
+    }
+    Ok(())
+}
+
 /// Adds a user to a workspace. Idempotent.
 pub async fn add_member(command: Command<'_>, id: &WorkspaceId, user: &UserId) -> Result<(), CommandError> {
     let mut tx = command.store.begin().await?;
     let workspace = workspaces::lock(&mut tx, id).await?;
-    workspaces::add_member(&mut tx, id, user, command.now).await?;
-    let change = AuditedChange::new("workspace.add-member", Some(&workspace.organization), id.as_str())
-        .after(json!({ "userId": user }));
-    command.record(&mut tx, change).await?;
+    add_member_in(command, &mut tx, &workspace.organization, id, user).await?;
     Ok(tx.commit().await?)
+}
+
+pub(crate) async fn add_member_in(
+    command: Command<'_>,
+    tx: &mut Tx,
+    organization: &OrganizationId,
+    id: &WorkspaceId,
+    user: &UserId,
+) -> Result<(), CommandError> {
+    workspaces::add_member(tx, id, user, command.now).await?;
+    let change =
+        AuditedChange::new("workspace.add-member", Some(organization), id.as_str()).after(json!({ "userId": user }));
+    Ok(command.record(tx, change).await?)
 }
 
 /// Removes a user from a workspace.

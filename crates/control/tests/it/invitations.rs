@@ -171,6 +171,7 @@ async fn the_operator_creates_an_account_for_an_address_that_another_user_took()
             password: Some("eve's password"),
             organization: &first.organization.id,
             role: Role::Member,
+            workspaces: &[],
             operator: false,
         };
         let eve = users::create(command(&store), new).await.unwrap().user;

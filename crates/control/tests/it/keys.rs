@@ -111,7 +111,7 @@ async fn keys_of_removed_members_are_listed_and_revoked_together() {
         let lab = workspaces::create(command(&store), home, "Lab", OwnLimits::default()).await.unwrap().id;
         let add = async |email: &str| {
             let (password, role) = (Some("a password"), Role::Member);
-            let new = users::NewUser { email, password, organization: home, role, operator: false };
+            let new = users::NewUser { email, password, organization: home, role, workspaces: &[], operator: false };
             users::create(command(&store), new).await.unwrap().user.id
         };
         let (ann, ben) = (add("ann@example.com").await, add("ben@example.com").await);

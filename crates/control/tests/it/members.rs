@@ -15,6 +15,7 @@ async fn the_last_administrator_cannot_be_removed() {
             password: None,
             organization: &organization,
             role: Role::Member,
+            workspaces: &[],
             operator: false,
         };
         let bob = users::create(command(&store), new).await.unwrap().user.id;

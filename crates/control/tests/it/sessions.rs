@@ -182,6 +182,7 @@ async fn a_session_switches_only_to_workspaces_of_its_user() {
             password: Some("bob's password"),
             organization: &first.organization.id,
             role: domain::user::Role::Member,
+            workspaces: &[],
             operator: false,
         };
         users::create(command(&store), new).await.unwrap();

@@ -47,7 +47,14 @@ async fn squat(store: &Store, organization: &OrganizationId, email: &str, role: 
 }
 
 async fn add_user(store: &Store, organization: &OrganizationId, email: &str, role: Role) -> UserId {
-    let new = users::NewUser { email, password: Some("their password"), organization, role, operator: false };
+    let new = users::NewUser {
+        email,
+        password: Some("their password"),
+        organization,
+        role,
+        workspaces: &[],
+        operator: false,
+    };
     users::create(command(store), new).await.unwrap().user.id
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Member, Role } from '../../api/members'
-import { membershipChanges, usableKeys, whyLastAdmin, whyNoWorkspace, workspaceNames } from './roles'
+import { membershipChanges, usableKeys, whyLastAdmin, whyNoWorkspace, workspaceNames, workspacesOf } from './roles'
 
 const one = (userId: string, role: Role, workspaceIds: string[] = []): Member => ({
   userId,
@@ -29,6 +29,15 @@ describe('members', () => {
     expect(workspaceNames(one('m', 'member', ['w1', 'w2']), workspaces)).toBe('Search, 1 other')
     expect(workspaceNames(one('m', 'member', ['w2', 'w3']), workspaces)).toBe('2 others')
     expect(workspaceNames(one('m', 'member'), workspaces)).toBe('None yet')
+  })
+
+  it('are put into the only workspace of an organization until others are chosen', () => {
+    const [one, two] = [{ id: 'w1' }, { id: 'w2' }]
+    expect(workspacesOf('member', undefined, [one])).toEqual(['w1'])
+    expect(workspacesOf('member', undefined, [one, two])).toEqual([])
+    expect(workspacesOf('member', [], [one])).toEqual([])
+    expect(workspacesOf('member', ['w2'], [one, two])).toEqual(['w2'])
+    expect(workspacesOf('admin', ['w2'], [one, two])).toEqual([])
   })
 
   it('have keys that work or could be enabled again', () => {

@@ -40,6 +40,12 @@ export function membershipChanges(before: readonly string[], after: readonly str
 export const whyNoWorkspace = (role: Role, workspaceIds: readonly string[]) =>
   role === 'member' && workspaceIds.length === 0 ? 'A member belongs to at least one workspace' : undefined
 
+/** The workspaces of a new member: the only one of the organization until others are chosen. Administrators belong to all. */
+export function workspacesOf(role: Role, chosen: string[] | undefined, all: readonly { id: string }[]): string[] {
+  if (role === 'admin') return []
+  return chosen ?? (all.length === 1 ? all.map(({ id }) => id) : [])
+}
+
 /** For the operator, who adds members to an organization but to none of its workspaces. */
 export const noWorkspaceYet = (role: Role) =>
   role === 'member' ? 'A member can do nothing until an administrator adds them to a workspace' : undefined

@@ -117,6 +117,25 @@ async fn a_user_in_two_organizations_switches_between_them() {
 }
 
 #[tokio::test]
+async fn a_user_that_the_operator_creates_lands_in_a_workspace() {
+    let app = TestApp::start().await;
+    let operator = Person::operator(&app).await;
+    let id = operator.make("/api/organizations", json!({"name": "Umbrella"})).await["id"].clone();
+    let workspaces = format!("/api/operator/organizations/{}/workspaces", text(&id));
+    let labs = operator.make(&workspaces, json!({"name": "Labs"})).await["id"].clone();
+    let user = |workspace: &str| {
+        let email = "dora@example.com";
+        json!({"email": email, "organizationId": id, "role": "member", "workspaceIds": [workspace]})
+    };
+    let elsewhere = operator.post("/api/users", user(app.workspace().as_str())).await;
+    assert_eq!(error_of(&elsewhere), "404 not_found", "of another organization");
+    let made = operator.make("/api/users", user(text(&labs))).await;
+    let dora = Person::sign_in(&app, "dora@example.com", text(&made["password"])).await;
+    assert_eq!(dora.read("/api/session").await["currentWorkspaceId"], labs);
+    assert_eq!(dora.get(&format!("/api/workspaces/{}/keys", text(&labs))).await.status, 200);
+}
+
+#[tokio::test]
 async fn routes_of_the_operator_are_for_the_operator_only() {
     let app = TestApp::start().await;
     let (operator, admin) = (Person::operator(&app).await, Person::new(&app, "ada", "admin").await);

@@ -5,7 +5,7 @@ use crate::surface::console::extract::{Id, List, Operator, PageRequest, Payload,
 use axum::Json;
 use control::users::{self, Edit};
 use domain::user::Role;
-use domain::{OrganizationId, User, UserId};
+use domain::{OrganizationId, User, UserId, WorkspaceId};
 use http::StatusCode;
 use serde::Deserialize;
 use store::users::UserColumn;
@@ -21,6 +21,11 @@ pub(crate) struct NewUser {
     organization_id: String,
     #[schema(value_type = RoleView)]
     role: Role,
+    /// Workspaces of the organization to put the user into. Administrators belong to all; a member without one can do nothing
+    /// yet.
+    #[serde(default)]
+    #[schema(required = false, max_items = 100)]
+    workspace_ids: Vec<String>,
     #[serde(default)]
     operator: bool,
     /// Generated and shown once if absent.
@@ -66,11 +71,13 @@ pub(crate) async fn create(
     Payload(body): Payload<NewUser>,
 ) -> Result<(StatusCode, Json<UserView>), ConsoleError> {
     let organization = OrganizationId::parse(&body.organization_id)?;
+    let workspaces = body.workspace_ids.iter().map(|id| WorkspaceId::parse(id)).collect::<Result<Vec<_>, _>>()?;
     let new = users::NewUser {
         email: &body.email,
         password: body.password.as_deref(),
         organization: &organization,
         role: body.role,
+        workspaces: &workspaces,
         operator: body.operator,
     };
     let created = users::create(caller.command(), new).await?;

@@ -13,7 +13,7 @@ use sqlx::AssertSqlSafe;
 pub enum CallColumn {
     StartedAt,
     Duration,
-    /// Of prompt and completion.
+    /// The tokens of prompt and completion.
     Tokens,
     Cost,
 }

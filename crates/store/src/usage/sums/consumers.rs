@@ -63,7 +63,7 @@ pub async fn read_of(
     Ok(consumers)
 }
 
-/// Of all organizations if there are none.
+/// The consumers of these organizations, or of all if the list is empty.
 async fn read_some(
     store: &Store,
     kind: ConsumerKind,

@@ -115,7 +115,7 @@ struct UsedPerMonth {
 #[serde(rename_all = "camelCase")]
 struct UsageOfMonth {
     requests: u64,
-    /// Of prompts and completions.
+    /// The tokens of prompts and completions.
     tokens: u64,
     /// Decimal text in USD, with GPU-hours.
     #[schema(example = "120.00")]

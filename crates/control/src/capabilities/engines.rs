@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn only_servers_of_a_known_kind_are_no_hosted_services() {
+    fn a_server_of_a_known_kind_is_not_a_hosted_service() {
         let plain = || Upstream::plain("http://10.0.0.5/v1", "m");
         for (upstream, expected) in [
             (Upstream { engine: Some(EngineKind::Vllm), ..plain() }, true),

@@ -143,9 +143,8 @@ pub async fn list_all(store: &Store) -> Result<Vec<Endpoint>, StoreError> {
 
 /// At most `limit` failed endpoints of all workspaces, those that failed last first.
 pub async fn list_failed(store: &Store, limit: u32) -> Result<Vec<Endpoint>, StoreError> {
-    let query = sqlx::query(select!(
-        "WHERE e.state = $1 AND e.deleted_at IS NULL ORDER BY e.state_since DESC, e.id LIMIT $2"
-    ));
+    let query =
+        sqlx::query(select!("WHERE e.state = $1 AND e.deleted_at IS NULL ORDER BY e.state_since DESC, e.id LIMIT $2"));
     let query = query.bind(State::Failed.as_str()).bind(i64::from(limit));
     store.rows(query).await?.iter().map(endpoint).collect()
 }

@@ -111,7 +111,9 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
+    /// Adds the values of a round. They are printed at once, so that a run that ends early has measured something.
     pub(crate) fn add(&mut self, kind: FigureKind, baseline: f64, contender: f64) {
+        eprintln!("  {}: {baseline:.3}, {contender:.3}", kind.label);
         match self.all.iter_mut().find(|figure| figure.kind.label == kind.label) {
             Some(figure) => figure.rounds.push((baseline, contender)),
             None => self.all.push(Figure { kind, rounds: vec![(baseline, contender)] }),

@@ -23,6 +23,10 @@ pub enum CommandError {
     BadRetention(#[from] ResponseRetentionError),
     #[error("responses are encrypted where they are stored; the operator must first set FOREBAY_CONTENT_KEY")]
     ContentKeyMissing,
+    #[error(
+        "the log is sealed with a content key that this node does not have; set the same FOREBAY_CONTENT_KEY on all nodes"
+    )]
+    LogSealed,
     #[error("{why}")]
     BadValue { field: &'static str, why: &'static str },
     #[error("there is no {noun} `{id}`")]
@@ -100,9 +104,11 @@ impl CommandError {
                 CommandErrorKind::Invalid
             }
             Self::Missing { .. } => CommandErrorKind::Missing,
-            Self::Conflict(_) | Self::AliasChanged { .. } | Self::Catalogue(_) | Self::ContentKeyMissing => {
-                CommandErrorKind::Conflict
-            }
+            Self::Conflict(_)
+            | Self::AliasChanged { .. }
+            | Self::Catalogue(_)
+            | Self::ContentKeyMissing
+            | Self::LogSealed => CommandErrorKind::Conflict,
             Self::BadCredentials => CommandErrorKind::Unauthenticated,
             Self::TooManyAttempts { .. } => CommandErrorKind::TooMany,
             Self::NoAccount
@@ -122,7 +128,7 @@ impl CommandError {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::BadName(_) | Self::BadEmail(_) | Self::BadRetention(_) | Self::BadValue { .. } => "invalid_value",
-            Self::ContentKeyMissing => "content_key_missing",
+            Self::ContentKeyMissing | Self::LogSealed => "content_key_missing",
             Self::Missing { .. } => "not_found",
             Self::Conflict(conflict) => match conflict {
                 Conflict::KeyLimitReached { .. } => "key_limit_reached",

@@ -40,9 +40,13 @@ impl LogPart {
         }
     }
 
-    /// The text that [`Self::seal`] was given.
-    pub fn open(&self, text: String, keys: Option<&ContentKeys>) -> String {
-        keys.and_then(|keys| keys.open_text(self.scope(), &text)).unwrap_or(text)
+    /// The text that [`Self::seal`] was given, unless another key has sealed it.
+    pub fn open(&self, text: String, keys: Option<&ContentKeys>) -> Result<String, CommandError> {
+        match keys.and_then(|keys| keys.open_text(self.scope(), &text)) {
+            Some(opened) => Ok(opened),
+            None if ContentKeys::is_sealed_text(&text) => Err(CommandError::LogSealed),
+            None => Ok(text),
+        }
     }
 
     fn scope(&self) -> Scope<'_> {
@@ -83,8 +87,12 @@ mod tests {
             };
             let stored = part("rep_1").seal("a prompt".to_owned(), responds.then_some(&keys));
             assert_eq!(stored == "a prompt", !(asks && responds), "{asks} {responds}");
-            assert_eq!(part("rep_1").open(stored.clone(), asks.then_some(&keys)), "a prompt", "{asks} {responds}");
-            assert_eq!(part("rep_2").open(stored.clone(), asks.then_some(&keys)), stored, "it is that of one log");
+            let open = |name: &str, keys: Option<&ContentKeys>| part(name).open(stored.clone(), keys);
+            assert_eq!(open("rep_1", asks.then_some(&keys)).unwrap(), "a prompt", "{asks} {responds}");
+            for (name, keys) in [("rep_2", &keys), ("rep_1", &ContentKeys::single([2; 32]))] {
+                let is_sealed = matches!(open(name, Some(keys)), Err(CommandError::LogSealed));
+                assert_eq!(is_sealed, asks && responds, "{name} {asks} {responds}");
+            }
         }
     }
 }

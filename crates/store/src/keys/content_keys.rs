@@ -260,6 +260,11 @@ impl ContentKeys {
         String::from_utf8(self.open(scope, &sealed).ok()?).ok()
     }
 
+    /// Whether a text looks as if some [`Self::seal_text`] had sealed it.
+    pub fn is_sealed_text(text: &str) -> bool {
+        text.strip_prefix(TEXT_PREFIX).is_some_and(|sealed| BASE64_URL_SAFE_NO_PAD.decode(sealed).is_ok())
+    }
+
     /// Seals reasoning as a text that the client sends back with its next call.
     pub fn seal_reasoning(&self, workspace: &WorkspaceId, reasoning: &str) -> String {
         self.seal_text(Scope::Reasoning { workspace }, reasoning)

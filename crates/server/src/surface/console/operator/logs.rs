@@ -142,6 +142,7 @@ pub(crate) struct LogQuery {
 /// The end of a log. One of another node is requested through the store, and takes up to some seconds.
 #[utoipa::path(get, path = "/api/operator/logs/{replicaId}", tag = "operator", params(LogQuery),
     responses((status = 200, content_type = "text/plain", body = String),
+        (status = 409, body = ErrorBody, description = "`content_key_missing`: the other node has another content key"),
         (status = 503, body = ErrorBody, description = "`node_unresponsive`, `store_unavailable`")))]
 pub(crate) async fn show(
     Operator(caller): Operator,
@@ -197,7 +198,7 @@ async fn read_at(caller: &Caller, node: &str, part: &LogPart) -> Result<Option<S
         return Err(CommandError::NodeUnresponsive { node: node.to_owned() }.into());
     }
     let text = node_requests::ask(caller.store(), node, part, caller.now()).await?;
-    Ok(text.map(|text| part.open(text, caller.context.content_keys.as_ref())))
+    Ok(text.map(|text| part.open(text, caller.context.content_keys.as_ref())).transpose()?)
 }
 
 #[cfg(test)]

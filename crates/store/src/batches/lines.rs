@@ -104,8 +104,8 @@ pub async fn lines_exceed(
     max: MaxBytes,
 ) -> Result<Option<FullStorage>, StoreError> {
     let query = sqlx::query(
-        "SELECT b.organization_id, CAST(SUM(b.line_bytes) AS BIGINT) AS bytes, \
-         CAST(SUM(CASE WHEN b.workspace_id = $1 THEN b.line_bytes ELSE 0 END) AS BIGINT) AS own, \
+        "SELECT b.organization_id, CAST(SUM(CASE WHEN b.line_bytes > 0 THEN b.line_bytes ELSE 0 END) AS BIGINT) AS bytes, \
+         CAST(SUM(CASE WHEN b.workspace_id = $1 AND b.line_bytes > 0 THEN b.line_bytes ELSE 0 END) AS BIGINT) AS own, \
          MAX(o.max_stored_bytes) AS bound FROM batches b LEFT JOIN organizations o ON o.id = b.organization_id \
          WHERE b.is_open = 1 GROUP BY b.organization_id",
     );

@@ -90,13 +90,15 @@ pub async fn end_lines(tx: &mut Tx, lines: &[EndedLine]) -> Result<Vec<bool>, St
         sum.line_bytes += row::count(&deleted, "bytes")?;
         sum.result_bytes += content.map_or(0, |content| content.bytes.len() as u64);
     }
-    // In the order of the ids, so that two transactions cannot deadlock.
+    // In the order of the ids, so that two transactions cannot deadlock. A node of an earlier release stores lines without their
+    // bytes.
     for (batch, Sums { counts, usage, cost, line_bytes, result_bytes }) in sums {
         let update = sqlx::query(
             "UPDATE batches SET succeeded = succeeded + $2, failed = failed + $3, cancelled = cancelled + $4, \
              expired = expired + $5, input_tokens = input_tokens + $6, cached_tokens = cached_tokens + $7, \
              output_tokens = output_tokens + $8, reasoning_tokens = reasoning_tokens + $9, \
-             line_bytes = line_bytes - $10 + $11, cost = cost + $12 WHERE id = $1",
+             line_bytes = CASE WHEN line_bytes > $10 THEN line_bytes - $10 ELSE 0 END + $11, \
+             cost = cost + $12 WHERE id = $1",
         )
         .bind(batch);
         let LineCounts { total: _, succeeded, failed, cancelled, expired } = counts;

@@ -1,10 +1,12 @@
 use crate::databases::on_both;
+use crate::outside::outside;
 use crate::people::{self, NOW, entropy, later};
 use domain::batches::{
     Batch, BatchEndpoint, BatchProblem, BatchStatus, FilePurpose, LineCounts, LineOutcome, LineUsage, OutputExpiry,
 };
 use domain::usage::Actor;
 use domain::{BatchId, FileId, KeyId, NanoUsd, RunId, Timestamp, Workspace, WorkspaceId};
+use sqlx::Executor;
 use std::collections::BTreeMap;
 use store::batches::{self, BatchQuery, Deferral, EndedLine, NewLine, StoredContent};
 use store::files::{self, Deletion, FileBound, FilePart, FileQuery, FullStorage, NewFile};
@@ -136,6 +138,22 @@ async fn lines_count_until_they_end_and_results_until_they_are_in_files() {
         .await;
         assert_eq!(full_lines(&store, &of_third, 16).await, None);
         assert_eq!(full_lines(&store, &of_third, 17).await, Some(FileBound::Workspace));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn lines_that_were_stored_without_their_bytes_never_count_less_than_nothing() {
+    on_both(async |database, store| {
+        let batch = running(&store, &people::workspace(&store).await, 2).await;
+        let mut connection = outside(database).await;
+        connection.execute("UPDATE batches SET line_bytes = 0").await.unwrap();
+        assert!(end(&store, &batch, 1, LineOutcome::Succeeded).await);
+        assert_eq!(full_lines(&store, &batch, 12).await, None, "the response has eight bytes");
+        assert_eq!(full_lines(&store, &batch, 13).await, Some(FileBound::Workspace));
+        connection.execute("UPDATE batches SET line_bytes = -1").await.unwrap();
+        assert_eq!(full_lines(&store, &batch, 20).await, None);
+        assert_eq!(full_lines(&store, &batch, 21).await, Some(FileBound::Workspace));
     })
     .await;
 }

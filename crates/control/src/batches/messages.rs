@@ -96,11 +96,12 @@ impl BatchStorage {
             return Err(BatchError::TooManyQueued { limit });
         }
         self.insert(&mut tx, &batch, request).await?;
+        let bytes = lines.iter().map(|line| line.content.bytes.len() as u64).sum();
+        if let Some(full) = batches::lines_exceed(&mut tx, &batch, bytes, self.bounds.max_bytes).await? {
+            return Err(BatchError::TooLargeQueue(full));
+        }
         for part in lines.chunks(256) {
             batches::insert_lines(&mut tx, &batch.id, part).await?;
-        }
-        if let Some(full) = batches::lines_exceed(&mut tx, &batch, 0, self.bounds.max_bytes).await? {
-            return Err(BatchError::TooLargeQueue(full));
         }
         record_creation(command, &mut tx, &batch).await?;
         tx.commit().await?;

@@ -114,9 +114,16 @@ impl BatchStorage {
         let ValidInput { model, lines } = input;
         let mut tx = self.begin_owned(&batch.id, claim).await?;
         let limit = self.bounds.queued_lines;
-        if batches::queued(&mut tx, &batch.workspace).await?.0 + lines > limit {
+        let full = if batches::queued(&mut tx, &batch.workspace).await?.0 + lines > limit {
+            Some(BatchError::TooManyQueued { limit })
+        } else {
+            // Other batches may have stored lines while this one did.
+            let full = batches::lines_exceed(&mut tx, batch, 0, self.bounds.max_bytes).await?;
+            full.map(BatchError::TooLargeQueue)
+        };
+        if let Some(full) = full {
             drop(tx);
-            let message = BatchError::TooManyQueued { limit }.to_string();
+            let message = full.to_string();
             let problem = BatchProblem { code: TOO_MANY_LINES.to_owned(), line: None, message, param: None };
             return self.fail(batch, claim, vec![problem]).await;
         }

@@ -195,11 +195,6 @@ async fn a_batch_whose_lines_have_no_room_fails() {
     on_both(async |_, store| {
         let storage = BatchStorage::new(store.clone(), None, BOUNDS, None);
         let (batch, _) = started_batch(&storage, &store, 1).await;
-        let content = StoredContent { key: None, bytes: vec![0; 2_000] };
-        let long = NewLine { number: 2, custom_id: "long".to_owned(), content };
-        let mut tx = store.begin().await.unwrap();
-        batches::insert_lines(&mut tx, &batch.id, &[long]).await.unwrap();
-        tx.commit().await.unwrap();
         // Enough for the file.
         let max_bytes = MaxBytes { workspace: 2_000, ..BOUNDS.max_bytes };
         let narrow = BatchStorage::new(store.clone(), None, BatchBounds { max_bytes, open_batches: 2, ..BOUNDS }, None);
@@ -211,12 +206,23 @@ async fn a_batch_whose_lines_have_no_room_fails() {
             metadata: None,
             idempotency: None,
         };
-        let second = narrow.create(command(&store), &caller, new).await.unwrap();
         let claim = Claim { run: RunId::new(NOW, 2), now: || NOW };
         let find_modality: FindModality = Arc::new(|_| Some(Modality::Chat));
-        assert!(narrow.read_input(&second, &claim, find_modality).await.unwrap().is_none());
-        let failed = narrow.find(&second.workspace, &second.id).await.unwrap();
-        assert_eq!((failed.status, failed.problems[0].code.as_str()), (BatchStatus::Failed, "too_many_lines"));
+        let second = narrow.create(command(&store), &caller, new.clone()).await.unwrap();
+        let input = narrow.read_input(&second, &claim, Arc::clone(&find_modality)).await.unwrap().unwrap();
+
+        let content = StoredContent { key: None, bytes: vec![0; 2_000] };
+        let long = NewLine { number: 2, custom_id: "long".to_owned(), content };
+        let mut tx = store.begin().await.unwrap();
+        batches::insert_lines(&mut tx, &batch.id, &[long]).await.unwrap();
+        tx.commit().await.unwrap();
+        narrow.start(&second, &claim, input).await.unwrap();
+        let third = narrow.create(command(&store), &caller, new).await.unwrap();
+        assert!(narrow.read_input(&third, &claim, find_modality).await.unwrap().is_none());
+        for batch in [second, third] {
+            let failed = narrow.find(&batch.workspace, &batch.id).await.unwrap();
+            assert_eq!((failed.status, failed.problems[0].code.as_str()), (BatchStatus::Failed, "too_many_lines"));
+        }
     })
     .await;
 }

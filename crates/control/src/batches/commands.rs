@@ -105,8 +105,12 @@ impl BatchStorage {
         idempotency: Option<&(String, String)>,
         now: Timestamp,
     ) -> Result<Option<Batch>, BatchError> {
+        let request = request_of(&caller.workspace, idempotency);
+        if request.is_none() {
+            return Ok(None);
+        }
         let mut tx = self.store.begin().await?;
-        let made = made_before(&mut tx, request_of(&caller.workspace, idempotency), now).await?;
+        let made = made_before(&mut tx, request, now).await?;
         drop(tx);
         match made {
             Some(id) => self.find(&caller.workspace, &id).await.map(Some),

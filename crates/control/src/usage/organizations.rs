@@ -50,21 +50,27 @@ pub async fn list_by_usage(
         used.iter().filter_map(|one| Some((&one.organization.as_ref()?.0, order.by.value_of(&one.totals)))).collect();
     let nothing = order.by.value_of(&Totals::default());
     let ranked = ids.into_iter().map(|id| (values.get(&id).copied().unwrap_or(nothing), id));
-    let page = cut(ranked.collect(), order.descending, after, limit);
+    let mut ranked = sorted(ranked.collect(), order.descending, after).into_iter();
 
-    let ids: Vec<_> = page.iter().map(|(_, id)| id.clone()).collect();
-    let counted = organizations::counted_by_ids(store, &ids).await?;
-    let mut counted: HashMap<_, _> = counted.into_iter().map(|one| (one.organization.id.clone(), one)).collect();
-    // One that was deleted meanwhile is left out.
-    let page = page.into_iter().filter_map(|(value, id)| Some(Ranked { value, organization: counted.remove(&id)? }));
-    Ok(page.collect())
+    let mut page = Vec::new();
+    // More than once if some were deleted meanwhile: a shorter page would end the list.
+    while page.len() < limit && ranked.len() > 0 {
+        let part: Vec<_> = ranked.by_ref().take(limit - page.len()).collect();
+        let ids: Vec<_> = part.iter().map(|(_, id)| id.clone()).collect();
+        let counted = organizations::counted_by_ids(store, &ids).await?;
+        let mut counted: HashMap<_, _> = counted.into_iter().map(|one| (one.organization.id.clone(), one)).collect();
+        let found =
+            part.into_iter().filter_map(|(value, id)| Some(Ranked { value, organization: counted.remove(&id)? }));
+        page.extend(found);
+    }
+    Ok(page)
 }
 
-fn cut(
+/// Those after the last one on the page before.
+fn sorted(
     mut ranked: Vec<(i64, OrganizationId)>,
     descending: bool,
     after: Option<(i64, &str)>,
-    limit: usize,
 ) -> Vec<(i64, OrganizationId)> {
     let compare = |one: (i64, &str), other: (i64, &str)| -> Ordering {
         if descending { other.cmp(&one) } else { one.cmp(&other) }
@@ -73,7 +79,6 @@ fn cut(
         ranked.retain(|(value, id)| compare((*value, id.as_str()), last).is_gt());
     }
     ranked.sort_unstable_by(|one, other| compare((one.0, one.1.as_str()), (other.0, other.1.as_str())));
-    ranked.truncate(limit);
     ranked
 }
 
@@ -89,11 +94,11 @@ mod tests {
             let mut seen: Vec<(i64, OrganizationId)> = Vec::new();
             loop {
                 let after = seen.last().map(|(value, id)| (*value, id.as_str()));
-                let page = cut(all.clone(), descending, after, 2);
-                if page.is_empty() {
+                let rest = sorted(all.clone(), descending, after);
+                if rest.is_empty() {
                     break;
                 }
-                seen.extend(page);
+                seen.extend(rest.into_iter().take(2));
             }
             assert!(seen.iter().map(|(_, id)| id).eq(&expected.map(id)), "{seen:?}");
         }

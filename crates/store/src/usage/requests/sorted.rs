@@ -1,4 +1,5 @@
-//! The request log by another order than newest first. No index has these orders: every call of the span is read.
+//! The request log by another order than newest first. Unless by time, every call of the span is read: no index has
+//! these orders.
 
 use super::{Filter, LoggedCall, MAX_LISTED, REJECTED, bind, columns, condition, conditions, count_in, read};
 use crate::db::Store;
@@ -68,7 +69,7 @@ pub struct SortedAfter {
     pub request: RequestId,
 }
 
-/// The calls of a page. Reads as many calls as [`count_sorted`] counts.
+/// The calls of a page. Reads as many calls as [`count_sorted`] counts, unless they are sorted by time.
 pub async fn list_sorted(
     store: &Store,
     filter: &Filter,
@@ -82,16 +83,17 @@ pub async fn list_sorted(
     for table in filter.tables() {
         let value = by.expression(table);
         let first = conditions(filter).len() + 1;
+        // The first condition, as in `conditions`.
         let rest = match after {
             Some(_) => format!(
-                " AND ({value}, started_at, request_id) {comes_after} (${first}, ${}, ${})",
+                "({value}, started_at, request_id) {comes_after} (${first}, ${}, ${}) AND ",
                 first + 1,
                 first + 2
             ),
             None => String::new(),
         };
         let text = format!(
-            "SELECT {} FROM {table} WHERE {}{rest} \
+            "SELECT {} FROM {table} WHERE {rest}{} \
              ORDER BY {value} {direction}, started_at {direction}, request_id {direction} LIMIT {limit}",
             columns(table),
             condition(filter)

@@ -64,7 +64,7 @@ pub(crate) struct RequestsQuery {
     #[param(required = false, nullable = false, format = DateTime)]
     to: Option<String>,
     /// `at`, `duration`, `tokens` (of prompt and completion) or `cost`; with `-` before it, in descending order. Default: `-at`,
-    /// the newest first. In any other order, the span has at most 200,000 calls.
+    /// the newest first. Sorted by anything but the time, the span has at most 200,000 calls.
     #[param(required = false, nullable = false, example = "-duration")]
     sort: Option<String>,
     /// `csv` or `jsonl`: all that match, newest first, at most 1,000,000.

@@ -11,6 +11,7 @@ mod export;
 mod extract;
 mod key_list;
 mod keys;
+mod node_reports;
 mod operator;
 mod platform;
 mod sessions;

@@ -1,10 +1,10 @@
 //! `/api/operator/weights/downloads`: downloads of weights to the machines of all nodes. New ones are for the machine of the
 //! node that responds.
 
-use super::nodes::living_reports;
 use super::weights;
 use crate::surface::console::error::{self, ConsoleError};
 use crate::surface::console::extract::{Caller, Id, List, Operator, PathParam, Payload};
+use crate::surface::console::node_reports::living_reports;
 use axum::Json;
 use control::{CommandError, node_requests};
 use domain::ids::IdError;

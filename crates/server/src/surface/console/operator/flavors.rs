@@ -2,10 +2,10 @@
 //!
 //! Flavors themselves are a part of their models (`/api/operator/models`).
 
-use super::nodes::living_reports;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::query::non_empty;
 use crate::surface::console::extract::{Caller, List, Operator, Params};
+use crate::surface::console::node_reports::living_reports;
 use axum::Json;
 use control::nodes;
 use domain::GpuType;

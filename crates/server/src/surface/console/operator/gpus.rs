@@ -1,8 +1,8 @@
 //! `/api/operator/gpus`: the GPUs of all machines and of the cluster, and what has them.
 
-use super::nodes::living_reports;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{List, Operator};
+use crate::surface::console::node_reports::living_reports;
 use axum::Json;
 use control::nodes;
 use domain::Timestamp;

@@ -1,9 +1,9 @@
 //! `/api/operator/logs`: the logs of engines on the machines of all nodes, and of the cluster's Pods.
 
-use super::nodes::{is_alive, living_reports};
 use crate::surface::console::error::{ConsoleError, ErrorBody};
 use crate::surface::console::extract::query::{filter_text, flag, non_empty};
 use crate::surface::console::extract::{Caller, Id, List, Operator, Params, PathParam};
+use crate::surface::console::node_reports::{is_alive, living_reports};
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use control::CommandError;

@@ -1,12 +1,12 @@
 //! `/api/operator/nodes`: the processes that serve from this store.
 
 use crate::surface::console::error::ConsoleError;
-use crate::surface::console::extract::{Caller, List, Operator};
+use crate::surface::console::extract::{List, Operator};
+use crate::surface::console::node_reports::is_alive;
 use axum::Json;
 use control::nodes;
 use domain::Timestamp;
 use node::report::NodeReport;
-use node::state::ALIVE_MILLIS;
 use serde::Serialize;
 use store::nodes::ReportedNode;
 use utoipa::ToSchema;
@@ -59,21 +59,6 @@ impl OperatorNodeView {
             catalogue_hash: node.catalogue_hash,
         }
     }
-}
-
-pub(super) fn is_alive(seen_at: Timestamp, now: Timestamp) -> bool {
-    seen_at.millis() >= now.millis() - ALIVE_MILLIS
-}
-
-/// The last reports of all living nodes, by node.
-pub(crate) async fn living_reports(caller: &Caller) -> Result<Vec<(String, NodeReport)>, ConsoleError> {
-    let (found, _) = nodes::list_reported(caller.store()).await?;
-    let alive = found.into_iter().filter(|found| is_alive(found.node.seen_at, caller.now()));
-    let reported = alive.filter_map(|found| {
-        let report: NodeReport = serde_json::from_str(found.report.as_deref()?).ok()?;
-        Some((found.node.id, report))
-    });
-    Ok(reported.collect())
 }
 
 /// All nodes, with what they reported last.

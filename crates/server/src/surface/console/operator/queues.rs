@@ -1,9 +1,8 @@
 //! `/api/operator/queues`: the calls that wait, by model, class and workspace.
 
-use super::nodes::living_reports;
 use crate::surface::console::error::ConsoleError;
 use crate::surface::console::extract::{List, Operator};
-use crate::surface::console::usage::queues::{QueueView, added_up};
+use crate::surface::console::node_reports::{QueueView, added_up, living_reports};
 use axum::Json;
 use control::workspaces;
 use domain::WorkspaceId;

@@ -26,8 +26,8 @@ pub struct AliveBody {
     opening: Option<Bytes>,
     pings: Interval,
     state: State,
-    /// The memory of the request.
-    _memory: KeptMemory,
+    /// The memory of the request, until its engine has responded.
+    memory: Option<KeptMemory>,
 }
 
 enum State {
@@ -54,7 +54,7 @@ impl AliveBody {
             opening: Some(opening.freeze()),
             pings,
             state: State::Waiting(serving),
-            _memory: memory,
+            memory: Some(memory),
         }
     }
 
@@ -65,9 +65,11 @@ impl AliveBody {
         loop {
             match &mut self.state {
                 State::Waiting(serving) => match serving.as_mut().poll(cx) {
-                    Poll::Ready((Ok(response), _)) => self.state = State::Begun(response.body),
+                    Poll::Ready((Ok(response), _)) => {
+                        (self.state, self.memory) = (State::Begun(response.body), None);
+                    }
                     Poll::Ready((Err(error), tap)) => {
-                        self.state = State::Ended;
+                        (self.state, self.memory) = (State::Ended, None);
                         return Poll::Ready(Some(self.fail(&error, tap)));
                     }
                     Poll::Pending => {

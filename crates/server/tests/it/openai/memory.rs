@@ -360,3 +360,15 @@ async fn content_of_files_takes_memory_while_it_is_sent() {
     assert_eq!(read.text().len(), 30 << 20);
     wait_for_use(&app, 0).await;
 }
+
+#[tokio::test]
+async fn a_call_that_was_kept_alive_needs_no_memory_for_its_request_once_its_engine_responds() {
+    let app = TestApp::setup().context_length(200_000).start().await;
+    app.engine().push(Script { delay_ms: 3_000, stall_after: Some(1), ..Script::default() });
+    let messages = json!([{"role": "user", "content": "x".repeat(100 << 10)}]);
+    let body = json!({"model": CHAT, "max_tokens": 64, "stream": true, "messages": messages});
+    let mut opened = app.client().header("x-keep-alive", "1").open_stream("/messages", body).await;
+    wait_for_use(&app, 256 * KIB).await;
+    while text(&opened.next_event().await.unwrap().json()["type"]) != "content_block_delta" {}
+    wait_for_use(&app, 0).await;
+}

@@ -102,9 +102,7 @@ impl MessagesRequest {
         }
         let stop_sequences = self.write_stop_sequences(&mut checks, &mut out)?;
         self.write_user(&mut checks, &mut out)?;
-        if let Some(tier) = self.members.text("service_tier", &mut checks)? {
-            checks.word(tier, &"service_tier", &["auto", "standard_only", "flex"]);
-        }
+        self.members.text("service_tier", &mut checks)?;
         let is_flex = self.members.write_tier(traits.has_flex, &mut out)?;
         let left_out_tools = tools::write(self.value("tools"), self.value("tool_choice"), &mut checks, &mut out)?;
         let thinking = ThinkingRequest::read(self.value("thinking"), self.value("output_config"), &mut checks)?;

@@ -304,9 +304,9 @@ fn problems_name_the_member_of_the_client() {
         (json!({"thinking": {"type": "much"}}), "invalid thinking.type"),
         (json!({"output_config": {"format": {"type": "json_schema"}}}), "missing output_config.format.schema"),
         (json!({"stream": "yes"}), "invalid stream"),
-        (json!({"service_tier": "gold"}), "invalid service_tier"),
         (json!({"service_tier": 1}), "invalid service_tier"),
-        (json!({"service_tier": "standard_only"}), "none"),
+        (json!({"service_tier": "priority"}), "none"),
+        (json!({"service_tier": null}), "none"),
         (json!({"metadata": null, "tools": null, "system": null, "thinking": null}), "none"),
         (json!({"metadata": {"user_id": null, "x": 1}, "betas": 1, "anthropic_version": "x"}), "none"),
     ] {

@@ -135,8 +135,7 @@ fn messages_request() -> Object {
     request.properties.insert("stream".into(), stream.description(Some("Events instead of one message.")).into());
     let tier = ObjectBuilder::new()
         .schema_type(SchemaType::Array(vec![Type::String, Type::Null]))
-        .enum_values(Some(["auto", "standard_only", "flex"].map(Some).into_iter().chain([None])))
-        .description(Some("`flex` for a lower price and more time."));
+        .description(Some("`flex` for a lower price and more time; others have no effect."));
     request.properties.insert("service_tier".into(), tier.into());
     request
 }

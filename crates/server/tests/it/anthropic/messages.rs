@@ -64,7 +64,7 @@ async fn flex_messages_pay_the_price_of_batches_and_their_usage_names_the_tier()
     costs.sort_unstable();
     assert_eq!(costs, [11_000, 11_000, 22_000]);
 
-    body["service_tier"] = json!("gold");
+    body["service_tier"] = json!(1);
     assert_eq!(error_line(&create(&app, body).await), "400 invalid_request_error invalid_value service_tier");
 }
 

@@ -139,6 +139,24 @@ fn a_broken_stream_never_ends_cleanly() {
 }
 
 #[test]
+fn an_aborted_choice_whose_only_chunk_has_its_text_ends_at_its_length() {
+    let chunk = |members: &str| {
+        format!("data: {{\"choices\":[{{{members},\"index\":0,\"finish_reason\":\"abort\"}}]}}\n\ndata: [DONE]\n\n")
+    };
+    let late = r#""finish_reason":"abort","index":0,"delta":{"content":"Hi"}"#;
+    let late = format!("data: {{\"choices\":[{{{late}}}]}}\n\ndata: [DONE]\n\n");
+    for aborted in [chunk(r#""delta":{"content":"Hi"}"#), late] {
+        let mut relay = stream(false);
+        let (text, result) = pass(&mut relay, &[aborted.as_bytes()]);
+        result.unwrap();
+        assert!(text.contains("\"finish_reason\":\"length\"") && text.contains("\"content\":\"Hi\""), "{text}");
+        assert_eq!(relay.meter.tokens().0.completion, 1);
+    }
+    let (text, result) = pass(&mut stream(false), &[chunk(r#""delta":{"content":""}"#).as_bytes()]);
+    assert_eq!((text.as_str(), result), ("", Err(BadUpstreamResponse::Cut("the engine aborted the response"))));
+}
+
+#[test]
 fn a_chunk_has_no_more_choices_than_a_request_may_ask_for() {
     for (choices, is_valid) in [(128, true), (129, false)] {
         // The same index, so that only their number differs.

@@ -317,10 +317,6 @@ impl ChunkNormalizer {
                     if reason == FinishReason::Failure {
                         return Err(BadUpstreamResponse::Unexpected("the engine gave up on a choice"));
                     }
-                    // Another replica can complete it. Without any text, the client would take it for a response.
-                    if reason == FinishReason::Aborted && (self.transcript.is_some() || meter.completion() == 0) {
-                        return Err(BadUpstreamResponse::Cut("the engine aborted the response"));
-                    }
                     choice.finish = Some((start..reader.position(), reason));
                 }
                 _ => reader.skip()?,
@@ -331,6 +327,14 @@ impl ChunkNormalizer {
             return Err(BadUpstreamResponse::Unexpected("a choice has an index above 127"));
         }
         let bit = 1_u128 << choice.index;
+        let is_prompt = self.repeats_prompts && self.roles & bit == 0;
+        let has_text = choice.has_text && !is_prompt || choice.delta.as_ref().is_some_and(|delta| delta.has_text);
+        // Another replica can complete it. Without any text, the client would take it for a response.
+        if let Some((_, FinishReason::Aborted)) = choice.finish
+            && (self.transcript.is_some() || meter.completion() == 0 && !has_text)
+        {
+            return Err(BadUpstreamResponse::Cut("the engine aborted the response"));
+        }
         if let Some(delta) = choice.delta.as_ref().filter(|delta| !delta.tool_calls.is_empty()) {
             self.called |= bit;
             self.tool_parts += delta.tool_calls.len();
@@ -361,7 +365,12 @@ impl ChunkNormalizer {
             if !has_delta {
                 edits.insert(open + 1, &b"\"text\":\"\","[..]);
             }
-            self.count_completion(&choice, meter);
+            if choice.has_text {
+                self.roles |= bit;
+            }
+            if has_text {
+                meter.piece(choice.index);
+            }
             return Ok(());
         }
         if let Some(delta) = choice.delta.as_ref().filter(|delta| delta.has_text) {
@@ -372,18 +381,6 @@ impl ChunkNormalizer {
         self.roles |= bit;
         normalize_role(choice.delta, is_first, open, chunk, edits);
         Ok(())
-    }
-
-    /// Counts a piece of a completion, unless it repeats the prompt.
-    fn count_completion(&mut self, choice: &ChunkChoice, meter: &mut TokenMeter) {
-        let bit = 1_u128 << choice.index;
-        let is_prompt = self.repeats_prompts && self.roles & bit == 0;
-        if choice.has_text {
-            self.roles |= bit;
-        }
-        if choice.has_text && !is_prompt {
-            meter.piece(choice.index);
-        }
     }
 
     /// Keeps the text for another replica, and drops the part of it that the client has from an earlier one.

@@ -75,7 +75,9 @@ export function RequestLog({ workspaceId, window, only, callerNameOf }: Props) {
   const isNewestFirst = sort === NEWEST_FIRST
   // A call that is looked up by its id may be of any time.
   const canTail = window.liveMs !== undefined && !filters.id && isNewestFirst
-  const shown = canTail && filters.live ? { ...window, liveMs: FASTEST_POLL_MS } : window
+  const liveMs = canTail && filters.live ? FASTEST_POLL_MS : window.liveMs
+  // A sorted log would be read again with all of its loaded pages.
+  const shown = { ...window, liveMs: isNewestFirst ? liveMs : undefined }
   const sorted = isNewestFirst ? parameters : { ...parameters, sort }
   const log = useInfiniteQuery(requestsQuery(workspaceId, sorted, filters.id ? {} : shown))
   const find = useCallback((id: string) => change({ id: id.trim() }), [change])

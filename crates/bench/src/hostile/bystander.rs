@@ -106,12 +106,14 @@ async fn call(target: &Target, span: Duration) -> anyhow::Result<Seen> {
             break;
         }
         let (what, client, path, body) = match round {
+            // Over HTTP/2, all calls are small.
+            _ if http2.is_some() => ("small call", &calling, "/v1/chat/completions", &small),
             _ if round % SIGN_IN_EVERY == 0 => ("sign-in", &client, "/api/session", &sign_in),
             _ if round % LARGE_EVERY == 0 => (LARGE_CALL, &calling, "/v1/chat/completions", &large),
             _ => ("small call", &calling, "/v1/chat/completions", &small),
         };
         let outcome = match &mut http2 {
-            Some(connection) => tokio::time::timeout(TIMEOUT, connection.call(&target.bystander, small.clone())).await,
+            Some(connection) => tokio::time::timeout(TIMEOUT, connection.call(&target.bystander, body.clone())).await,
             None => {
                 let call = async {
                     let response = client.try_send(Method::POST, path, body.clone()).await?;

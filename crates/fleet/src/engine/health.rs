@@ -4,7 +4,7 @@ use super::client::EngineResponse;
 use super::{Engine, Family};
 use domain::model::Modality;
 use http::StatusCode;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// How often a replica that was ready is probed.
@@ -41,14 +41,7 @@ impl Engine {
         if health != ProbeResult::Healthy {
             return health;
         }
-        let (path, body) = match self.modality {
-            Modality::Chat => {
-                let messages = json!([{"role": "user", "content": "Hi"}]);
-                ("/v1/chat/completions", json!({"model": self.model, "messages": messages, "max_tokens": 1}))
-            }
-            Modality::Embedding => ("/v1/embeddings", json!({"model": self.model, "input": "Hi"})),
-            Modality::Rerank => ("/v1/rerank", json!({"model": self.model, "query": "Hi", "documents": ["Hi"]})),
-        };
+        let (path, body) = self.smallest_call();
         match self.post(path, &body, FIRST_CALL_TIMEOUT).await {
             Ok(response) if response.status == StatusCode::OK => ProbeResult::Healthy,
             Ok(response) => ProbeResult::Unhealthy(describe(path, &response)),
@@ -56,11 +49,21 @@ impl Engine {
         }
     }
 
-    /// Whether an engine whose key is left out here serves calls under `/v1`; `None` if it does not respond. Engines check keys
-    /// before bodies.
+    /// Route and body of a call that generates one token or embeds one word.
+    fn smallest_call(&self) -> (&'static str, Value) {
+        match self.modality {
+            Modality::Chat => {
+                let messages = json!([{"role": "user", "content": "Hi"}]);
+                ("/v1/chat/completions", json!({"model": self.model, "messages": messages, "max_tokens": 1}))
+            }
+            Modality::Embedding => ("/v1/embeddings", json!({"model": self.model, "input": "Hi"})),
+            Modality::Rerank => ("/v1/rerank", json!({"model": self.model, "query": "Hi", "documents": ["Hi"]})),
+        }
+    }
+
+    /// Whether an engine whose key is left out here serves calls under `/v1`; `None` if it does not respond.
     pub(crate) async fn serves_api(&self) -> Option<bool> {
-        let response = self.post("/v1/chat/completions", &json!({}), health_timeout(self.family)).await.ok()?;
-        Some(!matches!(response.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN))
+        self.reads_calls(self.smallest_call().0).await
     }
 
     /// The same for any calls. vLLM checks keys under `/v1` only, so it gets a second call, at a route for chat that it has
@@ -70,8 +73,13 @@ impl Engine {
         if is_open || self.family != Family::Vllm {
             return Some(is_open);
         }
-        let response = self.post("/invocations", &json!({}), health_timeout(self.family)).await.ok()?;
-        Some(!matches!(response.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND))
+        self.reads_calls("/invocations").await
+    }
+
+    /// Engines check keys before bodies, so one that rejects an empty body checks no keys.
+    async fn reads_calls(&self, path: &str) -> Option<bool> {
+        let response = self.post(path, &json!({}), health_timeout(self.family)).await.ok()?;
+        Some(has_read_body(response.status))
     }
 }
 
@@ -81,6 +89,11 @@ const fn health_timeout(family: Family) -> Duration {
         Family::Sglang | Family::Unknown => Duration::from_secs(25),
         Family::ForebayEngine | Family::Vllm | Family::LlamaServer => Duration::from_secs(10),
     }
+}
+
+/// Any other status may be that of a proxy before the engine.
+fn has_read_body(status: StatusCode) -> bool {
+    status.is_success() || matches!(status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY)
 }
 
 fn describe(path: &str, response: &EngineResponse) -> String {
@@ -123,6 +136,22 @@ impl ProbeStreak {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_an_engine_that_reads_bodies_without_a_key_is_unprotected() {
+        for (status, expected) in [
+            (200, true),
+            (400, true),
+            (422, true),
+            (401, false),
+            (403, false),
+            (404, false),
+            (502, false),
+            (503, false),
+        ] {
+            assert_eq!(has_read_body(StatusCode::from_u16(status).unwrap()), expected, "{status}");
+        }
+    }
 
     #[test]
     fn three_failures_stop_the_calls_and_twelve_restart_the_replica() {

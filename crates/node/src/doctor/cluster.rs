@@ -14,7 +14,7 @@ pub(super) async fn check(config: &Config) -> Vec<Finding> {
 }
 
 fn judge(seen: Result<ClusterInfo, InspectError>, limits_callers: bool) -> Vec<Finding> {
-    let ClusterInfo { version, namespace, unprotected, pods_error, nodes_error } = match seen {
+    let ClusterInfo { version, namespace, unprotected, has_more_pods, pods_error, nodes_error } = match seen {
         Ok(seen) => seen,
         Err(error) => {
             let remedy = "check that the API server runs and is reachable from here, and `kubeconfig` and `context` of \
@@ -39,7 +39,8 @@ fn judge(seen: Result<ClusterInfo, InspectError>, limits_callers: bool) -> Vec<F
         findings.push(Finding::warning(CHECK, "every Pod of the cluster can reach replicas", remedy));
     }
     if !unprotected.is_empty() {
-        let what = format!("{} in {namespace} can be called without a key", unprotected.join(", "));
+        let more = if has_more_pods { "; not all Pods were tried" } else { "" };
+        let what = format!("{} in {namespace} can be called without a key{more}", unprotected.join(", "));
         let remedy = "restart replicas that an earlier release has started (suspend and resume the endpoint); a flavor with \
             `argv` has to check the key in FOREBAY_REPLICA_KEY";
         findings.push(Finding::warning(CHECK, what, remedy));
@@ -60,6 +61,7 @@ mod tests {
             version: "v1.30.2".into(),
             namespace: "replicas".into(),
             unprotected: Vec::new(),
+            has_more_pods: false,
             pods_error: None,
             nodes_error: None,
         }
@@ -98,9 +100,12 @@ mod tests {
 
     #[test]
     fn pods_that_can_be_called_without_a_key_are_named() {
-        let open = ClusterInfo { unprotected: vec!["rep-1".into(), "rep-2".into()], ..healthy() };
-        let found = judge(Ok(open), true);
-        let reported: Vec<(Level, &str)> = found.iter().map(|one| (one.level, one.what.as_str())).collect();
-        assert_eq!(reported, [(Level::Warning, "rep-1, rep-2 in replicas can be called without a key")]);
+        for (has_more_pods, more) in [(false, ""), (true, "; not all Pods were tried")] {
+            let open = ClusterInfo { unprotected: vec!["rep-1".into(), "rep-2".into()], has_more_pods, ..healthy() };
+            let found = judge(Ok(open), true);
+            let reported: Vec<(Level, &str)> = found.iter().map(|one| (one.level, one.what.as_str())).collect();
+            let expected = format!("rep-1, rep-2 in replicas can be called without a key{more}");
+            assert_eq!(reported, [(Level::Warning, expected.as_str())]);
+        }
     }
 }

@@ -11,6 +11,8 @@ pub struct ClusterInfo {
     pub namespace: String,
     /// The Pods of replicas that serve calls without a key, of those that respond.
     pub unprotected: Vec<String>,
+    /// Whether there are more Pods than were called.
+    pub has_more_pods: bool,
     /// Why Pods cannot be listed; `None` if they can.
     pub pods_error: Option<String>,
     /// Why nodes cannot be listed; `None` if they can.

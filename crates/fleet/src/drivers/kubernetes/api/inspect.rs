@@ -33,12 +33,15 @@ pub async fn inspect(settings: &Settings) -> Result<ClusterInfo, InspectError> {
         ListParams::default().labels(&format!("app.kubernetes.io/managed-by={}", pod::MANAGER)).limit(REPLICAS);
     let one = ListParams::default().limit(1);
     let (pods, nodes) = tokio::join!(within(TIMEOUT, pods.list(&replicas)), within(TIMEOUT, nodes.list(&one)));
-    let (unprotected, pods_error) = match pods {
-        Ok(found) => (unprotected(found.items, settings.port).await, None),
-        Err(error) => (Vec::new(), Some(error.to_string())),
+    let (unprotected, has_more_pods, pods_error) = match pods {
+        Ok(found) => {
+            let has_more = found.metadata.continue_.is_some_and(|token| !token.is_empty());
+            (unprotected(found.items, settings.port).await, has_more, None)
+        }
+        Err(error) => (Vec::new(), false, Some(error.to_string())),
     };
     let nodes_error = nodes.err().map(|error| error.to_string());
-    Ok(ClusterInfo { version, namespace, unprotected, pods_error, nodes_error })
+    Ok(ClusterInfo { version, namespace, unprotected, has_more_pods, pods_error, nodes_error })
 }
 
 /// The Pods whose engines serve their API without a key, of those that can be reached from here. Other routes of vLLM need

@@ -225,14 +225,14 @@ class MessageBatches(unittest.TestCase):
         return {row.custom_id: row.result for row in rows}
 
     def test_a_batch_has_its_results_until_it_is_deleted(self):
-        batch = self.wait_for(self.create(a={}, b={"max_tokens": 0}))
+        batch = self.wait_for(self.create(a={}, b={"max_tokens": 0}, c={"model": "acme/none"}))
         counts = batch.request_counts
-        self.assertEqual((counts.processing, counts.succeeded, counts.errored), (0, 1, 1))
+        self.assertEqual((counts.processing, counts.succeeded, counts.errored), (0, 1, 2))
         self.assertGreaterEqual(batch.ended_at, batch.created_at)
         results = self.results(batch)
         self.assertEqual((results["a"].message.content[0].text, results["a"].message.model), (TEXT, CHAT))
         errors = {name: result.error.error.type for name, result in results.items() if result.type == "errored"}
-        self.assertEqual(errors, {"b": "invalid_request_error"})
+        self.assertEqual(errors, {"b": "invalid_request_error", "c": "not_found_error"})
         deleted = self.batches.delete(batch.id)
         self.assertEqual((deleted.id, deleted.type), (batch.id, "message_batch_deleted"))
         for call in (self.batches.retrieve, self.batches.results, self.batches.cancel, self.batches.delete):
@@ -264,8 +264,6 @@ class MessageBatches(unittest.TestCase):
         for requests in ([], [{"custom_id": "a b", "params": {"model": CHAT, "max_tokens": 9, "messages": HELLO}}]):
             with self.assertRaises(anthropic.BadRequestError):
                 self.batches.create(requests=requests)
-        with self.assertRaises(anthropic.NotFoundError):
-            self.create(a={"model": "acme/none"})
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ use domain::quota::{Account, AccountOwner};
 use domain::{CallClass, Caller, Month, NanoUsd, Timestamp};
 use fleet::Outlook;
 use json::{InvalidParam, ParseError};
-use std::borrow::Cow;
 use std::time::Duration;
 
 /// The longest `Retry-After` for a place in a queue.
@@ -41,7 +40,7 @@ pub enum CallError {
     #[error("this model's maximum context length is {maximum} tokens, and `{param}` has about {tokens}")]
     PromptTooLong { param: &'static str, tokens: u64, maximum: u64 },
     #[error("no model is called `{model}`")]
-    UnknownModel { model: String, param: Cow<'static, str> },
+    UnknownModel { model: String },
     #[error("the model is not serving right now")]
     NotServing { retry_after_secs: Option<u64> },
     /// The request has ended engines.
@@ -174,13 +173,8 @@ pub(crate) fn listed(capabilities: CapabilitySet) -> String {
 }
 
 impl CallError {
-    pub fn unknown_model(model: &str) -> Self {
-        Self::unknown_model_in("model", model)
-    }
-
-    /// A member of the request names the model.
-    pub fn unknown_model_in(param: impl Into<Cow<'static, str>>, model: &str) -> Self {
-        Self::UnknownModel { model: model.chars().take(200).collect(), param: param.into() }
+    pub(crate) fn unknown_model(model: &str) -> Self {
+        Self::UnknownModel { model: model.chars().take(200).collect() }
     }
 
     /// `whose` names the owner of the limit.
@@ -384,7 +378,7 @@ impl CallError {
             | Self::Invalid { param, .. }
             | Self::Unsupported { param, .. }
             | Self::Rejected { param, .. } => param,
-            Self::UnknownModel { param, .. } => param,
+            Self::UnknownModel { .. } => "model",
             Self::PromptTooLong { param, .. } | Self::ResponseTooLarge { param } | Self::Incapable { param, .. } => {
                 param
             }

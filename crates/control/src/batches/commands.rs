@@ -98,26 +98,6 @@ impl BatchStorage {
         Ok(batch)
     }
 
-    /// The batch that the same request has made before.
-    pub async fn made_before(
-        &self,
-        caller: &Caller,
-        idempotency: Option<&(String, String)>,
-        now: Timestamp,
-    ) -> Result<Option<Batch>, BatchError> {
-        let request = request_of(&caller.workspace, idempotency);
-        if request.is_none() {
-            return Ok(None);
-        }
-        let mut tx = self.store.begin().await?;
-        let made = made_before(&mut tx, request, now).await?;
-        drop(tx);
-        match made {
-            Some(id) => self.find(&caller.workspace, &id).await.map(Some),
-            None => Ok(None),
-        }
-    }
-
     async fn check_input(&self, caller: &Caller, new: &NewBatch, now: Timestamp) -> Result<(), BatchError> {
         match files::find(&self.store, &caller.workspace, &new.input_file, now).await? {
             None => Err(BatchError::Missing { noun: "input file", id: new.input_file.to_string() }),

@@ -8,14 +8,13 @@ use crate::surface::inference::{
 use bytes::Bytes;
 use control::Command;
 use control::batches::{BatchError, BatchStorage, MessageRequest};
-use dataplane::{CallError, Dataplane};
-use domain::batches::{BatchEndpoint, BatchStatus};
+use dataplane::CallError;
+use domain::batches::BatchStatus;
 use domain::{Batch, BatchId, Caller, Timestamp};
 use edge::request_body::WholeBody;
 use node::clock;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use store::batches::BatchQuery;
@@ -135,26 +134,11 @@ impl MessageBatch {
 pub(super) async fn create(exchange: &mut Exchange<'_>, caller: Arc<Caller>) -> Result<EdgeResponse, InferenceError> {
     let key = idempotency_key(exchange)?;
     let WholeBody { bytes, memory } = exchange.read_body(&caller).await?;
-    let (dataplane, owner) = (exchange.surface.dataplane.clone(), Arc::clone(&caller));
-    let read = move |bytes: Bytes| {
+    let read = |bytes: Bytes| {
         let requests = parse(&bytes)?;
-        let checked = check_models(&dataplane, &owner, &requests);
-        let idempotency = key.map(|key| (key, fingerprint("POST /v1/messages/batches", &bytes)));
-        Ok::<_, CallError>((requests, idempotency, checked))
+        Ok::<_, CallError>((requests, key.map(|key| (key, fingerprint("POST /v1/messages/batches", &bytes)))))
     };
-    let (requests, idempotency, mut checked) = exchange.surface.body_bounds.parse(bytes, &memory, read).await?;
-    if let Ok(Some(model)) = &checked {
-        let budgets = exchange.surface.dataplane.check_budgets(&caller, model, clock::now()).await;
-        checked = budgets.map(|()| None);
-    }
-    if let Err(error) = checked {
-        // A request that is repeated gets its batch, whatever has become of the model and the budgets.
-        let find = |storage: BatchStorage, caller: Arc<Caller>| async move {
-            storage.made_before(&caller, idempotency.as_ref(), clock::now()).await
-        };
-        let made = on_store(exchange, &caller, find).await?.ok_or(error)?;
-        return Ok(send(exchange, &made));
-    }
+    let (requests, idempotency) = exchange.surface.body_bounds.parse(bytes, &memory, read).await?;
     let author = exchange.author(&caller);
     let create = |storage: BatchStorage, caller: Arc<Caller>| async move {
         let command = Command { store: storage.store(), author: &author, now: clock::now() };
@@ -309,32 +293,7 @@ fn list_query(query: Option<&str>) -> Result<(u32, Option<BatchId>, Option<Batch
     Ok((limit, after, before))
 }
 
-/// Checks that each model is one for chats that the caller may call. Returns it if it is the same for all; requests that name
-/// several find out one by one whether their budgets are spent.
-fn check_models(
-    dataplane: &Dataplane,
-    caller: &Caller,
-    requests: &[MessageRequest],
-) -> Result<Option<String>, CallError> {
-    let mut known = HashSet::new();
-    for (index, MessageRequest { model, .. }) in requests.iter().enumerate() {
-        if !known.insert(model) {
-            continue;
-        }
-        let param = format!("requests.{index}.params.model");
-        let Ok(Some(route)) = dataplane.route(caller, model) else {
-            return Err(CallError::unknown_model_in(param, model));
-        };
-        let (has, needed) = (route.model.modality, BatchEndpoint::Messages.modality());
-        if has != needed {
-            let why = format!("names a model for {}, not for {}", has.purpose(), needed.purpose());
-            return Err(CallError::Invalid { param, why });
-        }
-    }
-    Ok(if known.len() == 1 { known.into_iter().next().cloned() } else { None })
-}
-
-/// Reads the requests. What else their models make of them is found out when they run.
+/// Reads the requests. What their models make of them is found out when they run.
 fn parse(body: &[u8]) -> Result<Vec<MessageRequest>, CallError> {
     let unreadable = |error: serde_json::Error| CallError::Unreadable(format!("the body is not valid: {error}"));
     let CreateRequest { requests } = serde_json::from_slice(body).map_err(unreadable)?;

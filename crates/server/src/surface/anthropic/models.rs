@@ -62,7 +62,7 @@ pub(super) fn show(surface: &Surface, caller: &Caller, path: &str) -> Result<Res
     let id = percent_decode_str(path).decode_utf8_lossy();
     match surface.dataplane.route(caller, &id).map_err(|error| call_error(error, caller))? {
         Some(route) => Ok(encoded(&ModelView::new(&id, &route))),
-        None => Err(CallError::unknown_model(&id).into()),
+        None => Err(CallError::UnknownModel { model: id.chars().take(200).collect() }.into()),
     }
 }
 

@@ -148,7 +148,7 @@ pub(super) fn show(dataplane: &Dataplane, caller: &Caller, path: &str) -> Result
     let route = dataplane.route(caller, &id).map_err(|error| call_error(error, caller))?;
     match route {
         Some(route) => Ok(encoded(&ModelView::named(&id, &route))),
-        None => Err(InferenceError::Call(CallError::unknown_model(&id))),
+        None => Err(InferenceError::Call(CallError::UnknownModel { model: id.chars().take(200).collect() })),
     }
 }
 

@@ -102,7 +102,7 @@ pub(super) async fn check_model(surface: &Surface, caller: &Arc<Caller>, id: &st
 fn check_allowed(surface: &Surface, caller: &Arc<Caller>, model: &str) -> Result<(), InferenceError> {
     match surface.dataplane.route(caller, model).map_err(|error| call_error(error, caller))? {
         Some(_) => Ok(()),
-        None => Err(CallError::unknown_model(model).into()),
+        None => Err(CallError::UnknownModel { model: model.to_owned() }.into()),
     }
 }
 

@@ -207,8 +207,8 @@ fn no_way_to_end_a_call_gives_back_more_than_what_was_not_used() {
             }
         }
         tap.settle(outcome);
-        let refilled = (start.elapsed().as_millis() * u128::from(per_minute.tokens) / 60_000) as u64 + 1;
         let taken = per_minute.tokens - tokens_left(&own);
+        let refilled = (start.elapsed().as_millis() * u128::from(per_minute.tokens) / 60_000) as u64 + 1;
         prop_assert!(taken + refilled >= least_used(&steps, expected), "{taken} taken, {refilled} refilled");
     });
 }

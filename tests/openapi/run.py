@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from testbed import ROOT, SLOW, Testbed, log_of, send  # noqa: E402
 
 NODE = ROOT / ".cache/openapi/node"
-STEP_TIMEOUT_SECS = 300
+STEP_TIMEOUT_SECS = 900 if SLOW else 300
 
 CONFIG = """
 # A scan is faster than clients are allowed to be; what is behind the limits is to be tested.

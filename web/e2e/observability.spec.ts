@@ -163,6 +163,7 @@ test('endpoint metrics are not requested when filtered by model', SLOW, async ({
 })
 
 test('an API filters charts and log together', SLOW, async ({ page, request, forebay }) => {
+  test.slow() // it waits for figures four times
   const call = (path: string) =>
     request.post(`${forebay.url}/v1/${path}`, {
       headers: { authorization: `Bearer ${forebay.apiKey}` },
